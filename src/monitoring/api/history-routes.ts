@@ -19,9 +19,15 @@ import type { History } from '../history/history.ts';
 import type { DayCounts } from '../history/history-queries.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { pageAfter } from './list-writer.ts';
-import { orUnavailable } from './route-errors.ts';
 import { keyRoute, monitorRoute, queryNumber } from './route-schemas.ts';
-import { monitorNamed, type RouteTools, sendWritten, takeNoBody, within } from './route-scope.ts';
+import {
+  monitorNamed,
+  orUnavailable,
+  type RouteTools,
+  sendWritten,
+  takeNoBody,
+  within,
+} from './route-scope.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

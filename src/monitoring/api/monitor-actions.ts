@@ -1,24 +1,26 @@
+import { ErrorCode } from '../../contracts/error.ts';
 import { pushPath } from '../../contracts/monitoring.ts';
 import {
   AddedPath,
+  addedPath,
   MaintenanceChange,
   RenewedPushToken,
 } from '../../contracts/monitoring-additions.ts';
-import { invalidValue } from '../../http/errors.ts';
+import { HttpError, invalidValue } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server-types.ts';
 import { isHeartbeat } from '../checks/check-type.ts';
 import { checkWindows } from '../monitors/maintenance.ts';
 import { detailsOf } from './monitor-answers.ts';
-import {
-  isPaused,
-  NOT_STORED,
-  noSuchMonitor,
-  notChecked,
-  notPinged,
-  orUnavailable,
-} from './route-errors.ts';
 import { detailedRoute, monitorRoute, NOTHING_CHANGED, noQuery } from './route-schemas.ts';
-import { monitorNamed, type RouteTools, takeNoBody, within } from './route-scope.ts';
+import {
+  monitorNamed,
+  noSuchMonitor,
+  orUnavailable,
+  orUnchanged,
+  type RouteTools,
+  takeNoBody,
+  within,
+} from './route-scope.ts';
 
 /** Adds the routes that do something with one monitor: pause, resume, check, renew its push token, set its windows. */
 export function addMonitorActions(scope: HttpServer, tools: RouteTools): void {
@@ -29,10 +31,7 @@ export function addMonitorActions(scope: HttpServer, tools: RouteTools): void {
     const maintenance = request.body.windows;
     const fault = checkWindows(maintenance);
     if (fault) throw invalidValue(fault.param, fault.message);
-    const monitor = await orUnavailable(
-      monitors.edit(id, () => ({ maintenance })),
-      NOT_STORED,
-    );
+    const monitor = await orUnchanged(monitors.edit(id, () => ({ maintenance })));
     if (monitor === undefined) throw noSuchMonitor();
     runner.edited(monitor);
     return await detailsOf(monitor, tools);
@@ -49,33 +48,47 @@ function addActionsWithoutBody(scope: HttpServer, tools: RouteTools): void {
 
   scope.post(within(AddedPath.pause), { schema: pauseSchema }, async ({ params }) => {
     const monitor = monitorNamed(monitors, params.id);
-    await orUnavailable(runner.pause(monitor), NOT_STORED);
+    await orUnchanged(runner.pause(monitor));
     return await detailsOf(monitor, tools);
   });
 
   scope.post(within(AddedPath.resume), { schema: resumeSchema }, async ({ params }) => {
     const monitor = monitorNamed(monitors, params.id);
-    await orUnavailable(runner.resume(monitor), NOT_STORED);
+    await orUnchanged(runner.resume(monitor));
     return await detailsOf(monitor, tools);
   });
 
   scope.post(within(AddedPath.pushToken), { schema: pushTokenSchema }, async (request) => {
     const { id, definition } = monitorNamed(monitors, request.params.id);
-    if (!isHeartbeat(definition)) throw notPinged();
-    const token = await orUnavailable(monitors.renewToken(id), NOT_STORED);
+    if (!isHeartbeat(definition)) {
+      throw conflict(
+        'Only a HEARTBEAT has a push token. To watch a job, create a monitor of that kind.',
+      );
+    }
+    const token = await orUnchanged(monitors.renewToken(id));
     if (token === undefined) throw noSuchMonitor();
     return { id, push_url: addressFor(request) + pushPath(token) };
   });
 
   scope.post(within(AddedPath.check), { schema: checkSchema }, async ({ params }) => {
     const monitor = monitorNamed(monitors, params.id);
-    if (isHeartbeat(monitor.definition)) throw notChecked();
-    if (monitor.state.status === 'PAUSED') throw isPaused(monitor.id);
+    if (isHeartbeat(monitor.definition)) {
+      throw conflict(
+        'A HEARTBEAT is not checked: it waits for its job. To try it out, send a ping to its push URL.',
+      );
+    }
+    if (monitor.state.status === 'PAUSED') {
+      throw conflict(
+        `This monitor is paused and is not checked. Resume it first, with POST ${addedPath('resume', params)}.`,
+      );
+    }
     await orUnavailable(runner.checkNow(monitor), 'What was found could not be stored. Try again.');
     await monitors.written(monitor.id);
     return await detailsOf(monitor, tools);
   });
 }
+
+const conflict = (sentence: string) => new HttpError(409, ErrorCode.conflict, sentence);
 
 /** POST /monitors/:id/pause. */
 const pauseSchema = detailedRoute({

@@ -7,8 +7,7 @@ import { awaitsFirstPing } from '../monitors/heartbeat.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { isFlapping } from '../state/state.ts';
 import { parseCron } from '../time/cron.ts';
-import { orUnavailable } from './route-errors.ts';
-import type { RouteTools } from './route-scope.ts';
+import { orUnavailable, type RouteTools } from './route-scope.ts';
 
 /** A monitor as it stands in the list. */
 export function listedMonitor(
@@ -36,20 +35,24 @@ export function listedMonitor(
   };
 }
 
-/** Everything known of a monitor; `lastIncident` is its newest in the history. */
-export function monitorDetails(
+/** Everything known of a monitor, with its newest incident. Throws the 503 when the history cannot be read. */
+export async function detailsOf(
   monitor: WatchedMonitor,
-  now: { wallMs: number; stale: boolean; lastIncident: Incident | undefined },
-): MonitorDetails {
+  { history, runner, clock }: RouteTools,
+): Promise<MonitorDetails> {
+  const [lastIncident] = await orUnavailable(
+    history.incidents(monitor.id, 1),
+    'The history of the monitor could not be read. Try again.',
+  );
   const { definition, published: state, maintenance, createdAtMs } = monitor;
   const endsMs = state.certificateEndsMs;
   return {
-    ...listedMonitor(monitor, now),
+    ...listedMonitor(monitor, { wallMs: clock.wallMs(), stale: runner.isStale(monitor) }),
     created_at: utc(createdAtMs),
     config: shownConfig(definition),
     maintenance,
     certificate_ends_at: endsMs === undefined ? null : utc(endsMs),
-    incident: incidentNow(monitor, now.lastIncident),
+    incident: incidentNow(monitor, lastIncident),
   };
 }
 
@@ -91,22 +94,6 @@ export function createdMonitor(
     interval_seconds: intervalSeconds({ ...monitor, definition }),
     ...(pushUrl !== undefined && { push_url: pushUrl }),
   };
-}
-
-/** Everything known of a monitor, with its newest incident. Throws the 503 when the history cannot be read. */
-export async function detailsOf(
-  monitor: WatchedMonitor,
-  { history, runner, clock }: RouteTools,
-): Promise<MonitorDetails> {
-  const [lastIncident] = await orUnavailable(
-    history.incidents(monitor.id, 1),
-    'The history of the monitor could not be read. Try again.',
-  );
-  return monitorDetails(monitor, {
-    wallMs: clock.wallMs(),
-    stale: runner.isStale(monitor),
-    lastIncident,
-  });
 }
 
 /** Times of a crontab are dear to find, and the list is asked for all the time. */

@@ -20,7 +20,6 @@ import { MAX_MONITORS } from '../monitors/monitors.ts';
 import { createListWriter, pageAfter } from './list-writer.ts';
 import { createdMonitor, detailsOf } from './monitor-answers.ts';
 import { changedDefinition, createdDefinition } from './monitor-change.ts';
-import { NOT_STORED, noSuchMonitor, orUnavailable } from './route-errors.ts';
 import {
   detailedRoute,
   keyRoute,
@@ -29,7 +28,16 @@ import {
   noQuery,
   queryNumber,
 } from './route-schemas.ts';
-import { monitorNamed, type RouteTools, sendWritten, takeNoBody, within } from './route-scope.ts';
+import {
+  monitorNamed,
+  noSuchMonitor,
+  orUnavailable,
+  orUnchanged,
+  type RouteTools,
+  sendWritten,
+  takeNoBody,
+  within,
+} from './route-scope.ts';
 
 /** Adds the routes that list, make, change and remove monitors. */
 export function addMonitorRoutes(scope: HttpServer, tools: RouteTools): void {
@@ -97,7 +105,7 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
   });
 
   scope.delete(within(AddedPath.monitor), { schema: deleteSchema }, async ({ params }, reply) => {
-    const removed = await orUnavailable(monitors.remove(params.id), NOT_STORED);
+    const removed = await orUnchanged(monitors.remove(params.id));
     if (!removed) throw noSuchMonitor();
     runner.removed(params.id);
     return reply.code(204).send();
@@ -124,14 +132,13 @@ async function change(
     const admitted = changedDefinition(types, before, wanted);
     await admit(admitted);
     let isAdmitted = false;
-    const monitor = await orUnavailable(
+    const monitor = await orUnchanged(
       monitors.edit(id, (now) => {
         const definition = changedDefinition(types, now.definition, wanted);
         isAdmitted = isDeepStrictEqual(definition, admitted);
         before = now.definition;
         return isAdmitted ? { definition } : {};
       }),
-      NOT_STORED,
     );
     if (monitor === undefined) throw noSuchMonitor();
     if (isAdmitted) return monitor;

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { MonitoringPath, PushAnswer } from '../../contracts/monitoring.ts';
 import { AddedPath } from '../../contracts/monitoring-additions.ts';
-import { invalidValue } from '../../http/errors.ts';
+import { invalidValue, notFound } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server-types.ts';
 import { keyAnswers } from '../../http/shared-answers.ts';
 import { parseSignal, type Signal } from '../monitors/heartbeat.ts';
-import { noSuchHeartbeat, orUnavailable } from './route-errors.ts';
 import { limited, noQuery } from './route-schemas.ts';
-import { type RouteTools, readNoBody, within } from './route-scope.ts';
+import { orUnavailable, type RouteTools, readNoBody, within } from './route-scope.ts';
 
 type PushMethod = 'GET' | 'HEAD' | 'POST';
 /** All of them, since jobs ping with what they have: curl, wget, a link checker. */
@@ -23,7 +22,9 @@ export function addPushRoutes(
 
   async function take(token: string, signalOf: () => Signal) {
     const monitor = monitors.byToken(token);
-    if (monitor === undefined) throw noSuchHeartbeat();
+    if (monitor === undefined) {
+      throw notFound('There is no heartbeat with this token. Check the push URL.');
+    }
     await orUnavailable(
       runner.signal(monitor, signalOf()),
       'The ping could not be stored. Send it again.',

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ErrorCode } from '../../contracts/error.ts';
+import { MonitoringPath } from '../../contracts/monitoring.ts';
+import { AddedPath } from '../../contracts/monitoring-additions.ts';
 import { MONITORING_REQUESTS_PER_MINUTE } from '../../contracts/rate-limit.ts';
 import { createAuthentication } from '../../http/authentication.ts';
 import { clientKeyOf } from '../../http/client-address.ts';
@@ -7,20 +9,26 @@ import { HttpError } from '../../http/errors.ts';
 import type { KeyInfo, Keys } from '../../http/keys.ts';
 import { createRateLimit, rateLimitHeaders } from '../../http/rate-limit.ts';
 import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
+import type { Monitors } from '../monitors/monitors.ts';
+
+/** Where a token in the path is the credential. */
+const PUSH_PATHS: ReadonlyArray<string | undefined> = [MonitoringPath.push, AddedPath.pushSignal];
 
 /**
  * Runs before everything else of a request: finds out who asks, counts it, and puts the rate limit headers on the
  * answer, whatever the answer will be. Throws the 401 or 429.
- * A request is counted to its API key. A push carries none: `pushToken` gives the name of its heartbeat to count to.
+ * A request is counted to its API key. A push carries none, and is counted to the heartbeat that its token is of.
  * Who has neither is counted by address; what is left of wrong keys stands on the refusal itself.
  */
-export function createRateLimitHook(options: {
+export function createRateLimitHook({
+  keys,
+  monitors,
+  nowMs,
+}: {
   keys: Keys;
-  /** Undefined when the request is no push; null when its token is unknown. */
-  heartbeatOf: (request: HttpRequest) => string | null | undefined;
+  monitors: Pick<Monitors, 'byToken'>;
   nowMs: () => number;
 }) {
-  const { keys, heartbeatOf, nowMs } = options;
   const authenticate = createAuthentication(keys, { acceptApiKeyHeader: true });
   const keyByRequest = new WeakMap<IncomingMessage, KeyInfo>();
   const limit = createRateLimit({
@@ -41,19 +49,18 @@ export function createRateLimitHook(options: {
   }
 
   async function hook(request: HttpRequest, reply: HttpReply): Promise<void> {
-    const heartbeat = heartbeatOf(request);
-    if (heartbeat !== undefined) {
-      return count(
-        heartbeat === null ? `address ${clientKeyOf(request.ip)}` : `heartbeat ${heartbeat}`,
-        reply,
-      );
+    const address = () => `address ${clientKeyOf(request.ip)}`;
+    if (PUSH_PATHS.includes(request.routeOptions.url)) {
+      const { token } = request.params as { token: string };
+      const heartbeat = monitors.byToken(token);
+      return count(heartbeat === undefined ? address() : `heartbeat ${heartbeat.id}`, reply);
     }
     let key: KeyInfo;
     try {
       key = authenticate(request);
     } catch (refusal) {
       // A wrong key is a guess, as an unknown push token is; what is left of wrong keys the refusal tells itself.
-      limit.take(`address ${clientKeyOf(request.ip)}`);
+      limit.take(address());
       throw refusal;
     }
     keyByRequest.set(request.raw, key);

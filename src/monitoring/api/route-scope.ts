@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { MONITORING_PREFIX } from '../../contracts/monitoring.ts';
+import { ErrorCode } from '../../contracts/error.ts';
+import { MONITORING_PREFIX, MonitoringPath } from '../../contracts/monitoring.ts';
+import { HttpError, notFound } from '../../http/errors.ts';
 import type { KeyInfo } from '../../http/keys.ts';
 import type { AddressFor } from '../../http/public-address.ts';
 import type { HttpReply, HttpRequest, HttpServer } from '../../http/server-types.ts';
@@ -9,7 +11,6 @@ import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 import type { CheckRunner } from '../scheduler/check-runner.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Admit } from './admission.ts';
-import { bodyNotExpected, noSuchMonitor } from './route-errors.ts';
 
 /** What the routes work with. */
 export interface RouteTools {
@@ -35,6 +36,26 @@ export function monitorNamed(monitors: Monitors, id: string): WatchedMonitor {
   return monitor;
 }
 
+/** The 404 for a monitor that is not there. */
+export const noSuchMonitor = () =>
+  notFound(
+    `There is no monitor with this id. GET ${MonitoringPath.monitors}?include_paused=true lists those there are.`,
+  );
+
+/** What a failing store means to a caller: nothing happened, and trying again may help. */
+export async function orUnavailable<T>(work: Promise<T>, sentence: string): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (cause instanceof HttpError) throw cause;
+    throw new HttpError(503, ErrorCode.unavailable, sentence, { cause });
+  }
+}
+
+/** The same of a change. */
+export const orUnchanged = <T>(work: Promise<T>) =>
+  orUnavailable(work, 'This could not be stored, and nothing has changed. Try again.');
+
 /** Sends JSON that was checked and written piece by piece; the serializer of the route would do it whole. */
 export function sendWritten(reply: HttpReply, json: Buffer): HttpReply {
   return reply.type('application/json; charset=utf-8').send(json);
@@ -44,7 +65,8 @@ export function sendWritten(reply: HttpReply, json: Buffer): HttpReply {
 export function takeNoBody(scope: HttpServer): void {
   readNoBody(scope);
   scope.addHook('onRequest', async ({ raw }) => {
-    if (hasBody(raw)) throw bodyNotExpected();
+    if (!hasBody(raw)) return;
+    throw new HttpError(400, ErrorCode.invalidRequest, 'This takes no body. Leave it out.');
   });
 }
 

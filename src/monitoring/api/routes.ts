@@ -1,5 +1,4 @@
-import { MONITORING_PREFIX, MonitoringPath } from '../../contracts/monitoring.ts';
-import { AddedPath } from '../../contracts/monitoring-additions.ts';
+import { MONITORING_PREFIX } from '../../contracts/monitoring.ts';
 import { notFound } from '../../http/errors.ts';
 import type { Keys } from '../../http/keys.ts';
 import { refuseOtherMethods } from '../../http/other-methods.ts';
@@ -11,23 +10,13 @@ import { addPushRoutes } from './push-routes.ts';
 import { createRateLimitHook } from './rate-limit-hook.ts';
 import type { RouteTools } from './route-scope.ts';
 
-/** Where a token in the path is the credential. */
-const PUSH_PATHS: ReadonlyArray<string | undefined> = [MonitoringPath.push, AddedPath.pushSignal];
-
 /** Adds the API of the monitoring contract to the server, and what we add to it. */
 export function addRoutes(
   options: Omit<RouteTools, 'keyOf'> & { server: HttpServer; keys: Keys },
 ): void {
   const { server, keys, ...parts } = options;
   const { monitors, clock } = parts;
-  const { hook, keyOf } = createRateLimitHook({
-    keys,
-    heartbeatOf: ({ routeOptions, params }) => {
-      if (!PUSH_PATHS.includes(routeOptions.url)) return undefined;
-      return monitors.byToken((params as { token: string }).token)?.id ?? null;
-    },
-    nowMs: clock.monotonicMs,
-  });
+  const { hook, keyOf } = createRateLimitHook({ keys, monitors, nowMs: clock.monotonicMs });
   const tools: RouteTools = { ...parts, keyOf };
 
   // A scope of its own: the hook is for every answer under the prefix, also where there is nothing, and however the

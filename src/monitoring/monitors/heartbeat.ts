@@ -18,22 +18,19 @@ export function hashToken(token: string): string {
   return hash('sha256', token, 'hex');
 }
 
-/** What a job says: it is done, it begins, it failed, or how it ended. */
-export type Signal =
-  | { kind: 'ping' }
-  | { kind: 'start' }
-  | { kind: 'fail' }
-  | { kind: 'exit'; code: number };
+/** What a job says: it is done, it begins, or it failed. */
+export type Signal = { kind: 'ping' } | { kind: 'start' } | { kind: 'fail'; reason: string };
 
 /** The signal in the path of a push: `start`, `fail`, or an exit code from 0 to 255. */
 export function parseSignal(text: string): Signal | undefined {
-  if (text === 'start' || text === 'fail') return { kind: text };
-  if (!/^(0|[1-9]\d{0,2})$/.test(text)) return undefined;
-  const code = Number(text);
-  return code <= 255 ? { kind: 'exit', code } : undefined;
+  if (text === 'start') return { kind: 'start' };
+  if (text === 'fail') return { kind: 'fail', reason: 'the job reported that it failed' };
+  if (!/^(0|[1-9]\d{0,2})$/.test(text) || Number(text) > 255) return undefined;
+  if (text === '0') return { kind: 'ping' };
+  return { kind: 'fail', reason: `the job ended with exit code ${text}` };
 }
 
-/** A signal came: UP by a ping or exit code 0, DOWN at once by a failure; a start begins a run. Pure. */
+/** A signal came: UP by a ping, DOWN at once by a failure; a start begins a run. Pure. */
 export function signalled(
   state: MonitorState,
   config: HeartbeatConfig,
@@ -46,10 +43,11 @@ export function signalled(
     case 'ping':
       return success(counted(ended(state, nowMs), config, nowMs), nowMs);
     case 'fail':
-      return failed(state, 'the job reported that it failed', nowMs);
-    case 'exit':
-      if (signal.code === 0) return signalled(state, config, { kind: 'ping' }, nowMs);
-      return failed(state, `the job ended with exit code ${signal.code}`, nowMs);
+      return goDown(
+        { ...ended(state, nowMs), problem: { outcome: 'failed', reason: signal.reason } },
+        nowMs,
+        nowMs,
+      );
   }
 }
 
@@ -134,10 +132,6 @@ function counted(
 ): MonitorState {
   const countsToMs = pingCountsToMs(before, config, nowMs);
   return countsToMs === undefined ? state : { ...state, pingCountsToMs: countsToMs };
-}
-
-function failed(state: MonitorState, reason: string, nowMs: number): Step {
-  return goDown({ ...ended(state, nowMs), problem: { outcome: 'failed', reason } }, nowMs, nowMs);
 }
 
 function scheduledDeadlineMs(

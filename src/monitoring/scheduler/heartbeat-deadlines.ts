@@ -95,9 +95,7 @@ export function createHeartbeatDeadlines(options: {
 /** What a signal tells of its job; a start tells nothing yet. */
 function resultOf(signal: Signal, state: MonitorState): CheckResult | undefined {
   if (signal.kind === 'start') return undefined;
-  if (signal.kind === 'fail' || (signal.kind === 'exit' && signal.code !== 0)) {
-    return failure('failed', state);
-  }
+  if (signal.kind === 'fail') return failure('failed', state);
   return { ok: true, outcome: 'ok', responseTimeMs: state.responseTimeMs ?? 0 };
 }
 

@@ -28,8 +28,9 @@ const settings = (given: Partial<HeartbeatConfig>) => HeartbeatConfig.parse(give
 const config = settings({ period_seconds: 100, grace_seconds: 10, max_run_seconds: 30 });
 const ping: Signal = { kind: 'ping' };
 const start: Signal = { kind: 'start' };
-const fail: Signal = { kind: 'fail' };
-const exit = (code: number): Signal => ({ kind: 'exit', code });
+const fail: Signal = { kind: 'fail', reason: 'the job reported that it failed' };
+const exit = (code: number): Signal =>
+  code === 0 ? ping : { kind: 'fail', reason: `the job ended with exit code ${code}` };
 const at = (time: string) => Date.parse(`2026-03-03T${time}:00Z`);
 
 /** The state after signals, each at its moment. */
@@ -549,7 +550,7 @@ describe('over any history', () => {
 test.each([
   ['start', start],
   ['fail', fail],
-  ['0', exit(0)],
+  ['0', ping],
   ['7', exit(7)],
   ['255', exit(255)],
   ...['', 'ping', 'START', '00', '01', '256', '999', '-1', '1.0', ' 1', '1e2', 'fail\n', '1\n'].map(

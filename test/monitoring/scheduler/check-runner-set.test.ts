@@ -498,12 +498,12 @@ describe('a heartbeat', () => {
     const { clock, watch } = world;
     const monitor = await job(world);
     await setWindows(world, monitor, [windowIn(clock, -1, 60 * MINUTE_MS)]);
-    await watch.signal(monitor, { kind: 'fail' });
+    await watch.signal(monitor, { kind: 'fail', reason: 'the job reported that it failed' });
     expect(monitor.state).toMatchObject({ status: 'MAINTENANCE', beneath: { status: 'DOWN' } });
     await watch.pause(monitor);
-    await watch.signal(monitor, { kind: 'exit', code: 0 });
+    await watch.signal(monitor, { kind: 'ping' });
     expect(monitor.state).toMatchObject({ status: 'PAUSED', beneath: { status: 'UP' } });
-    await watch.signal(monitor, { kind: 'exit', code: 3 });
+    await watch.signal(monitor, { kind: 'fail', reason: 'the job ended with exit code 3' });
     await clock.advance(61 * MINUTE_MS);
     await watch.resume(monitor);
     expect(monitor.state.status).toBe('DOWN');

@@ -3,11 +3,18 @@ import type { Socket } from 'node:net';
 import type { CheckContext } from './check-context.ts';
 import { CheckFailure, errorCode } from './check-result.ts';
 import type { Connect } from './connect.ts';
-import { forOtherOrigin, withOwnHeaders, withoutBodyHeaders } from './request-headers.ts';
 
 const MAX_HEADER_BYTES = 64 * 1024;
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/** Headers that describe a body and go with it. Source: WHATWG Fetch, "request-body-header name". */
+const OF_THE_BODY = new Set([
+  'content-encoding',
+  'content-language',
+  'content-location',
+  'content-type',
+]);
 
 /** Answers before the answer (100, 103); servers send one or two. */
 const MAX_INTERIM_ANSWERS = 10;
@@ -74,7 +81,8 @@ function exchange(
 ): Promise<http.IncomingMessage> {
   context.step = 'answer';
   const { url, method, body } = visit;
-  const headers = withOwnHeaders(visit.headers, visit.ownHeaders);
+  const headers = { ...visit.headers };
+  for (const [name, value] of Object.entries(visit.ownHeaders)) headers[name.toLowerCase()] = value;
   headers.host = url.host;
   // Said by hand, because Node leaves it out for DELETE and OPTIONS.
   if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body));
@@ -112,10 +120,20 @@ function redirected(visit: Visit, status: number, url: URL): Visit {
   const next = { ...visit, url, method: methodAfter(status, visit.method) };
   if (next.method !== visit.method) {
     next.body = undefined;
-    next.ownHeaders = withoutBodyHeaders(next.ownHeaders);
+    next.ownHeaders = headersWhere(next.ownHeaders, (name) => !OF_THE_BODY.has(name));
   }
-  if (url.origin !== visit.url.origin) next.ownHeaders = forOtherOrigin(next.ownHeaders);
+  // To another origin goes what describes the body, as long as there is one; nothing secret is there.
+  if (url.origin !== visit.url.origin) {
+    next.ownHeaders = headersWhere(next.ownHeaders, (name) => OF_THE_BODY.has(name));
+  }
   return next;
+}
+
+function headersWhere(
+  headers: Record<string, string>,
+  keeps: (name: string) => boolean,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => keeps(name.toLowerCase())));
 }
 
 function exchangeFailure(

@@ -10,8 +10,21 @@ import type { CheckContext } from './check-context.ts';
 import { CheckFailure } from './check-result.ts';
 import type { AdmissionTools, CheckedMonitor, ProbedType, ProbeTools } from './check-type.ts';
 import { visit } from './http-visit.ts';
-import { headerProblem } from './request-headers.ts';
 import { admitHost, isHostName, unseenInTarget } from './target.ts';
+
+/** Headers that belong to the connection, and `host`, which belongs to the target. Source: RFC 9110 §7.6.1, RFC 9112. */
+const NOT_FOR_SETTINGS = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'expect',
+  'http2-settings',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
 
 /** A monitor of a web page. */
 interface PageMonitor extends CheckedMonitor {
@@ -104,11 +117,28 @@ function admitRequest(config: HttpConfig): void {
   }
 }
 
-/** Tells the wanted HTTP statuses from the others. */
-export type ExpectedStatus = (status: number) => boolean;
+/** Says what is wrong with a header that settings ask for; `undefined` when nothing is. */
+function headerProblem(
+  name: string,
+  value: string,
+  all: HttpConfig['headers'],
+): string | undefined {
+  const key = name.toLowerCase();
+  if (key === 'host') return 'leave it out; the host is that of the target';
+  if (NOT_FOR_SETTINGS.has(key) || key.startsWith('proxy-')) {
+    return 'leave it out; it belongs to the connection, which the check makes itself';
+  }
+  // What else could come to mean two headers to the server: a line break begins another one.
+  if (!/^[\x20-\x7e\xa0-\xff]*$/.test(value)) {
+    return 'a value holds no line breaks, control characters or characters beyond Latin-1';
+  }
+  const twin = Object.keys(all).find((other) => other !== name && other.toLowerCase() === key);
+  if (twin !== undefined) return `it is there twice, also as ${twin}`;
+  return undefined;
+}
 
 /** Reads `200-299,401`; throws with a sentence when a code is not one or a range runs backwards. */
-function parseExpectedStatus(text: string): ExpectedStatus {
+function parseExpectedStatus(text: string): (status: number) => boolean {
   const ranges = text.split(',').map((part) => {
     const [from = 0, to = from] = part.split('-').map(Number);
     if (from < 100 || to > 599) throw new Error('codes go from 100 to 599');

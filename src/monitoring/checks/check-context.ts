@@ -17,11 +17,6 @@ export interface CheckContext {
   certificateEndsMs?: number;
 }
 
-/** A check that begins. */
-export function createCheckContext(signal: AbortSignal, timeoutMs: number): CheckContext {
-  return { signal, timeoutMs, step: 'name', peer: '', redirected: false };
-}
-
 /** The failure of a check that reached its deadline. */
 export function outOfTime({ step, peer, timeoutMs }: CheckContext): CheckFailure {
   const within = `within ${timeoutMs / 1000} s`;

@@ -1,6 +1,5 @@
-import { type CheckContext, createCheckContext, outOfTime } from './check-context.ts';
-import type { CheckResult, Degradation } from './check-result.ts';
-import { CheckFailure } from './check-result.ts';
+import { type CheckContext, outOfTime } from './check-context.ts';
+import { CheckFailure, type CheckResult, type Degradation } from './check-result.ts';
 import type { CheckedMonitor, ProbeTools } from './check-type.ts';
 import { unlessAborted } from './connect.ts';
 import { createResolvers } from './dns-query.ts';
@@ -33,7 +32,13 @@ export function createCheck(
     closing.throwIfAborted();
     const deadline = new AbortController();
     const abort = () => deadline.abort(closing.reason);
-    const context = createCheckContext(deadline.signal, timeoutSeconds(monitor.config) * 1000);
+    const context: CheckContext = {
+      signal: deadline.signal,
+      timeoutMs: timeoutSeconds(monitor.config) * 1000,
+      step: 'name',
+      peer: '',
+      redirected: false,
+    };
     const timer = setTimeout(() => deadline.abort(outOfTime(context)), context.timeoutMs);
     closing.addEventListener('abort', abort, { once: true });
     const startMs = performance.now();

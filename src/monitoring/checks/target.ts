@@ -45,13 +45,9 @@ export const targetNotAllowed = (param: string) =>
 
 /** The addresses of a name, or none when it does not resolve in time: it may come to exist later. */
 async function lookUpBriefly(lookup: NameLookup, hostname: string): Promise<string[]> {
-  const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(), LOOKUP_MS);
   try {
-    return await unlessAborted(lookup(hostname), deadline.signal);
+    return await unlessAborted(lookup(hostname), AbortSignal.timeout(LOOKUP_MS));
   } catch {
     return [];
-  } finally {
-    clearTimeout(timer);
   }
 }

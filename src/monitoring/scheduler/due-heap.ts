@@ -40,9 +40,6 @@ export function createDueHeap<T extends HeapItem>() {
   }
 
   return {
-    get size() {
-      return items.length;
-    },
     /** The item that is due first, left where it is. */
     peek: () => items[0],
     /** Puts the item where its `dueMs` belongs, whether it was in the heap or not. */

@@ -10,7 +10,7 @@ const RECOVERED_MS = 60_000;
 /** Tells once that checks start late, and once that they start on time again. */
 export function createOverload(
   clock: Clock,
-  tell: { onLate: (lateMs: number) => void; onTimely: () => void },
+  tell: { onLate?: (lateMs: number) => void; onTimely?: () => void },
 ) {
   let lastLateMs: number | undefined;
   return {
@@ -18,11 +18,11 @@ export function createOverload(
     see(waitedMs: number) {
       const nowMs = clock.monotonicMs();
       if (waitedMs > OVERLOADED_MS) {
-        if (lastLateMs === undefined) tell.onLate(waitedMs);
+        if (lastLateMs === undefined) tell.onLate?.(waitedMs);
         lastLateMs = nowMs;
       } else if (lastLateMs !== undefined && nowMs - lastLateMs >= RECOVERED_MS) {
         lastLateMs = undefined;
-        tell.onTimely();
+        tell.onTimely?.();
       }
     },
     is: () => lastLateMs !== undefined,

@@ -14,24 +14,7 @@ export function addRunnerMetrics(
     isStale: (monitor: WatchedMonitor) => boolean;
   },
 ) {
-  addMonitorMetrics(metrics, watched);
-  addScheduleMetrics(metrics, watched.schedule);
-  metrics.gauge(
-    'askwatch_own_network_lost',
-    '1 while the network of this machine is gone, and nothing is found of targets.',
-    () => (watched.connectivity.lost ? 1 : 0),
-  );
-  return metrics.counter(
-    'askwatch_checks_total',
-    'Checks done, by kind of check and how it ended; unknown while our own network is gone.',
-    ['type', 'outcome'],
-  );
-}
-
-function addMonitorMetrics(
-  metrics: Metrics,
-  { monitors, isStale }: { monitors: Monitors; isStale: (monitor: WatchedMonitor) => boolean },
-) {
+  const { monitors, schedule, connectivity, isStale } = watched;
   metrics.gauges('askwatch_monitors', 'Monitors there are, by status.', ['status'], () => {
     const counts = new Map(MonitorStatus.options.map((status) => [status, 0]));
     for (const { state } of monitors.all()) {
@@ -44,10 +27,7 @@ function addMonitorMetrics(
     'Monitors of which nothing has been learned for more than two intervals.',
     () => monitors.all().filter(isStale).length,
   );
-}
-
-function addScheduleMetrics(metrics: Metrics, schedule: Schedule) {
-  metrics.gauge('askwatch_checks_in_flight', 'Checks under way.', () => schedule.inFlight());
+  metrics.gauge('askwatch_checks_in_flight', 'Checks under way.', schedule.inFlight);
   metrics.gauge(
     'askwatch_check_lag_seconds',
     'How late checks started, the worst of the last one to two minutes.',
@@ -66,7 +46,17 @@ function addScheduleMetrics(metrics: Metrics, schedule: Schedule) {
   metrics.gauge(
     'askwatch_checks_skipped_total',
     'Checks left out because their time had passed by a whole interval.',
-    () => schedule.missed(),
+    schedule.missed,
   );
-  metrics.gauge('askwatch_sleeps_total', 'How often this machine slept.', () => schedule.sleeps());
+  metrics.gauge('askwatch_sleeps_total', 'How often this machine slept.', schedule.sleeps);
+  metrics.gauge(
+    'askwatch_own_network_lost',
+    '1 while the network of this machine is gone, and nothing is found of targets.',
+    () => (connectivity.lost ? 1 : 0),
+  );
+  return metrics.counter(
+    'askwatch_checks_total',
+    'Checks done, by kind of check and how it ended; unknown while our own network is gone.',
+    ['type', 'outcome'],
+  );
 }

@@ -53,10 +53,7 @@ export function createSchedule(options: ScheduleOptions) {
   const running = new Set<Promise<void>>();
   const lag = createLagWindow(clock);
   const detectSleep = createSleepDetector(clock);
-  const overload = createOverload(clock, {
-    onLate: options.onLate ?? (() => {}),
-    onTimely: options.onTimely ?? (() => {}),
-  });
+  const overload = createOverload(clock, options);
   let state: 'new' | 'started' | 'waking' | 'stopped' = 'new';
   let missed = 0;
   let sleeps = 0;

@@ -11,7 +11,6 @@ import {
   type Snapshot,
   startAccount,
   type Tally,
-  type UptimeAccount,
 } from './uptime-accounting.ts';
 
 const MINUTE_MS = 60_000;
@@ -74,25 +73,14 @@ export function createHistoryQueries(parts: {
   async function minutes(monitor: string, range: Range, nowMs: number): Promise<Tally[]> {
     const fromMs = floorTo(Math.max(range.fromMs, nowMs - MINUTES_KEPT_MS), MINUTE_MS);
     if (fromMs >= range.toMs) return [];
-    const { began } = await hourlyAggregator.open(monitor, nowMs);
-    const memory = inMemory(monitor, began);
+    const open = await hourlyAggregator.open(monitor, nowMs);
+    const memory = inMemory(monitor, open.began);
     const isThere = memory.sinceMs <= fromMs;
     const entries = isThere
       ? memory.entries
       : [...(await before(monitor, memory.entries, fromMs)), ...memory.entries];
-    const time = startAccount({
-      lengthMs: MINUTE_MS,
-      countedMs: 0,
-      last: isThere ? memory.began : undefined,
-    });
-    for (const entry of entries) {
-      // What is long past need not be counted minute by minute.
-      if (entry.atMs >= fromMs && time.countedMs < fromMs) skipTo(time, fromMs);
-      addEntry(time, entry);
-    }
-    if (time.countedMs < fromMs) skipTo(time, fromMs);
-    countUntil(time, nowMs);
-    return time.tallies;
+    const began = isThere ? memory.began : undefined;
+    return countedFrom(entries, began, MINUTE_MS, { fromMs, toMs: nowMs });
   }
 
   /** Entries from the journal that came before those in memory, from the one that a moment begins with. */
@@ -236,28 +224,38 @@ function daysBefore(days: readonly Tally[], hours: readonly Tally[]): Piece[] {
 
 /** What the entries in memory tell of a range, to the millisecond. */
 function exactly(
-  memory: { entries: readonly Entry[]; began: Snapshot | undefined },
-  { fromMs, toMs }: Range,
+  { entries, began }: { entries: readonly Entry[]; began: Snapshot | undefined },
+  range: Range,
 ): { upMs: number; downMs: number } {
-  const time = startAccount({ lengthMs: ALL_MS, countedMs: 0, last: memory.began });
-  for (const entry of memory.entries) {
-    if (entry.atMs >= toMs) break;
-    if (entry.atMs >= fromMs && time.countedMs < fromMs) skipTo(time, fromMs);
-    addEntry(time, entry);
-  }
-  if (time.countedMs < fromMs) skipTo(time, fromMs);
-  countUntil(time, toMs);
-  const [tally] = time.tallies;
+  const end = entries.findIndex(({ atMs }) => atMs >= range.toMs);
+  const earlier = end === -1 ? entries : entries.slice(0, end);
+  const [tally] = countedFrom(earlier, began, ALL_MS, range);
   return { upMs: tally?.upMs ?? 0, downMs: tally?.downMs ?? 0 };
 }
 
 /** All time is one piece. */
 const ALL_MS = Number.MAX_SAFE_INTEGER;
 
-/** Forgets what was counted before a moment, and counts from there. */
-function skipTo(time: UptimeAccount, atMs: number) {
-  time.tallies = [];
-  time.countedMs = atMs;
+/** What entries tell of a range, in pieces of a length; those before it say only what it begins with. */
+function countedFrom(
+  entries: readonly Entry[],
+  began: Snapshot | undefined,
+  lengthMs: number,
+  { fromMs, toMs }: Range,
+): Tally[] {
+  const time = startAccount({ lengthMs, countedMs: 0, last: began });
+  const skip = () => {
+    time.tallies = [];
+    time.countedMs = fromMs;
+  };
+  for (const entry of entries) {
+    // What is long past need not be counted piece by piece.
+    if (entry.atMs >= fromMs && time.countedMs < fromMs) skip();
+    addEntry(time, entry);
+  }
+  if (time.countedMs < fromMs) skip();
+  countUntil(time, toMs);
+  return time.tallies;
 }
 
 function toRecord(entry: Entry): CheckRecord {

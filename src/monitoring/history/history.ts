@@ -46,14 +46,15 @@ export async function openHistory(options: { store: Store; wallMs: () => number;
   const toErase = new Set<string>();
   let erasing: Promise<void> | undefined;
 
+  function forgetInMemory(monitor: string) {
+    forgotten.add(monitor);
+    hourlyAggregator.forget(monitor);
+    recent.forget(monitor);
+  }
+
   function take(entry: Entry) {
     if (isForgotten(entry.monitor)) return;
-    if (isForgottenEntry(entry)) {
-      forgotten.add(entry.monitor);
-      hourlyAggregator.forget(entry.monitor);
-      recent.forget(entry.monitor);
-      return;
-    }
+    if (isForgottenEntry(entry)) return forgetInMemory(entry.monitor);
     recent.add(entry);
     hourlyAggregator.add(entry);
   }
@@ -163,9 +164,7 @@ export async function openHistory(options: { store: Store; wallMs: () => number;
     incidents: (monitor: string, limit: number) => incidents.list(monitor, limit),
     /** Removes all that is known of a monitor, for good; its results a moment later, over a kill too. */
     async forget(monitor: string): Promise<void> {
-      forgotten.add(monitor);
-      hourlyAggregator.forget(monitor);
-      recent.forget(monitor);
+      forgetInMemory(monitor);
       // First, so that a start after a crash removes the rest, and what came before does not bring it back.
       await writer.add(forgottenEntry(monitor, wallMs()));
       await removeAll(monitor);

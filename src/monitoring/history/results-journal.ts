@@ -11,9 +11,7 @@ import {
   entriesToText,
   isForgottenEntry,
 } from './result-record.ts';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+import { DAY_MS, HOUR_MS } from './rollups.ts';
 
 /** How long every single result is kept; hours and days of them are kept longer. */
 export const RESULTS_KEPT_MS = 2 * DAY_MS;

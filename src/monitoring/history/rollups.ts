@@ -194,11 +194,10 @@ function daysOf(old: Kept, newHours: readonly Tally[], finalMs: number): Tally[]
 function withHours(kept: Kept, hours: readonly Tally[], finalMs: number): Kept {
   const added = since(hours, kept.finalMs);
   const all = [...talliesFromText(kept.hours, HOUR_MS), ...added];
-  const days = merge(talliesFromText(kept.days, DAY_MS), gather(added, DAY_MS));
   return {
     finalMs,
     hours: talliesToText(since(all, finalMs - HOURS_KEPT_MS), HOUR_MS),
-    days: talliesToText(since(days, finalMs - DAYS_KEPT_MS), DAY_MS),
+    days: talliesToText(daysOf(kept, added, finalMs), DAY_MS),
   };
 }
 

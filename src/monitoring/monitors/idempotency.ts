@@ -40,14 +40,15 @@ export interface KnownCreate {
   token: string;
 }
 
-/** What a create needs to know of the monitors there are. */
-interface CreateTools {
-  newMonitorId: () => string;
-  exists: (monitor: string) => boolean;
-}
-
 /** Opens `monitor-creates`: creates of the last 24 hours that came with an idempotency key. */
-export function openIdempotentCreates(store: Store, wallMs: () => number) {
+export function openIdempotentCreates(options: {
+  store: Store;
+  wallMs: () => number;
+  newMonitorId: () => string;
+  /** Whether there is such a monitor. */
+  exists: (monitor: string) => boolean;
+}) {
+  const { store, wallMs, newMonitorId, exists } = options;
   const collection = store.collection({
     name: 'monitor-creates',
     schema: StoredCreate,
@@ -62,7 +63,6 @@ export function openIdempotentCreates(store: Store, wallMs: () => number) {
     id: string,
     [bodyHash, formerBodyHash]: readonly [string, string],
     { admit }: IdempotencyKey,
-    { newMonitorId, exists }: CreateTools,
   ): Promise<StoredCreate> {
     const nowMs = wallMs();
     const earlier = await collection.get(id);
@@ -93,7 +93,6 @@ export function openIdempotentCreates(store: Store, wallMs: () => number) {
     async run<T>(
       idempotency: IdempotencyKey,
       definition: MonitorDefinition,
-      tools: CreateTools,
       create: (known: KnownCreate) => Promise<T>,
     ): Promise<T> {
       const id = createIdOf(idempotency);
@@ -106,7 +105,7 @@ export function openIdempotentCreates(store: Store, wallMs: () => number) {
         if (other.bodyHash === bodyHash && error instanceof HttpError) throw error;
       }
       const hashes = [bodyHash, sha256(body)] as const;
-      const work = learn(id, hashes, idempotency, tools).then(({ monitor, salt }) =>
+      const work = learn(id, hashes, idempotency).then(({ monitor, salt }) =>
         create({ id, monitor, token: tokenOf(salt, idempotency.key) }),
       );
       underWay.set(id, { bodyHash, work });

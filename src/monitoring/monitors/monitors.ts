@@ -78,8 +78,13 @@ export async function openMonitors(options: {
     whenCorrupt: 'refuse',
   });
   const encryption = await openDefinitionEncryption(store, types);
-  const idempotentCreates = openIdempotentCreates(store, wallMs);
   const monitors = new Map<string, WatchedMonitor>();
+  const idempotentCreates = openIdempotentCreates({
+    store,
+    wallMs,
+    newMonitorId: () => newId(monitors),
+    exists: (id) => monitors.has(id),
+  });
   const idsByTokenHash = new Map<string, string>();
   /** On their way out: nobody sees them any more, and they come back only when the store does not let them go. */
   const leaving = new Set<string>();
@@ -231,11 +236,7 @@ export async function openMonitors(options: {
       idempotency?: IdempotencyKey,
     ): Promise<{ monitor: WatchedMonitor; token: string | undefined; repeated: boolean }> {
       if (idempotency === undefined) return await create(definition, undefined);
-      const tools = {
-        newMonitorId: () => newId(monitors),
-        exists: (id: string) => monitors.has(id),
-      };
-      return await idempotentCreates.run(idempotency, definition, tools, (known) =>
+      return await idempotentCreates.run(idempotency, definition, (known) =>
         create(definition, known),
       );
     },
@@ -311,12 +312,7 @@ export async function openMonitors(options: {
       states.eraseGone();
       return true;
     },
-    /**
-     * Takes over what a check or ping made of a monitor, at once in memory; resolves when what must last is durable.
-     * `always` stores it even when only the time of the last check is new. When storing fails it rejects, memory keeps
-     * what is true, and the next call stores it; with `orNothing` memory is as before. Of a monitor that is gone nothing is
-     * kept.
-     */
+    /** Takes over what a check or ping made of a monitor, as the store of states does; of one that is gone nothing is kept. */
     settle,
     /** Resolves when what was settled until now has been written, or refused. */
     written: states.written,

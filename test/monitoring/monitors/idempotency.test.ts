@@ -22,17 +22,17 @@ async function setUp(address: () => string) {
   });
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const repeats = openIdempotentCreates(store, () => 1_800_000_000_000);
   const monitors = new Set<string>();
-  const tools = {
+  const repeats = openIdempotentCreates({
+    store,
+    wallMs: () => 1_800_000_000_000,
     newMonitorId: () => `mon_${randomUUID()}`,
-    exists: (id: string) => monitors.has(id),
-  };
+    exists: (id) => monitors.has(id),
+  });
   const create = (key: string, definition = site()) =>
     repeats.run(
       { apiKeyId: 'key_1', key, admit: () => admit(definition) },
       definition,
-      tools,
       async ({ monitor }) => {
         const repeated = monitors.has(monitor);
         monitors.add(monitor);

@@ -124,15 +124,8 @@ const DAYS_IN_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
  */
 function parseCronFields(expression: string): CronFields {
   const words = expression.trim().split(/\s+/);
-  const [minute, hour, day, month, weekday] = words;
-  if (
-    words.length !== 5 ||
-    minute === undefined ||
-    hour === undefined ||
-    day === undefined ||
-    month === undefined ||
-    weekday === undefined
-  ) {
+  const [minute = '', hour = '', day = '', month = '', weekday = ''] = words;
+  if (words.length !== 5) {
     throw new RangeError(
       'write five fields: minute, hour, day of the month, month and day of the week, such as 30 2 * * *',
     );

@@ -5,12 +5,7 @@ export function memoize<Key, Value>(limit: number, make: (key: Key) => Value): (
     const known = kept.get(key);
     if (known !== undefined) return known;
     const value = make(key);
-    if (kept.size >= limit) {
-      for (const oldest of kept.keys()) {
-        kept.delete(oldest);
-        break;
-      }
-    }
+    if (kept.size >= limit) kept.delete(kept.keys().next().value as Key);
     kept.set(key, value);
     return value;
   };

@@ -1,7 +1,7 @@
 import type { Monitor, MonitorCreated } from '../../contracts/monitoring.ts';
 import type { Incident, MonitorDetails } from '../../contracts/monitoring-additions.ts';
 import { isHeartbeat } from '../checks/check-type.ts';
-import { shownConfig, shownTarget } from '../checks/secret-values.ts';
+import { shownTarget, withoutSecrets } from '../checks/secret-values.ts';
 import { incidentId } from '../history/incidents.ts';
 import { awaitsFirstPing } from '../monitors/heartbeat.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
@@ -49,7 +49,7 @@ export async function detailsOf(
   return {
     ...listedMonitor(monitor, { wallMs: clock.wallMs(), stale: runner.isStale(monitor) }),
     created_at: utc(createdAtMs),
-    config: shownConfig(definition),
+    config: { ...withoutSecrets(definition).config },
     maintenance,
     certificate_ends_at: endsMs === undefined ? null : utc(endsMs),
     incident: incidentNow(monitor, lastIncident),

@@ -15,13 +15,7 @@ const isSending = (definition: MonitorDefinition): definition is SendingMonitor 
 export const shownTarget = (definition: MonitorDefinition): string =>
   isSending(definition) ? maskedTarget(definition.target) : definition.target;
 
-/** The settings of a monitor as they are shown: without the values of headers that look like secrets. */
-export function shownConfig(definition: MonitorDefinition): Record<string, unknown> {
-  const { config } = withoutSecrets(definition);
-  return { ...config };
-}
-
-/** A monitor without its secrets. Pure. */
+/** A monitor without its secrets, as it is shown and stored. Pure. */
 export function withoutSecrets(definition: MonitorDefinition): MonitorDefinition {
   if (!isSending(definition)) return definition;
   const { config, target } = definition;

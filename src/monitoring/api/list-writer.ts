@@ -17,9 +17,6 @@ interface Written {
   json: Buffer;
 }
 
-/** Asked when a monitor is written: it may have changed since the list was asked for. */
-type IsShown = (monitor: WatchedMonitor) => boolean;
-
 /**
  * Writes the list of monitors as JSON. It is asked for all the time and may hold ten thousand, so a monitor is written
  * and checked against the contract only when it has changed, and other work comes in between.
@@ -27,11 +24,7 @@ type IsShown = (monitor: WatchedMonitor) => boolean;
 export function createListWriter(tools: {
   wallMs: () => number;
   isStale: (monitor: WatchedMonitor) => boolean;
-}): (
-  monitors: readonly WatchedMonitor[],
-  isShown: IsShown,
-  next?: string | null,
-) => Promise<Buffer> {
+}) {
   const written = new WeakMap<WatchedMonitor, Written>();
 
   function jsonOf(monitor: WatchedMonitor): Buffer {
@@ -54,7 +47,12 @@ export function createListWriter(tools: {
     return json;
   }
 
-  return async (monitors, isShown, next) => {
+  return async (
+    monitors: readonly WatchedMonitor[],
+    /** Asked when a monitor is written: it may have changed since the list was asked for. */
+    isShown: (monitor: WatchedMonitor) => boolean,
+    next?: string | null,
+  ): Promise<Buffer> => {
     const parts: Buffer[] = [];
     const turn = beginTurn();
     for (const monitor of monitors) {

@@ -172,15 +172,12 @@ function passed(
     const successes = state.successes + 1;
     const wanted = state.flapping ? Math.max(toUp, FLAPPING_TO_UP) : toUp;
     if (successes < wanted) return { ...unchanged({ ...passing, successes }), recheckSoon: true };
-    return moved(
-      { ...passing, successes: 0 },
-      degradation ? 'DEGRADED' : 'UP',
-      nowMs,
-      degradation,
-      nowMs,
-    );
+    const recovered = { ...passing, successes: 0 };
+    return degradation
+      ? moved({ ...recovered, problem: degradation }, 'DEGRADED', nowMs, nowMs)
+      : moved(recovered, 'UP', nowMs, nowMs);
   }
-  if (!degradation) return moved({ ...passing, blemishes: 0 }, 'UP', nowMs, undefined, nowMs);
+  if (!degradation) return moved({ ...passing, blemishes: 0 }, 'UP', nowMs, nowMs);
   if (found(state).status === 'DEGRADED') {
     return unchanged({ ...passing, problem: inTheSameWords(state.problem, degradation) });
   }
@@ -188,18 +185,19 @@ function passed(
   if (blemishes < toDown) {
     return { ...unchanged(withoutProblem({ ...passing, blemishes })), recheckSoon: true };
   }
-  return moved({ ...passing, blemishes: 0 }, 'DEGRADED', nowMs, degradation, nowMs);
+  return moved({ ...passing, blemishes: 0, problem: degradation }, 'DEGRADED', nowMs, nowMs);
 }
 
 /** UP, whatever was found before, at once. Pure. */
 export function success(state: MonitorState, nowMs: number): Step {
-  return moved(confirmedOf(calmed(state, nowMs)), 'UP', nowMs, undefined, nowMs);
+  return moved(confirmedOf(calmed(state, nowMs)), 'UP', nowMs, nowMs);
 }
 
 /** DOWN since `sinceMs`; the state holds the problem already. Pure. */
 export function goDown(state: MonitorState, sinceMs: number, nowMs: number): Step {
+  const { problem } = state;
   const confirmed = confirmedOf(calmed(state, nowMs));
-  return moved(confirmed, 'DOWN', sinceMs, state.problem, nowMs);
+  return moved(problem ? { ...confirmed, problem } : confirmed, 'DOWN', sinceMs, nowMs);
 }
 
 /** Shows a status that people set; the underlying status goes on changing. Pure. */
@@ -207,7 +205,7 @@ export function cover(state: MonitorState, status: SetStatus, nowMs: number): St
   if (state.status === status) return unchanged(state);
   // What was not confirmed before is forgotten: nobody can confirm it now.
   const covered = { ...confirmedOf(state), beneath: found(state) };
-  return shown(covered, status, nowMs, undefined, nowMs);
+  return shown(covered, status, nowMs, nowMs);
 }
 
 /**
@@ -221,8 +219,7 @@ export function discardUnconfirmed(state: MonitorState): Step {
 /** Shows again what is found. Pure. */
 export function uncover({ beneath, ...state }: MonitorState, nowMs: number): Step {
   if (!beneath) return unchanged(state);
-  const problem = beneath.status === 'UP' ? undefined : state.problem;
-  return shown(state, beneath.status, beneath.sinceMs, problem, nowMs);
+  return shown(state, beneath.status, beneath.sinceMs, nowMs);
 }
 
 /** Whether it goes up and down all the time. */
@@ -241,37 +238,21 @@ export function recheckAfterMs(
   );
 }
 
-/** Found as `to`, which is the underlying status where people have set another. */
-function moved(
-  state: MonitorState,
-  to: FoundStatus,
-  sinceMs: number,
-  problem: Problem | undefined,
-  nowMs: number,
-): Step {
+/** Found as `to`, which is the underlying status where people have set another; the state holds the problem already. */
+function moved(state: MonitorState, to: FoundStatus, sinceMs: number, nowMs: number): Step {
   const from = found(state).status;
-  const described: MonitorState = problem ? { ...state, problem } : withoutProblem(state);
+  const described = to === 'UP' ? withoutProblem(state) : state;
   if (from === to) return unchanged(described);
   if (state.beneath) {
     return unchanged({ ...described, beneath: { status: to, sinceMs: Math.min(sinceMs, nowMs) } });
   }
-  return shown(
-    from === 'DOWN' || to === 'DOWN' ? flipped(described, nowMs) : described,
-    to,
-    sinceMs,
-    problem,
-    nowMs,
-  );
+  const isFlip = from === 'DOWN' || to === 'DOWN';
+  return shown(isFlip ? flipped(described, nowMs) : described, to, sinceMs, nowMs);
 }
 
-function shown(
-  state: MonitorState,
-  to: MonitorStatus,
-  foundSinceMs: number,
-  problem: Problem | undefined,
-  nowMs: number,
-): Step {
+function shown(state: MonitorState, to: MonitorStatus, foundSinceMs: number, nowMs: number): Step {
   const number = state.changes + 1;
+  const problem = to === 'DOWN' || to === 'DEGRADED' ? state.problem : undefined;
   // A clock that was set back since then.
   const sinceMs = Math.min(foundSinceMs, nowMs);
   return {
@@ -313,13 +294,7 @@ export function withNewTarget(state: MonitorState, nowMs: number): Step {
     const beneath = { status: 'UP', sinceMs: nowMs } as const;
     return unchanged({ ...fresh, status, sinceMs, beneath });
   }
-  if (status === 'UP') return unchanged(fresh);
-  const number = changes + 1;
-  return {
-    state: { ...fresh, changes: number },
-    change: { atMs: nowMs, sinceMs: nowMs, from: status, to: 'UP', number },
-    recheckSoon: false,
-  };
+  return status === 'UP' ? unchanged(fresh) : shown({ ...fresh, status }, 'UP', nowMs, nowMs);
 }
 
 /** With one more flip. Pure. */

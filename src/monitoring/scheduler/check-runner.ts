@@ -17,7 +17,7 @@ import {
   type Step,
   unchanged,
 } from '../state/state.ts';
-import type { Clock } from '../time/clock.ts';
+import { type Clock, DAY_MS } from '../time/clock.ts';
 import { createHeartbeatDeadlines } from './heartbeat-deadlines.ts';
 import { createInFlightChecks, notChecked } from './in-flight-checks.ts';
 import { createMaintenanceWindows } from './maintenance-windows.ts';
@@ -25,8 +25,6 @@ import { addRunnerMetrics } from './metrics.ts';
 import { createSchedule } from './schedule.ts';
 import { firstChecks } from './startup-spread.ts';
 import { createStoreReport } from './store-report.ts';
-
-const DAY_MS = 86_400_000;
 
 /** The running service: checks what is due, waits for signals, and keeps what it finds. */
 export type CheckRunner = ReturnType<typeof createCheckRunner>;
@@ -148,15 +146,21 @@ export function createCheckRunner(options: {
     }
   }
 
-  function startAll() {
+  /** Shows what windows say now and waits for signals anew, of all that are not paused; gives those that are checked. */
+  function takeUp() {
     const checked: Array<{ monitor: WatchedMonitor; definition: CheckedMonitor }> = [];
     for (const monitor of monitors.all()) {
-      const { definition, state } = monitor;
-      if (state.status === 'PAUSED') continue;
+      const { definition } = monitor;
+      if (isPaused(monitor)) continue;
       void stored.handOver(windows.apply(monitor));
-      if (isHeartbeat(definition)) follow(monitor);
+      if (isHeartbeat(definition)) heartbeats.await(monitor, definition.config);
       else checked.push({ monitor, definition });
     }
+    return checked;
+  }
+
+  function startAll() {
+    const checked = takeUp();
     const startMs = clock.monotonicMs();
     for (const { monitor, afterMs } of firstChecks(checked, clock.wallMs())) {
       follow(monitor, startMs + afterMs);
@@ -169,12 +173,7 @@ export function createCheckRunner(options: {
       log.warn(`the machine slept for ${Math.round(sleptMs / 1000)} s, or its clock was set`);
       inFlight.abandonAll();
     }
-    for (const monitor of monitors.all()) {
-      const { definition, state } = monitor;
-      if (state.status === 'PAUSED') continue;
-      void stored.handOver(windows.apply(monitor));
-      if (isHeartbeat(definition)) heartbeats.await(monitor, definition.config);
-    }
+    takeUp();
   }
 
   function pruneDaily() {

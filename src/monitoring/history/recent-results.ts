@@ -6,7 +6,7 @@ export const RECENT_COUNT = 120;
 /** Monitors whose results share their arrays: an array for each would cost more than what is in it. */
 const PAGE_SLOTS = 64;
 
-/** Sorts with a reason in memory; one more is kept there without, and with it in the journal. */
+/** Reasons in memory; an entry with one more is kept there without, and with it in the journal. */
 const REASONS_COUNT = 65_535;
 
 /** The newest entries of every monitor, in typed arrays. */
@@ -42,12 +42,12 @@ export function createRecentResults() {
       const { page, row, first } = placeOf(slotOf(entry.monitor));
       const added = page.added[row] ?? 0;
       const at = first + (added % RECENT_COUNT);
-      const before = added === 0 ? 0 : (page.sort[first + ((added - 1) % RECENT_COUNT)] ?? 0);
-      if (added >= RECENT_COUNT) shared.release(page.sort[at] ?? 0);
+      const before = added === 0 ? 0 : (page.shared[first + ((added - 1) % RECENT_COUNT)] ?? 0);
+      if (added >= RECENT_COUNT) shared.release(page.shared[at] ?? 0);
       page.seconds[at] = Math.floor(entry.atMs / 1000);
       page.millis[at] = entry.atMs % 1000;
       page.took[at] = entry.took;
-      page.sort[at] = shared.take(entry, before);
+      page.shared[at] = shared.take(entry, before);
       // Stays below twice the ring: more would say nothing else.
       page.added[row] = added + 1 === 2 * RECENT_COUNT ? RECENT_COUNT : added + 1;
     },
@@ -62,7 +62,7 @@ export function createRecentResults() {
       return Array.from({ length: count }, (_, index) => {
         const at = first + ((added - count + index) % RECENT_COUNT);
         const atMs = (page.seconds[at] ?? 0) * 1000 + (page.millis[at] ?? 0);
-        const { kind, everyMs, reason } = shared.of(page.sort[at] ?? 0);
+        const { kind, everyMs, reason } = shared.of(page.shared[at] ?? 0);
         return { monitor, atMs, kind, took: page.took[at] ?? 0, everyMs, reason };
       });
     },
@@ -80,7 +80,7 @@ export function createRecentResults() {
       if (slot === undefined) return;
       const { page, row, first } = placeOf(slot);
       const count = Math.min(page.added[row] ?? 0, RECENT_COUNT);
-      for (let at = first; at < first + count; at += 1) shared.release(page.sort[at] ?? 0);
+      for (let at = first; at < first + count; at += 1) shared.release(page.shared[at] ?? 0);
       page.added[row] = 0;
       slots.delete(monitor);
       free.push(slot);
@@ -97,7 +97,8 @@ function createPage() {
     seconds: new Uint32Array(count),
     millis: new Uint16Array(count),
     took: new Uint32Array(count),
-    sort: new Uint32Array(count),
+    /** Numbers of what an entry shares with others. */
+    shared: new Uint32Array(count),
     added: new Uint16Array(PAGE_SLOTS),
   };
 }
@@ -107,26 +108,26 @@ type SharedFields = Pick<Entry, 'kind' | 'everyMs' | 'reason'>;
 
 const NO_FIELDS: SharedFields = { kind: 0, everyMs: 0, reason: undefined };
 
-/** Sorts with numbers from 1, each kept once and as long as somebody holds it. */
+/** Shared fields with numbers from 1, each kept once and as long as somebody holds it. */
 function createSharedFields() {
   const numbers = new Map<string, number>();
-  const sorts: Array<{ sort: SharedFields; holders: number } | undefined> = [undefined];
+  const all: Array<{ fields: SharedFields; holders: number } | undefined> = [undefined];
   const free: number[] = [];
   let reasons = 0;
 
   function make({ kind, everyMs, reason }: SharedFields): number {
-    const number = free.pop() ?? sorts.length;
-    const sort = { kind, everyMs, reason };
-    sorts[number] = { sort, holders: 1 };
-    numbers.set(keyOf(sort), number);
+    const number = free.pop() ?? all.length;
+    const fields = { kind, everyMs, reason };
+    all[number] = { fields, holders: 1 };
+    numbers.set(keyOf(fields), number);
     if (reason !== undefined) reasons += 1;
     return number;
   }
 
   function take(wanted: SharedFields, likely: number): number {
-    const guess = sorts[likely];
-    const number = guess && isSame(guess.sort, wanted) ? likely : numbers.get(keyOf(wanted));
-    const kept = number === undefined ? undefined : sorts[number];
+    const guess = all[likely];
+    const number = guess && isSame(guess.fields, wanted) ? likely : numbers.get(keyOf(wanted));
+    const kept = number === undefined ? undefined : all[number];
     if (number !== undefined && kept) {
       kept.holders += 1;
       return number;
@@ -136,19 +137,19 @@ function createSharedFields() {
   }
 
   return {
-    /** The number of a sort; most often it is that of the entry before. */
+    /** The number of shared fields; most often it is that of the entry before. */
     take,
     release(number: number) {
-      const kept = sorts[number];
+      const kept = all[number];
       if (!kept) return;
       kept.holders -= 1;
       if (kept.holders > 0) return;
-      if (kept.sort.reason !== undefined) reasons -= 1;
-      sorts[number] = undefined;
-      numbers.delete(keyOf(kept.sort));
+      if (kept.fields.reason !== undefined) reasons -= 1;
+      all[number] = undefined;
+      numbers.delete(keyOf(kept.fields));
       free.push(number);
     },
-    of: (number: number) => sorts[number]?.sort ?? NO_FIELDS,
+    of: (number: number) => all[number]?.fields ?? NO_FIELDS,
   };
 }
 

@@ -16,8 +16,9 @@ import {
 import { invalidValue } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server-types.ts';
 import type { History } from '../history/history.ts';
-import type { DayCounts } from '../history/history-queries.ts';
+import type { DayCounts, Range } from '../history/history-queries.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time/clock.ts';
 import { pageAfter } from './list-writer.ts';
 import { keyRoute, monitorRoute, queryNumber } from './route-schemas.ts';
 import {
@@ -28,10 +29,6 @@ import {
   takeNoBody,
   within,
 } from './route-scope.ts';
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 /** Most rows of one answer: a minute's of a day, with some to spare. */
 const MAX_ROLLUPS = 1_500;
@@ -132,11 +129,6 @@ async function recentIncidents(
 
 const readable = <T>(work: Promise<T>) =>
   orUnavailable(work, 'The history could not be read. Try again.');
-
-interface Range {
-  fromMs: number;
-  toMs: number;
-}
 
 /** The time that is asked for, which ends now at the latest. Throws the 400. */
 function rangeOf(

@@ -8,9 +8,8 @@ import { parseSignal, type Signal } from '../monitors/heartbeat.ts';
 import { limited, noQuery } from './route-schemas.ts';
 import { orUnavailable, type RouteTools, readNoBody, within } from './route-scope.ts';
 
-type PushMethod = 'GET' | 'HEAD' | 'POST';
 /** All of them, since jobs ping with what they have: curl, wget, a link checker. */
-const METHODS: PushMethod[] = ['GET', 'HEAD', 'POST'];
+const METHODS: Array<'GET' | 'HEAD' | 'POST'> = ['GET', 'HEAD', 'POST'];
 
 /** Adds the routes that jobs ping. */
 export function addPushRoutes(

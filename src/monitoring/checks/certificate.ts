@@ -1,9 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
+import { DAY_MS, HOUR_MS } from '../time/clock.ts';
 import type { CheckContext } from './check-context.ts';
 import { CheckFailure } from './check-result.ts';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** Keeps when a certificate ends that was shown; of several, the first to end. */
 export function noteCertificate(

@@ -1,9 +1,10 @@
 import type { CheckRecord, Rollup } from '../../contracts/monitoring-additions.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time/clock.ts';
 import { addEntry, type HourlyAggregator } from './hourly-aggregator.ts';
 import type { RecentResults } from './recent-results.ts';
 import { type Entry, isOk, isResult, outcomeOf, tookMs } from './result-record.ts';
 import type { ResultsJournal } from './results-journal.ts';
-import { DAY_MS, HOUR_MS, merge, type Rollups, wasObserved } from './rollups.ts';
+import { merge, type Rollups, wasObserved } from './rollups.ts';
 import {
   countUntil,
   floorTo,
@@ -13,11 +14,11 @@ import {
   type Tally,
 } from './uptime-accounting.ts';
 
-const MINUTE_MS = 60_000;
 /** How far back minutes reach: what the memory does not hold of it is read from the journal. */
 export const MINUTES_KEPT_MS = 2 * HOUR_MS;
 
-interface Range {
+/** A time from its begin up to its end. */
+export interface Range {
   fromMs: number;
   toMs: number;
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
 import type { CheckResult } from '../checks/check-result.ts';
 import type { StatusChange } from '../state/state.ts';
+import { DAY_MS, HOUR_MS } from '../time/clock.ts';
 import { byMonitor } from './by-monitor.ts';
 import { createHistoryQueries, MINUTES_KEPT_MS } from './history-queries.ts';
 import { createHourlyAggregator } from './hourly-aggregator.ts';
@@ -18,7 +19,7 @@ import {
   resultEntry,
 } from './result-record.ts';
 import { createResultsWriter, openResultsJournal, RESULTS_KEPT_MS } from './results-journal.ts';
-import { DAY_MS, HOUR_MS, openRollups } from './rollups.ts';
+import { openRollups } from './rollups.ts';
 import { floorTo } from './uptime-accounting.ts';
 
 /** How often hours that are over are stored. */

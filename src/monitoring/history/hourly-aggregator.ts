@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
+import { HOUR_MS } from '../time/clock.ts';
 import { phaseOf } from '../time/rhythm.ts';
 import type { RecentResults } from './recent-results.ts';
 import { countsAs, type Entry, isOk, isResult, tookMs } from './result-record.ts';
-import { HOUR_MS, type Rollups } from './rollups.ts';
+import type { Rollups } from './rollups.ts';
 import {
   addSnapshot,
   countUntil,

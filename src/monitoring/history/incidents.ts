@@ -21,10 +21,7 @@ const KeptIncident = z.object({
 const MonitorIncidents = z.object({ number: z.int(), incidents: z.array(KeptIncident) });
 type MonitorIncidents = z.infer<typeof MonitorIncidents>;
 
-/** The incidents that changes of status make. */
-export type Incidents = ReturnType<typeof openIncidents>;
-
-/** Opens `monitor-incidents`. `isForgotten` tells monitors that are gone. */
+/** Opens `monitor-incidents`: those that changes of status make. `isForgotten` tells monitors that are gone. */
 export function openIncidents(store: Store, isForgotten: (monitor: string) => boolean) {
   const collection = store.collection({
     name: 'monitor-incidents',

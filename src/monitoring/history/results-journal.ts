@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { yieldToEventLoop } from '../../contracts/event-loop.ts';
 import { createBatchWriter } from '../../store/batch-writer.ts';
 import type { Journal, Store } from '../../store/store.ts';
+import { DAY_MS, HOUR_MS } from '../time/clock.ts';
 import {
   createNames,
   type Entry,
@@ -11,7 +12,6 @@ import {
   entriesToText,
   isForgottenEntry,
 } from './result-record.ts';
-import { DAY_MS, HOUR_MS } from './rollups.ts';
 
 /** How long every single result is kept; hours and days of them are kept longer. */
 export const RESULTS_KEPT_MS = 2 * DAY_MS;
@@ -53,15 +53,8 @@ export function openResultsJournal(store: Store, run: string) {
       await Promise.all(batches.map((batch) => journalOf(batch.atMs).append(batch)));
     },
     /** Entries of batches with `fromMs <= time < toMs` that another run wrote, or any; a batch may begin earlier. */
-    async *read({
-      fromMs,
-      toMs,
-      ownToo,
-    }: {
-      fromMs: number;
-      toMs: number;
-      ownToo: boolean;
-    }): AsyncIterable<Entry[]> {
+    async *read(asked: { fromMs: number; toMs: number; ownToo: boolean }): AsyncIterable<Entry[]> {
+      const { fromMs, toMs, ownToo } = asked;
       const names = createNames();
       let sinceTurn = 0;
       for (let hour = hourOf(fromMs); hour * HOUR_MS < toMs; hour += 1) {

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
+import { DAY_MS, HOUR_MS } from '../time/clock.ts';
 import { type Entry, EntryText, entriesFromText, entriesToText } from './result-record.ts';
 import { addTallies, gather, type Snapshot, type Tally } from './uptime-accounting.ts';
-
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 24 * HOUR_MS;
 
 /** How long hours and days of a monitor are kept. */
 const HOURS_KEPT_MS = 90 * DAY_MS;

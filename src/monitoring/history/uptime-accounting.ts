@@ -1,11 +1,8 @@
-/** What the time after a result counts as. */
-export type Worth = 'up' | 'down' | 'unseen';
-
 /** A result as far as time goes: from `atMs` on the monitor was so, until the next one, but at most for `worthMs`. */
 export interface Snapshot {
   atMs: number;
   worthMs: number;
-  as: Worth;
+  as: 'up' | 'down' | 'unseen';
 }
 
 /** What was seen in a minute, hour or day. Response times are of the checks that passed, 0 when none did. */

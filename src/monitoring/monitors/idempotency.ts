@@ -4,9 +4,10 @@ import { ErrorCode } from '../../contracts/error.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Store } from '../../store/store.ts';
 import type { MonitorDefinition } from '../checks/check-type.ts';
+import { DAY_MS } from '../time/clock.ts';
 
 /** How long a repeat of a create is known as one. */
-const KEPT_MS = 86_400_000;
+const KEPT_MS = DAY_MS;
 
 /** As much salt as the hash has bits; without it nobody who knows an idempotency key can tell a push token. */
 const SALT_BYTES = 32;

@@ -1,7 +1,6 @@
 import type { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
+import { MINUTE_MS } from '../time/clock.ts';
 import { type Cron, cronFault, parseCron } from '../time/cron.ts';
-
-const MINUTE_MS = 60_000;
 
 /** How often a recurring window may begin again before its end and the look ahead still goes on. */
 const LOOK_AHEAD_STEPS = 100;

@@ -1,5 +1,9 @@
 import { performance } from 'node:perf_hooks';
 
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
 /** Time as the service sees it; tests bring their own. */
 export interface Clock {
   /** Unix time in milliseconds: for showing and storing; it may jump. */

@@ -1,72 +1,45 @@
+import { changesOf, FLAPPING_MS } from '../incidents/flapping.ts';
+import { outagesOf } from '../incidents/groups.ts';
 import { NOTE_HINT, noteFacts } from '../incidents/incident-service.ts';
 import { latencyFacts } from '../incidents/latency.ts';
-import type { Alert, Delivery, Incident, MonitoringOutage } from '../incidents/watch-state.ts';
-import { type Card, type Fact, textCard, textPart } from '../shared/card.ts';
-import { isDown } from '../shared/status.ts';
+import { snoozeFact, snoozeFacts } from '../incidents/snoozes.ts';
+import type {
+  Alert,
+  Delivery,
+  Group,
+  Incident,
+  MonitoringOutage,
+} from '../incidents/watch-state.ts';
+import { type Card, type CardAction, type Fact, textCard, textPart } from '../shared/card.ts';
+import { downWord, isDown, isUp } from '../shared/status.ts';
 import { shownTarget, targetLink } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
-import { groupCard, groupTimes, groupTitle, onlyMember } from './group-card.ts';
-import {
-  actionsOf,
-  careFacts,
-  flappingFacts,
-  flappingHeadline,
-  flappingText,
-  lasted,
-  timeFacts,
-} from './incident-card.ts';
 
-type Line = NonNullable<Delivery['line']>;
+/** What decides how an alert is told, besides what it is. */
+interface Telling extends Pick<Delivery, 'earlier' | 'shownOpen'> {
+  /** It is a line under a message that said it before: it still is so. */
+  isLine?: boolean;
+}
+
+type Member = Group['members'][number];
 
 /** What a place is to see of an alert now. Pure. */
-export function alertCard(alert: Alert, delivery: Pick<Delivery, 'earlier' | 'shownOpen'>): Card {
+export function alertCard(alert: Alert, telling: Telling): Card {
   if (alert.kind === 'notice') {
     return textCard(alert.endedAtMs === undefined ? 'warning' : 'good', alert.title, alert.text);
   }
   if (alert.kind === 'blindness') return monitoringOutageCard(alert);
-  if (alert.kind === 'group') return groupCard(alert, delivery);
-  const link = targetLink(alert);
-  const text = alert.flapping && flappingText(alert);
-  return {
-    ...headline(alert, delivery),
-    parts: [
-      ...(text ? [textPart(text)] : []),
-      {
-        kind: 'facts',
-        facts: [
-          ...facts(alert),
-          ...earlierFacts(delivery.earlier),
-          ...careFacts(alert),
-          ...noteFacts(alert),
-        ],
-      },
-    ],
-    actions: actionsOf(alert),
-    ...(link && { link }),
-    // Tells two messages about one outage from two outages.
-    footer: `Incident ${alert.id.slice(0, 8)} · ${NOTE_HINT}`,
-  };
+  return alert.kind === 'group' ? groupCard(alert, telling) : incidentCard(alert, telling);
 }
 
 /** The one line under a message of something that is over, or still goes on. Pure. */
-export function lineCard(alert: Alert, line: Line): Card {
-  const { tone } = alertCard(alert, { shownOpen: true });
-  return { tone, title: `${lineTitle(alert)}${lineEnd(alert, line)}`, parts: [] };
-}
-
-function lineTitle(alert: Alert): string {
-  if (alert.kind === 'group') return groupTitle(alert, { shownOpen: true, isLine: true });
-  const { title } = alertCard(alert, { shownOpen: true });
-  if (alert.kind !== 'incident' || alert.endedAtMs !== undefined) return title;
-  const { flapping } = alert;
-  if (flapping) {
-    return flappingHeadline({ ...alert, flapping }, { shownOpen: true, isLine: true }).title;
-  }
-  return `${shortened(alert.name, 100)} is still ${shortened(alert.status, 40)}`;
+export function lineCard(alert: Alert, line: NonNullable<Delivery['line']>): Card {
+  const { tone, title } = alertCard(alert, { shownOpen: true, isLine: true });
+  return { tone, title: `${title}${lineEnd(alert, line)}`, parts: [] };
 }
 
 /** What was told before is known by now, but not how long it took. */
-function lineEnd(alert: Alert, { atMs }: Line): string {
+function lineEnd(alert: Alert, { atMs }: NonNullable<Delivery['line']>): string {
   if (alert.kind === 'notice' || ('gone' in alert && alert.gone)) return '';
   // What flapped says by itself for how long.
   const one = alert.kind === 'group' ? onlyMember(alert) : alert;
@@ -104,31 +77,52 @@ function monitoringOutageCard({ startedAtMs, endedAtMs, why }: MonitoringOutage)
   };
 }
 
-function headline(
-  incident: Incident,
-  { shownOpen, earlier }: Pick<Delivery, 'earlier' | 'shownOpen'>,
-): Pick<Card, 'tone' | 'title'> {
-  const { flapping } = incident;
-  if (flapping)
-    return flappingHeadline({ ...incident, flapping }, { shownOpen: shownOpen ?? false });
+function incidentCard(incident: Incident, telling: Telling): Card {
+  const { target, checkType, reason, acknowledged, snoozed } = incident;
+  const link = targetLink(incident);
+  const text = hasFlapped(incident) ? flappingText(incident) : undefined;
+  const facts: Fact[] = [
+    { label: 'Target', value: shortened(shownTarget(target), 300) },
+    ...(hasFlapped(incident)
+      ? flappingFacts(incident)
+      : [...beginFacts(incident), ...endFacts(incident)]),
+    ...(reason ? [{ label: 'Cause', value: shortened(reason, 500) }] : []),
+    ...latencyFacts(incident),
+    { label: 'Kind', value: checkType },
+    ...earlierFacts(telling.earlier),
+    ...(acknowledged ? [{ label: 'Acknowledged by', value: acknowledged.by }] : []),
+    ...(snoozed ? [snoozeFact(snoozed)] : []),
+    ...noteFacts(incident),
+  ];
+  return {
+    ...headline(incident, telling),
+    parts: [...(text ? [textPart(text)] : []), { kind: 'facts', facts }],
+    actions: actionsOf(incident),
+    ...(link && { link }),
+    // Tells two messages about one outage from two outages.
+    footer: `Incident ${incident.id.slice(0, 8)} · ${NOTE_HINT}`,
+  };
+}
+
+function headline(incident: Incident, telling: Telling): Pick<Card, 'tone' | 'title'> {
+  if (hasFlapped(incident)) return flappingHeadline(incident, telling);
+  const { shownOpen, earlier, isLine } = telling;
   const name = shortened(incident.name, 100);
+  const status = shortened(incident.status, 40);
   const { degraded } = incident;
   if (incident.gone) return { tone: 'info', title: `${name} is no longer watched` };
   if (incident.endedAtMs !== undefined && degraded !== undefined) {
-    const word = shortened(incident.status, 40);
     return isDown(incident)
-      ? { tone: 'warning', title: `${name} was ${degraded}, and then ${word}` }
-      : { tone: 'good', title: `${name} is ${word} again, and was ${degraded}` };
+      ? { tone: 'warning', title: `${name} was ${degraded}, and then ${status}` }
+      : { tone: 'good', title: `${name} is ${status} again, and was ${degraded}` };
   }
   if (incident.endedAtMs !== undefined) {
-    return {
-      tone: 'good',
-      title: `${name} ${shownOpen ? 'recovered' : wasDown(incident, earlier)}`,
-    };
+    const was = shownOpen ? 'recovered' : wasDown(incident, earlier);
+    return { tone: 'good', title: `${name} ${was}` };
   }
   return {
     tone: isDown(incident) ? 'bad' : 'warning',
-    title: `${name} is ${shortened(incident.status, 40)}`,
+    title: `${name} is ${isLine ? 'still ' : ''}${status}`,
   };
 }
 
@@ -139,14 +133,63 @@ function wasDown(incident: Incident, earlier: Delivery['earlier']) {
     : `was down for ${lasted(incident)}`;
 }
 
-function facts(incident: Incident): Fact[] {
-  const { target, checkType, reason, flapping } = incident;
+/** When an outage began and ended, as far as it was seen. */
+export type Times = Pick<
+  Incident,
+  'startedAtMs' | 'endedAtMs' | 'unseenFromMs' | 'endUnseenFromMs'
+>;
+
+/** `Down`, or what else it was. */
+const troubleOf = ({ degraded }: Incident) => (degraded === undefined ? 'Down' : 'Degraded');
+
+/** How long an outage took, or takes until `untilMs`; what was not seen makes it a bound. Pure. */
+export function lasted(times: Times, untilMs = times.endedAtMs ?? times.startedAtMs): string {
+  const { startedAtMs, unseenFromMs, endUnseenFromMs } = times;
+  if (unseenFromMs === undefined) {
+    const words = inWords(untilMs - startedAtMs);
+    return endUnseenFromMs === undefined ? words : `at most ${words}`;
+  }
+  if (endUnseenFromMs === undefined) return `at least ${inWords(untilMs - startedAtMs)}`;
+  return unseenFromMs === 0
+    ? `at least ${inWords(endUnseenFromMs - startedAtMs)}`
+    : `at most ${inWords(untilMs - unseenFromMs)}`;
+}
+
+function beginFacts(incident: Incident): Fact[] {
+  const { startedAtMs, endedAtMs, unseenFromMs, foundAtStart } = incident;
+  if (unseenFromMs === 0) return [{ label: 'Down since', value: 'before Askwatch watched' }];
+  if (unseenFromMs !== undefined) {
+    return [
+      {
+        label: incident.degraded === undefined ? 'Went down after' : 'Began after',
+        value: { atMs: unseenFromMs },
+      },
+      {
+        label: incident.degraded === undefined ? 'Went down before' : 'Began before',
+        value: { atMs: startedAtMs },
+      },
+      { label: 'Noticed late', value: 'Askwatch was not watching in between' },
+    ];
+  }
+  const goesOn = endedAtMs === undefined && (isDown(incident) || incident.degraded !== undefined);
   return [
-    { label: 'Target', value: shortened(shownTarget(target), 300) },
-    ...(flapping ? flappingFacts({ ...incident, flapping }) : timeFacts(incident)),
-    ...(reason ? [{ label: 'Cause', value: shortened(reason, 500) }] : []),
-    ...latencyFacts(incident),
-    { label: 'Kind', value: checkType },
+    { label: goesOn ? 'Since' : `${troubleOf(incident)} from`, value: { atMs: startedAtMs } },
+    ...(foundAtStart ? [{ label: 'Noticed', value: 'when Askwatch began to watch' }] : []),
+  ];
+}
+
+function endFacts(incident: Incident): Fact[] {
+  const { endedAtMs, endUnseenFromMs, gone } = incident;
+  if (endedAtMs === undefined) return [];
+  if (gone) return [{ label: 'Watched until', value: { atMs: endedAtMs } }];
+  const duration = { label: 'Duration', value: lasted(incident) };
+  if (endUnseenFromMs === undefined) {
+    return [{ label: `${troubleOf(incident)} to`, value: { atMs: endedAtMs } }, duration];
+  }
+  return [
+    { label: 'Recovered after', value: { atMs: endUnseenFromMs } },
+    { label: 'Recovered before', value: { atMs: endedAtMs } },
+    duration,
   ];
 }
 
@@ -155,5 +198,324 @@ function earlierFacts(earlier: Delivery['earlier']): Fact[] {
   return [
     { label: 'Also down before', value: counted(earlier.count, 'time') },
     { label: 'First down', value: { atMs: earlier.fromMs } },
+  ];
+}
+
+/** Members that are named; the others are counted. */
+const NAMED = 20;
+
+/** It stays true when more begins. */
+const MISSED = 'This channel took no messages for a while, so some of this is told late.';
+
+/** What a place is to see of outages that began together. Pure. */
+function groupCard(group: Group, telling: Telling): Card {
+  const { members } = group;
+  const { open } = standing(members);
+  const over = members.filter(({ endedAtMs }) => endedAtMs !== undefined);
+  const more = members.length - NAMED;
+  const stillDown = open.length - NAMED;
+  const late = lateWords(members);
+  const named = [...open, ...over].slice(0, NAMED).map((member) => factOf(member, telling));
+  return {
+    tone: toneOf(group),
+    title:
+      group.quiet === undefined || telling.isLine
+        ? groupTitle(group, telling)
+        : `While it was quiet (${group.quiet}): ${digestTitle(group)}`,
+    parts: [
+      { kind: 'facts', facts: [...named, ...snoozeFacts(members), ...noteFacts(group)] },
+      ...(more > 0
+        ? [
+            textPart(
+              `… and ${more} more${stillDown > 0 && stillDown < more ? `, of which ${stillDown} are down` : ''}. /monitor list shows all.`,
+            ),
+          ]
+        : []),
+      ...(late ? [textPart(late)] : []),
+      ...(group.missed ? [textPart(MISSED)] : []),
+    ],
+    footer: `Incident ${group.id.slice(0, 8)} · ${NOTE_HINT}`,
+    actions: actionsOf(group),
+  };
+}
+
+function toneOf({ members }: Group): Card['tone'] {
+  const { open } = standing(members);
+  if (open.some(({ degraded }) => degraded === undefined)) return 'bad';
+  if (open.length > 0) return 'warning';
+  if (members.every(({ gone }) => gone)) return 'info';
+  return members.some(isNotBack) ? 'warning' : 'good';
+}
+
+/** How many of them go on, are down, and so on. */
+function standing(members: readonly Member[]) {
+  const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
+  const gone = members.filter((member) => member.gone).length;
+  const notBack = members.filter(isNotBack).length;
+  const back = members.length - open.length - gone - notBack;
+  return { open, areDown: open.filter(isDown), gone, notBack, back };
+}
+
+/** It flapped, or was no outage yet, and what became of it then is told elsewhere. */
+const isNotBack = (member: Member) =>
+  (member.flapping !== undefined || member.degraded !== undefined) &&
+  !member.gone &&
+  member.endedAtMs !== undefined &&
+  !isUp(member);
+
+/** The one that a group is about, if it is about one. */
+function onlyMember({ members }: Group): Member | undefined {
+  return members.length === 1 ? members[0] : undefined;
+}
+
+/** What there is to say of outages that began together. */
+function groupTitle(group: Group, telling: Telling): string {
+  const { members } = group;
+  const { shownOpen, isLine } = telling;
+  const { open, areDown, gone, notBack, back } = standing(members);
+  const still = isLine ? 'still ' : '';
+  const count = members.length;
+  const only = onlyMember(group);
+  if (only) {
+    if (hasFlapped(only)) return flappingHeadline(only, telling).title;
+    const name = shortened(only.name, 100);
+    if (open.length > 0) return `${name} is ${still}${shortened(only.status, 40)}`;
+    // What is no longer watched has not recovered as far as anyone knows.
+    if (gone > 0) return `${name} is no longer watched`;
+    if (only.degraded !== undefined) {
+      return `${name} was ${only.degraded} and is ${shortened(only.status, 40)}`;
+    }
+    return shownOpen ? `${name} recovered` : `${name} was down`;
+  }
+  if (areDown.length === count) return `${count} monitors are ${still}${downWord(areDown)}`;
+  if (group.degraded && open.length === count) {
+    return `${count} monitors are ${still}${sharedWord(members) ?? 'not UP'}`;
+  }
+  if (open.length > 0) return openTitle(members, still);
+  if (gone === count) return `${count} monitors are no longer watched`;
+  if (back === 0) return `${notBack} of ${count} monitors ${areOf(notBack)} not UP`;
+  return [
+    `${counted(back, 'monitor')} ${shownOpen ? 'recovered' : `${back === 1 ? 'was' : 'were'} ${troubleOfAll(members)}`}`,
+    ...(notBack > 0 ? [`${notBack} not UP`] : []),
+    ...(gone > 0 ? [`${gone} no longer watched`] : []),
+  ].join(', ');
+}
+
+function openTitle(members: readonly Member[], still: string) {
+  const { open, areDown } = standing(members);
+  const down = areDown.length;
+  const of = `of ${members.length} monitors`;
+  if (down > 0) return `${down} ${of} ${areOf(down)} ${still}${downWord(areDown)}`;
+  const flapping = open.filter(hasFlapped).length;
+  if (flapping < open.length) return `${open.length} ${of} ${areOf(open.length)} ${still}not UP`;
+  return `${flapping} ${of} ${still}${flapping === 1 ? 'goes' : 'go'} down and up`;
+}
+
+/** The word of all, where it is the same, as it stands. */
+function sharedWord(members: readonly Member[]): string | undefined {
+  const [first] = members;
+  const isSame = members.every(({ status }) => status === first?.status);
+  return first && isSame ? shortened(first.status, 40) : undefined;
+}
+
+/** What they were: down, or what is no outage. */
+function troubleOfAll(members: readonly Member[]): string {
+  const degraded = members.filter((member) => member.degraded !== undefined).length;
+  if (degraded === 0) return 'down';
+  return degraded === members.length ? 'degraded' : 'not UP';
+}
+
+const areOf = (count: number) => (count === 1 ? 'is' : 'are');
+
+/** What the quiet hours of a place left of the outages that began in them. */
+function digestTitle({ members }: Group): string {
+  const [only, ...others] = members;
+  const { open, areDown, gone, notBack, back } = standing(members);
+  const down = areDown.length;
+  const flapping = open.filter((one) => one.flapping && isUp(one)).length;
+  if (only && others.length === 0) {
+    const name = shortened(only.name, 100);
+    if (down > 0) return `${name} went down and is still ${downWord(areDown)}`;
+    if (flapping > 0) return `${name} goes down and up`;
+    const was = only.degraded ?? 'down';
+    if (open.length > 0 && only.degraded !== undefined) {
+      return `${name} is ${shortened(only.status, 40)}`;
+    }
+    if (open.length > 0) return `${name} was down and is now ${shortened(only.status, 40)}`;
+    return `${name} was ${was} and is ${gone > 0 ? 'no longer watched' : notBack > 0 ? 'not UP yet' : 'up again'}`;
+  }
+  const all = members.length === 2 ? 'both' : 'all';
+  const parts = [
+    { count: back, words: 'up again' },
+    { count: down, words: `still ${downWord(areDown)}` },
+    { count: flapping, words: 'going down and up' },
+    { count: open.length - down - flapping + notBack, words: 'not UP yet' },
+    { count: gone, words: 'no longer watched' },
+  ]
+    .filter(({ count }) => count > 0)
+    .map(({ count, words }) =>
+      count === members.length ? `${all} are ${words}` : `${count} ${areOf(count)} ${words}`,
+    );
+  return `${members.length} monitors were ${troubleOfAll(members)}, ${parts.join(', ')}`;
+}
+
+/** The times of what goes on longest of it, or of all of it when it is over. Pure. */
+function groupTimes({ members, openedAtMs: startedAtMs }: Group): Times {
+  const { open } = standing(members);
+  return open.toSorted((a, b) => a.startedAtMs - b.startedAtMs)[0] ?? { startedAtMs };
+}
+
+function factOf(member: Member, telling: Telling): Fact {
+  const { name, status, endedAtMs, reason, gone, times, acknowledged } = member;
+  const by = acknowledged ? [`acknowledged by ${acknowledged}`] : [];
+  if (hasFlapped(member)) {
+    const all = outagesOf(member);
+    const value = [
+      flappingMember(member, telling),
+      // Some of it was before it flapped.
+      ...(all > member.flapping.downs ? [`down ${counted(all, 'time')} in all`] : []),
+      ...by,
+    ];
+    return { label: shortened(name, 100), value: value.join(', ') };
+  }
+  const words = gone
+    ? ['no longer watched']
+    : [
+        endedAtMs === undefined
+          ? `${shortened(status, 40)}${reason ? `: ${shortened(reason, 200)}` : ''}`
+          : `was ${member.degraded ?? 'down'} for ${lasted(member)}`,
+        ...(times > 1 ? [`down ${counted(times, 'time')}`] : []),
+        ...by,
+      ];
+  return { label: shortened(name, 100), value: words.join(', ') };
+}
+
+/** What is to be said of outages told together that were not seen to begin. Pure. */
+function lateWords(
+  all: ReadonlyArray<Pick<Incident, 'unseenFromMs' | 'foundAtStart'>>,
+): string | undefined {
+  const count = (late: typeof all) => (late.length === all.length ? 'All' : `${late.length}`);
+  const atStart = all.filter(({ foundAtStart }) => foundAtStart);
+  const inGap = all.filter(({ unseenFromMs = 0 }) => unseenFromMs > 0);
+  const words = [
+    ...(atStart.length > 0 ? [`${count(atStart)} found when Askwatch began to watch.`] : []),
+    ...(inGap.length > 0 ? [`${count(inGap)} noticed late: Askwatch was not watching.`] : []),
+  ];
+  return words.length === 0 ? undefined : words.join(' ');
+}
+
+/** What is told of a monitor that flaps, in a message of its own or in one about several. */
+type FlappingView = Pick<Member, 'name' | 'status' | 'endedAtMs' | 'gone'> & {
+  flapping: NonNullable<Member['flapping']>;
+};
+
+const hasFlapped = <T extends Pick<Member, 'flapping'>>(told: T): told is T & FlappingView =>
+  told.flapping !== undefined;
+
+/** What people are to expect of it. */
+const FLAPPING_QUIET = `stays quiet here until it stays DOWN, or is calm for ${inWords(FLAPPING_MS)}`;
+
+/** What a message of its own says besides: what to expect, or where to look. */
+function flappingText({ status, endedAtMs, gone }: FlappingView) {
+  if (endedAtMs === undefined) return `It ${FLAPPING_QUIET}.`;
+  if (gone || !isDown({ status })) return undefined;
+  return 'It did not come back: that outage is told in a message of its own below.';
+}
+
+/** `5 changes in 3 minutes` */
+export const changesInWords = (flapping: FlappingView['flapping']) =>
+  `${counted(changesOf(flapping), 'change')} in ${spanOf(flapping)}`;
+
+/** `down 7 times in 34 minutes` */
+const downsInWords = (flapping: FlappingView['flapping']) =>
+  `down ${counted(flapping.downs, 'time')} in ${spanOf(flapping)}`;
+
+const spanOf = ({ fromMs, changedAtMs }: FlappingView['flapping']) => inWords(changedAtMs - fromMs);
+
+/** The words of a message about nothing but what flaps, or did; or of a line under it, that it still does. */
+function flappingHeadline(
+  told: FlappingView,
+  { shownOpen, isLine }: Telling,
+): Pick<Card, 'tone' | 'title'> {
+  const { flapping, endedAtMs, gone } = told;
+  const name = shortened(told.name, 100);
+  const status = shortened(told.status, 40);
+  if (gone) return { tone: 'info', title: `${name} is no longer watched` };
+  if (endedAtMs === undefined) {
+    const isOn = isUp(told) || isDown(told);
+    const still = isLine ? 'still ' : '';
+    return {
+      tone: isDown(told) ? 'bad' : 'warning',
+      title: isOn
+        ? `${name} ${still}goes down and up: ${changesInWords(flapping)}, now ${status}`
+        : `${name} is ${still}${status} after ${changesInWords(flapping)}`,
+    };
+  }
+  if (isUp(told)) {
+    const was = shownOpen ? 'is calm again:' : 'was';
+    return { tone: 'good', title: `${name} ${was} ${downsInWords(flapping)}` };
+  }
+  const then = isDown(told) ? `stayed ${status}` : `was ${status}`;
+  return { tone: 'warning', title: `${name} was ${downsInWords(flapping)}, then ${then}` };
+}
+
+/** The words of one among several. */
+function flappingMember(
+  { flapping, status, endedAtMs, gone }: FlappingView,
+  { shownOpen }: Telling,
+): string {
+  if (gone) return 'no longer watched';
+  if (endedAtMs === undefined) {
+    const since = `${new Date(flapping.changedAtMs).toISOString().slice(11, 16)} UTC`;
+    const isOn = isUp({ status }) || isDown({ status });
+    const now = `now ${shortened(status, 40)}${isOn ? '' : ', not UP'} since ${since}`;
+    return `goes down and up: ${changesInWords(flapping)}, ${now}; ${FLAPPING_QUIET}`;
+  }
+  if (isUp({ status })) return `${shownOpen ? 'calm again:' : 'was'} ${downsInWords(flapping)}`;
+  const then = isDown({ status }) ? 'stayed' : 'was';
+  const below = isDown({ status }) ? ', which is told below' : '';
+  return `was ${downsInWords(flapping)}, then ${then} ${shortened(status, 40)}${below}`;
+}
+
+/** What a message of its own says of when and how often. */
+function flappingFacts({ flapping, status, endedAtMs, gone }: FlappingView): Fact[] {
+  const { fromMs, changedAtMs, isDown: isLastDown, downs } = flapping;
+  const isCalm = endedAtMs !== undefined && !isLastDown;
+  const down = isDown({ status }) ? 'Down since' : 'Not UP since';
+  return [
+    { label: 'First down', value: { atMs: fromMs } },
+    {
+      label: isLastDown ? down : isCalm && !gone ? 'Calm since' : 'Up since',
+      value: { atMs: changedAtMs },
+    },
+    { label: 'Down', value: counted(downs, 'time') },
+    ...(gone && endedAtMs !== undefined
+      ? [{ label: 'Watched until', value: { atMs: endedAtMs } }]
+      : []),
+  ];
+}
+
+/** The buttons under an incident, or under several in one message. */
+function actionsOf(alert: Incident | Group): CardAction[] {
+  const isOne = alert.kind === 'incident';
+  const all: ReadonlyArray<Incident | Member> = isOne ? [alert] : alert.members;
+  const open = all.filter(({ endedAtMs }) => endedAtMs === undefined);
+  const action = (label: string, verb: string): CardAction => ({
+    label,
+    command: `incident ${verb}`,
+    values: { incident: alert.id },
+  });
+  const isSnoozed = (open.length === 0 ? all : open).some(({ snoozed }) => snoozed);
+  const endSnooze = isSnoozed ? [action('End snooze', 'unsnooze')] : [];
+  if (open.length === 0) {
+    return [...endSnooze, ...(isOne && alert.gone ? [] : [action('Summarise', 'summary')])];
+  }
+  const isFree = open.some(({ acknowledged }) => acknowledged === undefined);
+  return [
+    ...(isFree ? [action('Acknowledge', 'acknowledge')] : []),
+    ...(open.some(({ snoozed }) => !snoozed) ? [action('Snooze 1 h', 'snooze')] : []),
+    ...endSnooze,
+    ...(isOne ? [action('Check now', 'check')] : []),
+    action('Ask why', 'why'),
   ];
 }

@@ -6,8 +6,7 @@ import type { Flapping, Group, Incident } from '../incidents/watch-state.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
-import { alertCard } from './alert-card.ts';
-import { changesInWords, lasted } from './incident-card.ts';
+import { alertCard, changesInWords, lasted } from './alert-card.ts';
 
 /** How long a question waits for what the service can tell; without it the rest is told. */
 const ASK_MS = 5_000;

@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { alertCard, lineCard } from '../../../src/bot/alerts/alert-card.ts';
-import { lasted } from '../../../src/bot/alerts/incident-card.ts';
+import { alertCard, lasted, lineCard } from '../../../src/bot/alerts/alert-card.ts';
 import { openLastPoll } from '../../../src/bot/watch/last-poll.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';

@@ -5,10 +5,8 @@ import type { KnownMonitor, Watching } from './watch-state.ts';
 /** What is remembered of the last poll. */
 export type Snapshot = Pick<Watching, 'known' | 'shortLooks' | 'learnt'>;
 
-/** What a poll shows that the last one did not. */
-export type Change =
-  /** `from` is absent for a monitor never seen before. */
-  { kind: 'status'; monitor: Monitor; from?: string } | { kind: 'gone'; id: string };
+/** The monitors of which a poll shows what the last one did not, by id; `undefined` of those that are gone. */
+export type Changes = ReadonlyMap<string, Monitor | undefined>;
 
 /** Good polls in a row without a monitor before it counts as gone. */
 const POLLS_TO_BE_GONE = 2;
@@ -35,20 +33,18 @@ export function diff(
   listed: readonly Monitor[],
   asking: ReadonlySet<string> = new Set(),
   { isPart = false, isMore = false }: Extent = {},
-): { snapshot: Snapshot; changes: Change[] } {
+): { snapshot: Snapshot; changes: Changes } {
   const listedById = new Map(listed.map((monitor) => [monitor.id, monitor]));
   const shortLooks = isPart ? before.shortLooks : shortListsAfter(before, listedById);
   const isHeld = isPart || (shortLooks > 0 && shortLooks <= SHORT_LISTS_HELD);
 
-  const changes: Change[] = [];
+  const changes = new Map<string, Monitor | undefined>();
   const known: KnownMonitor[] = [];
   for (const old of before.known) {
     const monitor = listedById.get(old.id);
     if (monitor) {
       listedById.delete(old.id);
-      if (monitor.status !== old.status) {
-        changes.push({ kind: 'status', monitor, from: old.status });
-      }
+      if (monitor.status !== old.status) changes.set(old.id, monitor);
       const now = knownOf(monitor);
       if (asking.has(old.id) && old.changes !== undefined) now.changes = old.changes;
       known.push(isSame(old, now) ? old : now);
@@ -57,12 +53,12 @@ export function diff(
     } else if (old.missing + 1 < POLLS_TO_BE_GONE) {
       known.push({ ...old, missing: old.missing + 1 });
     } else {
-      changes.push({ kind: 'gone', id: old.id });
+      changes.set(old.id, undefined);
     }
   }
   for (const monitor of listedById.values()) {
     known.push(knownOf(monitor));
-    if (before.learnt || isDown(monitor)) changes.push({ kind: 'status', monitor });
+    if (before.learnt || isDown(monitor)) changes.set(monitor.id, monitor);
   }
   const learnt = before.learnt || !isMore;
   const isAsBefore =

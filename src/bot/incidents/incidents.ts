@@ -3,7 +3,7 @@ import type { ChannelSettings } from '../channels/channel-settings.ts';
 import type { MonitorRef } from '../channels/channels.ts';
 import { isDegraded, isDown, isSilenced, isUp, statusChangedAtMs } from '../shared/status.ts';
 import { shortened } from '../shared/text-format.ts';
-import type { Change } from './diff.ts';
+import type { Changes } from './diff.ts';
 import {
   downOf,
   flappingOn,
@@ -75,47 +75,39 @@ const AGAIN_MS = 15 * 60_000;
  * because it stayed DOWN after it flapped, goes on flapping when it goes DOWN again. A monitor has at most one change; the
  * time taken grows with alerts and changes, not with their product. Gives the same array when nothing is different.
  */
-export function applyChanges(
-  alerts: Alert[],
-  changes: readonly Change[],
-  around: PollContext,
-): Alert[] {
-  if (changes.length === 0) return alerts;
+export function applyChanges(alerts: Alert[], changes: Changes, around: PollContext): Alert[] {
+  if (changes.size === 0) return alerts;
   const { nowMs, recent } = around;
-  const changeOf = new Map(changes.map((change) => [idOf(change), change]));
   const open = new Set(
     alerts
       .filter(isOpen)
-      .filter((incident) => !becomesOutage(incident, changeOf.get(incident.monitorId)))
+      .filter((incident) => !becomesOutage(incident, changes.get(incident.monitorId)))
       .map(({ monitorId }) => monitorId),
   );
-  const latest = latestDegraded(alerts, changeOf);
+  const latest = latestDegraded(alerts, changes);
   const stayed = mayFlapOnIn(alerts, nowMs);
   const again = new Set<string>();
   const carried = mapChanged(alerts, (alert) => {
-    if (alert.kind !== 'incident') return alert;
-    const change = changeOf.get(alert.monitorId);
-    if (!change) return alert;
+    if (alert.kind !== 'incident' || !changes.has(alert.monitorId)) return alert;
+    const monitor = changes.get(alert.monitorId);
     const goesOn: boolean = isOpen(alert);
-    if (goesOn) return carriedOn(alert, change, around);
-    if (open.has(alert.monitorId)) return alert;
+    if (goesOn) return carriedOn(alert, monitor, around);
+    if (!monitor || open.has(alert.monitorId)) return alert;
     const persistent = stayed.get(alert.monitorId);
-    if (alert === persistent && isDownNow(change)) {
+    if (alert === persistent && isDown(monitor)) {
       open.add(alert.monitorId);
       again.add(alert.id);
-      return carriedOn(flappingOn(persistent), change, around);
+      return carriedOn(flappingOn(persistent), monitor, around);
     }
-    if (alert !== latest.get(alert.monitorId)) return alert;
-    if (!isBack(alert, change, nowMs)) return alert;
+    if (alert !== latest.get(alert.monitorId) || !mayGoOn(alert, nowMs)) return alert;
     open.add(alert.monitorId);
     const { endedAtMs: _, endUnseenFromMs: __, ...rest } = alert;
-    const { status, status_reason: reason = alert.reason } = change.monitor;
+    const { status, status_reason: reason = alert.reason } = monitor;
     const version = alert.version + 1;
     return { ...rest, version, status, ...(reason !== undefined && { reason }) };
   });
-  const downs = changes.flatMap((change): Opening[] => {
-    if (change.kind === 'gone' || open.has(idOf(change))) return [];
-    const { monitor } = change;
+  const downs = [...changes.values()].flatMap((monitor): Opening[] => {
+    if (!monitor || open.has(monitor.id)) return [];
     if (isDegraded(monitor)) return [{ monitor }];
     if (!isDown(monitor)) return [];
     const atMs = statusChangedAtMs(monitor, nowMs) ?? nowMs;
@@ -128,16 +120,14 @@ export function applyChanges(
 }
 
 /** Whether a milder trouble turns into an outage. */
-const becomesOutage = ({ degraded, flapping }: Incident, change: Change | undefined) =>
-  degraded !== undefined && !flapping && change !== undefined && isDownNow(change);
-
-const isDownNow = (change: Change) => change.kind === 'status' && isDown(change.monitor);
+const becomesOutage = ({ degraded, flapping }: Incident, monitor: Monitor | undefined) =>
+  degraded !== undefined && !flapping && monitor !== undefined && isDown(monitor);
 
 /** The last milder trouble of each monitor that is DEGRADED now. */
-function latestDegraded(alerts: readonly Alert[], changeOf: ReadonlyMap<string, Change>) {
+function latestDegraded(alerts: readonly Alert[], changes: Changes) {
   const isLatest = ({ monitorId, degraded }: Incident) => {
-    const change = changeOf.get(monitorId);
-    return degraded !== undefined && change?.kind === 'status' && isDegraded(change.monitor);
+    const monitor = changes.get(monitorId);
+    return degraded !== undefined && monitor !== undefined && isDegraded(monitor);
   };
   return new Map(
     incidentsIn(alerts)
@@ -147,19 +137,8 @@ function latestDegraded(alerts: readonly Alert[], changeOf: ReadonlyMap<string, 
 }
 
 /** Whether it was over for a moment only: then its message goes on, and nobody gets another. */
-function isBack(
-  { degraded, gone, endedAtMs = 0, deliveries }: Incident,
-  change: Change,
-  nowMs: number,
-): change is Change & { kind: 'status' } {
-  return (
-    change.kind === 'status' &&
-    degraded !== undefined &&
-    !gone &&
-    deliveries.length > 0 &&
-    Math.abs(nowMs - endedAtMs) <= AGAIN_MS
-  );
-}
+const mayGoOn = ({ gone, endedAtMs = 0, deliveries }: Incident, nowMs: number) =>
+  !gone && deliveries.length > 0 && Math.abs(nowMs - endedAtMs) <= AGAIN_MS;
 
 /** Opens incidents of monitors that have none; they carry what nobody was told of those before. Pure. */
 export function withOpened(
@@ -212,20 +191,20 @@ function snoozesOf(alerts: readonly Alert[]): Map<string, number> {
   return untilMs;
 }
 
-const idOf = (change: Change) => (change.kind === 'gone' ? change.id : change.monitor.id);
-
 /** Whether it is an outage that goes on. */
 export function isOpen(alert: Alert): alert is Incident {
   return alert.kind === 'incident' && alert.endedAtMs === undefined;
 }
 
-function carriedOn(incident: Incident, change: Change, around: IncidentContext): Incident {
-  const { nowMs, unseenFromMs } = around;
+/** An open incident after a change of its monitor, which is gone where it is left out. */
+function carriedOn(
+  incident: Incident,
+  monitor: Monitor | undefined,
+  around: IncidentContext,
+): Incident {
+  const { nowMs } = around;
   const version = incident.version + 1;
-  if (change.kind === 'gone') {
-    return unpaced({ ...incident, version, gone: true, endedAtMs: nowMs });
-  }
-  const { monitor } = change;
+  if (!monitor) return unpaced({ ...incident, version, gone: true, endedAtMs: nowMs });
   if (isFlapping(incident)) {
     return withStatus(incident, monitor, {
       changedAtMs: statusChangedAtMs(monitor, nowMs) ?? nowMs,
@@ -235,24 +214,28 @@ function carriedOn(incident: Incident, change: Change, around: IncidentContext):
   const changed = { ...incident, version, status: monitor.status };
   const isOver = incident.degraded === undefined ? isUp(monitor) : !isDegraded(monitor);
   if (!isOver || (incident.degraded !== undefined && isSilenced(monitor))) return changed;
-  const isUnseen = unseenFromMs !== undefined && statusChangedAtMs(monitor, nowMs) === undefined;
+  const { startedAtMs } = incident;
+  const unseenFromMs = unseenBefore(monitor, around);
   return {
     ...changed,
-    endedAtMs: Math.max(incident.startedAtMs, statusChangedAtMs(monitor, nowMs) ?? nowMs),
-    ...(isUnseen && { endUnseenFromMs: Math.max(incident.startedAtMs, unseenFromMs) }),
+    endedAtMs: Math.max(startedAtMs, statusChangedAtMs(monitor, nowMs) ?? nowMs),
+    ...(unseenFromMs !== undefined && { endUnseenFromMs: Math.max(startedAtMs, unseenFromMs) }),
   };
 }
 
+/** Since when nothing was seen until a monitor had its status, where the service does not tell either. */
+const unseenBefore = (monitor: Monitor, { nowMs, unseenFromMs }: IncidentContext) =>
+  statusChangedAtMs(monitor, nowMs) === undefined ? unseenFromMs : undefined;
+
 /** An outage that this poll found, with what is known of the time before it. */
 function found(monitor: Monitor, undelivered: Delivery[], around: IncidentContext): Incident {
-  const { nowMs, unseenFromMs, responseTimes } = around;
-  const responseTimesMs = responseTimes?.get(monitor.id);
-  const isUnseen = unseenFromMs !== undefined && statusChangedAtMs(monitor, nowMs) === undefined;
+  const responseTimesMs = around.responseTimes?.get(monitor.id);
+  const unseenFromMs = unseenBefore(monitor, around);
   return {
     ...newIncident(monitor, undelivered, around),
     ...(isDegraded(monitor) && { degraded: shortened(monitor.status, 40) }),
-    ...(unseenFromMs === 0 && { foundAtStart: true }),
-    ...(isUnseen && { unseenFromMs }),
+    ...(around.unseenFromMs === 0 && { foundAtStart: true }),
+    ...(unseenFromMs !== undefined && { unseenFromMs }),
     ...(responseTimesMs && { responseTimesMs }),
   };
 }

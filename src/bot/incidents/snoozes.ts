@@ -42,18 +42,14 @@ export function unsnoozed(alerts: Alert[], monitors: ReadonlySet<string>): Alert
   return mapChanged(alerts, (alert) => {
     if (alert.kind !== 'incident' || !monitors.has(alert.monitorId)) return alert;
     const after = alert.snoozed ? withoutSnooze(alert) : alert;
-    const isHeld = after.deliveries.some(isHeldBack);
-    if (!isHeld) return after;
-    return { ...after, deliveries: after.deliveries.map(released) };
+    const deliveries = mapChanged(after.deliveries, released);
+    return deliveries === after.deliveries ? after : { ...after, deliveries };
   });
 }
 
 /** What was never posted is held back by a snooze alone. */
-const isHeldBack = ({ posted, heldUntilMs }: Incident['deliveries'][number]) =>
-  !posted && heldUntilMs !== undefined;
-
 function released(delivery: Incident['deliveries'][number]): Incident['deliveries'][number] {
-  if (!isHeldBack(delivery)) return delivery;
+  if (delivery.posted || delivery.heldUntilMs === undefined) return delivery;
   const { heldUntilMs: _, ...free } = delivery;
   return free;
 }

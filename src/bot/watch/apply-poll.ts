@@ -1,7 +1,7 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { ChannelSettings } from '../channels/channel-settings.ts';
 import { quietUntilMs, quietWords } from '../channels/quiet-hours.ts';
-import { type Change, diff, type Extent, isNews, type Snapshot } from '../incidents/diff.ts';
+import { type Changes, diff, type Extent, isNews, type Snapshot } from '../incidents/diff.ts';
 import {
   isFlapping,
   recentDowns,
@@ -154,7 +154,7 @@ function quietNow({ nowMs, settingsOf }: ApplyContext): (place: string) => strin
 /** The alerts with what changed, before outages that began together are put together. */
 function reconcile(
   before: Alert[],
-  { monitors, changes }: { monitors: readonly Monitor[]; changes: readonly Change[] },
+  { monitors, changes }: { monitors: readonly Monitor[]; changes: Changes },
   around: PollContext,
   { missed, later }: { missed: readonly MissedOutages[]; later: ReadonlySet<string> },
 ): Alert[] {
@@ -165,11 +165,13 @@ function reconcile(
   const seeing = applyMissed(restarted, missed, around);
   // One that is down again may look as it did before.
   const open = new Set(seeing.filter(isOpen).map(({ monitorId }) => monitorId));
-  for (const change of changes) if (change.kind === 'status') open.add(change.monitor.id);
-  const downAgain = missed
-    .filter(({ monitor }) => isDown(monitor) && !open.has(monitor.id))
-    .map(({ monitor }): Change => ({ kind: 'status', monitor, from: monitor.status }));
-  const applied = applyChanges(seeing, [...changes, ...downAgain], around);
+  const all = new Map(changes);
+  for (const { monitor } of missed) {
+    if (isDown(monitor) && !open.has(monitor.id) && !changes.get(monitor.id)) {
+      all.set(monitor.id, monitor);
+    }
+  }
+  const applied = applyChanges(seeing, all, around);
   const { alerts, downs } = withFlappingEnded(applied, monitors, { ...around, asking: later });
   return withOpened(alerts, downs, around);
 }
@@ -230,12 +232,10 @@ function* partsOf(
  * of these. Pure.
  */
 function concernedBy(
-  { changes, missed }: { changes: readonly Change[]; missed: readonly MissedOutages[] },
+  { changes, missed }: { changes: Changes; missed: readonly MissedOutages[] },
   alerts: Alert[],
 ): { concerned: Alert[]; withOthers: (after: Alert[]) => Alert[] } {
-  const ids = new Set(
-    changes.map((change) => (change.kind === 'gone' ? change.id : change.monitor.id)),
-  );
+  const ids = new Set(changes.keys());
   for (const { monitor } of missed) ids.add(monitor.id);
   for (const alert of alerts) if (isFlapping(alert)) ids.add(alert.monitorId);
   const concerned = alerts.filter(

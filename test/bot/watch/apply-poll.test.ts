@@ -24,11 +24,7 @@ function changesOf(...lists: Array<Record<string, string>>): string[][] {
   return lists.map((statuses) => {
     const result = diff(snapshot, list(statuses));
     snapshot = result.snapshot;
-    return result.changes.map((change) =>
-      change.kind === 'gone'
-        ? `${change.id} gone`
-        : `${change.monitor.id} ${change.monitor.status}`,
-    );
+    return [...result.changes].map(([id, monitor]) => `${id} ${monitor ? monitor.status : 'gone'}`);
   });
 }
 

@@ -60,28 +60,27 @@ export function withRefusal(
     triedAtMs: nowMs,
     nextTryAtMs: nowMs + Math.min(MAX_WAIT_MS, Math.max(FIRST_WAIT_MS, meantMs)),
   };
-  return withClosed(watching, [...othersThan(watching, place), closed]);
+  return withClosed(watching, place, closed);
 }
 
 /** The document after a place took what it was asked for: it is open, unless it refused to take anything new. Pure. */
 function withoutRefusal(watching: Watching, place: string, request: Request): Watching {
   const before = closedAt(watching, place);
   if (!before) return watching;
-  const others = othersThan(watching, place);
   const staysClosed = request === 'change' && before.refused.includes('new');
-  return withClosed(watching, staysClosed ? [...others, { ...before, refused: ['new'] }] : others);
+  return withClosed(watching, place, staysClosed ? { ...before, refused: ['new'] } : undefined);
 }
 
-/** The document without what is known of a place, which is as if it were open. Pure. */
-const forgotten = (watching: Watching, place: string): Watching =>
-  withClosed(watching, othersThan(watching, place));
-
-function withClosed({ closed: _, ...rest }: Watching, closed: readonly Closed[]): Watching {
-  return closed.length === 0 ? rest : { ...rest, closed };
+/** The document with what is known of a place while it is closed; without it, the place is open. */
+function withClosed(
+  { closed = [], ...rest }: Watching,
+  place: string,
+  now: Closed | undefined,
+): Watching {
+  const others = closed.filter((one) => one.place !== place);
+  const all = now ? [...others, now] : others;
+  return all.length === 0 ? rest : { ...rest, closed: all };
 }
-
-const othersThan = ({ closed = [] }: Watching, place: string) =>
-  closed.filter((one) => one.place !== place);
 
 /**
  * The document with a notice for `teller` that alerts no longer reach `place`. While an earlier notice about that place is
@@ -161,7 +160,7 @@ export function withMissed(watching: Watching, place: string, around: Around): W
   const closed = closedAt(watching, place);
   if (!closed) return watching;
   if (around.nowMs - closed.sinceMs >= KEEP_MS) {
-    return forgotten(withoutOldest(watching, place, 0), place);
+    return withClosed(withoutOldest(watching, place, 0), place, undefined);
   }
   const alerts = gathered(watching.alerts, place, around);
   const missed = alerts === watching.alerts ? watching : { ...watching, alerts };
@@ -239,9 +238,10 @@ function gathered(alerts: Alert[], place: string, { nowMs, newId }: Around): Ale
     if (alert.kind === 'group' && (alert === tried || groups.includes(alert))) {
       return group?.id === alert.id ? [group] : [];
     }
-    return alert.kind === 'incident'
-      ? [withOwn(alert, { isOwn: alert === own, isMissed, place })]
-      : [alert];
+    if (alert.kind !== 'incident') return [alert];
+    if (alert === own) return [withOwn(alert, place, isMissed)];
+    const deliveries = alert.deliveries.filter((one) => !isMissed(one));
+    return [deliveries.length === alert.deliveries.length ? alert : { ...alert, deliveries }];
   });
   const isNew = group && !after.includes(group);
   const isSame = after.length === alerts.length && after.every((alert, at) => alert === alerts[at]);
@@ -265,21 +265,15 @@ function missedIn(alerts: readonly Alert[], isMissed: (one: Delivery) => boolean
   return alerts.filter((alert): alert is Incident => ids.has(alert.id) && isOpen(alert));
 }
 
-/** An incident with a delivery of its own to the place, or without. */
+/** An incident with a delivery of its own to the place. */
 function withOwn(
   incident: Incident,
-  {
-    isOwn,
-    isMissed,
-    place,
-  }: { isOwn: boolean; isMissed: (one: Delivery) => boolean; place: string },
+  place: string,
+  isMissed: (one: Delivery) => boolean,
 ): Incident {
-  const { deliveries } = incident;
-  const has = deliveries.find(isMissed);
-  if (!has && !isOwn) return incident;
-  const others = deliveries.filter((one) => !isMissed(one));
-  if (!isOwn) return { ...incident, deliveries: others };
+  const has = incident.deliveries.find(isMissed);
   if (has && !has.earlier) return incident;
+  const others = incident.deliveries.filter((one) => !isMissed(one));
   // The outages before it are over.
   const { earlier: _, ...own } = has ?? newDelivery(place, incident.id);
   return { ...incident, deliveries: [...others, own] };

@@ -1,12 +1,10 @@
-import type { Logger } from 'pino';
-import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { CheckRecord } from '../../contracts/monitoring-additions.ts';
 import type { Fact } from '../shared/card.ts';
 import { isDown } from '../shared/status.ts';
 import { inUnits, sparkline } from '../shared/text-format.ts';
 import { isOpen } from './incidents.ts';
-import type { RequestQuota } from './poll-quota.ts';
+import type { Asking } from './poll-quota.ts';
 import type { Watching } from './watch-state.ts';
 
 /** Last checks that are asked for, and response times that are kept of an incident. */
@@ -34,15 +32,15 @@ export function newlyDown(watching: Watching | undefined, listed: readonly Monit
  */
 export async function askResponseTimes(
   down: readonly Monitor[],
-  options: { monitoring: MonitoringClient; quota: RequestQuota; signal: AbortSignal; log: Logger },
+  asking: Asking,
 ): Promise<Map<string, number[]>> {
-  const { monitoring, quota, log } = options;
+  const { monitoring, quota, log } = asking;
   const asked = down
     .filter((one) => one.status_changes !== undefined && one.check_type !== 'HEARTBEAT')
     .slice(0, MAX_ASKED)
     .filter(() => quota.take({ leaving: LEFT_FOR_MISSED }));
   if (asked.length === 0) return new Map();
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(WAIT_MS)]);
+  const signal = AbortSignal.any([asking.signal, AbortSignal.timeout(WAIT_MS)]);
   const answers = await Promise.all(
     asked.map(async ({ id }): Promise<[string, number[]]> => {
       try {

@@ -1,6 +1,4 @@
-import type { Logger } from 'pino';
 import { StatusError } from '../../clients/errors.ts';
-import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Incident as Outage } from '../../contracts/monitoring-additions.ts';
 import type { Snapshot } from './diff.ts';
@@ -20,7 +18,7 @@ import {
   type PollContext,
   withOpened,
 } from './incidents.ts';
-import type { RequestQuota } from './poll-quota.ts';
+import type { Asking } from './poll-quota.ts';
 import { type Alert, type Incident, incidentsIn } from './watch-state.ts';
 
 /** Outages of a monitor that came or ended between two polls of the list. */
@@ -62,15 +60,8 @@ export function withMissedChanges(
  */
 export async function askMissed(
   changed: ReadonlyArray<Omit<MissedOutages, 'outages'>>,
-  options: {
-    monitoring: MonitoringClient;
-    quota: RequestQuota;
-    signal: AbortSignal;
-    log: Logger;
-    waitMs?: number;
-  },
+  { monitoring, quota, signal, log, waitMs = WAIT_MS }: Asking & { waitMs?: number },
 ): Promise<{ missed: MissedOutages[]; later: Set<string> }> {
-  const { monitoring, quota, signal, log, waitMs = WAIT_MS } = options;
   const untilMs = performance.now() + waitMs;
   const missed: MissedOutages[] = [];
   const asked = changed.slice(0, MAX_ASKED).filter(() => quota.take());

@@ -1,10 +1,20 @@
+import type { Logger } from 'pino';
 import { StatusError } from '../../clients/errors.ts';
+import type { MonitoringClient } from '../../clients/monitoring.ts';
 
 /**
  * What the watch may ask the monitoring service besides the list. The service allows a key 120 requests a minute, and
  * people's commands need them too.
  */
 export type RequestQuota = ReturnType<typeof createRequestQuota>;
+
+/** What it takes to ask for more than the list. */
+export interface Asking {
+  monitoring: MonitoringClient;
+  quota: RequestQuota;
+  signal: AbortSignal;
+  log: Logger;
+}
 
 const MINUTE_MS = 60_000;
 const PER_MINUTE = 30;

@@ -1,14 +1,14 @@
 import { changesOf, FLAPPING_MS } from '../incidents/flapping.ts';
 import { outagesOf } from '../incidents/groups.ts';
-import { NOTE_HINT, noteFacts } from '../incidents/incident-service.ts';
 import { latencyFacts } from '../incidents/latency.ts';
-import { snoozeFact, snoozeFacts } from '../incidents/snoozes.ts';
 import type {
   Alert,
   Delivery,
   Group,
   Incident,
   MonitoringOutage,
+  Note,
+  Snooze,
 } from '../incidents/watch-state.ts';
 import { type Card, type CardAction, type Fact, textCard, textPart } from '../shared/card.ts';
 import { downWord, isDown, isUp } from '../shared/status.ts';
@@ -134,10 +134,7 @@ function wasDown(incident: Incident, earlier: Delivery['earlier']) {
 }
 
 /** When an outage began and ended, as far as it was seen. */
-export type Times = Pick<
-  Incident,
-  'startedAtMs' | 'endedAtMs' | 'unseenFromMs' | 'endUnseenFromMs'
->;
+type Times = Pick<Incident, 'startedAtMs' | 'endedAtMs' | 'unseenFromMs' | 'endUnseenFromMs'>;
 
 /** `Down`, or what else it was. */
 const troubleOf = ({ degraded }: Incident) => (degraded === undefined ? 'Down' : 'Degraded');
@@ -494,6 +491,48 @@ function flappingFacts({ flapping, status, endedAtMs, gone }: FlappingView): Fac
       : []),
   ];
 }
+
+/** Notes that an alert shows, and how much of each. */
+const SHOWN_NOTES = 3;
+const SHOWN_NOTE_LENGTH = 200;
+
+/** Tells people under an alert that there are notes. */
+const NOTE_HINT = 'Reply “note: …” to keep a note here';
+
+/** The newest notes, as an alert shows them. */
+function noteFacts({ notes = [] }: { notes?: Note[] | undefined }): Fact[] {
+  return notes
+    .slice(-SHOWN_NOTES)
+    .map(({ by, text }) => ({ label: `Note by ${by}`, value: shortened(text, SHOWN_NOTE_LENGTH) }));
+}
+
+/** Different snoozes that a message about several outages names. */
+const NAMED_SNOOZES = 3;
+
+/** Until when it is quiet, and who wants it so. */
+const snoozeFact = ({ by, untilMs }: Snooze, count = ''): Fact => ({
+  label: `Snoozed by ${by}${count} until`,
+  value: { atMs: untilMs },
+});
+
+/** The same of several outages: of those that go on, or of all when none does. */
+function snoozeFacts(members: readonly Member[]): Fact[] {
+  const { open } = standing(members);
+  const named = open.length > 0 ? open : members;
+  const counts = new Map<string, { snoozed: Snooze; count: number }>();
+  for (const { snoozed } of named) {
+    if (!snoozed) continue;
+    const key = `${snoozed.untilMs} ${snoozed.by}`;
+    counts.set(key, { snoozed, count: (counts.get(key)?.count ?? 0) + 1 });
+  }
+  return [...counts.values()]
+    .sort((a, b) => b.snoozed.untilMs - a.snoozed.untilMs)
+    .slice(0, NAMED_SNOOZES)
+    .map(({ snoozed, count }) => snoozeFact(snoozed, countOf(count, named.length)));
+}
+
+/** Those that joined since are not snoozed. */
+const countOf = (count: number, all: number) => (count === all ? '' : ` (${count} of ${all})`);
 
 /** The buttons under an incident, or under several in one message. */
 function actionsOf(alert: Incident | Group): CardAction[] {

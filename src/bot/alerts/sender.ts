@@ -179,9 +179,7 @@ export function createSender(options: {
     const found = (now: Delivery) =>
       showsOpen ? withShownOpen(succeeded(now), nowMs) : succeeded(now);
     await recordDelivered({ place, postId, request: 'new' }, (now, nowAlert) => ({
-      ...(attempted
-        ? found(now)
-        : afterDelivery(now, { shown: alert, now: nowAlert }, { nowMs, isFirst: true })),
+      ...(attempted ? found(now) : afterDelivery(now, { shown: alert, now: nowAlert }, nowMs)),
       posted,
       mention,
       told: !attempted && nowAlert.id === alert.id ? alert.version : 0,
@@ -203,11 +201,7 @@ export function createSender(options: {
       return;
     }
     await recordDelivered({ place, postId, request: 'change' }, (now, nowAlert) => ({
-      ...afterDelivery(
-        now,
-        { shown: alert, now: nowAlert },
-        { nowMs: clock.nowMs(), isFirst: false },
-      ),
+      ...afterDelivery(now, { shown: alert, now: nowAlert }, clock.nowMs()),
       told: alert.version,
     }));
   }
@@ -283,9 +277,7 @@ export function createSender(options: {
     await state.update((watching) => {
       const kept = withDelivery(watching, postId, (delivery) => untried(succeeded(delivery)));
       const closed = kept && withRefusal(kept, { place: key, request }, now);
-      return closed && !isKnown
-        ? withNoticeElsewhere(closed, key, error.message, findWork(closed, postId))
-        : closed;
+      return closed && !isKnown ? withNoticeElsewhere(closed, postId, error.message) : closed;
     });
     if (isKnown) return;
     const why = error.message;
@@ -312,10 +304,8 @@ export function createSender(options: {
   async function changeOrGiveUp(postId: string, make: (delivery: Delivery) => Delivery) {
     await state.update((watching) => {
       const changed = withDelivery(watching, postId, make);
-      const work = findWork(changed, postId);
-      const why = work?.delivery.dead;
-      if (!changed || !work || why === undefined) return changed;
-      return withNoticeElsewhere(changed, work.delivery.place, why, work);
+      const why = findWork(changed, postId)?.delivery.dead;
+      return changed && why !== undefined ? withNoticeElsewhere(changed, postId, why) : changed;
     });
     const given = findWork(state.current(), postId)?.delivery;
     if (given?.dead === undefined) return;
@@ -324,18 +314,15 @@ export function createSender(options: {
     wake();
   }
 
-  /** The document with a notice in another alert channel, if there is one, that alerts do not reach a place. */
-  function withNoticeElsewhere(
-    watching: Watching,
-    place: string,
-    why: string,
-    work: Work | undefined,
-  ) {
-    const isTeller = (one: Place) =>
-      placeKey(one) !== place && platformOf(one) && !closedAt(watching, placeKey(one));
-    const other = work && work.alert.kind !== 'notice' ? alertPlaces.find(isTeller) : undefined;
-    if (!other) return watching;
-    return withNotice(watching, { place, why, teller: placeKey(other), nowMs: clock.nowMs() });
+  /** The document with a notice in another alert channel, if there is one, that this message does not reach its place. */
+  function withNoticeElsewhere(watching: Watching, postId: string, why: string) {
+    const { alert, delivery } = findWork(watching, postId) ?? {};
+    if (!alert || !delivery || alert.kind === 'notice') return watching;
+    const { place } = delivery;
+    const tellers = alertPlaces.filter((one) => platformOf(one)).map(placeKey);
+    const teller = tellers.find((key) => key !== place && !closedAt(watching, key));
+    if (teller === undefined) return watching;
+    return withNotice(watching, { place, why, teller, nowMs: clock.nowMs() });
   }
 
   return {

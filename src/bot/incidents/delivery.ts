@@ -103,8 +103,9 @@ const GROUP_PACE_MS = { first: 15_000, later: 60_000, flapping: 40_000 } as cons
 export function afterDelivery(
   delivery: Delivery,
   { shown, now }: { shown: Alert; now: Alert },
-  { nowMs, isFirst }: { nowMs: number; isFirst: boolean },
+  nowMs: number,
 ): Delivery {
+  const isFirst = !delivery.posted;
   const { heldUntilMs: _, ...free } = succeeded(delivery);
   const shownNow = goesOn(shown) ? withShownOpen(free, nowMs) : free;
   // A change of a message is easily missed, and who saw the outage waits for its end.

@@ -60,10 +60,10 @@ function isConcerned(delivery: Delivery, { openedAtMs }: Alert, around: RuleCont
 }
 
 /** Somebody has to know of it: it is an outage, nobody looks after it, wants to be left alone, or was told that it is quiet while it flaps. */
-function needsCare(incident: Incident, { nowMs, isListed: isSeen }: RuleContext): boolean {
+function needsCare(incident: Incident, { nowMs, isListed }: RuleContext): boolean {
   const { monitorId, acknowledged, snoozed, flapping, degraded } = incident;
   return (
-    isSeen(monitorId) &&
+    isListed(monitorId) &&
     !acknowledged &&
     (snoozed?.untilMs ?? 0) <= nowMs &&
     !flapping &&

@@ -1,19 +1,14 @@
-import type { Fact } from '../shared/card.ts';
 import { shortened } from '../shared/text-format.ts';
 import { unpaced } from './flapping.ts';
 import { refreshed } from './groups.ts';
 import { SNOOZE_MS } from './incidents.ts';
 import {
   type Alert,
-  type Group,
   type Incident,
   mapChanged,
   type Snooze,
   type Watching,
 } from './watch-state.ts';
-
-/** Different snoozes that a message about several outages names. */
-const NAMED = 3;
 
 /** The snooze of somebody who presses now. */
 export const newSnooze = (by: string, nowMs: number): Snooze => ({
@@ -57,28 +52,3 @@ function released(delivery: Incident['deliveries'][number]): Incident['deliverie
 function withoutSnooze({ snoozed: _, ...incident }: Incident): Incident {
   return unpaced({ ...incident, version: incident.version + 1 });
 }
-
-/** Until when it is quiet, and who wants it so. */
-export const snoozeFact = ({ by, untilMs }: Snooze, count = ''): Fact => ({
-  label: `Snoozed by ${by}${count} until`,
-  value: { atMs: untilMs },
-});
-
-/** The same of several outages: of those that go on, or of all when none does. */
-export function snoozeFacts(members: Group['members']): Fact[] {
-  const going = members.filter(({ endedAtMs }) => endedAtMs === undefined);
-  const named = going.length > 0 ? going : members;
-  const counts = new Map<string, { snoozed: Snooze; count: number }>();
-  for (const { snoozed } of named) {
-    if (!snoozed) continue;
-    const key = `${snoozed.untilMs} ${snoozed.by}`;
-    counts.set(key, { snoozed, count: (counts.get(key)?.count ?? 0) + 1 });
-  }
-  return [...counts.values()]
-    .sort((a, b) => b.snoozed.untilMs - a.snoozed.untilMs)
-    .slice(0, NAMED)
-    .map(({ snoozed, count }) => snoozeFact(snoozed, countOf(count, named.length)));
-}
-
-/** Those that joined since are not snoozed. */
-const countOf = (count: number, all: number) => (count === all ? '' : ` (${count} of ${all})`);

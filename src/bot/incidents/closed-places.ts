@@ -1,6 +1,7 @@
 import { DeliveryError } from '../shared/errors.ts';
 import { newGroup, withMembers } from './groups.ts';
 import {
+  type AlertContext,
   GIVE_UP_MS,
   goesOn,
   heldUntil,
@@ -146,17 +147,12 @@ export function adviceFor(place: string): string {
 const KEEP_MS = 30 * 86_400_000;
 const KEEP_COUNT = 200;
 
-interface Around {
-  nowMs: number;
-  newId: () => string;
-}
-
 /**
  * The document with what a closed place is to be told once it is open, and nothing more: what it missed and still goes on,
  * in one message, and the changes of what stands there, each as far as that is kept. The same document where nothing is
  * different, or the place is not closed. Pure.
  */
-export function withMissed(watching: Watching, place: string, around: Around): Watching {
+export function withMissed(watching: Watching, place: string, around: AlertContext): Watching {
   const closed = closedAt(watching, place);
   if (!closed) return watching;
   if (around.nowMs - closed.sinceMs >= KEEP_MS) {
@@ -181,7 +177,7 @@ const isWaiting = (alert: Alert, place: string) => (delivery: Delivery) =>
 export function withTaken(
   watching: Watching,
   { place, request }: { place: string; request: Request },
-  around: Around,
+  around: AlertContext,
 ): Watching {
   if (!closedAt(watching, place)) return watching;
   const missed = withMissed(watching, place, around);
@@ -220,7 +216,7 @@ function withoutOldest(watching: Watching, place: string, count: number): Watchi
  * The alerts with all that a place was not told of, and that goes on, in one message: that of an outage, where it is only
  * one. What is over is left out. A message that may be there already keeps what it holds.
  */
-function gathered(alerts: Alert[], place: string, { nowMs, newId }: Around): Alert[] {
+function gathered(alerts: Alert[], place: string, { nowMs, newId }: AlertContext): Alert[] {
   const isMissed = (one: Delivery) =>
     one.place === place && isUndelivered(one) && !one.attempted && heldUntil(one, nowMs) <= nowMs;
   const groups = alerts.filter(
@@ -283,7 +279,7 @@ function withOwn(
 function together(
   incidents: readonly Incident[],
   before: Group | undefined,
-  { place, nowMs, newId }: Around & { place: string },
+  { place, nowMs, newId }: AlertContext & { place: string },
 ): Group {
   if (before && isTriedGroup(before, place)) {
     const known = new Set(before.members.map(({ incidentId }) => incidentId));

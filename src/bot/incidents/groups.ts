@@ -1,9 +1,8 @@
 import { FLAPPING_DOWNS } from './flapping.ts';
-import { isUndelivered, newDelivery } from './incidents.ts';
+import { type AlertContext, isUndelivered, newDelivery } from './incidents.ts';
 import {
   type Alert,
   type Delivery,
-  type Flapping,
   type Group,
   groupBy,
   type Incident,
@@ -25,7 +24,7 @@ const JOIN_MS = 300_000;
 export function grouped(
   alerts: readonly Alert[],
   opened: readonly Incident[],
-  around: { nowMs: number; newId: () => string },
+  around: AlertContext,
 ): Alert[] {
   return KINDS.reduce<Alert[]>(
     (all, kind) => {
@@ -54,7 +53,7 @@ function groupedAlike(
   alerts: readonly Alert[],
   opened: readonly Incident[],
   kind: Kind,
-  around: { nowMs: number; newId: () => string },
+  around: AlertContext,
 ): Alert[] {
   const alike = alerts.filter((alert) => kindOf(alert) === kind);
   const groups = new Map<string, Group>();
@@ -195,10 +194,7 @@ function recentPlaces(alerts: readonly Alert[], nowMs: number): Set<string> {
 }
 
 /** A group of a place, as yet without members. */
-export function newGroup(
-  place: string,
-  { nowMs, newId }: { nowMs: number; newId: () => string },
-): Group {
+export function newGroup(place: string, { nowMs, newId }: AlertContext): Group {
   const id = newId();
   return {
     kind: 'group',
@@ -257,16 +253,12 @@ function memberOf(incident: Incident, times: number): Member {
   if (acknowledged) member.acknowledged = acknowledged.by;
   if (incident.snoozed) member.snoozed = incident.snoozed;
   if (incident.degraded !== undefined) member.degraded = incident.degraded;
-  if (incident.flapping) member.flapping = flappingOf(incident.flapping);
+  if (incident.flapping) {
+    const { fromMs, downs, isDown, changedAtMs } = incident.flapping;
+    member.flapping = { fromMs, downs, isDown, changedAtMs };
+  }
   return member;
 }
-
-const flappingOf = ({ fromMs, downs, isDown, changedAtMs }: Flapping): Member['flapping'] => ({
-  fromMs,
-  downs,
-  isDown,
-  changedAtMs,
-});
 
 function updated(member: Member, incident: Incident): Member {
   const isSame =
@@ -279,9 +271,7 @@ function updated(member: Member, incident: Incident): Member {
   return isSame ? member : memberOf(incident, member.times);
 }
 
-interface Around {
-  nowMs: number;
-  newId: () => string;
+interface Around extends AlertContext {
   /** The quiet hours of a place, as shown, while they last. */
   quietOf: (place: string) => string | undefined;
 }

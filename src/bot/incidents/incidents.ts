@@ -28,10 +28,14 @@ import {
   memberIds,
 } from './watch-state.ts';
 
-/** What deciding needs from outside. */
-export interface IncidentContext {
+/** What making an alert needs from outside. */
+export interface AlertContext {
   nowMs: number;
   newId: () => string;
+}
+
+/** What deciding needs besides. */
+export interface IncidentContext extends AlertContext {
   /** The places, in their one-word form, that hear of a monitor. */
   placesFor: (monitor: MonitorRef) => string[];
   /** Since when no poll had come, when this poll comes late; 0 at the first poll ever. */

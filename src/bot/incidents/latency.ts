@@ -5,7 +5,7 @@ import { isDown } from '../shared/status.ts';
 import { inUnits, sparkline } from '../shared/text-format.ts';
 import { isOpen } from './incidents.ts';
 import type { Asking } from './poll-quota.ts';
-import type { Watching } from './watch-state.ts';
+import type { Incident, Watching } from './watch-state.ts';
 
 /** Last checks that are asked for, and response times that are kept of an incident. */
 export const MAX_RESPONSE_TIMES = 30;
@@ -64,11 +64,7 @@ function timesOf(results: readonly CheckRecord[]): number[] {
 }
 
 /** How the answers were before it went down: `▁▁▂▃▇ 120 ms → 2.4 s`. Pure. */
-export function latencyFacts({
-  responseTimesMs = [],
-}: {
-  responseTimesMs?: number[] | undefined;
-}): Fact[] {
+export function latencyFacts({ responseTimesMs = [] }: Pick<Incident, 'responseTimesMs'>): Fact[] {
   const first = responseTimesMs[0];
   const last = responseTimesMs.at(-1);
   if (first === undefined || last === undefined) return [];

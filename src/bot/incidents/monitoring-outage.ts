@@ -1,6 +1,6 @@
 import { StatusError } from '../../clients/errors.ts';
 import { explainOutage } from '../shared/explain-error.ts';
-import { newDelivery } from './incidents.ts';
+import { type AlertContext, newDelivery } from './incidents.ts';
 import type { Alert, MonitoringOutage, Watching } from './watch-state.ts';
 
 /** Polls of the monitors that failed, one after another. */
@@ -44,7 +44,7 @@ export function isMonitoringOutage(
 export function withMonitoringOutage(
   watching: Watching | undefined,
   { sinceMs, error }: FailedPolls,
-  around: { nowMs: number; newId: () => string; places: readonly string[] },
+  around: AlertContext & { places: readonly string[] },
 ): Watching | undefined {
   if (around.places.length === 0 || watching?.alerts.some(isOpenMonitoringOutage)) return watching;
   const id = around.newId();

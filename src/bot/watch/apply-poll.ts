@@ -69,12 +69,7 @@ export function applyPoll(
           around.nowMs,
         );
   const downs = recent.kept();
-  const isSame =
-    alerts === watching?.alerts &&
-    downs === watching.downs &&
-    snapshot.known === watching.known &&
-    snapshot.learnt === watching.learnt &&
-    snapshot.shortLooks === watching.shortLooks;
+  const isSame = snapshot === watching && alerts === watching.alerts && downs === watching.downs;
   const { closed } = watching ?? {};
   const seen = { ...snapshot, alerts, ...(downs && { downs }), ...(closed && { closed }) };
   return { watching: isSame ? watching : seen, dropped };

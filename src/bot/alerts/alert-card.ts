@@ -156,15 +156,10 @@ function beginFacts(incident: Incident): Fact[] {
   const { startedAtMs, endedAtMs, unseenFromMs, foundAtStart } = incident;
   if (unseenFromMs === 0) return [{ label: 'Down since', value: 'before Askwatch watched' }];
   if (unseenFromMs !== undefined) {
+    const began = incident.degraded === undefined ? 'Went down' : 'Began';
     return [
-      {
-        label: incident.degraded === undefined ? 'Went down after' : 'Began after',
-        value: { atMs: unseenFromMs },
-      },
-      {
-        label: incident.degraded === undefined ? 'Went down before' : 'Began before',
-        value: { atMs: startedAtMs },
-      },
+      { label: `${began} after`, value: { atMs: unseenFromMs } },
+      { label: `${began} before`, value: { atMs: startedAtMs } },
       { label: 'Noticed late', value: 'Askwatch was not watching in between' },
     ];
   }

@@ -302,12 +302,9 @@ export function prune(alerts: Alert[], nowMs: number): { alerts: Alert[]; droppe
     alert.kind === 'notice' || (alert.endedAtMs !== undefined && !mayFlapOn(alert, nowMs));
   const isSettled = (alert: Alert) =>
     alert.deliveries.every((delivery) => isDelivered(alert, delivery));
-  const over: Record<'settled' | 'unsettled', Alert[]> = { settled: [], unsettled: [] };
-  for (const alert of alerts) {
-    if (isOver(alert)) over[isSettled(alert) ? 'settled' : 'unsettled'].push(alert);
-  }
-  const settled = over.settled.slice(0, -KEEP_SETTLED);
-  const unsettled = over.unsettled.slice(0, -MAX_UNSETTLED);
+  const over = alerts.filter(isOver);
+  const settled = over.filter(isSettled).slice(0, -KEEP_SETTLED);
+  const unsettled = over.filter((alert) => !isSettled(alert)).slice(0, -MAX_UNSETTLED);
   const out = new Set([...settled, ...unsettled]);
   return out.size === 0
     ? { alerts, dropped: 0 }

@@ -71,8 +71,8 @@ export function applyPoll(
   const downs = recent.kept();
   const isSame = snapshot === watching && alerts === watching.alerts && downs === watching.downs;
   const { closed } = watching ?? {};
-  const seen = { ...snapshot, alerts, ...(downs && { downs }), ...(closed && { closed }) };
-  return { watching: isSame ? watching : seen, dropped };
+  const after = { ...snapshot, alerts, ...(downs && { downs }), ...(closed && { closed }) };
+  return { watching: isSame ? watching : after, dropped };
 }
 
 /** The alerts as their places are to be told of them: what is quiet there, and what began together. */
@@ -154,19 +154,19 @@ function reconcile(
   { missed, later }: { missed: readonly MissedOutages[]; later: ReadonlySet<string> },
 ): Alert[] {
   const { nowMs, unseenFromMs } = around;
-  const seen = withMonitoringRecovered(before, nowMs);
-  const isLate = unseenFromMs !== undefined || seen !== before;
-  const restarted = isLate ? withCalmRestarted(seen, nowMs) : seen;
-  const seeing = applyMissed(restarted, missed, around);
+  const recovered = withMonitoringRecovered(before, nowMs);
+  const isLate = unseenFromMs !== undefined || recovered !== before;
+  const restarted = isLate ? withCalmRestarted(recovered, nowMs) : recovered;
+  const corrected = applyMissed(restarted, missed, around);
   // One that is down again may look as it did before.
-  const open = new Set(seeing.filter(isOpen).map(({ monitorId }) => monitorId));
+  const open = new Set(corrected.filter(isOpen).map(({ monitorId }) => monitorId));
   const all = new Map(changes);
   for (const { monitor } of missed) {
     if (isDown(monitor) && !open.has(monitor.id) && !changes.get(monitor.id)) {
       all.set(monitor.id, monitor);
     }
   }
-  const applied = applyChanges(seeing, all, around);
+  const applied = applyChanges(corrected, all, around);
   const { alerts, downs } = withFlappingEnded(applied, monitors, { ...around, asking: later });
   return withOpened(alerts, downs, around);
 }

@@ -58,19 +58,18 @@ export async function openWatchState(
         asked.reject(error);
       }
     }
-    let failure: { error: unknown } | undefined;
     try {
       if (next && next !== before) {
         await (erases ? journal.rewrite(next) : journal.write(before, next));
       }
       current = next;
+      for (const { asked } of made) asked.resolve();
     } catch (error) {
-      failure = { error };
-    }
-    for (const { asked, result } of made) {
-      // What left everything as it is on the disk is true, whatever became of the others.
-      if (failure && result !== before) asked.reject(failure.error);
-      else asked.resolve();
+      for (const { asked, result } of made) {
+        // What left everything as it is on the disk is true, whatever became of the others.
+        if (result === before) asked.resolve();
+        else asked.reject(error);
+      }
     }
   }
 

@@ -26,7 +26,7 @@ const all = (count: number, status: string) =>
 let ids = 0;
 
 /** What is known after so many batches of a poll; after all of them when not said. */
-function lookInSlices(
+function pollInBatches(
   before: Watching | undefined,
   monitors: readonly Monitor[],
   { count, made = Number.POSITIVE_INFINITY }: { count?: number; made?: number } = {},
@@ -61,8 +61,8 @@ const told = (watching: Watching | undefined) =>
 
 test('thousands going down together are one message a place, from batches of few', () => {
   const count = long ? 10_000 : 2_000;
-  const first = lookInSlices(undefined, all(count, 'UP'));
-  const { watching, batches } = lookInSlices(first.watching, all(count, 'DOWN'));
+  const first = pollInBatches(undefined, all(count, 'UP'));
+  const { watching, batches } = pollInBatches(first.watching, all(count, 'DOWN'));
   expect(batches.length).toBeGreaterThan(count / 1000);
   expect(batches.filter(({ monitors, isPart }) => isPart && monitors.length > 500)).toEqual([]);
   const messages = (watching?.alerts ?? []).filter(({ deliveries }) => deliveries.length > 0);
@@ -88,17 +88,17 @@ const polls = fc.array(statuses, { minLength: 1, maxLength: 8 });
 test('a poll in batches comes to the same as one at once, whatever the lists', () => {
   fc.assert(
     fc.property(polls, fc.integer({ min: 2, max: 4 }), (lists, count) => {
-      let inSlices: Watching | undefined;
+      let inBatches: Watching | undefined;
       let atOnce: Watching | undefined;
       for (const one of lists) {
-        inSlices = lookInSlices(inSlices, list(one), { count }).watching;
-        atOnce = lookInSlices(atOnce, list(one), { count: 1_000 }).watching;
+        inBatches = pollInBatches(inBatches, list(one), { count }).watching;
+        atOnce = pollInBatches(atOnce, list(one), { count: 1_000 }).watching;
         const seen = (watching: Watching | undefined) => ({
           known: known(watching),
           shortLooks: watching?.shortLooks,
           down: down(watching),
         });
-        expect(seen(inSlices)).toEqual(seen(atOnce));
+        expect(seen(inBatches)).toEqual(seen(atOnce));
       }
     }),
     { numRuns },
@@ -108,13 +108,13 @@ test('a poll in batches comes to the same as one at once, whatever the lists', (
 test('a crash between two batches loses nothing: the next poll sees the rest', () => {
   fc.assert(
     fc.property(statuses, statuses, fc.nat({ max: 4 }), (first, after, wanted) => {
-      const learnt = lookInSlices(undefined, list(first), { count: 3 }).watching;
-      const { batches, watching: inOne } = lookInSlices(learnt, list(after), { count: 3 });
+      const learnt = pollInBatches(undefined, list(first), { count: 3 }).watching;
+      const { batches, watching: inOne } = pollInBatches(learnt, list(after), { count: 3 });
       // Behind the whole list, another look at it would count once more who is missing.
       const before = batches.findIndex(({ isPart }) => !isPart);
       const made = Math.min(wanted, before);
-      const cut = lookInSlices(learnt, list(after), { count: 3, made }).watching;
-      const inTwo = lookInSlices(cut, list(after), { count: 3 }).watching;
+      const cut = pollInBatches(learnt, list(after), { count: 3, made }).watching;
+      const inTwo = pollInBatches(cut, list(after), { count: 3 }).watching;
       expect(down(inTwo)).toEqual(down(inOne));
       expect(told(inTwo)).toEqual(told(inOne));
     }),
@@ -141,11 +141,11 @@ const firstList = fc.dictionary(
 test('the first poll ever in batches says the same as one at once', () => {
   fc.assert(
     fc.property(firstList, fc.integer({ min: 2, max: 4 }), (statuses, count) => {
-      const { watching: inSlices } = lookInSlices(undefined, list(statuses), { count });
-      const { watching: atOnce } = lookInSlices(undefined, list(statuses), { count: 1_000 });
-      expect(known(inSlices)).toEqual(known(atOnce));
-      expect(inSlices?.learnt).toBe(true);
-      expect(messages(inSlices)).toEqual(messages(atOnce));
+      const { watching: inBatches } = pollInBatches(undefined, list(statuses), { count });
+      const { watching: atOnce } = pollInBatches(undefined, list(statuses), { count: 1_000 });
+      expect(known(inBatches)).toEqual(known(atOnce));
+      expect(inBatches?.learnt).toBe(true);
+      expect(messages(inBatches)).toEqual(messages(atOnce));
     }),
     { numRuns },
   );
@@ -155,11 +155,11 @@ test('the first poll ever goes on after a crash between two batches, as the firs
   fc.assert(
     fc.property(firstList, fc.nat({ max: 5 }), (statuses, wanted) => {
       const monitors = list(statuses);
-      const { batches, watching: inOne } = lookInSlices(undefined, monitors, { count: 2 });
+      const { batches, watching: inOne } = pollInBatches(undefined, monitors, { count: 2 });
       const made = Math.min(wanted, batches.length - 1);
-      const { watching: cut } = lookInSlices(undefined, monitors, { count: 2, made });
+      const { watching: cut } = pollInBatches(undefined, monitors, { count: 2, made });
       expect(cut?.learnt ?? false).toBe(false);
-      const { watching: inTwo } = lookInSlices(cut, monitors, { count: 2 });
+      const { watching: inTwo } = pollInBatches(cut, monitors, { count: 2 });
       expect(inTwo?.learnt).toBe(true);
       expect(known(inTwo)).toEqual(known(inOne));
       expect(messages(inTwo)).toEqual(messages(inOne));
@@ -171,10 +171,10 @@ test('the first poll ever goes on after a crash between two batches, as the firs
 test('what changes while the first poll ever is cut off is not lost', () => {
   fc.assert(
     fc.property(firstList, firstList, fc.integer({ min: 1, max: 5 }), (first, after, wanted) => {
-      const { batches } = lookInSlices(undefined, list(first), { count: 2 });
+      const { batches } = pollInBatches(undefined, list(first), { count: 2 });
       const made = Math.min(wanted, batches.length - 1);
-      const { watching: cut } = lookInSlices(undefined, list(first), { count: 2, made });
-      const { watching } = lookInSlices(cut, list(after), { count: 2 });
+      const { watching: cut } = pollInBatches(undefined, list(first), { count: 2, made });
+      const { watching } = pollInBatches(cut, list(after), { count: 2 });
       const open = down(watching);
       const plain = Object.entries(after).filter(([, status]) => status !== 'DEGRADED');
       expect(plain.map(([id]) => [id, open.includes(id)])).toEqual(

@@ -58,35 +58,58 @@ export function createKeyLimiter(options: {
     let settled = false;
 
     /** Headers that tell the limits by the minute and what is left of them. */
-    function headers() {
+    function limitHeaders(): Headers {
       const now = steadyMs();
       const { requests, tokens, reserved } = state;
-      return minuteHeaders(
-        requestsPerMinute === undefined
-          ? undefined
-          : {
-              limit: requestsPerMinute,
-              used: requests.used(now),
-              resetMs: requests.emptyMs(now),
-            },
-        tokensPerMinute === undefined
-          ? undefined
-          : {
-              limit: tokensPerMinute,
-              used: tokens.used(now) + reserved,
-              // What is set aside counts for a minute from when it is used.
-              resetMs: reserved > 0 ? WINDOW_MS : tokens.emptyMs(now),
-            },
+      const headers: Headers = {};
+      if (requestsPerMinute !== undefined) {
+        const left = requestsPerMinute - requests.used(now);
+        headers[LimitHeader.limitRequests] = String(requestsPerMinute);
+        headers[LimitHeader.remainingRequests] = String(Math.max(0, left));
+        headers[LimitHeader.resetRequests] = duration(requests.emptyMs(now));
+      }
+      if (tokensPerMinute !== undefined) {
+        const left = tokensPerMinute - tokens.used(now) - reserved;
+        headers[LimitHeader.limitTokens] = String(tokensPerMinute);
+        headers[LimitHeader.remainingTokens] = String(Math.max(0, left));
+        // What is set aside counts for a minute from when it is used.
+        headers[LimitHeader.resetTokens] = duration(reserved > 0 ? WINDOW_MS : tokens.emptyMs(now));
+      }
+      return headers;
+    }
+
+    /** The 429 of a request that may be granted after a wait. */
+    function rateLimited(type: string, waitMs: number, state: string): HttpError {
+      const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+      return new HttpError(
+        429,
+        ErrorCode.rateLimited,
+        `${state} Wait ${seconds} s (Retry-After) and try again. ${WHO}`,
+        { type, headers: { ...limitHeaders(), 'retry-after': String(seconds) } },
       );
     }
 
+    /** The 429 of a request that cannot be granted, however often it is repeated. */
+    function quotaUsedUp(type: string, message: string): HttpError {
+      return new HttpError(429, ErrorCode.insufficientQuota, `${message} ${WHO}`, {
+        type,
+        // Clients repeat every 429 on their own otherwise.
+        headers: { ...limitHeaders(), 'x-should-retry': 'false' },
+      });
+    }
+
     /** The refusal of so many tokens, or `undefined`. Asked as "does it fit", so that no odd number slips through. */
-    function refusalOf(prompt: number, reply: number) {
+    function refusalOf(prompt: number, reply: number): HttpError | undefined {
       const { reserved } = state;
       const need = prompt + reply;
-      const asked = { prompt, reply, reserved };
+      const needs = `this request needs about ${need} (${prompt} for the prompt, up to ${reply} for the answer)`;
+      const spentOf = (limit: number, period: string, used: number) =>
+        `This key may use ${limit} tokens a ${period}: ${used} were used, ${reserved} are set aside for requests under way, and ${needs}.`;
       if (tokensPerMinute !== undefined && !(need <= tokensPerMinute)) {
-        return tooLargeRefusal(tokensPerMinute, asked, headers());
+        return quotaUsedUp(
+          'tokens',
+          `This key may use ${tokensPerMinute} tokens a minute, and ${needs}, so it never fits. Send less, or ask for a shorter answer with max_tokens.`,
+        );
       }
       // Asked first: it begins a new day when one has come.
       const unixMs = nowMs();
@@ -96,14 +119,21 @@ export function createKeyLimiter(options: {
       ] as const) {
         const used = state.spent[period];
         if (limit === undefined || used + reserved + need <= limit) continue;
-        return budgetRefusal({ period, limit, used, nowMs: unixMs }, asked, headers());
+        const spent = spentOf(limit, period, used);
+        // Tokens set aside are mostly more than are used in the end.
+        if (used + need <= limit) return rateLimited('tokens', 0, spent);
+        const anew = new Date(nextStartMs(period, unixMs)).toISOString().slice(0, 16);
+        return quotaUsedUp(
+          ErrorCode.insufficientQuota,
+          `${spent} The next ${period} begins at ${anew}Z.`,
+        );
       }
       if (tokensPerMinute === undefined) return undefined;
       const now = steadyMs();
       const used = state.tokens.used(now);
       if (used + reserved + need <= tokensPerMinute) return undefined;
       const waitMs = state.tokens.waitMs(tokensPerMinute - reserved - need, now);
-      return tokensRefusal({ limit: tokensPerMinute, used, waitMs }, asked, headers());
+      return rateLimited('tokens', waitMs, spentOf(tokensPerMinute, 'minute', used));
     }
 
     return {
@@ -114,7 +144,11 @@ export function createKeyLimiter(options: {
         const now = steadyMs();
         if (state.requests.used(now) >= requestsPerMinute) {
           const waitMs = state.requests.waitMs(requestsPerMinute - 1, now);
-          throw requestsRefusal({ limit: requestsPerMinute, waitMs }, headers());
+          throw rateLimited(
+            'requests',
+            waitMs,
+            `This key may make ${requestsPerMinute} ${requestsPerMinute === 1 ? 'request' : 'requests'} a minute, and has made them.`,
+          );
         }
         taken = state.requests.add(1, now);
       },
@@ -142,7 +176,7 @@ export function createKeyLimiter(options: {
         state.reserved -= held;
         if (tokensPerMinute !== undefined && tokens > 0) state.tokens.add(tokens, steadyMs());
       },
-      headers,
+      headers: limitHeaders,
     };
   }
 
@@ -170,122 +204,9 @@ export function createKeyLimiter(options: {
 
 type Headers = Record<string, string>;
 
-/** A limit by the minute as its headers tell it. */
-interface Level {
-  limit: number;
-  used: number;
-  /** Until nothing counts any more. */
-  resetMs: number;
-}
-
-/** Tokens that a request asks for, and those set aside for others of the same key. */
-interface Asked {
-  prompt: number;
-  reply: number;
-  reserved: number;
-}
-
-/** A limit for a day or month, and what of it is used. */
-interface Budget {
-  period: 'day' | 'month';
-  limit: number;
-  used: number;
-  nowMs: number;
-}
-
 const WHO = 'Who runs this gateway can change the limit (askwatch keys limit).';
 
-/** The headers of the limits by the minute. */
-function minuteHeaders(requests: Level | undefined, tokens: Level | undefined): Headers {
-  const headers: Headers = {};
-  if (requests) {
-    headers[LimitHeader.limitRequests] = String(requests.limit);
-    headers[LimitHeader.remainingRequests] = String(Math.max(0, requests.limit - requests.used));
-    headers[LimitHeader.resetRequests] = duration(requests.resetMs);
-  }
-  if (tokens) {
-    headers[LimitHeader.limitTokens] = String(tokens.limit);
-    headers[LimitHeader.remainingTokens] = String(Math.max(0, tokens.limit - tokens.used));
-    headers[LimitHeader.resetTokens] = duration(tokens.resetMs);
-  }
-  return headers;
-}
-
-/** The 429 of a key that has made its requests of this minute. */
-function requestsRefusal(
-  { limit, waitMs }: { limit: number; waitMs: number },
-  headers: Headers,
-): HttpError {
-  return rateLimited(
-    'requests',
-    waitMs,
-    `This key may make ${limit} ${limit === 1 ? 'request' : 'requests'} a minute, and has made them.`,
-    headers,
-  );
-}
-
-/** The 429 of a request for which too few tokens are left in this minute. */
-function tokensRefusal(
-  { limit, used, waitMs }: { limit: number; used: number; waitMs: number },
-  asked: Asked,
-  headers: Headers,
-): HttpError {
-  return rateLimited(
-    'tokens',
-    waitMs,
-    `This key may use ${limit} tokens a minute: ${used} were used, ${asked.reserved} are set aside for requests under way, and ${needOf(asked)}.`,
-    headers,
-  );
-}
-
-/** The 429 of a request that is larger than a whole minute's limit. Trying it again cannot help. */
-function tooLargeRefusal(limit: number, asked: Asked, headers: Headers): HttpError {
-  return quotaRefusal(
-    'tokens',
-    `This key may use ${limit} tokens a minute, and ${needOf(asked)}, so it never fits. Send less, or ask for a shorter answer with max_tokens. ${WHO}`,
-    headers,
-  );
-}
-
-/** The 429 of a request for which too few tokens are left for today or in this month. */
-function budgetRefusal(budget: Budget, asked: Asked, headers: Headers): HttpError {
-  const { period, limit, used, nowMs } = budget;
-  const state = `This key may use ${limit} tokens a ${period}: ${used} were used, ${asked.reserved} are set aside for requests under way, and ${needOf(asked)}.`;
-  // Tokens set aside are mostly more than are used in the end.
-  if (used + asked.prompt + asked.reply <= limit) {
-    return rateLimited('tokens', 0, state, headers);
-  }
-  const anew = new Date(nextStartMs(period, nowMs)).toISOString().slice(0, 16);
-  return quotaRefusal(
-    ErrorCode.insufficientQuota,
-    `${state} The next ${period} begins at ${anew}Z. ${WHO}`,
-    headers,
-  );
-}
-
-function needOf({ prompt, reply }: Asked): string {
-  return `this request needs about ${prompt + reply} (${prompt} for the prompt, up to ${reply} for the answer)`;
-}
-
-function rateLimited(type: string, waitMs: number, state: string, headers: Headers): HttpError {
-  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
-  return new HttpError(
-    429,
-    ErrorCode.rateLimited,
-    `${state} Wait ${seconds} s (Retry-After) and try again. ${WHO}`,
-    { type, headers: { ...headers, 'retry-after': String(seconds) } },
-  );
-}
-
-function quotaRefusal(type: string, message: string, headers: Headers): HttpError {
-  return new HttpError(429, ErrorCode.insufficientQuota, message, {
-    type,
-    // Clients repeat every 429 on their own otherwise.
-    headers: { ...headers, 'x-should-retry': 'false' },
-  });
-}
-
-function nextStartMs(period: Budget['period'], nowMs: number): number {
+function nextStartMs(period: 'day' | 'month', nowMs: number): number {
   const now = new Date(nowMs);
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
   return period === 'day' ? Date.UTC(year, month, now.getUTCDate() + 1) : Date.UTC(year, month + 1);

@@ -46,9 +46,10 @@ test('The page on providers names each of them, and every parameter that is left
   expect(firstCells(text)).toEqual([...PROVIDER_NAMES]);
   for (const name of PROVIDER_NAMES) {
     const row = text.split('\n').find((line) => line.startsWith(`| \`${name}\` |`)) ?? '';
-    const { parameters, models, repairStreams, maxChoices }: ProviderProfile = PROVIDERS[name];
-    const families = models.map((family) => ({ ...parameters, ...family }));
-    for (const { drop, maxValues: caps, rename, ownStops } of [parameters, ...families]) {
+    const provider: ProviderProfile = PROVIDERS[name];
+    const { models, repairStreams, maxChoices } = provider;
+    const families = models.map(({ models: _, ...rules }) => ({ ...provider, ...rules }));
+    for (const { drop, maxValues: caps, rename, ownStops } of [provider, ...families]) {
       for (const parameter of [...drop, ...Object.keys(caps), ...Object.keys(rename)]) {
         expect(row).toContain(parameter.endsWith('_penalty') ? 'penalties' : `\`${parameter}\``);
       }

@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatRequest, ContentPart } from '../../contracts/gateway.ts';
 import { orderTurns } from './dialect.ts';
 import { createChunkReader, readCompletion } from './openai-response.ts';
-import { type Dialect, type ParameterRules, type Provider, parametersFor } from './provider.ts';
+import type { Dialect, Provider } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
 
 /** The chat-completions convention, as OpenAI and most others speak it. */
@@ -25,8 +25,8 @@ export function providerHeaders(provider: Provider): Record<string, string> {
  * Whether the answers to this request must be read as objects: what the provider sends is what the convention says only
  * after a look at each part of it.
  */
-export function needsObjects(request: ChatRequest, provider: Provider, model: string): boolean {
-  return provider.repairStreams || ownStops(request, provider, model).length > 0;
+export function needsObjects(request: ChatRequest, provider: Provider): boolean {
+  return provider.repairStreams || ownStops(request, provider).length > 0;
 }
 
 /** The request as this provider takes it. Fields nobody here knows pass through; `null` means absent. */
@@ -35,21 +35,20 @@ export function adaptRequest(
   provider: Provider,
   model: string,
 ): Record<string, unknown> {
-  const rules = parametersFor(provider, model);
   const { max_tokens, stream_options, messages, stop, ...rest } = request;
-  const stops = rules.ownStops || stop?.length === 0 ? null : stop;
+  const stops = provider.ownStops || stop?.length === 0 ? null : stop;
   const kept = Object.entries(rest)
-    .filter(([name, value]) => value !== null && !rules.drop.includes(name))
+    .filter(([name, value]) => value !== null && !provider.drop.includes(name))
     .map(([name, value]) => [
-      own(rules.rename, name) ?? name,
-      capped(value, own(rules.maxValues, name)),
+      own(provider.rename, name) ?? name,
+      capped(value, own(provider.maxValues, name)),
     ]);
   // Assigned and not spread: V8 takes several times as long to add fields to a copy.
   const body: Record<string, unknown> = Object.fromEntries(kept);
-  if (rules.greedyAlone && body.temperature === 0) delete body.top_p;
+  if (provider.greedyAlone && body.temperature === 0) delete body.top_p;
   body.model = model;
-  body.messages = adaptMessages(messages, rules, provider);
-  if (max_tokens != null) body[rules.maxTokensName] = max_tokens;
+  body.messages = adaptMessages(messages, provider);
+  if (max_tokens != null) body[provider.maxTokensName] = max_tokens;
   if (stops != null) body.stop = stops;
   if (request.stream && provider.streamOptions) {
     // Usage is always asked for: it is what the client is charged by.
@@ -60,12 +59,12 @@ export function adaptRequest(
   return body;
 }
 
-function ownStops(request: ChatRequest, provider: Provider, model: string): readonly string[] {
-  return parametersFor(provider, model).ownStops ? [request.stop ?? []].flat() : [];
+function ownStops({ stop }: ChatRequest, provider: Provider): readonly string[] {
+  return provider.ownStops ? [stop ?? []].flat() : [];
 }
 
-function dropped(request: ChatRequest, provider: Provider, model: string): readonly string[] {
-  const { drop, greedyAlone, dropFromMessages } = parametersFor(provider, model);
+function dropped(request: ChatRequest, provider: Provider): readonly string[] {
+  const { drop, greedyAlone, dropFromMessages } = provider;
   return [
     ...drop.filter((name) => request[name] != null),
     ...(greedyAlone && request.temperature === 0 && request.top_p != null ? ['top_p'] : []),
@@ -77,9 +76,9 @@ function dropped(request: ChatRequest, provider: Provider, model: string): reado
 
 function adaptMessages(
   messages: ChatRequest['messages'],
-  { strictTurns, dropFromMessages, developerRole }: ParameterRules,
   provider: Provider,
 ): Record<string, unknown>[] {
+  const { strictTurns, dropFromMessages, developerRole } = provider;
   const taken = messages.map((message, at) => withParts(message, `messages.${at}`, provider));
   const { system, turns } = strictTurns ? orderTurns(taken) : { system: [], turns: taken };
   return [...system, ...turns].map((message) => {

@@ -1,18 +1,6 @@
 import { anthropicDialect } from './anthropic-dialect.ts';
 import { openaiDialect } from './openai-dialect.ts';
-import type { CatalogModels, ParameterRules, ProviderProfile, ProviderTable } from './provider.ts';
-
-const parameters: ParameterRules = {
-  maxTokensName: 'max_tokens',
-  drop: [],
-  maxValues: {},
-  rename: {},
-  ownStops: false,
-  greedyAlone: false,
-  dropFromMessages: [],
-  developerRole: false,
-  strictTurns: false,
-};
+import type { CatalogModels, ProviderProfile, ProviderTable } from './provider.ts';
 
 /** A provider that keeps the convention in everything; a row says where it differs. */
 export const CONVENTION = {
@@ -29,7 +17,15 @@ export const CONVENTION = {
   brokenReasons: [],
   moderatesWith403: false,
   accountRefusals: [],
-  parameters,
+  maxTokensName: 'max_tokens',
+  drop: [],
+  maxValues: {},
+  rename: {},
+  ownStops: false,
+  greedyAlone: false,
+  dropFromMessages: [],
+  developerRole: false,
+  strictTurns: false,
   models: [],
 } as const satisfies Partial<ProviderProfile>;
 
@@ -79,7 +75,8 @@ export const PROVIDERS = {
     padsChunks: true,
     // Source: OpenAI API reference: `max_tokens` is deprecated, and older models take both; `developer` stands for
     // `system` in newer ones, which take both.
-    parameters: { ...parameters, maxTokensName: 'max_completion_tokens', developerRole: true },
+    maxTokensName: 'max_completion_tokens',
+    developerRole: true,
     models: [
       {
         // Reasoning models: "Unsupported parameter: 'stop' is not supported with this model", and so on for the others.
@@ -144,11 +141,8 @@ export const PROVIDERS = {
     repairStreams: true,
     // Source: brunnurs/valuenet#12 and others quote the body; a refused key is a 400 here.
     accountRefusals: [{ message: /^API key (?:not valid|not found|expired)/i, status: 401 }],
-    parameters: {
-      ...parameters,
-      // "Unknown name \"frequency_penalty\"". Source: n4ze3m/page-assist#418, BerriAI/litellm#26108.
-      drop: ['presence_penalty', 'frequency_penalty'],
-    },
+    // "Unknown name \"frequency_penalty\"". Source: n4ze3m/page-assist#418, BerriAI/litellm#26108.
+    drop: ['presence_penalty', 'frequency_penalty'],
   },
   mistral: {
     ...CONVENTION,
@@ -177,22 +171,19 @@ export const PROVIDERS = {
     repairStreams: true,
     finishReasons: { model_length: 'length' },
     brokenReasons: ['error'],
-    parameters: {
-      ...parameters,
-      // Source: Mistral API reference, "Chat": `random_seed` stands for `seed`, and nothing else is taken ("Extra
-      // inputs are not permitted").
-      rename: { seed: 'random_seed' },
-      drop: ['user'],
-      // Source: SillyTavern#4856, measured: 1.5 is the most.
-      maxValues: { temperature: 1.5 },
-      // "top_p must be 1 when using greedy sampling". Source: DevoxxGenieIDEAPlugin#338.
-      greedyAlone: true,
-      // Source: nomtek/mistralai_client_dart#44.
-      dropFromMessages: ['name'],
-      // "Unexpected role 'system' after role 'assistant'", "Expected last role User or Tool". Source:
-      // swarmauri-sdk#162, smolagents#757.
-      strictTurns: true,
-    },
+    // Source: Mistral API reference, "Chat": `random_seed` stands for `seed`, and nothing else is taken ("Extra
+    // inputs are not permitted").
+    rename: { seed: 'random_seed' },
+    drop: ['user'],
+    // Source: SillyTavern#4856, measured: 1.5 is the most.
+    maxValues: { temperature: 1.5 },
+    // "top_p must be 1 when using greedy sampling". Source: DevoxxGenieIDEAPlugin#338.
+    greedyAlone: true,
+    // Source: nomtek/mistralai_client_dart#44.
+    dropFromMessages: ['name'],
+    // "Unexpected role 'system' after role 'assistant'", "Expected last role User or Tool". Source:
+    // swarmauri-sdk#162, smolagents#757.
+    strictTurns: true,
   },
   groq: {
     ...CONVENTION,
@@ -213,12 +204,9 @@ export const PROVIDERS = {
       },
     },
     // Source: Groq API reference: `stream_options` is taken.
-    parameters: {
-      ...parameters,
-      // Source: Groq docs, "OpenAI compatibility", currently unsupported features; `n` must be 1.
-      drop: ['logprobs', 'logit_bias', 'top_logprobs'],
-      dropFromMessages: ['name'],
-    },
+    // Source: Groq docs, "OpenAI compatibility", currently unsupported features; `n` must be 1.
+    drop: ['logprobs', 'logit_bias', 'top_logprobs'],
+    dropFromMessages: ['name'],
   },
   xai: {
     ...CONVENTION,
@@ -238,11 +226,8 @@ export const PROVIDERS = {
     maxChoices: 8,
     // "Incorrect API key provided" is a 400 here. Source: continuedev/continue#10778.
     accountRefusals: [{ message: /^Incorrect API key/, status: 401 }],
-    parameters: {
-      ...parameters,
-      // All present models: "Model grok-4.6 does not support parameter presencePenalty". Source: NativeTavern#83.
-      drop: ['presence_penalty', 'frequency_penalty'],
-    },
+    // All present models: "Model grok-4.6 does not support parameter presencePenalty". Source: NativeTavern#83.
+    drop: ['presence_penalty', 'frequency_penalty'],
     models: [
       { models: /non-reasoning/ },
       // Source: xAI docs, "Reasoning": presencePenalty, frequencyPenalty and stop are errors with reasoning models.

@@ -1,7 +1,7 @@
 import type { ChatCompletion, ChatCompletionChunk, ChatRequest } from '../../contracts/gateway.ts';
 
 /** How a provider differs from the convention. All but its dialect is data; one dialect serves all that speak the convention. */
-export interface ProviderProfile {
+export interface ProviderProfile extends ParameterRules {
   /** Its name as people write it. */
   title: string;
   /** The variable that connects it: that of its key, or of its address where it is local. */
@@ -46,7 +46,6 @@ export interface ProviderProfile {
    * counts: what follows can hold the client's own words.
    */
   accountRefusals: readonly { message: RegExp; status: 401 | 402 }[];
-  parameters: ParameterRules;
   /** Families of models that differ from the rest, by the provider's own names; the first that fits counts. */
   models: readonly ModelRules[];
 }
@@ -108,7 +107,7 @@ export interface Dialect {
   /** The request as the provider takes it. Throws `UpstreamError` for what it has no word for. */
   encode(request: ChatRequest, provider: Provider, model: string): Record<string, unknown>;
   /** Stop sequences that `encode` leaves out, at which the answer must be cut here. */
-  ownStops(request: ChatRequest, provider: Provider, model: string): readonly string[];
+  ownStops(request: ChatRequest, provider: Provider): readonly string[];
   /** What the client asked for that `encode` leaves out and nothing here makes up for. */
   dropped(request: ChatRequest, provider: Provider, model: string): readonly string[];
   /** A whole answer. Throws `UpstreamError` for one that is none. */
@@ -156,8 +155,8 @@ export interface ServedModel {
   takesImages: boolean;
 }
 
-/** What becomes of the parameters of a call to this model. */
-export function parametersFor(provider: ProviderProfile, model: string): ParameterRules {
-  const family = provider.models.find(({ models }) => models.test(model));
-  return family ? { ...provider.parameters, ...family } : provider.parameters;
+/** The provider as it takes calls to this model. */
+export function forModel<P extends ProviderProfile>(provider: P, model: string): P {
+  const { models: _, ...rules } = provider.models.find(({ models }) => models.test(model)) ?? {};
+  return { ...provider, ...rules };
 }

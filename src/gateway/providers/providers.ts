@@ -70,7 +70,7 @@ function unlikeOpenai(traits: ProviderProfile): ProviderProfile {
     ...traits,
     padsChunks: false,
     models: [],
-    parameters: { ...traits.parameters, maxTokensName: 'max_tokens' },
+    maxTokensName: 'max_tokens',
   };
 }
 

@@ -10,7 +10,7 @@ import {
   openaiDialect,
   providerHeaders,
 } from '../providers/openai-dialect.ts';
-import type { Provider } from '../providers/provider.ts';
+import { forModel, type Provider } from '../providers/provider.ts';
 import { unusableError } from '../providers/provider-errors.ts';
 import { BufferList } from '../shared/buffer-list.ts';
 import type { EventSink } from '../streaming/answer-stream.ts';
@@ -52,12 +52,13 @@ interface UpstreamOptions {
  * be passed on as they come.
  */
 export function createHttpUpstream({
-  provider,
   model,
   agent,
   timeouts,
   identify = createIdentify(),
+  ...options
 }: UpstreamOptions): Upstream {
+  const provider = forModel(options.provider, model);
   const { dialect } = provider;
   const address = new URL(`${provider.baseUrl}${dialect.path}`);
   const target: CallTarget = {
@@ -129,7 +130,7 @@ export function createHttpUpstream({
 
   const relay: Relay = {
     supports: (request) =>
-      (request.n ?? 1) <= provider.maxChoices && !needsObjects(request, provider, model),
+      (request.n ?? 1) <= provider.maxChoices && !needsObjects(request, provider),
     complete: ({ request, write, cancellation }) =>
       fetchCompletion(write(adaptRequest(request, provider, model)), cancellation),
     stream({ request, write: writeBody, cancellation }, options) {
@@ -207,7 +208,7 @@ export function createHttpUpstream({
     ...(dialect === openaiDialect && { relay }),
     async complete(request, signal) {
       const { completion } = await fetchCompletion(encode(request), followed(signal));
-      const stops = dialect.ownStops(request, provider, model);
+      const stops = dialect.ownStops(request, provider);
       return stops.length > 0 ? cutCompletion(completion, stops) : completion;
     },
     async *stream(request, signal) {
@@ -226,7 +227,7 @@ export function createHttpUpstream({
         onFailure: (reason) => bytes.fail(reason),
       });
       try {
-        const stops = dialect.ownStops(request, provider, model);
+        const stops = dialect.ownStops(request, provider);
         const cut = stops.length > 0 ? createChunkCutter(stops) : undefined;
         const events = readEvents(
           bytes.read(() => call.resume()),

@@ -2,7 +2,7 @@ import dns from 'node:dns';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ChatRequest } from '../../../src/contracts/gateway.ts';
 import type { Provider } from '../../../src/gateway/providers/provider.ts';
-import { type ParameterRules, parametersFor } from '../../../src/gateway/providers/provider.ts';
+import { forModel, type ParameterRules } from '../../../src/gateway/providers/provider.ts';
 import type { UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
 import { type ModelProvider, startModelProvider } from '../../fakes/model-provider.ts';
 import { PERSONALITIES } from '../../fakes/provider-personalities.ts';
@@ -159,14 +159,14 @@ describe.each(TRIED)('%s, with %s', (name, model) => {
   test('has no trait that it could do without', async () => {
     const fake = await startFake(name, model);
     const provider: Provider = providerAt(name, fake.url, fake.apiKey);
-    const rules = parametersFor(provider, model);
+    const rules = forModel(provider, model);
     const request = triggering(rules);
     await complete(startUpstream(provider, model), request);
     expect(fake.refusals).toEqual([]);
 
     for (const [what, less] of mutations(rules, STRICT_ROLES.includes(name))) {
       fake.refusals.length = 0;
-      const changed = { ...provider, parameters: less, models: [] };
+      const changed = { ...provider, ...less, models: [] };
       const asked = what === 'greedyAlone' ? { ...request, temperature: 0 } : request;
       const error = await complete(startUpstream(changed, model), asked).then(
         () => `${what} was not missed`,

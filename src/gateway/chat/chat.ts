@@ -222,7 +222,7 @@ function tooLarge(): HttpError {
 function stopping(): UpstreamError {
   return new UpstreamError(
     new HttpError(503, ErrorCode.unavailable, 'The gateway is stopping. Try again in a moment.'),
-    { tryNext: false },
+    { tryNext: false, kind: 'request' },
   );
 }
 

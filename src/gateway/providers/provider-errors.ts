@@ -33,6 +33,8 @@ export function errorOfResponse(
       kind,
       ...(kind !== 'account' && { retryAfterMs: readRetryAfterMs(answer.headers) }),
     });
+  const ofAccount = (message: string) =>
+    fail('account', 502, ErrorCode.upstreamError, message, NO_RETRY);
   switch (conventionalStatus(answer, provider)) {
     case 400:
     case 413:
@@ -43,28 +45,16 @@ export function errorOfResponse(
       });
     case 401:
     case 403:
-      return fail(
-        'account',
-        502,
-        ErrorCode.upstreamError,
+      return ofAccount(
         `${title} refused this gateway's own credentials. Whoever runs the gateway must check ${setting}.`,
-        NO_RETRY,
       );
     case 402:
-      return fail(
-        'account',
-        502,
-        ErrorCode.upstreamError,
+      return ofAccount(
         `This gateway's account at ${title} has no credit left. Whoever runs the gateway must top it up.`,
-        NO_RETRY,
       );
     case 404:
-      return fail(
-        'account',
-        502,
-        ErrorCode.upstreamError,
+      return ofAccount(
         `${title} does not have the model ${model} that this gateway's catalog names. Whoever runs the gateway must correct ASKWATCH_CATALOG.`,
-        NO_RETRY,
       );
     case 429:
       return fail(

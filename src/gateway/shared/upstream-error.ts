@@ -32,8 +32,7 @@ export class UpstreamError extends Error {
     answer: HttpError,
     options: {
       tryNext: boolean;
-      /** When absent: `unusable` for a 5xx that another upstream may do better, else `request`. */
-      kind?: FailureKind;
+      kind: FailureKind;
       retryAfterMs?: number | undefined;
       cause?: unknown;
     },
@@ -41,7 +40,7 @@ export class UpstreamError extends Error {
     super(answer.message, { cause: options.cause });
     this.answer = answer;
     this.tryNext = options.tryNext;
-    this.kind = options.kind ?? (options.tryNext && answer.status >= 500 ? 'unusable' : 'request');
+    this.kind = options.kind;
     this.retryAfterMs = options.retryAfterMs;
   }
 }

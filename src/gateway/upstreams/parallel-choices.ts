@@ -202,6 +202,7 @@ function missingFrom(part: Part, came: ReadonlySet<number>, { provider }: Upstre
   const message = `The provider ${provider} sent an answer without a choice.`;
   throw new UpstreamError(new HttpError(502, ErrorCode.upstreamError, message), {
     tryNext: true,
+    kind: 'unusable',
   });
 }
 

@@ -92,7 +92,8 @@ interface Call {
 }
 interface Arrival {
   call: Call;
-  next: () => IteratorResult<ChatCompletionChunk>;
+  /** Settled already. */
+  next: Promise<IteratorResult<ChatCompletionChunk>>;
 }
 
 /**
@@ -114,17 +115,12 @@ async function* streamParts(
   let wake = () => {};
 
   function pull(call: Call): void {
-    const arrive = (next: Arrival['next']) => {
+    const next = call.chunks.next();
+    const arrive = () => {
       arrivals.push({ call, next });
       wake();
     };
-    call.chunks.next().then(
-      (result) => arrive(() => result),
-      (error: unknown) =>
-        arrive(() => {
-          throw error;
-        }),
-    );
+    next.then(arrive, arrive);
   }
 
   function start(): void {
@@ -155,7 +151,7 @@ async function* streamParts(
         continue;
       }
       const { call, next } = arrival;
-      const { done, value } = next();
+      const { done, value } = await next;
       if (done) {
         running.delete(call);
         either.throwIfAborted();

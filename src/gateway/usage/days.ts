@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Journal, Store } from '../../store/store.ts';
-import { requestsIn, type UsageEntry, type UsageRecord } from './journal.ts';
+import { requestsIn, type UsageBatch, type UsageRecord } from './journal.ts';
 
 const count = z.int().nonnegative();
 
@@ -56,7 +56,7 @@ const ClosedDay = z.object({ counts: z.array(UsageCounts) });
  */
 export async function openUsageDays(options: {
   store?: Store | undefined;
-  journal?: Journal<UsageEntry> | undefined;
+  journal?: Journal<UsageBatch> | undefined;
   clockMs?: () => number;
   log: Logger;
 }) {

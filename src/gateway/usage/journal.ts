@@ -7,27 +7,25 @@ import type { Journal } from '../../store/store.ts';
 const ENDS = ['complete', 'client_gone', 'upstream_error', 'refused'] as const;
 
 /** How a request ended. */
-const End = z.enum(ENDS);
-export type End = z.infer<typeof End>;
+export type End = (typeof ENDS)[number];
 
 /** One request of a key holder; nothing of what was asked or answered. */
-const UsageRecord = z.object({
+export interface UsageRecord {
   /** When the request ended, so that a day's records are complete soon after the day; it came `latencyMs` earlier. */
-  atMs: z.int(),
-  keyId: z.string(),
+  atMs: number;
+  keyId: string;
   /** Id of the catalog, as asked for; absent when the request named none that exists. */
-  model: z.string().optional(),
+  model?: string | undefined;
   /** Who answered, or was asked last. */
-  provider: z.string().optional(),
-  promptTokens: z.int().nonnegative(),
-  completionTokens: z.int().nonnegative(),
+  provider?: string | undefined;
+  promptTokens: number;
+  completionTokens: number;
   /** The tokens are our estimate, because the provider told none. */
-  estimated: z.boolean(),
-  latencyMs: z.int().nonnegative(),
-  firstTokenMs: z.int().nonnegative().optional(),
-  end: End,
-});
-export type UsageRecord = z.infer<typeof UsageRecord>;
+  estimated: boolean;
+  latencyMs: number;
+  firstTokenMs?: number | undefined;
+  end: End;
+}
 
 /** A place in `names`, or `NONE`. */
 const place = z.int();
@@ -50,15 +48,13 @@ const Row = z.tuple([
 /** Requests of one UTC day that are written together. */
 const UsageBatch = z.object({ atMs: z.int(), names: z.array(z.string()), requests: z.array(Row) });
 
-/** What stands in the journal `gateway-usage`; version 0.1 wrote every request as a record. */
-export const UsageEntry = z.union([UsageBatch, UsageRecord]);
-export type UsageEntry = z.infer<typeof UsageEntry>;
+export type UsageBatch = z.infer<typeof UsageBatch>;
 
-/** Its declaration. */
-export const usageJournal = { name: 'gateway-usage', schema: UsageEntry };
+/** The journal that they stand in. */
+export const usageJournal = { name: 'gateway-usage', schema: UsageBatch };
 
 /** Requests as they are written together; all are of the same UTC day. */
-function pack(records: readonly UsageRecord[]): z.infer<typeof UsageBatch> {
+function pack(records: readonly UsageRecord[]): UsageBatch {
   const atMs = records.at(-1)?.atMs ?? 0;
   const names: string[] = [];
   const placeOf = new Map<string, number>();
@@ -90,25 +86,21 @@ function pack(records: readonly UsageRecord[]): z.infer<typeof UsageBatch> {
   return { atMs, names, requests };
 }
 
-/** The requests that a record of the journal holds. */
-export function requestsIn(entry: UsageEntry): UsageRecord[] {
-  if (!('requests' in entry)) return [entry];
-  const { atMs, names, requests } = entry;
+/** The requests that a batch holds. */
+export function requestsIn({ atMs, names, requests }: UsageBatch): UsageRecord[] {
   return requests.map((row) => {
     const [before, key, model, provider, promptTokens, completionTokens] = row;
     const [, , , , , , estimated, latencyMs, firstTokenMs, end] = row;
-    const modelName = names[model];
-    const providerName = names[provider];
     return {
       atMs: atMs - before,
       keyId: names[key] ?? 'unknown',
-      ...(modelName !== undefined && { model: modelName }),
-      ...(providerName !== undefined && { provider: providerName }),
+      model: names[model],
+      provider: names[provider],
       promptTokens,
       completionTokens,
       estimated: estimated === 1,
       latencyMs,
-      ...(firstTokenMs !== NONE && { firstTokenMs }),
+      firstTokenMs: firstTokenMs === NONE ? undefined : firstTokenMs,
       end: ENDS[end] ?? 'upstream_error',
     };
   });
@@ -130,7 +122,7 @@ const DAY_MS = 86_400_000;
  * it tells of.
  */
 export function createUsageWriter(
-  journal: Journal<UsageEntry>,
+  journal: Journal<UsageBatch>,
   log: Logger,
 ): BatchWriter<UsageRecord> {
   return createBatchWriter({

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openUsageDays, type UsageRow } from '../../../src/gateway/usage/days.ts';
-import { type End, type UsageRecord, usageJournal } from '../../../src/gateway/usage/journal.ts';
+import type { End, UsageRecord } from '../../../src/gateway/usage/journal.ts';
 import type { UsageLedger, UsageMeter } from '../../../src/gateway/usage/ledger.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../../helpers/eventually.ts';
@@ -197,24 +197,6 @@ describe('the journal', () => {
     await store?.close();
     const records = await recordsIn(folder);
     expect(records.map(({ promptTokens }) => promptTokens)).toEqual([1, 2, 3]);
-  });
-
-  test('of the version before, with a record for each request, is still read', async () => {
-    const folder = await temporaryFolder();
-    const { log } = recordingLog();
-    const store = await openLowdbStore({ folder, log });
-    const old = { keyId: 'key00001', model: 'one', completionTokens: 1, estimated: false };
-    const journal = store.journal(usageJournal);
-    for (const atMs of [NOON_MS - DAY_MS, NOON_MS]) {
-      await journal.append({ ...old, atMs, promptTokens: 5, latencyMs: 9, end: 'complete' });
-    }
-    await store.close();
-    const { ledger } = await openLedger({ folder });
-    request(ledger);
-    expect(short(await ledger.summary({ fromDay: '2026-11-01' }))).toEqual([
-      '2026-11-19 key00001 one 1 5+1',
-      '2026-11-20 key00001 one 2 8+3',
-    ]);
   });
 
   test('keeps requests while the disk refuses them, and stores them when it can again', async () => {

@@ -9,7 +9,7 @@ import { PROVIDER_TABLE } from '../../../src/gateway/providers/provider-table.ts
 import type { ProviderSettings } from '../../../src/gateway/providers/providers.ts';
 import {
   requestsIn,
-  type UsageEntry,
+  type UsageBatch,
   type UsageRecord,
 } from '../../../src/gateway/usage/journal.ts';
 import { openKeys } from '../../../src/http/keys.ts';
@@ -99,7 +99,7 @@ export async function startGateway(
   const kit = await createServer({ log, version: '0', trustedProxies });
   const keys = await openKeys(store, 'gateway');
   // A journal is asked for once, so the gateway's own is kept for looking into.
-  let journal: Journal<UsageEntry> | undefined;
+  let journal: Journal<UsageBatch> | undefined;
   const gateway = await createGateway({
     kit,
     keys,
@@ -110,7 +110,7 @@ export async function startGateway(
       ...store,
       journal(declaration) {
         const opened = store.journal(declaration);
-        journal = opened as unknown as Journal<UsageEntry>;
+        journal = opened as unknown as Journal<UsageBatch>;
         return opened;
       },
     },

@@ -123,23 +123,23 @@ export async function createGateway(options: {
   return {
     answering() {
       const models = textModels(catalog);
-      const served = models.find((model) => routing.upstreamsOf(model).length > 0);
-      const [why] = served ? [] : models.map((model) => routing.unservedReason(model));
       const notes = lists.notes();
       const said = notes.length > 0 ? { notes } : {};
-      if (why !== undefined) return { provider: OFFLINE, description: `nobody: ${why}`, ...said };
-      const [first] = served ? routing.upstreamsOf(served) : [];
-      const provider = [...providers.values()].find(({ name }) => name === first?.provider);
-      if (first && provider) {
-        const { name, title, isElsewhere } = provider;
-        const who = isElsewhere ? `the service at OPENAI_BASE_URL` : title;
-        return { provider: name, description: `${who} (${first.model})`, ...said };
+      const [first] = models.flatMap((model) => routing.upstreamsOf(model));
+      if (!first) {
+        const [why] = models.map((model) => routing.unservedReason(model));
+        return { provider: OFFLINE, description: `nobody: ${why}`, ...said };
       }
-      return {
-        provider: OFFLINE,
-        description:
-          "the built-in offline engine, which is no language model; set OPENAI_API_KEY or another provider's key",
-      };
+      const provider = providers.get(first.provider);
+      if (!provider) {
+        return {
+          provider: OFFLINE,
+          description:
+            "the built-in offline engine, which is no language model; set OPENAI_API_KEY or another provider's key",
+        };
+      }
+      const who = provider.isElsewhere ? 'the service at OPENAI_BASE_URL' : provider.title;
+      return { provider: provider.name, description: `${who} (${first.model})`, ...said };
     },
     usage: ledger.summary,
     async close() {

@@ -95,7 +95,7 @@ export async function answerStream(
     estimate: meter.tokens,
   };
   try {
-    const { upstream, answer } = await ask<AnswerStream>(call, async (upstream) => {
+    const { upstream, answer: passTo } = await ask<AnswerStream>(call, async (upstream) => {
       if (relays(upstream, call)) {
         const relayed = { request, write: call.body.write, cancellation };
         return await upstream.relay.stream(relayed, streamOptions);
@@ -106,7 +106,7 @@ export async function answerStream(
       );
     });
     answering = upstream;
-    await answer.pipe(events);
+    await passTo(events);
     circuitBreaker.succeeded(upstream);
     events.end();
   } catch (error) {

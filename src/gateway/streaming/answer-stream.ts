@@ -2,14 +2,11 @@ import { ChatCompletionChunk, type Usage } from '../../contracts/gateway.ts';
 import { dataEvent } from '../../contracts/server-sent-events.ts';
 import type { AnswerIdentity } from './response-identity.ts';
 
-/** A streamed answer that has begun. */
-export interface AnswerStream {
-  /**
-   * Passes events on until the answer is whole; holds the provider back while the reader does not keep up. Call once.
-   * Rejects with `UpstreamError` when the answer broke, or with the client's reason.
-   */
-  pipe(sink: EventSink): Promise<void>;
-}
+/**
+ * A streamed answer that has begun: passes its events on until it is whole; holds the provider back while the sink does not
+ * keep up. Call once. Rejects with `UpstreamError` when the answer broke, or with the client's reason.
+ */
+export type AnswerStream = (sink: EventSink) => Promise<void>;
 
 export interface EventSink {
   /** Takes events, UTF-8 as a string of bytes; false asks to wait for `drained`. */
@@ -136,19 +133,17 @@ export async function openChunkStream(
   const iterator = chunks[Symbol.asyncIterator]();
   const events = createEventEncoder(options);
   let next = await iterator.next();
-  return {
-    async pipe(sink) {
-      let last: ChatCompletionChunk | undefined;
-      try {
-        for (; !next.done; next = await iterator.next()) {
-          last = next.value;
-          const event = events.event(last);
-          if (event !== '' && !sink.write(event)) await sink.drained();
-        }
-      } finally {
-        await iterator.return?.();
+  return async (sink) => {
+    let last: ChatCompletionChunk | undefined;
+    try {
+      for (; !next.done; next = await iterator.next()) {
+        last = next.value;
+        const event = events.event(last);
+        if (event !== '' && !sink.write(event)) await sink.drained();
       }
-      if (last && events.lacksUsage) sink.write(events.usageEvent(last));
-    },
+    } finally {
+      await iterator.return?.();
+    }
+    if (last && events.lacksUsage) sink.write(events.usageEvent(last));
   };
 }

@@ -1,8 +1,6 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Agent } from 'undici';
 import { GarbledStreamError, readEvents } from '../../contracts/event-reader.ts';
 import type { ChatCompletion, ChatRequest } from '../../contracts/gateway.ts';
-import { EVENT_STREAM } from '../../contracts/server-sent-events.ts';
 import { parseJson } from '../providers/dialect.ts';
 import {
   adaptRequest,
@@ -13,14 +11,14 @@ import {
 import { forModel, type Provider } from '../providers/provider.ts';
 import { unusableError } from '../providers/provider-errors.ts';
 import { BufferList } from '../shared/buffer-list.ts';
-import type { EventSink } from '../streaming/answer-stream.ts';
+import type { AnswerStream, EventSink } from '../streaming/answer-stream.ts';
 import {
   type AnswerIdentity,
   createIdentify,
   type Identify,
 } from '../streaming/response-identity.ts';
 import { createSsePassthrough } from '../streaming/sse-passthrough.ts';
-import { type CallListener, type CallTarget, ProviderCall } from './provider-call.ts';
+import { type CallTarget, type Cancellation, ProviderCall } from './provider-call.ts';
 import { createChunkCutter, cutCompletion } from './stop-sequences.ts';
 import type { Relay, Upstream } from './upstream.ts';
 
@@ -84,9 +82,9 @@ export function createHttpUpstream({
         new ProviderCall(target, {
           body,
           cancellation,
+          streams: false,
           waitMs: timeouts.answerMs,
           listener: {
-            onHeaders: () => undefined,
             onData(bytes) {
               parts.add(bytes);
               if (parts.length > ANSWER_LIMIT_BYTES) throw unusableError(provider, 'is too long');
@@ -106,24 +104,6 @@ export function createHttpUpstream({
     );
   }
 
-  function openStream(
-    body: Buffer[],
-    cancellation: Cancellation,
-    listener: Omit<CallListener, 'onHeaders'>,
-  ): ProviderCall {
-    const onHeaders = (headers: IncomingHttpHeaders) =>
-      String(headers['content-type']).startsWith(EVENT_STREAM)
-        ? undefined
-        : unusableError(provider, 'is no stream');
-    const waitMs = timeouts.firstChunkMs;
-    return new ProviderCall(target, {
-      body,
-      cancellation,
-      waitMs,
-      listener: { ...listener, onHeaders },
-    });
-  }
-
   const encode = (request: ChatRequest) => [
     Buffer.from(JSON.stringify(dialect.encode(request, provider, model))),
   ];
@@ -136,62 +116,62 @@ export function createHttpUpstream({
     stream({ request, write: writeBody, cancellation }, options) {
       const events = createSsePassthrough(options, identify);
       return new Promise((resolve, reject) => {
+        /** What came before there was a reader. */
         let waiting = '';
         let failure: { reason: unknown } | undefined;
-        let begun = false;
-        let over = false;
-        let reader: { sink: EventSink; resolve: () => void; reject: (reason: unknown) => void };
+        let reader:
+          | { sink: EventSink; resolve: () => void; reject: (reason: unknown) => void }
+          | undefined;
+        const answer: AnswerStream = (sink) =>
+          new Promise((done, fail) => {
+            reader = { sink, resolve: done, reject: fail };
+            if (waiting !== '') write(sink, waiting);
+            waiting = '';
+            if (events.whole) done();
+            else if (failure) fail(failure.reason);
+          });
 
-        const body = writeBody(adaptRequest(request, provider, model));
-        const call = openStream(body, cancellation, {
-          onData: (bytes) => pass(events.push(bytes)),
-          onEnd: () => pass(events.end()),
-          onFailure(reason) {
+        const call = new ProviderCall(target, {
+          body: writeBody(adaptRequest(request, provider, model)),
+          cancellation,
+          streams: true,
+          waitMs: timeouts.firstChunkMs,
+          listener: {
             // What comes after the answer was whole is of no matter.
-            if (events.whole) return;
-            failure = { reason };
-            if (!begun) reject(reason);
-            else reader?.reject(reason);
+            onData(bytes) {
+              if (!events.whole) pass(events.push(bytes));
+            },
+            onEnd() {
+              if (!events.whole) pass(events.end());
+            },
+            onFailure(reason) {
+              if (events.whole) return;
+              failure = { reason };
+              // Of no effect once something could be passed on.
+              reject(reason);
+              reader?.reject(reason);
+            },
           },
         });
 
         function pass(text: string): void {
           if (text !== '') {
             call.wait(timeouts.stallMs);
-            if (reader) write(text);
+            if (reader) write(reader.sink, text);
             else waiting += text;
-            begin();
           }
+          if (!reader && (text !== '' || events.whole)) resolve(answer);
           if (events.broken) throw events.broken;
-          if (events.whole) whole();
-        }
-        function begin(): void {
-          if (begun) return;
-          begun = true;
-          resolve({
-            pipe: (sink) =>
-              new Promise((done, fail) => {
-                reader = { sink, resolve: done, reject: fail };
-                if (waiting !== '') write(waiting);
-                waiting = '';
-                if (events.whole) done();
-                else if (failure) fail(failure.reason);
-              }),
-          });
-        }
-        function whole(): void {
-          if (over) return;
-          over = true;
-          begin();
+          if (!events.whole) return;
           call.wait(TAIL_LIMIT_MS);
           reader?.resolve();
         }
-        function write(text: string): void {
-          if (reader.sink.write(text)) return;
+        function write(sink: EventSink, text: string): void {
+          if (sink.write(text)) return;
           // The client's own pace is not the provider's silence.
           call.pause();
           call.wait(Number.POSITIVE_INFINITY);
-          void reader.sink.drained().then(() => {
+          void sink.drained().then(() => {
             call.wait(timeouts.stallMs);
             call.resume();
           });
@@ -216,15 +196,21 @@ export function createHttpUpstream({
       let waitMs = timeouts.firstChunkMs;
       let whole = false;
       const bytes = new ByteQueue();
-      const call = openStream(encode(request), followed(signal), {
-        onData(part) {
-          // undici gives an empty part whenever it is resumed; to pause then would never end.
-          if (whole || part.length === 0) return;
-          bytes.add(part);
-          call.pause();
+      const call = new ProviderCall(target, {
+        body: encode(request),
+        cancellation: followed(signal),
+        streams: true,
+        waitMs: timeouts.firstChunkMs,
+        listener: {
+          onData(part) {
+            // undici gives an empty part whenever it is resumed; to pause then would never end.
+            if (whole || part.length === 0) return;
+            bytes.add(part);
+            call.pause();
+          },
+          onEnd: () => bytes.end(),
+          onFailure: (reason) => bytes.fail(reason),
         },
-        onEnd: () => bytes.end(),
-        onFailure: (reason) => bytes.fail(reason),
       });
       try {
         const stops = dialect.ownStops(request, provider);
@@ -268,8 +254,6 @@ export function createHttpUpstream({
     },
   };
 }
-
-type Cancellation = ConstructorParameters<typeof ProviderCall>[1]['cancellation'];
 
 /** A signal as a call follows it. Throws its reason when it has been given already. */
 function followed(signal: AbortSignal): Cancellation {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Agent, Dispatcher } from 'undici';
+import { EVENT_STREAM } from '../../contracts/server-sent-events.ts';
 import type { Provider } from '../providers/provider.ts';
 import {
   connectionError,
@@ -8,6 +9,7 @@ import {
   timeoutError,
   unusableError,
 } from '../providers/provider-errors.ts';
+import { BufferList } from '../shared/buffer-list.ts';
 import type { ClientCancellation } from '../shared/client-cancellation.ts';
 import type { UpstreamError } from '../shared/upstream-error.ts';
 import { BrokenStreamError } from '../streaming/answer-stream.ts';
@@ -21,10 +23,11 @@ export interface CallTarget {
   request: { origin: string; path: string; method: 'POST'; headers: string[] };
 }
 
+/** Tells when nobody waits for the answer any more, and why. */
+export type Cancellation = Pick<ClientCancellation, 'onCancel' | 'reason'>;
+
 /** Whoever reads the answer to a call. What it throws ends the call. */
 export interface CallListener {
-  /** What is wrong with a good answer's headers. */
-  onHeaders(headers: IncomingHttpHeaders): UpstreamError | undefined;
   onData(bytes: Buffer): void;
   onEnd(): void;
   /** Called at most once, and not after `onEnd`: with an `UpstreamError`, or the client's reason. */
@@ -43,6 +46,7 @@ const CALL_OVER = new Error('The call is over.');
 export class ProviderCall implements Dispatcher.DispatchHandler {
   private readonly target: CallTarget;
   private readonly listener: CallListener;
+  private readonly streams: boolean;
   private readonly stopListening: () => void;
   private waitMs = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -50,15 +54,16 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined;
   private status = 0;
   private headers: IncomingHttpHeaders = {};
-  private refusal: Buffer[] | undefined;
-  private refusalBytes = 0;
+  private refusal: BufferList | undefined;
 
   /** Sends the request. The call ends when nothing happens for `waitMs`, which `wait` starts anew. */
   constructor(
     target: CallTarget,
     call: {
       body: Buffer[];
-      cancellation: Pick<ClientCancellation, 'onCancel' | 'reason'>;
+      cancellation: Cancellation;
+      /** Whether the answer must be a stream of events. */
+      streams: boolean;
       waitMs: number;
       listener: CallListener;
     },
@@ -67,6 +72,7 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
     const { body, cancellation, listener } = call;
     this.target = target;
     this.listener = listener;
+    this.streams = call.streams;
     this.wait(call.waitMs);
     this.stopListening = cancellation.onCancel(() => this.stop(cancellation.reason));
     const { origin, path, method, headers } = request;
@@ -121,21 +127,19 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
     this.status = status;
     this.headers = headers;
     if (status !== 200) {
-      this.refusal = [];
+      this.refusal = new BufferList();
     } else if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
       this.stop(unusableError(this.target.provider, 'is in an encoding nobody asked for'));
-    } else {
-      const problem = this.listener.onHeaders(headers);
-      if (problem) this.stop(problem);
+    } else if (this.streams && !String(headers['content-type']).startsWith(EVENT_STREAM)) {
+      this.stop(unusableError(this.target.provider, 'is no stream'));
     }
   }
 
   onResponseData(_: unknown, bytes: Buffer): void {
     if (this.over) return;
     if (this.refusal) {
-      this.refusal.push(bytes);
-      this.refusalBytes += bytes.length;
-      if (this.refusalBytes > ERROR_LIMIT_BYTES) this.stop(this.refused(this.refusal));
+      this.refusal.add(bytes);
+      if (this.refusal.length > ERROR_LIMIT_BYTES) this.stop(this.refused(this.refusal));
       return;
     }
     try {
@@ -183,14 +187,10 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
     return true;
   }
 
-  private refused(parts: Buffer[]): UpstreamError {
+  private refused(refusal: BufferList): UpstreamError {
     const { provider, model } = this.target;
     const { status, headers } = this;
-    return errorOfResponse(provider, model, {
-      status,
-      headers,
-      body: Buffer.concat(parts).toString(),
-    });
+    return errorOfResponse(provider, model, { status, headers, body: refusal.join().toString() });
   }
 
   /** What a stream that is not what the convention says tells of its provider. */

@@ -10,41 +10,7 @@ import { createKeyLimiter } from './key-limits.ts';
 import { createUsageMetrics } from './metrics.ts';
 
 /** What becomes known of a request while it is answered. */
-export interface UsageMeter {
-  model?: string;
-  provider?: string;
-  /** The provider's name for the model, for the log alone. */
-  providerModel?: string;
-  /** What was recorded of the request, once it has ended. */
-  record?: UsageRecord;
-  /** The provider's count; wins over the estimates. */
-  usage?: Usage;
-  /** Headers that tell the key's limits; empty when it has none. */
-  limitHeaders(): Record<string, string>;
-  /** Whether the key has limits counted in tokens, so that an estimate of the prompt is needed beforehand. */
-  readonly countsTokens: boolean;
-  /** Counts the request towards the key's requests per minute. Throws the 429. */
-  takeRequest(): void;
-  /**
-   * Sets tokens aside from the key's limits until the request has ended. Throws the 429 that says what is used up and
-   * when to come back.
-   */
-  reserve(promptTokens: number, replyTokens: number): void;
-  /** Tokens of the prompt; asked for only when the provider told no usage, as it may be costly. Set by the route. */
-  estimatePrompt: () => number;
-  /** Counts answer tokens by estimate, fractions too, and notes when the first came. */
-  addAnswer(tokens: number): void;
-  /** Counts a piece of the answer, and notes when the first one came. */
-  addText(text: string): void;
-  /** Notes that the answer is streamed. */
-  streams(): void;
-  /** Notes when the first text came, and nothing else. */
-  firstToken(): void;
-  /** The provider's count, else our estimate of what was asked and came so far. */
-  tokens(): Usage;
-  /** Writes the record and gives back what was set aside; only the first call does. */
-  end(end: End): void;
-}
+export type UsageMeter = ReturnType<UsageLedger['open']>;
 
 /** Writes exactly one record for each request, and holds keys to their limits. */
 export type UsageLedger = Awaited<ReturnType<typeof createUsageLedger>>;
@@ -90,7 +56,7 @@ export async function createUsageLedger(options: {
 
   return {
     /** Starts to meter a request. */
-    open(key: KeyInfo): UsageMeter {
+    open(key: KeyInfo) {
       const allowance = limiter.open(key);
       const startMs = steadyMs();
       const sinceStartMs = () => Math.round(steadyMs() - startMs);
@@ -113,35 +79,58 @@ export async function createUsageLedger(options: {
         }
       }
 
-      const meter: UsageMeter = {
-        countsTokens: allowance?.countsTokens ?? false,
+      const meter = {
+        model: undefined as string | undefined,
+        provider: undefined as string | undefined,
+        /** The provider's name for the model, for the log alone. */
+        providerModel: undefined as string | undefined,
+        /** What was recorded of the request, once it has ended. */
+        record: undefined as UsageRecord | undefined,
+        /** The provider's count; wins over the estimates. */
+        usage: undefined as Usage | undefined,
+        /** Tokens of the prompt; asked for only when the provider told no usage, as it may be costly. Set by the route. */
         estimatePrompt: noEstimate,
+        /** Whether the key has limits counted in tokens, so that an estimate of the prompt is needed beforehand. */
+        countsTokens: allowance?.countsTokens ?? false,
+        /** Headers that tell the key's limits; empty when it has none. */
         limitHeaders: () => allowance?.headers() ?? {},
+        /** Counts the request towards the key's requests per minute. Throws the 429. */
         takeRequest: () => allowance?.takeRequest(),
-        reserve: (promptTokens, replyTokens) => allowance?.reserve(promptTokens, replyTokens),
-        streams() {
+        /**
+         * Sets tokens aside from the key's limits until the request has ended. Throws the 429 that says what is used up and
+         * when to come back.
+         */
+        reserve: (promptTokens: number, replyTokens: number) =>
+          allowance?.reserve(promptTokens, replyTokens),
+        /** Notes that the answer is streamed. */
+        streams(): void {
           if (streamed || ended) return;
           streamed = true;
           counts.streams();
         },
-        firstToken() {
+        /** Notes when the first text came, and nothing else. */
+        firstToken(): void {
           firstTokenMs ??= sinceStartMs();
         },
-        addAnswer(count) {
+        /** Counts answer tokens by estimate, fractions too, and notes when the first came. */
+        addAnswer(count: number): void {
           meter.firstToken();
           answerTokens += count;
         },
-        addText(text) {
+        /** Counts a piece of the answer, and notes when the first one came. */
+        addText(text: string): void {
           if (text !== '') meter.addAnswer(roughTokens(text));
         },
-        tokens() {
+        /** The provider's count, else our estimate of what was asked and came so far. */
+        tokens(): Usage {
           if (meter.usage && isCredible(meter.usage)) return meter.usage;
           const prompt_tokens = whole(meter.estimatePrompt());
           const completion_tokens = whole(answerTokens);
           const total_tokens = prompt_tokens + completion_tokens;
           return { prompt_tokens, completion_tokens, total_tokens };
         },
-        end(end) {
+        /** Writes the record and gives back what was set aside; only the first call does. */
+        end(end: End): void {
           if (ended) return;
           ended = true;
           const { model, provider } = meter;

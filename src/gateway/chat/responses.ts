@@ -124,10 +124,9 @@ export async function answerStream(
 
 function ask<T>(call: ChatCall, attempt: (upstream: Upstream) => Promise<T>) {
   const { request, circuitBreaker, cancellation, meter, log } = call;
-  const upstreams = eligibleUpstreams(call);
   const n = request.n ?? 1;
   return askInOrder<T>({
-    upstreams: n === 1 ? upstreams : upstreams.map((upstream) => withParallelChoices(upstream, n)),
+    upstreams: eligibleUpstreams(call).map((upstream) => withParallelChoices(upstream, n)),
     circuitBreaker,
     cancellation,
     attempt: (upstream) => {

@@ -21,14 +21,6 @@ export function providerHeaders(provider: Provider): Record<string, string> {
   return { ...headers, [keyHeader]: keyHeader === 'authorization' ? `Bearer ${apiKey}` : apiKey };
 }
 
-/**
- * Whether the answers to this request must be read as objects: what the provider sends is what the convention says only
- * after a look at each part of it.
- */
-export function needsObjects(request: ChatRequest, provider: Provider): boolean {
-  return provider.repairStreams || ownStops(request, provider).length > 0;
-}
-
 /** The request as this provider takes it. Fields nobody here knows pass through; `null` means absent. */
 export function adaptRequest(
   request: ChatRequest,

@@ -2,12 +2,7 @@ import type { Agent } from 'undici';
 import { GarbledStreamError, readEvents } from '../../contracts/event-reader.ts';
 import type { ChatCompletion, ChatRequest } from '../../contracts/gateway.ts';
 import { parseJson } from '../providers/dialect.ts';
-import {
-  adaptRequest,
-  needsObjects,
-  openaiDialect,
-  providerHeaders,
-} from '../providers/openai-dialect.ts';
+import { adaptRequest, openaiDialect, providerHeaders } from '../providers/openai-dialect.ts';
 import { forModel, type Provider } from '../providers/provider.ts';
 import { unusableError } from '../providers/provider-errors.ts';
 import { BufferList } from '../shared/buffer-list.ts';
@@ -110,7 +105,7 @@ export function createHttpUpstream({
 
   const relay: Relay = {
     supports: (request) =>
-      (request.n ?? 1) <= provider.maxChoices && !needsObjects(request, provider),
+      !provider.repairStreams && dialect.ownStops(request, provider).length === 0,
     complete: ({ request, write, cancellation }) =>
       fetchCompletion(write(adaptRequest(request, provider, model)), cancellation),
     stream({ request, write: writeBody, cancellation }, options) {

@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../contracts/gateway.ts';
-import { encodeSystem, encodeTools, encodeTurns, saysNothing } from './anthropic-messages.ts';
+import { encodeMessage, encodeTools, joinTurns, type Spoken } from './anthropic-messages.ts';
 import { createEventReader, readMessage } from './anthropic-response.ts';
 import { type Fields, isFields, orderTurns } from './dialect.ts';
 import type { Dialect, Provider } from './provider.ts';
@@ -56,15 +56,17 @@ function encodeRequest(request: ChatRequest, provider: Provider, model: string):
   const { messages, temperature, top_p, max_tokens, stop, ...rest } = request;
   const { tools, tool_choice, parallel_tool_calls, response_format, ...others } = rest;
   const { user, metadata, output_config, stream, ...passed } = passedFields(others, provider);
-  const { system, turns } = orderTurns(messages.filter((message) => !saysNothing(message)));
+  const spoken = messages.map((message, at) => encodeMessage(message, `messages.${at}`, provider));
+  // The API refuses messages that say nothing. Source: measured in experientiallabs/experiential#804.
+  const said = spoken.filter(({ content }) => content.length > 0);
+  const { system, turns } = orderTurns(said, userSays);
   const { sent } = splitStops(stop);
-  const places = new Map(messages.map((message, at) => [message, `messages.${at}`]));
   return {
     ...passed,
     model,
     ...steeringFor(model, { temperature, top_p, max_tokens, thinking: passed.thinking }),
-    ...(system.length > 0 && { system: encodeSystem(system, places, provider) }),
-    messages: encodeTurns(turns, places, provider),
+    ...(system.length > 0 && { system: system.flatMap(({ content }) => content) }),
+    messages: joinTurns(turns),
     ...(sent.length > 0 && { stop_sequences: sent }),
     ...encodeTools({ tools, tool_choice, parallel_tool_calls }, provider),
     ...(stream === true && { stream }),
@@ -73,6 +75,8 @@ function encodeRequest(request: ChatRequest, provider: Provider, model: string):
     ...(remembers(request) && { cache_control: { type: 'ephemeral' } }),
   };
 }
+
+const userSays = (text: string): Spoken => ({ role: 'user', content: [{ type: 'text', text }] });
 
 /** Of these the client misses nothing: both are made up for here. */
 const MADE_UP_FOR = ['n', 'stream_options'];

@@ -1,4 +1,3 @@
-import type { ChatMessage } from '../../contracts/gateway.ts';
 import type { Provider } from './provider.ts';
 import { unusableError } from './provider-errors.ts';
 
@@ -19,9 +18,9 @@ export function parseJson(text: string, provider: Provider): unknown {
 }
 
 /** What the user is taken to say where a provider wants the user's word and the client gave none. */
-const OPENING: ChatMessage = { role: 'user', content: 'Begin.' };
+const OPENING = 'Begin.';
 
-const GO_ON: ChatMessage = { role: 'user', content: 'Go on.' };
+const GO_ON = 'Go on.';
 
 /**
  * A conversation for providers that want the system's words apart, and the user's first and last.
@@ -29,23 +28,23 @@ const GO_ON: ChatMessage = { role: 'user', content: 'Go on.' };
  * refused there: the user says a word before or after. Ended otherwise, some models would go on in the assistant's own
  * sentence, and others refuse.
  */
-export function orderTurns(messages: readonly ChatMessage[]): {
-  system: ChatMessage[];
-  turns: ChatMessage[];
-} {
+export function orderTurns<Message extends { role: string }>(
+  messages: readonly Message[],
+  userSays: (text: string) => Message,
+): { system: Message[]; turns: Message[] } {
   const system = messages.filter(isSystem);
   const spoken = messages.filter((message) => !isSystem(message));
   return {
     system,
     turns: [
-      ...(spoken[0]?.role === 'user' ? [] : [OPENING]),
+      ...(spoken[0]?.role === 'user' ? [] : [userSays(OPENING)]),
       ...spoken,
-      ...(spoken.at(-1)?.role === 'assistant' ? [GO_ON] : []),
+      ...(spoken.at(-1)?.role === 'assistant' ? [userSays(GO_ON)] : []),
     ],
   };
 }
 
 /** `developer` is the newer name of `system` that some clients send. Source: OpenAI API reference, message roles. */
-function isSystem({ role }: ChatMessage): boolean {
+function isSystem({ role }: { role: string }): boolean {
   return role === 'system' || role === 'developer';
 }

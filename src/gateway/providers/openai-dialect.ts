@@ -72,12 +72,16 @@ function adaptMessages(
 ): Record<string, unknown>[] {
   const { strictTurns, dropFromMessages, developerRole } = provider;
   const taken = messages.map((message, at) => withParts(message, `messages.${at}`, provider));
-  const { system, turns } = strictTurns ? orderTurns(taken) : { system: [], turns: taken };
+  const { system, turns } = strictTurns
+    ? orderTurns(taken, userSays)
+    : { system: [], turns: taken };
   return [...system, ...turns].map((message) => {
     const kept = without(message, dropFromMessages);
     return kept.role === 'developer' && !developerRole ? { ...kept, role: 'system' } : kept;
   });
 }
+
+const userSays = (content: string): ChatMessage => ({ role: 'user', content });
 
 /** A message in the parts the provider takes: elsewhere a refusal is a text. Throws for what it does not take. */
 function withParts(message: ChatMessage, place: string, provider: Provider): ChatMessage {

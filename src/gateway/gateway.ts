@@ -8,7 +8,7 @@ import { textModels } from './catalog/catalog.ts';
 import type { Catalog } from './catalog/catalog-schema.ts';
 import { addChat } from './chat/chat.ts';
 import { addModels } from './models/models.ts';
-import { LIST_TIMES, type ListTimes, refreshServedModels } from './models/served-models-refresh.ts';
+import { type ListTimes, refreshServedModels } from './models/served-models-refresh.ts';
 import type { ProviderTable } from './providers/provider.ts';
 import { PROVIDER_TABLE } from './providers/provider-table.ts';
 import { findProviders, type ProviderSettings, providersSet } from './providers/providers.ts';
@@ -41,7 +41,9 @@ export interface GatewayTimes extends UpstreamTimeouts, ListTimes {
 }
 
 const TIMES: GatewayTimes = {
-  ...LIST_TIMES,
+  listMs: 1_000,
+  listAgainMs: 10_000,
+  listFreshMs: 300_000,
   answerMs: 600_000,
   firstChunkMs: 180_000,
   stallMs: 90_000,
@@ -99,11 +101,7 @@ export async function createGateway(options: {
     log.warn(`${title} did not answer at ${setting}, or has no model installed; it is asked again`);
   }
   const circuitBreaker = createCircuitBreaker({ metrics: kit.metrics, log });
-  const ledger = await createUsageLedger({
-    ...(options.store && { store: options.store }),
-    metrics: kit.metrics,
-    log,
-  });
+  const ledger = await createUsageLedger({ store: options.store, metrics: kit.metrics, log });
   const { server } = kit;
   const authenticate = createAuthentication(keys, { acceptApiKeyHeader: false });
   addModels({ server, authenticate, catalog, routing, table });

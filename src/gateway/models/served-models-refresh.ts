@@ -3,7 +3,6 @@ import type { Dispatcher } from 'undici';
 import { textModels } from '../catalog/catalog.ts';
 import type { Catalog } from '../catalog/catalog-schema.ts';
 import type { Provider, ProviderTable } from '../providers/provider.ts';
-import { PROVIDER_TABLE } from '../providers/provider-table.ts';
 import { ANY_MODEL, findLocal, type ProviderSettings } from '../providers/providers.ts';
 import { fetchServedModels } from '../providers/served-models.ts';
 import { liveUpstreams } from '../upstreams/routing.ts';
@@ -21,19 +20,13 @@ export interface ListTimes {
 const UNLISTED =
   'OPENAI_BASE_URL did not list its models; it is called by the names of the catalog, and asked again';
 
-export const LIST_TIMES: ListTimes = {
-  listMs: 1_000,
-  listAgainMs: 10_000,
-  listFreshMs: 300_000,
-};
-
 /**
  * Asks services that serve models under names of their own which those are: another one at `OPENAI_BASE_URL`, and an Ollama.
  * Once before this resolves, and again later; `providers` is changed, and `onChange` called, whenever something is new.
  */
 export async function refreshServedModels(options: {
   providers: Map<string, Provider>;
-  table?: ProviderTable;
+  table: ProviderTable;
   settings: ProviderSettings;
   catalog: Catalog;
   dispatcher: Dispatcher;
@@ -41,16 +34,7 @@ export async function refreshServedModels(options: {
   times: ListTimes;
   log: Logger;
 }) {
-  const {
-    providers,
-    table = PROVIDER_TABLE,
-    settings,
-    catalog,
-    dispatcher,
-    onChange,
-    times,
-    log,
-  } = options;
+  const { providers, table, settings, catalog, dispatcher, onChange, times, log } = options;
   const timers = new Set<NodeJS.Timeout>();
   let stopped = false;
   /** Why `OPENAI_BASE_URL` gave no list yet. */
@@ -107,19 +91,18 @@ export async function refreshServedModels(options: {
     }
   }
 
-  function later(name: string, ms: number, tries: number) {
+  /** Asks again after a while: soon, but ever later, where it gave no list. */
+  function later(name: string, isListed: boolean, failures = 0) {
+    const ms = isListed
+      ? times.listFreshMs
+      : Math.min(times.listAgainMs * 2 ** failures, times.listFreshMs);
     const timer = setTimeout(async () => {
       timers.delete(timer);
-      const good = await ask(name);
-      if (!stopped) later(name, ...waitAfter(good, tries));
+      const isListedNow = await ask(name);
+      if (!stopped) later(name, isListedNow, isListed ? 0 : failures + 1);
     }, ms).unref();
     timers.add(timer);
   }
-
-  const waitAfter = (good: boolean, tries: number): [ms: number, tries: number] =>
-    good
-      ? [times.listFreshMs, 0]
-      : [Math.min(times.listAgainMs * 2 ** tries, times.listFreshMs), tries + 1];
 
   const asked: string[] = [];
   // What it lists changes nothing where every model is named.
@@ -136,7 +119,7 @@ export async function refreshServedModels(options: {
     asked.map(async (name) => {
       const isKnown = providers.get(name)?.served !== undefined;
       // A local one was looked for when the providers were.
-      later(name, ...waitAfter(isLocal(name) ? isKnown : await ask(name), 0));
+      later(name, isLocal(name) ? isKnown : await ask(name));
     }),
   );
   return {

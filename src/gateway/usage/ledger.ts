@@ -25,7 +25,7 @@ const noEstimate = () => 0;
 
 /** Opens the ledger over the store's journal `gateway-usage`; without a store it counts in memory only. */
 export async function createUsageLedger(options: {
-  store?: Store;
+  store?: Store | undefined;
   metrics: Metrics;
   log: Logger;
   /** Unix time, and a clock that never goes back; both milliseconds. */

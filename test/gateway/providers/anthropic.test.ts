@@ -421,6 +421,17 @@ describe('the Messages API behind the gateway', () => {
     const parts = ['', 'Hi.', ' '].map((text) => ({ type: 'text', text }));
     await post({ model: 'claude', messages: [{ role: 'user', content: parts }] });
     expect(api.calls.at(-1)?.body.messages).toEqual([user('Hi.')]);
+    for (const nothing of [
+      { content: '', tool_calls: [] },
+      { content: null, refusal: ' ' },
+    ]) {
+      const messages = [
+        { role: 'user', content: 'Hi.' },
+        { role: 'assistant', ...nothing },
+      ];
+      await post({ model: 'claude', messages });
+      expect(api.calls.at(-1)?.body.messages).toEqual([user('Hi.')]);
+    }
     expect(api.refusals).toEqual([]);
   });
 

@@ -10,15 +10,6 @@ interface Answering {
   model: string;
 }
 
-type Figure = keyof ModelRanks;
-
-const VALUES: Record<Figure, (figures: ModelFigures) => number> = {
-  speed: ({ speed }) => speed,
-  quality: ({ quality }) => quality,
-  // Three tokens are sent for each that comes back, as comparisons of prices commonly have it.
-  cost: ({ price: [input, output] }) => (3 * input + output) / 4,
-};
-
 /**
  * The ranks of the text models, by id: those of the model that answers first, so that two which the same one answers have
  * the same. An operator's own ranks stand as they were written, and then none are made up beside them. A model that nobody
@@ -37,20 +28,23 @@ export function ranksOf(
     const figures = answering && figuresOf(answering, table);
     return figures ? [{ id: model.id, figures }] : [];
   });
-  const places = {} as Record<Figure, number[]>;
-  for (const figure of Object.keys(VALUES) as Figure[]) {
-    const values = known.map(({ figures }) => VALUES[figure](figures));
-    places[figure] = [...new Set(values)].sort((a, b) => a - b);
+  /** Gives the place of a model's value among those of all, the smallest first. */
+  function rankBy(figureOf: (figures: ModelFigures) => number) {
+    const values = new Set(known.map(({ figures }) => figureOf(figures)));
+    const places = [...values].sort((a, b) => a - b);
+    return (figures: ModelFigures) => places.indexOf(figureOf(figures)) + 1;
   }
-  const rank = (figure: Figure, figures: ModelFigures) =>
-    places[figure].indexOf(VALUES[figure](figures)) + 1;
+  const speedRank = rankBy(({ speed }) => speed);
+  const qualityRank = rankBy(({ quality }) => quality);
+  // Three tokens are sent for each that comes back, as comparisons of prices commonly have it.
+  const costRank = rankBy(({ price: [input, output] }) => (3 * input + output) / 4);
   return new Map(
     known.map(({ id, figures }) => [
       id,
       {
-        speed: rank('speed', figures),
-        quality: rank('quality', figures),
-        cost: rank('cost', figures),
+        speed: speedRank(figures),
+        quality: qualityRank(figures),
+        cost: costRank(figures),
       },
     ]),
   );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { needSeconds } from '../../../src/console/page/markdown/is-short.ts';
+import { needSeconds } from '../../../src/console/page/shared/is-short.ts';
 import { barPaths, DAYS, daysOf, kindOf } from '../../../src/console/page/status/days.ts';
 import { conditionsOf, filtered } from '../../../src/console/page/status/filter.ts';
 import {

@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import '../markdown/language.ts';
+import '../shared/language.ts';
 import './account.css';
 import { Account } from './account.tsx';
 

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { PlusIcon } from '../shared/icons.tsx';
+import { hashOf } from './address.ts';
 import { InlineName } from './messages/inline-name.tsx';
-import { hashOf } from './use-client.ts';
 
 /** The channels, with how much of each is unread, and the way to make another. */
 export function ChannelList(props: {

@@ -3,6 +3,7 @@ import type { Outcome } from '../../shared/api-types.ts';
 import { keepForm, keptForm, type Where } from '../shared/draft.ts';
 import { useLiveState } from '../shared/live-state.ts';
 import { sentenceOf } from '../shared/requests.ts';
+import { readAddress, useAddress } from './address.ts';
 import { Channel } from './channel.tsx';
 import type { Client, Pressed } from './client.ts';
 import type { ComposerControl } from './composer/composer.tsx';
@@ -12,7 +13,6 @@ import { Sidebar } from './sidebar.tsx';
 import type { State } from './state.ts';
 import { ThreadPanel } from './thread-panel.tsx';
 import { useUnread } from './unread.ts';
-import { readAddress, useAddress } from './use-client.ts';
 
 /** The chat: channels and commands at the side, the channel, the open thread, and the form that is being filled in. */
 export function Playground({ client }: { client: Client }) {

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Someone } from '../../shared/api-types.ts';
-import { Avatar } from '../shared/avatar.tsx';
+import { Avatar } from './avatar.tsx';
 import { InlineName } from './messages/inline-name.tsx';
 
 /** Who this browser is, and the way to another name. */

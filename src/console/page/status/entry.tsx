@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import '../markdown/language.ts';
+import '../shared/language.ts';
 import './status.css';
 import { createStatusClient } from './client.ts';
 import { StatusPage } from './status-page.tsx';

@@ -1,8 +1,8 @@
 import type { Card, CardAction, CardPart, Fact } from '../../../shared/api-types.ts';
 import { linkOf } from '../../../shared/from-bot.ts';
-import { needSeconds } from '../../markdown/is-short.ts';
 import { CopyButton } from '../../shared/copy-button.tsx';
 import { ToneIcon } from '../../shared/icons.tsx';
+import { needSeconds } from '../../shared/is-short.ts';
 import { Moment } from '../../shared/moment.tsx';
 import { CardButton } from './card-button.tsx';
 import { ChartView } from './chart-view.tsx';

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { CardAction, Message } from '../../../shared/api-types.ts';
-import { Avatar } from '../../shared/avatar.tsx';
 import { CloseIcon, LockIcon, Mark } from '../../shared/icons.tsx';
 import { Clock } from '../../shared/moment.tsx';
+import { Avatar } from '../avatar.tsx';
 import type { Pressed } from '../client.ts';
 import { Reader, useName } from '../reader-context.ts';
 import { AnswerView } from './answer-view.tsx';

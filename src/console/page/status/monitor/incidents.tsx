@@ -1,6 +1,6 @@
 import type { StatusIncident } from '../../../status/api-types.ts';
-import { needSeconds } from '../../markdown/is-short.ts';
 import { Fact } from '../../shared/fact.tsx';
+import { needSeconds } from '../../shared/is-short.ts';
 import { Moment } from '../../shared/moment.tsx';
 import { durationText, statusText } from '../text-format.ts';
 import { useNowMs } from '../use-status.ts';

@@ -31,6 +31,12 @@ export const axisIn = (frame: HTMLElement): uPlot.Axis => ({
   ticks: { show: false },
 });
 
-/** A colour of the theme at an element, as it is now. */
-export const colourIn = (element: HTMLElement, variable: string) =>
-  getComputedStyle(element).getPropertyValue(variable).trim();
+/** A colour of the theme at an element, as it is now; a canvas does not know what a variable stands for. */
+export function colourIn(element: HTMLElement, variable: string): string {
+  const probe = document.createElement('i');
+  probe.style.cssText = `color: var(${variable}); forced-color-adjust: none`;
+  element.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import type { UsageAnswer } from '../../account/api-types.ts';
+import type { UsageAnswer, UsageGroup } from '../../account/api-types.ts';
 import { axisIn, colourIn, drawPlot } from '../shared/plot.ts';
 import { formatDay, formatNumber, Name, shortNumber } from './parts.tsx';
 
@@ -39,6 +39,15 @@ export function UsageChart({ usage, measure }: { usage: UsageAnswer; measure: Me
   );
 }
 
+/** The colour of a group, in the order of all. */
+const seriesOf = ({ id }: UsageGroup, index: number) =>
+  id === undefined ? '--series-others' : `--series-${index + 1}`;
+
+/** Says which colour of the chart a group has. */
+export const Swatch = ({ group, index }: { group: UsageGroup; index: number }) => (
+  <span class="swatch" style={{ background: `var(${seriesOf(group, index)})` }} />
+);
+
 /** What stands at a day; the table beneath has the same for whoever does not point. */
 function Pointer({
   usage: { days, groups },
@@ -63,7 +72,7 @@ function Pointer({
       {shown.length === 0 && <p>Nothing</p>}
       {shown.map(({ group, at, count }) => (
         <p key={group.id ?? ''}>
-          <span class={group.id === undefined ? 'swatch others' : `swatch series-${at + 1}`} />
+          <Swatch group={group} index={at} />
           <Name>{group.name}</Name>
           <span class="count">{formatNumber(count)}</span>
         </p>
@@ -126,9 +135,8 @@ function optionsOf(
     series: [
       {},
       ...groups
-        .map(({ id }, index) => ({
-          fill: () =>
-            colourIn(frame, id === undefined ? '--series-others' : `--series-${index + 1}`),
+        .map((group, index) => ({
+          fill: () => colourIn(frame, seriesOf(group, index)),
           width: 0,
           points: { show: false },
           ...(bars && { paths: bars }),

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Counts, UsageAnswer, UsageBy } from '../../account/api-types.ts';
 import type { Span } from '../../account/spans.ts';
 import { Fact } from '../shared/fact.tsx';
-import { type Measure, UsageChart } from './chart.tsx';
+import { type Measure, Swatch, UsageChart } from './chart.tsx';
 import { useLoaded } from './client.ts';
 import {
   Empty,
@@ -119,7 +119,7 @@ function Legend({ usage: { groups }, measure }: { usage: UsageAnswer; measure: M
     <ul class="legend">
       {groups.map((group, index) => (
         <li key={group.id ?? ''}>
-          <span class={group.id === undefined ? 'swatch others' : `swatch series-${index + 1}`} />
+          <Swatch group={group} index={index} />
           <Name>{group.name}</Name>
           <span class="count">
             {formatNumber(group[measure].reduce((sum, one) => sum + one, 0))}

@@ -38,7 +38,7 @@ export function ToneIcon({ tone }: { tone: 'good' | 'bad' | 'warning' | 'info' }
     info: <path d="M12 11v6m0-10v.4" />,
   };
   return (
-    <svg class="tone-icon" viewBox="0 0 24 24" aria-hidden="true">
+    <svg class="icon tone-icon" viewBox="0 0 24 24" aria-hidden="true">
       <circle cx="12" cy="12" r="10" />
       {shapes[tone]}
     </svg>

@@ -11,7 +11,7 @@ export function StatusIcon({ condition }: { condition: Condition | 'unknown' }) 
     unknown: <path d="M9.5 9.5a2.5 2.5 0 1 1 3.6 2.3c-.7.4-1.1.9-1.1 1.7m0 3.1v.2" />,
   };
   return (
-    <svg class={`status-icon ${condition}`} viewBox="0 0 24 24" aria-hidden="true">
+    <svg class={`icon status-icon ${condition}`} viewBox="0 0 24 24" aria-hidden="true">
       <circle cx="12" cy="12" r="11" />
       {shapes[condition]}
     </svg>

@@ -18,7 +18,7 @@ export function ChannelsSection() {
         title="Channels"
         about="Who asked how much with /ask, in every channel of every platform."
       />
-      <div class="choices">
+      <div class="choices flow">
         <SpanChoice days={days} onChange={setDays} />
       </div>
       <Waiting loaded={loaded} />
@@ -33,7 +33,7 @@ export function ChannelsSection() {
       {value && value.channels.length > 0 && (
         <>
           <p class="sum">{usageText(value.total)}</p>
-          <ul class="rows">
+          <ul class="rows framed">
             {value.channels.map((channel) => (
               <ChannelRow
                 key={`${channel.platform}:${channel.channel}`}
@@ -43,7 +43,9 @@ export function ChannelsSection() {
             ))}
           </ul>
           {value.moreChannels > 0 && (
-            <p class="more">{formatNumber(value.moreChannels)} more channels with fewer tokens.</p>
+            <p class="more aside">
+              {formatNumber(value.moreChannels)} more channels with fewer tokens.
+            </p>
           )}
         </>
       )}
@@ -57,14 +59,14 @@ function ChannelRow({ channel, most }: { channel: AskedChannel; most: number }) 
     <li class="asked">
       <details>
         <summary>
-          <span class="who">
+          <span class="who flow">
             {name === undefined ? <code>{id}</code> : <Name>{name}</Name>}
             <span class="platform">{platformTitle}</span>
           </span>
           <span class="meter" aria-hidden="true">
             <span style={{ width: `${most > 0 ? (100 * channel.tokens) / most : 0}%` }} />
           </span>
-          <span class="counts">{usageText(channel)}</span>
+          <span class="counts aside digits">{usageText(channel)}</span>
         </summary>
         <div class="inside">
           <AskedTable
@@ -77,7 +79,7 @@ function ChannelRow({ channel, most }: { channel: AskedChannel; most: number }) 
             rows={models.map((one) => ({ ...one, key: one.model, name: one.model }))}
             more={moreModels}
           />
-          <p class="more">
+          <p class="more aside">
             Last asked <Moment atMs={channel.lastAtMs} />
             {name !== undefined && (
               <>

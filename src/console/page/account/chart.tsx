@@ -32,7 +32,7 @@ export function UsageChart({ usage, measure }: { usage: UsageAnswer; measure: Me
     return element ? draw(element, usage, measure, setPointed) : undefined;
   }, [usage, measure]);
   return (
-    <figure class="usage-chart">
+    <figure class="usage-chart framed">
       <div ref={frame} role="img" aria-label={wordsOf(usage, measure)} />
       {pointed && <Pointer usage={usage} measure={measure} pointed={pointed} />}
     </figure>
@@ -64,7 +64,7 @@ function Pointer({
   const isRight = index > days.length / 2;
   return (
     <div
-      class={isRight ? 'pointer before' : 'pointer'}
+      class={isRight ? 'pointer framed before' : 'pointer framed'}
       aria-hidden="true"
       style={{ left: `${left}px` }}
     >
@@ -74,7 +74,7 @@ function Pointer({
         <p key={group.id ?? ''}>
           <Swatch group={group} index={at} />
           <Name>{group.name}</Name>
-          <span class="count">{formatNumber(count)}</span>
+          <span class="count digits">{formatNumber(count)}</span>
         </p>
       ))}
     </div>

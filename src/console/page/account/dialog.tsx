@@ -76,7 +76,7 @@ export function DialogButtons({
   return (
     <>
       <Problem text={problem} />
-      <div class="dialog-buttons">
+      <div class="dialog-buttons flow">
         <button type="button" class="plain" onClick={onCancel}>
           Cancel
         </button>

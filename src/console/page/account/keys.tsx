@@ -51,7 +51,7 @@ export function KeysSection() {
         </Empty>
       )}
       {value && value.keys.length > 0 && (
-        <ul class="rows">
+        <ul class="rows framed">
           {value.keys.map((key) => (
             <KeyRow key={`${key.service} ${key.id}`} listed={key} onOpen={setOpened} />
           ))}
@@ -94,7 +94,7 @@ function KeyRow({ listed, onOpen }: { listed: ListedKey; onOpen: (opened: Opened
         <h3>
           <Name>{name}</Name>
         </h3>
-        <p>
+        <p class="flow aside">
           <code>{start}…</code>
           <span class={`service ${service}`}>
             {service === 'gateway' ? 'Model gateway' : 'Monitoring'}

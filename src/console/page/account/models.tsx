@@ -27,8 +27,8 @@ export function ModelsSection() {
         title="Models"
         about="What the gateway offers. Speed, quality and cost are relative: they compare these models with one another."
       />
-      <div class="choices">
-        <label class="choice">
+      <div class="choices flow">
+        <label class="choice minor">
           <span>Find</span>
           <input
             type="search"
@@ -37,7 +37,7 @@ export function ModelsSection() {
             onInput={({ currentTarget }) => setText(currentTarget.value)}
           />
         </label>
-        <label class="choice">
+        <label class="choice minor">
           <span>Order</span>
           <select
             value={order}
@@ -76,7 +76,7 @@ export function ModelsSection() {
           <p>The gateway lists no model. Whoever runs it can look at its catalog.</p>
         </Empty>
       )}
-      <ul class="rows">
+      <ul class="rows framed">
         {shown.map((model) => (
           <TextModel key={model.id} model={model} count={count} />
         ))}
@@ -92,7 +92,7 @@ function TextModel({ model, count }: { model: ListedModel; count: number }) {
     <li class="model">
       <div class="who">
         <ModelName model={model} />
-        <p class="tags">
+        <p class="tags flow">
           {contextTokens !== undefined && (
             <span title={`${formatNumber(contextTokens)} tokens of prompt and answer together`}>
               {contextText(contextTokens)} context
@@ -105,7 +105,7 @@ function TextModel({ model, count }: { model: ListedModel; count: number }) {
             </span>
           )}
         </p>
-        {parameters && <p class="more">Parameters: {parameters.join(', ')}</p>}
+        {parameters && <p class="more aside">Parameters: {parameters.join(', ')}</p>}
         {unavailable !== undefined && <p>{unavailable}</p>}
       </div>
       {ranks && (
@@ -133,7 +133,7 @@ function TextModel({ model, count }: { model: ListedModel; count: number }) {
 function ModelName({ model: { id, description } }: { model: ListedModel }) {
   return (
     <>
-      <h3>
+      <h3 class="flow">
         <Name>{id}</Name>
         <CopyButton text={id} />
       </h3>
@@ -146,13 +146,13 @@ function ImageModels({ models }: { models: readonly ListedModel[] }) {
   return (
     <>
       <h3 class="apart">Image models</h3>
-      <p class="more">They make pictures and cannot answer questions.</p>
-      <ul class="rows">
+      <p class="more aside">They make pictures and cannot answer questions.</p>
+      <ul class="rows framed">
         {models.map((model) => (
           <li key={model.id} class="model">
             <div class="who">
               <ModelName model={model} />
-              <p class="tags">
+              <p class="tags flow">
                 {model.resolutions?.map((resolution) => (
                   <span key={resolution}>{resolution.replace('x', ' × ')}</span>
                 ))}

@@ -147,7 +147,7 @@ function ServiceChoice({
             checked={one === service}
             onChange={() => onChange(one)}
           />
-          <span>
+          <span class="aside">
             <strong>{SERVICES[one].name}</strong>
             {SERVICES[one].about}
           </span>
@@ -172,18 +172,18 @@ function MadeKeyView({ made: { key, made }, onDone }: { made: MadeKey; onDone: (
         where your secrets are.
       </p>
       {/* biome-ignore lint/a11y/useSemanticElements: these are no fields of a form. */}
-      <div class="secret" role="group" aria-label="Key">
+      <div class="secret framed flow" role="group" aria-label="Key">
         <code>{key}</code>
         <CopyButton text={key} />
       </div>
       <h3>Try it</h3>
       {/* biome-ignore lint/a11y/useSemanticElements: these are no fields of a form. */}
-      <div class="example" role="group" aria-label="Example">
+      <div class="example framed" role="group" aria-label="Example">
         <CopyButton text={example} />
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must get there. */}
         <pre tabIndex={0}>{example}</pre>
       </div>
-      <div class="dialog-buttons">
+      <div class="dialog-buttons flow">
         <button type="button" class="main" onClick={onDone}>
           Done, I have kept it
         </button>

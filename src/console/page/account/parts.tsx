@@ -26,7 +26,7 @@ export function SectionHead({
   children?: ComponentChildren;
 }) {
   return (
-    <header class="section-head">
+    <header class="section-head flow">
       <div>
         <h2 tabIndex={-1}>{title}</h2>
         <p>{about}</p>
@@ -41,7 +41,7 @@ export function Waiting({ loaded }: { loaded: Loaded<unknown> }) {
   const { value, problem, busy, reload } = loaded;
   if (problem !== undefined) {
     return (
-      <div class="problem" role="alert">
+      <div class="problem flow" role="alert">
         <p>{problem}</p>
         <button type="button" class="plain" onClick={() => void reload()}>
           Try again

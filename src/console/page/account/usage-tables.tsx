@@ -28,7 +28,7 @@ export function CountTable({
             </th>
           ))}
           {counted.map((heading, at) => (
-            <th key={at} scope="col" class="number">
+            <th key={at} scope="col" class="number digits">
               {heading}
             </th>
           ))}
@@ -42,7 +42,7 @@ export function CountTable({
               <td key={at}>{other}</td>
             ))}
             {counts.map((count, at) => (
-              <td key={at} class="number">
+              <td key={at} class="number digits">
                 {count !== undefined && formatNumber(count)}
               </td>
             ))}
@@ -109,8 +109,8 @@ export function PairTable({ usage: { rows, moreRows } }: { usage: UsageAnswer })
           }))}
         />
       </Scrolled>
-      {moreRows > 0 && <p class="more">{formatNumber(moreRows)} more with fewer tokens.</p>}
-      <p class="more">
+      {moreRows > 0 && <p class="more aside">{formatNumber(moreRows)} more with fewer tokens.</p>}
+      <p class="more aside">
         Left: the caller went away before the end. Failed: no provider answered. Prompts and answers
         are tokens.
       </p>
@@ -122,7 +122,7 @@ export function PairTable({ usage: { rows, moreRows } }: { usage: UsageAnswer })
 export function Scrolled({ label, children }: { label: string; children: ComponentChildren }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must get there.
-    <section class="scrolled" aria-label={label} tabIndex={0}>
+    <section class="scrolled framed" aria-label={label} tabIndex={0}>
       {children}
     </section>
   );

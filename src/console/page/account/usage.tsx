@@ -41,7 +41,7 @@ export function UsageSection() {
         title="Usage"
         about="What was asked of the model gateway. Days are those of the UTC calendar."
       />
-      <div class="choices">
+      <div class="choices flow">
         <SpanChoice days={days} onChange={setDays} />
         <Segments<UsageBy> legend="Grouped" value={by} choices={BY_CHOICES} onChange={setBy} />
         <Segments<Measure>
@@ -94,20 +94,20 @@ function Totals({ total }: { total: Counts }) {
   return (
     <dl class="totals">
       <Fact label="Requests">
-        <strong>{formatNumber(requests)}</strong>
+        <strong class="digits">{formatNumber(requests)}</strong>
         {formatNumber(complete)} complete
         {others.map(([count, text]) => `, ${formatNumber(count)} ${text}`)}
       </Fact>
       <Fact label="Tokens of prompts">
-        <strong>{shortNumber(promptTokens)}</strong>
+        <strong class="digits">{shortNumber(promptTokens)}</strong>
         {formatNumber(promptTokens)}
       </Fact>
       <Fact label="Tokens of answers">
-        <strong>{shortNumber(answerTokens)}</strong>
+        <strong class="digits">{shortNumber(answerTokens)}</strong>
         {formatNumber(answerTokens)}
       </Fact>
       <Fact label="Estimated">
-        <strong>{formatNumber(estimated)}</strong>
+        <strong class="digits">{formatNumber(estimated)}</strong>
         requests whose tokens the provider did not tell
       </Fact>
     </dl>
@@ -116,12 +116,12 @@ function Totals({ total }: { total: Counts }) {
 
 function Legend({ usage: { groups }, measure }: { usage: UsageAnswer; measure: Measure }) {
   return (
-    <ul class="legend">
+    <ul class="legend framed flow">
       {groups.map((group, index) => (
         <li key={group.id ?? ''}>
           <Swatch group={group} index={index} />
           <Name>{group.name}</Name>
-          <span class="count">
+          <span class="count digits">
             {formatNumber(group[measure].reduce((sum, one) => sum + one, 0))}
           </span>
         </li>
@@ -142,7 +142,7 @@ function KeyChoice({
   // One that was chosen stays, though it was not used in the days that are shown now.
   const isGone = chosen !== '' && !keys.some(({ id }) => id === chosen);
   return (
-    <label class="choice">
+    <label class="choice minor">
       <span>Key</span>
       <select value={chosen} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
         <option value="">All keys</option>

@@ -73,7 +73,7 @@ function ChannelLink(props: {
       {...(isHere && { 'aria-current': 'page' })}
     >
       <span aria-hidden="true">#</span>
-      <span class="name">{channel}</span>
+      <span class="name clipped">{channel}</span>
       {news && (
         <span class="count">
           {unread > 99 ? '99+' : unread}

@@ -29,10 +29,10 @@ export function Channel(props: {
   return (
     <main class="channel" aria-label={channel}>
       <div class="bar">
-        <h2>
+        <h2 class="clipped">
           <span aria-hidden="true">#</span> {channel}
         </h2>
-        <p>Ask a model, watch your services</p>
+        <p class="clipped aside">Ask a model, watch your services</p>
       </div>
       <Scroller
         label="Messages"
@@ -56,7 +56,7 @@ export function Channel(props: {
           return (
             <Fragment key={message.id}>
               {newDay && (
-                <h3 class="day">
+                <h3 class="day fine">
                   <span>{name}</span>
                 </h3>
               )}
@@ -101,11 +101,7 @@ function olderOf(
 /** Leads from a message to the thread under it. */
 function ThreadLink({ thread, onOpen }: { thread: ListedMessage['thread']; onOpen: () => void }) {
   return (
-    <button
-      type="button"
-      class={thread.replies > 0 ? 'thread-link' : 'thread-link quiet'}
-      onClick={onOpen}
-    >
+    <button type="button" class="thread-link minor" onClick={onOpen}>
       <ReplyIcon />
       {thread.replies === 0 && 'Ask about this'}
       {thread.replies > 0 && (
@@ -139,9 +135,9 @@ function EmptyState({ onTry }: { onTry: (line: string) => void }) {
       <ul>
         {TRIES.map(({ line, about }) => (
           <li key={line}>
-            <button type="button" onClick={() => onTry(line)}>
+            <button type="button" class="framed" onClick={() => onTry(line)}>
               <code>{line}</code>
-              <span>{about}</span>
+              <span class="aside">{about}</span>
             </button>
           </li>
         ))}

@@ -118,7 +118,7 @@ function CommandList(props: {
               onClick={() => onTry(fields.length > 0 ? `/${name} ` : `/${name}`)}
             >
               <code>/{name}</code>
-              <span>{summary}</span>
+              <span class="fine">{summary}</span>
             </button>
           </li>
         ))}

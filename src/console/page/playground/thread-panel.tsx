@@ -45,7 +45,7 @@ export function ThreadPanel(props: {
       }}
     >
       <div class="bar">
-        <h2>Thread</h2>
+        <h2 class="clipped">Thread</h2>
         <button type="button" class="close" aria-label="Close the thread" onClick={onClose}>
           <CloseIcon />
         </button>
@@ -60,7 +60,7 @@ export function ThreadPanel(props: {
           <MessageView message={listed.message} onDismiss={onDismiss} onPress={press} />
         )}
         {thread.replies.length > 0 && (
-          <h3 class="day">
+          <h3 class="day fine">
             <span>
               {thread.replies.length} {thread.replies.length === 1 ? 'reply' : 'replies'}
             </span>

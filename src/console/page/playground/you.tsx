@@ -25,8 +25,8 @@ export function You(props: {
       ) : (
         <button ref={button} type="button" onClick={() => setNaming(true)}>
           <Avatar someone={person} name={person.name} />
-          <span class="name">{person.name}</span>
-          <span class="change">Change name</span>
+          <span class="name clipped">{person.name}</span>
+          <span class="fine">Change name</span>
         </button>
       )}
     </section>

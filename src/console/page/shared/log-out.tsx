@@ -24,13 +24,13 @@ export function LogOut() {
   if (state === 'open') return null;
   if (state === 'out') {
     return (
-      <a class="log-out" href={loginAddress()}>
+      <a class="log-out minor" href={loginAddress()}>
         Log in
       </a>
     );
   }
   return (
-    <button type="button" class="log-out" onClick={() => void logOut()}>
+    <button type="button" class="log-out minor" onClick={() => void logOut()}>
       {failed ? 'Not logged out, try again' : 'Log out'}
     </button>
   );

@@ -12,7 +12,7 @@ export function TopBar({
   children?: ComponentChildren;
 }) {
   return (
-    <header class="top-bar">
+    <header class="top-bar flow">
       <p class="brand">
         <Mark />
         Askwatch

@@ -50,7 +50,7 @@ export function DayBars({ days: sent, name }: { days: StatusDays; name: string }
         </svg>
       </div>
       {shown === undefined ? (
-        <p class="ends" aria-hidden="true">
+        <p class="ends fine" aria-hidden="true">
           <span>{counted(days.length, 'day')} ago</span>
           <span>Today</span>
         </p>
@@ -67,7 +67,7 @@ export function DayBars({ days: sent, name }: { days: StatusDays; name: string }
 /** What the bar above says, as near to it as there is room. */
 function Readout({ share, text }: { share: number; text: string }) {
   return (
-    <p class="readout" aria-hidden="true">
+    <p class="readout fine digits" aria-hidden="true">
       <span style={{ insetInlineStart: `${share * 100}%`, translate: `${-share * 100}% 0` }}>
         {text}
       </span>

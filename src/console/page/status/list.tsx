@@ -32,7 +32,13 @@ export function StatusList({ monitors }: { monitors: readonly StatusMonitor[] })
           </button>
         </div>
       )}
-      <ul class="rows" ref={list} aria-label="Monitors" hidden={wanted.length === 0} {...reading}>
+      <ul
+        class="rows framed"
+        ref={list}
+        aria-label="Monitors"
+        hidden={wanted.length === 0}
+        {...reading}
+      >
         {order.map((id) => {
           const monitor = byId.get(id);
           return monitor && <StatusRow key={id} monitor={monitor} />;
@@ -51,27 +57,28 @@ function Filters(props: {
   const { text, condition: chosen } = filter;
   const offered = conditionsOf(monitors);
   return (
-    <search class="filters">
+    <search class="filters flow">
       <input
         type="search"
+        class="framed"
         value={text}
         placeholder="Find a monitor"
         aria-label="Find a monitor by name or address"
         maxLength={200}
         onInput={({ currentTarget }) => onChange({ ...filter, text: currentTarget.value })}
       />
-      <fieldset>
+      <fieldset class="flow">
         <legend class="unseen">Show by status</legend>
         {[{ condition: undefined, count: monitors.length }, ...offered].map(
           ({ condition, count }) => (
             <button
               type="button"
-              class="chip"
+              class="chip framed minor"
               key={condition ?? 'all'}
               aria-pressed={chosen === condition}
               onClick={() => onChange({ ...filter, condition })}
             >
-              {condition ? conditionText(condition) : 'All'} <span>{count}</span>
+              {condition ? conditionText(condition) : 'All'} <span class="digits">{count}</span>
             </button>
           ),
         )}

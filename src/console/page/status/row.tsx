@@ -18,11 +18,11 @@ function rowOf(monitor: StatusMonitor) {
     <li class={`row ${condition}${days ? '' : ' plain'}`} data-id={id}>
       <div class="row-head">
         <StatusIcon condition={condition} />
-        <div class="row-name">
+        <div class="row-name flow">
           <h2>
             <a href={addressOf(id)}>{name}</a>
           </h2>
-          {target !== undefined && <p class="target">{target}</p>}
+          {target !== undefined && <p class="target minor clipped">{target}</p>}
         </div>
         <p class="row-status">{statusText(monitor)}</p>
         <RowFacts monitor={monitor} />
@@ -36,7 +36,7 @@ function rowOf(monitor: StatusMonitor) {
 function RowFacts({ monitor }: { monitor: StatusMonitor }) {
   const { response_time_ms, uptime, days } = monitor;
   return (
-    <p class="row-facts">
+    <p class="row-facts flow minor digits">
       <Tags monitor={monitor} />
       {response_time_ms !== undefined && <span>{formatMilliseconds(response_time_ms)}</span>}
       {typeof uptime === 'number' && days && <span>{uptimeText(uptime, days)}</span>}

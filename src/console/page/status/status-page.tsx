@@ -54,7 +54,7 @@ function Overview({ report, live }: { report: StatusReport; live: boolean }) {
       ) : (
         <StatusList monitors={report.monitors} />
       )}
-      <footer class="elsewhere">
+      <footer class="elsewhere flow">
         <a href="/status.json">JSON</a>
         <a href="/status/feed.xml">Feed of incidents</a>
         <a href="/status/badge.svg">Badge</a>
@@ -116,7 +116,7 @@ function Looked({ atMs, live }: { atMs: number; live: boolean }) {
   const nowMs = useNowMs(1_000);
   const isQuiet = live && nowMs - atMs > NEWS_WITHIN_MS;
   return (
-    <p class="looked">
+    <p class="digits">
       {isQuiet ? `Nothing new for ${inWords(nowMs - atMs)}` : `Looked ${agoText(atMs, nowMs)}`}
     </p>
   );
@@ -138,8 +138,8 @@ function NoMonitors({ isPublic }: { isPublic: boolean }) {
             Add a monitor in the <a href="/">playground</a>, or in Slack or Discord. It appears here
             at once.
           </p>
-          <p class="snippet">
-            <code>{LINE}</code>
+          <p class="snippet flow">
+            <code class="framed">{LINE}</code>
             <CopyButton text={LINE} />
           </p>
         </>

@@ -19,11 +19,12 @@ export function SuggestionList({
     list.current?.children[chosen]?.scrollIntoView({ block: 'nearest' });
   }, [chosen]);
   return (
-    <div ref={list} id={id} class="suggestions" role="listbox" aria-label="Suggestions">
+    <div ref={list} id={id} class="suggestions framed" role="listbox" aria-label="Suggestions">
       {suggestions.map((suggestion, index) => (
         <div
           key={suggestion.line}
           id={`${id}-${index}`}
+          class="flow"
           role="option"
           tabIndex={-1}
           aria-selected={index === chosen}
@@ -34,7 +35,7 @@ export function SuggestionList({
           }}
         >
           <code>{suggestion.label}</code>
-          <span>{suggestion.detail}</span>
+          <span class="minor">{suggestion.detail}</span>
         </div>
       ))}
     </div>
@@ -45,7 +46,7 @@ export function SuggestionList({
 export function CommandHint({ hint }: { hint: NonNullable<Completion['hint']> }) {
   const { command, field } = hint;
   return (
-    <div class="hint">
+    <div class="hint framed">
       <p>
         <code>/{command.name}</code>{' '}
         {command.fields.map((each) => (
@@ -54,7 +55,7 @@ export function CommandHint({ hint }: { hint: NonNullable<Completion['hint']> })
           </code>
         ))}
       </p>
-      <p>{field ? field.description : command.summary}</p>
+      <p class="minor">{field ? field.description : command.summary}</p>
     </div>
   );
 }

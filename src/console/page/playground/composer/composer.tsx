@@ -145,7 +145,7 @@ export function Composer(props: {
       )}
       {suggestions.length === 0 && completion.hint && <CommandHint hint={completion.hint} />}
       <Problem text={problem} />
-      <div class="line">
+      <div class="line framed">
         <button
           type="button"
           class="slash"

@@ -89,7 +89,7 @@ export function FormDialog(props: {
             />
           ))}
         </div>
-        <div class="form-foot">
+        <div class="form-foot flow">
           <div role="alert">
             {failure !== '' && <p class="problem">{failure}</p>}
             {refusal && <CardView card={withoutButtons(refusal)} onPress={async () => undefined} />}

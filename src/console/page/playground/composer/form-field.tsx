@@ -30,7 +30,7 @@ export function FormField(props: {
           'aria-describedby': `${id}-about`,
         }}
       />
-      <p id={`${id}-about`} class={problem === undefined ? 'about' : 'problem'}>
+      <p id={`${id}-about`} class={problem === undefined ? 'about minor' : 'problem'}>
         {problem ?? description}
       </p>
     </div>

@@ -19,7 +19,7 @@ export function AnswerView({
       <AnswerText answer={answer} />
       {actions.length > 0 && (
         // Not inside what is busy: a screen reader may pass over all of that.
-        <div class="actions under-answer">
+        <div class="actions under-answer flow">
           {actions.map((action) => (
             <CardButton key={JSON.stringify(action)} action={action} onPress={onPress} />
           ))}
@@ -54,9 +54,9 @@ function AnswerText({ answer }: { answer: Answer }) {
         </p>
       )}
       <div ref={shown} class={growing ? 'markdown growing' : 'markdown'} hidden={thinking} />
-      {whyPlain !== undefined && <p class="footer why-plain">{whyPlain}</p>}
+      {whyPlain !== undefined && <p class="footer fine">{whyPlain}</p>}
       {note !== undefined && <p class="note">{note}</p>}
-      {footer !== undefined && footer !== '' && <p class="footer">{footer}</p>}
+      {footer !== undefined && footer !== '' && <p class="footer fine">{footer}</p>}
     </div>
   );
 }

@@ -30,7 +30,7 @@ export function CardView({
   const { actions = [] } = card;
   const link = linkOf(card);
   return (
-    <div class={`card ${card.tone}`}>
+    <div class={`card framed ${card.tone}`}>
       <p class="title">
         <ToneIcon tone={card.tone} />
         <span>{card.title}</span>
@@ -38,9 +38,9 @@ export function CardView({
       {card.parts.map((part, index) => (
         <PartView key={index} part={part} />
       ))}
-      {card.footer !== undefined && <p class="footer">{card.footer}</p>}
+      {card.footer !== undefined && <p class="footer fine">{card.footer}</p>}
       {(actions.length > 0 || link) && (
-        <div class="actions">
+        <div class="actions flow">
           {actions.map((action) => (
             <CardButton key={JSON.stringify(action)} action={action} onPress={onPress} />
           ))}
@@ -100,7 +100,7 @@ function FactValue({ value, seconds }: { value: Fact['value']; seconds: boolean 
 function TableView({ columns, rows }: { columns: string[]; rows: string[][] }) {
   return (
     <section
-      class="table"
+      class="table framed"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
       tabIndex={0}
       aria-label="Table"

@@ -24,8 +24,8 @@ export function ChartView({ chart }: { chart: Chart }) {
   const layout = layOut(chart, { width, height: HEIGHT, ...MARGINS }, zoneMs);
   return (
     <figure class="chart">
-      <figcaption>
-        <span class="name">{chart.title}</span>
+      <figcaption class="flow fine">
+        <span>{chart.title}</span>
         {layout.outages.length > 0 && <span class="key down">Down</span>}
         {layout.unseen.length > 0 && <span class="key unmeasured">Not measured</span>}
       </figcaption>

@@ -39,19 +39,19 @@ export function MessageView({
       <div class="avatar" aria-hidden="true">
         {author.kind === 'askwatch' ? <Mark /> : <Avatar someone={author} name={name} />}
       </div>
-      <div class="beside">
-        <p class="byline">
+      <div>
+        <p class="byline flow fine">
           <strong>{name}</strong>
           {isYours && <span class="you">you</span>}
           <Clock atMs={message.atMs} />
           {message.changedAtMs !== undefined && (
-            <span class="changed">
+            <span>
               changed <Clock atMs={message.changedAtMs} />
             </span>
           )}
         </p>
         {command !== undefined && (
-          <p class="command">
+          <p class="command minor">
             in reply to <code>{command}</code>
             {by && ` by ${by.id === person.id ? 'you' : nameOf(by)}`}
           </p>
@@ -60,7 +60,7 @@ export function MessageView({
         {body.kind === 'card' && <CardView card={body.card} onPress={press} />}
         {body.kind === 'answer' && <AnswerView answer={body} onPress={press} />}
         {message.private && (
-          <p class="private">
+          <p class="private flow fine">
             <LockIcon /> Only you can see this
             <button type="button" onClick={() => onDismiss(message.id)}>
               <CloseIcon /> Dismiss

@@ -9,15 +9,15 @@ export function BadgeSnippet({ monitor: { id, name, status } }: { monitor: Statu
   const address = publicAddress();
   const markdown = `[![${plain(name)}](${address}${path})](${address}/status${addressOf(id)})`;
   return (
-    <section class="panel" aria-label="Elsewhere">
+    <section class="panel framed" aria-label="Elsewhere">
       <h2>Show it elsewhere</h2>
-      <p class="snippet">
+      <p class="snippet flow">
         {/* Asked for anew when the status changes: an image on a page is not. */}
         <img src={`${path}?${new URLSearchParams({ status })}`} alt="The badge of this monitor" />
-        <code>{markdown}</code>
+        <code class="framed">{markdown}</code>
         <CopyButton text={markdown} />
       </p>
-      <p class="elsewhere">
+      <p class="elsewhere flow">
         <a href={`/status/monitors/${encodeURIComponent(id)}?hours=24`}>JSON</a>
         <a href="/status/feed.xml">Feed of incidents</a>
       </p>

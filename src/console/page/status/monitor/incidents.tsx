@@ -9,13 +9,13 @@ import { useNowMs } from '../use-status.ts';
 export function Incidents({ incidents }: { incidents: readonly StatusIncident[] }) {
   const nowMs = useNowMs(1_000);
   return (
-    <section class="panel" aria-label="Incidents">
+    <section class="panel framed" aria-label="Incidents">
       <h2>Incidents</h2>
       {incidents.length === 0 && <p class="none">It was never down as far as is known.</p>}
       <ol class="incidents">
         {incidents.map((incident) => (
           <li key={incident.id} class={incident.ended_at === null ? 'ongoing' : 'over'}>
-            <h3>
+            <h3 class="digits">
               Down for <span class="lasted">{durationText(incident, nowMs)}</span>
             </h3>
             <dl>

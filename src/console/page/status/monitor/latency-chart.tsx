@@ -55,7 +55,7 @@ export function LatencyChart({ details, hours }: { details: StatusDetails; hours
           if (next !== undefined) show(next);
         }}
       >
-        <p class="latency-readout" aria-hidden="true">
+        <p class="latency-readout aside digits" aria-hidden="true">
           {shown === undefined ? summaryText(columns) : pointText(columns, at, outages)}
         </p>
         <div ref={frame} aria-hidden="true" />

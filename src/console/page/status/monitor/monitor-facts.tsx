@@ -23,9 +23,9 @@ export function MonitorFacts({
   const { interval_seconds, certificate_ends_at, heartbeat, maintenance } = details;
   const { last_checked_at, status_changed_at } = monitor;
   return (
-    <section class="panel" aria-label="Facts">
+    <section class="panel framed" aria-label="Facts">
       <h2>Facts</h2>
-      <dl class="facts">
+      <dl class="facts digits">
         <Fact label="Kind">{kindWords(monitor.check_type)}</Fact>
         {interval_seconds !== undefined && !heartbeat && (
           <Fact label="Checked every">{inWords(interval_seconds * 1_000)}</Fact>

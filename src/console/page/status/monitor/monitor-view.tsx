@@ -73,11 +73,11 @@ function Heading({ monitor }: { monitor: StatusMonitor }) {
         <h1 tabIndex={-1} ref={heading}>
           {name}
         </h1>
-        <p>
+        <p class="digits">
           <strong aria-live="polite">{statusText(monitor)}</strong>
           <Tags monitor={monitor} />
         </p>
-        {target !== undefined && <p class="target">{target}</p>}
+        {target !== undefined && <p class="target minor">{target}</p>}
         {status_reason !== undefined && condition !== 'up' && <p class="reason">{status_reason}</p>}
       </div>
     </header>
@@ -97,7 +97,7 @@ function Missing({ state }: { state: DetailsState }) {
 function Days({ monitor }: { monitor: StatusMonitor }) {
   const { days, name } = monitor;
   return (
-    <section class="panel" aria-label="Days">
+    <section class="panel framed" aria-label="Days">
       <h2>Last {DAYS} days</h2>
       {days && <DayBars days={days} name={name} />}
     </section>
@@ -108,9 +108,9 @@ function Uptimes({ details }: { details: NonNullable<DetailsState['details']> })
   const figures = uptimeFigures(details.uptime);
   if (figures.length === 0) return null;
   return (
-    <section class="panel" aria-label="Uptime">
+    <section class="panel framed" aria-label="Uptime">
       <h2>Uptime</h2>
-      <dl class="figures">
+      <dl class="figures digits">
         {figures.map(({ label, text }) => (
           <div key={label}>
             <dt>{label}</dt>
@@ -133,15 +133,15 @@ function Latency({
 }) {
   if (!state.details) return null;
   return (
-    <section class="panel" aria-label="Response times" aria-busy={state.hours !== hours}>
-      <div class="panel-head">
+    <section class="panel framed" aria-label="Response times" aria-busy={state.hours !== hours}>
+      <div class="panel-head flow">
         <h2>Response times</h2>
-        <fieldset class="spans">
+        <fieldset class="flow">
           <legend class="unseen">Over</legend>
           {SPANS.map((span) => (
             <button
               type="button"
-              class="chip"
+              class="chip framed minor"
               key={span.hours}
               aria-pressed={hours === span.hours}
               onClick={() => onHours(span.hours)}

@@ -22,6 +22,7 @@ export function ChannelList(props: {
         <button
           ref={button}
           type="button"
+          class="square"
           aria-label="New channel"
           title="New channel"
           aria-expanded={naming}

@@ -42,7 +42,7 @@ export function Sidebar(props: {
       <button
         ref={menu}
         type="button"
-        class={news ? 'menu news' : 'menu'}
+        class={news ? 'menu square news' : 'menu square'}
         aria-expanded={open}
         aria-controls="side"
         aria-label={news ? 'Menu, with unread messages' : 'Menu'}

@@ -46,7 +46,7 @@ export function ThreadPanel(props: {
     >
       <div class="bar">
         <h2 class="clipped">Thread</h2>
-        <button type="button" class="close" aria-label="Close the thread" onClick={onClose}>
+        <button type="button" class="close square" aria-label="Close the thread" onClick={onClose}>
           <CloseIcon />
         </button>
       </div>

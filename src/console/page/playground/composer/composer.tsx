@@ -148,7 +148,7 @@ export function Composer(props: {
       <div class="line framed">
         <button
           type="button"
-          class="slash"
+          class="slash square"
           aria-label="Commands"
           title="Commands"
           onClick={() => fill(line === '' ? '/' : line)}
@@ -176,7 +176,7 @@ export function Composer(props: {
         />
         <button
           type="submit"
-          class="send"
+          class="send square"
           aria-label="Send"
           disabled={line.trim() === '' || sending}
         >

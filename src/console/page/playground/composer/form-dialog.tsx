@@ -71,7 +71,7 @@ export function FormDialog(props: {
           <h2 id={titleId}>{form.title}</h2>
           <button
             type="button"
-            class="close"
+            class="close square"
             aria-label="Close the form"
             onClick={() => dialog.current?.close()}
           >

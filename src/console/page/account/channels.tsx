@@ -3,7 +3,7 @@ import type { AskedChannel, ChannelsAnswer } from '../../account/api-types.ts';
 import type { Span } from '../../account/spans.ts';
 import { Moment } from '../shared/moment.tsx';
 import { useLoaded } from './client.ts';
-import { Empty, formatNumber, Name, SectionHead, SpanChoice, Waiting } from './parts.tsx';
+import { Empty, formatNumber, Meter, Name, SectionHead, SpanChoice, Waiting } from './parts.tsx';
 import { CountTable } from './usage-tables.tsx';
 
 /** Who asked how much, channel by channel. */
@@ -63,9 +63,7 @@ function ChannelRow({ channel, most }: { channel: AskedChannel; most: number }) 
             {name === undefined ? <code>{id}</code> : <Name>{name}</Name>}
             <span class="platform">{platformTitle}</span>
           </span>
-          <span class="meter" aria-hidden="true">
-            <span style={{ width: `${most > 0 ? (100 * channel.tokens) / most : 0}%` }} />
-          </span>
+          <Meter kind="tokens" share={most > 0 ? channel.tokens / most : 0} />
           <span class="counts aside digits">{usageText(channel)}</span>
         </summary>
         <div class="inside">

@@ -1,6 +1,6 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { Problem } from '../shared/form.tsx';
+import { Problem, submitting } from '../shared/form.tsx';
 import { sentenceOf } from '../shared/requests.ts';
 
 /**
@@ -36,59 +36,89 @@ export function Dialog({
   );
 }
 
-/** Sends something once, however often it is asked to; what went wrong can be sent again. */
-export function useSending() {
+/**
+ * What a dialog asks for, and its buttons. `onAct` gives what there is to do, or nothing while something is wrong; it is
+ * done once, however often it is asked for, and what went wrong can be tried again.
+ */
+export function DialogForm({
+  act,
+  danger = false,
+  onAct,
+  onCancel,
+  children,
+}: {
+  act: string;
+  danger?: boolean;
+  onAct: () => (() => Promise<void>) | undefined;
+  onCancel: () => void;
+  children: ComponentChildren;
+}) {
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
   const sending = useRef(false);
-  async function send(act: () => Promise<void>) {
+
+  async function send() {
     // A state would be seen with the next drawing only; a second click may come before.
     if (sending.current) return;
+    const todo = onAct();
+    if (!todo) return;
     sending.current = true;
     setBusy(true);
     setProblem('');
     try {
-      await act();
+      await todo();
     } catch (error) {
       setProblem(sentenceOf(error));
       setBusy(false);
       sending.current = false;
     }
   }
-  return { sending: { problem, busy }, send };
-}
 
-/** The end of a dialog: what went wrong, and the buttons. The one that acts takes no second press while the first is under way. */
-export function DialogButtons({
-  act,
-  sending: { problem, busy },
-  danger = false,
-  onAct,
-  onCancel,
-}: {
-  act: string;
-  sending: ReturnType<typeof useSending>['sending'];
-  danger?: boolean;
-  /** Absent where the button sends the form. */
-  onAct?: () => void;
-  onCancel: () => void;
-}) {
   return (
-    <>
+    <form onSubmit={submitting(() => void send())}>
+      {children}
       <Problem text={problem} />
       <div class="dialog-buttons flow">
         <button type="button" class="plain" onClick={onCancel}>
           Cancel
         </button>
-        <button
-          type={onAct ? 'button' : 'submit'}
-          class={danger ? 'main danger' : 'main'}
-          aria-disabled={busy}
-          onClick={onAct}
-        >
+        <button type="submit" class={danger ? 'main danger' : 'main'} aria-disabled={busy}>
           {act}
         </button>
       </div>
-    </>
+    </form>
+  );
+}
+
+/** A line to type into, with its label and what is wrong with it. */
+export function Field({
+  label,
+  value,
+  problem,
+  onType,
+  ...more
+}: {
+  label: string;
+  value: string;
+  problem: string | undefined;
+  onType: (text: string) => void;
+} & InputHTMLAttributes) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        autocomplete="off"
+        value={value}
+        aria-invalid={problem !== undefined}
+        aria-describedby={`${id}-problem`}
+        onInput={({ currentTarget }) => onType(currentTarget.value)}
+        {...more}
+      />
+      <p id={`${id}-problem`} class="wrong">
+        {problem}
+      </p>
+    </div>
   );
 }

@@ -3,12 +3,12 @@ import type { KeyList, ListedKey } from '../../account/api-types.ts';
 import { LISTED_DAYS } from '../../account/spans.ts';
 import { Fact } from '../shared/fact.tsx';
 import { Moment } from '../shared/moment.tsx';
-import { useLoaded } from './client.ts';
+import { askAccount, useLoaded } from './client.ts';
+import { Dialog, DialogForm } from './dialog.tsx';
 import { LimitsDialog } from './limit-fields.tsx';
 import { LIMITS } from './limits.ts';
 import { NewKeyDialog } from './new-key.tsx';
 import { Empty, formatDay, formatNumber, Name, Notice, SectionHead, Waiting } from './parts.tsx';
-import { RevokeDialog } from './revoke.tsx';
 
 type Opened = { kind: 'new' } | { kind: 'limits' | 'revoke'; key: ListedKey };
 
@@ -166,5 +166,42 @@ function LimitText({ listed: { limits } }: { listed: ListedKey }) {
         </span>
       ))}
     </>
+  );
+}
+
+/** Asks before a key is refused for good. */
+function RevokeDialog({
+  listed: { service, id, name, start },
+  onRevoked,
+  onClose,
+}: {
+  listed: ListedKey;
+  onRevoked: () => Promise<void>;
+  onClose: () => void;
+}) {
+  async function revoke(close: () => void) {
+    const path = `keys/${service}/${encodeURIComponent(id)}/revoke`;
+    await askAccount(path, { method: 'POST', body: {} });
+    close();
+    await onRevoked();
+  }
+  return (
+    <Dialog
+      title={
+        <>
+          Revoke “<Name>{name}</Name>”?
+        </>
+      }
+      onClose={onClose}
+    >
+      {(close) => (
+        <DialogForm act="Revoke key" danger onAct={() => () => revoke(close)} onCancel={close}>
+          <p>
+            Whatever uses <code>{start}…</code> is refused at once. A revoked key does not come
+            back; what it has used stays counted.
+          </p>
+        </DialogForm>
+      )}
+    </Dialog>
   );
 }

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { ListedModel, ModelsAnswer } from '../../account/api-types.ts';
 import { CopyButton } from '../shared/copy-button.tsx';
+import { Fact } from '../shared/fact.tsx';
 import { useLoaded } from './client.ts';
-import { Empty, formatNumber, Name, Notice, SectionHead, Waiting } from './parts.tsx';
+import { Empty, formatNumber, Meter, Name, Notice, SectionHead, Waiting } from './parts.tsx';
 import { chosenModels, contextText, ORDERS, type Order, type Rank, rankWord } from './ranks.ts';
 
 const RANKS: ReadonlyArray<{ kind: Rank; label: string }> = [
@@ -111,17 +112,12 @@ function TextModel({ model, count }: { model: ListedModel; count: number }) {
       {ranks && (
         <dl class="ranks">
           {RANKS.map(({ kind, label }) => (
-            <div key={kind}>
-              <dt>{label}</dt>
-              <dd>
-                <span class={`meter ${kind}`} aria-hidden="true">
-                  <span style={{ width: `${(100 * ranks[kind]) / Math.max(1, count)}%` }} />
-                </span>
-                <span title={`Rank ${ranks[kind]} of ${count}`}>
-                  {rankWord(kind, ranks[kind], count)}
-                </span>
-              </dd>
-            </div>
+            <Fact key={kind} label={label}>
+              <Meter kind={kind} share={ranks[kind] / Math.max(1, count)} />
+              <span title={`Rank ${ranks[kind]} of ${count}`}>
+                {rankWord(kind, ranks[kind], count)}
+              </span>
+            </Fact>
           ))}
         </dl>
       )}

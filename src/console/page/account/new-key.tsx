@@ -1,11 +1,10 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { MadeKey, ModelsAnswer, ServiceName } from '../../account/api-types.ts';
 import { CopyButton } from '../shared/copy-button.tsx';
-import { submitting } from '../shared/form.tsx';
 import { publicAddress } from '../shared/public-address.ts';
 import { randomId } from '../shared/random-id.ts';
 import { askAccount, RefusedError } from './client.ts';
-import { Dialog, DialogButtons, useSending } from './dialog.tsx';
+import { Dialog, DialogForm, Field } from './dialog.tsx';
 import { curlFor } from './example.ts';
 import { LimitFields } from './limit-fields.tsx';
 import { type LimitName, readLimits, typedOf, withoutNone } from './limits.ts';
@@ -70,9 +69,7 @@ function NewKeyForm({
   const [name, setName] = useState('');
   const [typed, setTyped] = useState(typedOf({}));
   const [problems, setProblems] = useState<Partial<Record<LimitName | 'name', string>>>({});
-  const { sending, send } = useSending();
   const creationId = useRef(randomId());
-  const id = useId();
 
   function create() {
     const read = service === 'gateway' ? readLimits(typed) : { limits: undefined };
@@ -81,9 +78,9 @@ function NewKeyForm({
       ...(name.trim() === '' && { name: 'Give it a name, so that you know it later.' }),
     };
     setProblems(wrong);
-    if ('problems' in read || wrong.name !== undefined) return;
+    if ('problems' in read || wrong.name !== undefined) return undefined;
     const { limits } = read;
-    void send(async () => {
+    return async () => {
       const wanted = { service, name: name.trim(), ...(limits && { limits: withoutNone(limits) }) };
       const body = { id: creationId.current, ...wanted };
       try {
@@ -93,28 +90,20 @@ function NewKeyForm({
         if (error instanceof RefusedError && error.status === 409) creationId.current = randomId();
         throw error;
       }
-    });
+    };
   }
 
   return (
-    <form onSubmit={submitting(create)}>
-      <div class="field">
-        <label for={`${id}-name`}>Name</label>
-        <input
-          id={`${id}-name`}
-          autofocus
-          autocomplete="off"
-          maxLength={100}
-          placeholder="Who or what uses it, such as billing-job"
-          value={name}
-          aria-invalid={problems.name !== undefined}
-          aria-describedby={`${id}-name-problem`}
-          onInput={({ currentTarget }) => setName(currentTarget.value)}
-        />
-        <p id={`${id}-name-problem`} class="wrong">
-          {problems.name}
-        </p>
-      </div>
+    <DialogForm act="Create key" onAct={create} onCancel={onCancel}>
+      <Field
+        label="Name"
+        value={name}
+        problem={problems.name}
+        onType={setName}
+        autofocus
+        maxLength={100}
+        placeholder="Who or what uses it, such as billing-job"
+      />
       <ServiceChoice services={services} service={service} onChange={setService} />
       {service === 'gateway' && (
         <fieldset class="limits-of">
@@ -122,8 +111,7 @@ function NewKeyForm({
           <LimitFields typed={typed} problems={problems} onType={setTyped} />
         </fieldset>
       )}
-      <DialogButtons act="Create key" sending={sending} onCancel={onCancel} />
-    </form>
+    </DialogForm>
   );
 }
 

@@ -15,6 +15,13 @@ export const formatDay = (date: string) => day.format(Date.parse(date));
 /** A name as somebody gave it: its direction of writing stays its own. */
 export const Name = ({ children }: { children: string }) => <bdi class="name">{children}</bdi>;
 
+/** A bar that is filled by a share of it, from 0 to 1. */
+export const Meter = ({ kind, share }: { kind: string; share: number }) => (
+  <span class={`meter ${kind}`} aria-hidden="true">
+    <span style={{ width: `${100 * share}%` }} />
+  </span>
+);
+
 /** The head of a section, and what can be done there. */
 export function SectionHead({
   title,

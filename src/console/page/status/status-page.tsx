@@ -116,9 +116,7 @@ function Looked({ atMs, live }: { atMs: number; live: boolean }) {
   const nowMs = useNowMs(1_000);
   const isQuiet = live && nowMs - atMs > NEWS_WITHIN_MS;
   return (
-    <p class="digits">
-      {isQuiet ? `Nothing new for ${inWords(nowMs - atMs)}` : `Looked ${agoText(atMs, nowMs)}`}
-    </p>
+    <p>{isQuiet ? `Nothing new for ${inWords(nowMs - atMs)}` : `Looked ${agoText(atMs, nowMs)}`}</p>
   );
 }
 

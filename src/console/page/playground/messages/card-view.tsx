@@ -1,6 +1,7 @@
-import type { Card, CardAction, CardPart, Fact } from '../../../shared/api-types.ts';
+import type { Card, CardAction, Fact as CardFact, CardPart } from '../../../shared/api-types.ts';
 import { linkOf } from '../../../shared/from-bot.ts';
 import { CopyButton } from '../../shared/copy-button.tsx';
+import { Fact } from '../../shared/fact.tsx';
 import { ToneIcon } from '../../shared/icons.tsx';
 import { needSeconds } from '../../shared/is-short.ts';
 import { Moment } from '../../shared/moment.tsx';
@@ -68,12 +69,9 @@ function PartView({ part }: { part: CardPart }) {
       return (
         <dl>
           {part.facts.map((fact) => (
-            <div key={fact.label}>
-              <dt>{fact.label}</dt>
-              <dd>
-                <FactValue value={fact.value} seconds={seconds} />
-              </dd>
-            </div>
+            <Fact key={fact.label} label={fact.label}>
+              <FactValue value={fact.value} seconds={seconds} />
+            </Fact>
           ))}
         </dl>
       );
@@ -92,7 +90,7 @@ function PartView({ part }: { part: CardPart }) {
   }
 }
 
-function FactValue({ value, seconds }: { value: Fact['value']; seconds: boolean }) {
+function FactValue({ value, seconds }: { value: CardFact['value']; seconds: boolean }) {
   if (typeof value === 'string') return <Words text={value} />;
   return <Moment atMs={value.atMs} seconds={seconds} />;
 }

@@ -25,7 +25,7 @@ export function MonitorFacts({
   return (
     <section class="panel framed" aria-label="Facts">
       <h2>Facts</h2>
-      <dl class="facts digits">
+      <dl class="facts">
         <Fact label="Kind">{kindWords(monitor.check_type)}</Fact>
         {interval_seconds !== undefined && !heartbeat && (
           <Fact label="Checked every">{inWords(interval_seconds * 1_000)}</Fact>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { StatusMonitor } from '../../../status/api-types.ts';
+import { Fact } from '../../shared/fact.tsx';
 import type { StatusClient } from '../client.ts';
 import { DayBars } from '../day-bars.tsx';
 import { DAYS } from '../days.ts';
@@ -43,7 +44,12 @@ export function MonitorView({
           {state.problem} Trying again…
         </p>
       )}
-      {monitor?.days && <Days monitor={monitor} />}
+      {monitor?.days && (
+        <section class="panel framed" aria-label="Days">
+          <h2>Last {DAYS} days</h2>
+          <DayBars days={monitor.days} name={monitor.name} />
+        </section>
+      )}
       {monitor && state.details && (
         <>
           <Uptimes details={state.details} />
@@ -73,7 +79,7 @@ function Heading({ monitor }: { monitor: StatusMonitor }) {
         <h1 tabIndex={-1} ref={heading}>
           {name}
         </h1>
-        <p class="digits">
+        <p>
           <strong aria-live="polite">{statusText(monitor)}</strong>
           <Tags monitor={monitor} />
         </p>
@@ -94,28 +100,17 @@ function Missing({ state }: { state: DetailsState }) {
   );
 }
 
-function Days({ monitor }: { monitor: StatusMonitor }) {
-  const { days, name } = monitor;
-  return (
-    <section class="panel framed" aria-label="Days">
-      <h2>Last {DAYS} days</h2>
-      {days && <DayBars days={days} name={name} />}
-    </section>
-  );
-}
-
 function Uptimes({ details }: { details: NonNullable<DetailsState['details']> }) {
   const figures = uptimeFigures(details.uptime);
   if (figures.length === 0) return null;
   return (
     <section class="panel framed" aria-label="Uptime">
       <h2>Uptime</h2>
-      <dl class="figures digits">
+      <dl class="figures">
         {figures.map(({ label, text }) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{text}</dd>
-          </div>
+          <Fact key={label} label={label}>
+            {text}
+          </Fact>
         ))}
       </dl>
     </section>

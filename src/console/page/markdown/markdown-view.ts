@@ -1,5 +1,5 @@
 import type { ColourJob, ColourResult, MarkdownJob, MarkdownResult, Piece } from './blocks.ts';
-import { endOfBox } from './plain-text.ts';
+import { endOfBox, plainPieces } from './plain-text.ts';
 import { blockOf, type Code, elementOf } from './show-pieces.tsx';
 import { createPageWorker } from './worker.ts';
 
@@ -103,7 +103,7 @@ export function createMarkdownView(
     if (outcome.kind !== 'done') {
       failed = outcome.kind;
       onNote(WHY_PLAIN[failed]);
-      await patch([...settled.blocks, ...plain(text, settled.at)]);
+      await patch([...settled.blocks, ...plain(text.slice(settled.at))]);
       return now;
     }
     const { result } = outcome;
@@ -113,7 +113,7 @@ export function createMarkdownView(
       const count = before.length + result.settled.blocks;
       settled = { blocks: blocks.slice(0, count), at: from + result.settled.at };
     }
-    await patch([...blocks, ...plain(text, end)]);
+    await patch([...blocks, ...plain(text.slice(end))]);
     onNote(end < text.length ? WHY_PLAIN.long : result.intricate ? WHY_PLAIN.intricate : undefined);
     // What may still change is not worth it yet.
     void colourAll(growing ? new Set(settled.blocks.map(({ key }) => key)) : undefined);
@@ -129,6 +129,8 @@ export function createMarkdownView(
         ),
     };
   }
+
+  const plain = (text: string) => plainPieces(text).map((piece) => asShown(JSON.stringify(piece)));
 
   /** Touches only the blocks that differ. */
   async function patch(blocks: readonly Shown[]) {
@@ -195,20 +197,6 @@ export function createMarkdownView(
       wake();
     },
   };
-}
-
-/** The text from there on as it is, in boxes of their own. */
-function plain(text: string, from: number): Shown[] {
-  const boxes: Shown[] = [];
-  for (let start = from; start < text.length; ) {
-    const [begin, end] = [start, endOfBox(text, start)];
-    boxes.push({
-      key: `plain ${begin} ${end}`,
-      make: () => blockOf(['div', { class: 'plain' }, [text.slice(begin, end)]]),
-    });
-    start = end;
-  }
-  return boxes;
 }
 
 /** After the browser has drawn; a tab in the background draws nothing. */

@@ -2,7 +2,7 @@ import type { Token } from 'markdown-it';
 import MarkdownIt from 'markdown-it';
 import type { Attributes, MarkdownJob, MarkdownResult, Piece } from './blocks.ts';
 import { mathAsCode } from './math.ts';
-import { boxesOf } from './plain-text.ts';
+import { plainPieces } from './plain-text.ts';
 
 /**
  * What a browser lays out as one: more pieces than this, or more characters in a paragraph, are taken apart or shown as
@@ -49,7 +49,7 @@ export function setMarkdown({ text, whole, room }: MarkdownJob): MarkdownResult 
     const pieces = piecesOf(top)?.flatMap((piece) => fitting(piece) ?? [undefined]) ?? [undefined];
     const isFitting = pieces.every((piece) => piece !== undefined);
     intricate ||= !isFitting;
-    const shown = isFitting ? pieces : plain(text.slice(startOf(from), startOf(to)));
+    const shown = isFitting ? pieces : plainPieces(text.slice(startOf(from), startOf(to)));
     for (const piece of shown) blocks.push(JSON.stringify(piece));
   }
   const settled = whole ? NOTHING : settledOf(tops, starts.length - 1, startOf);
@@ -57,9 +57,6 @@ export function setMarkdown({ text, whole, room }: MarkdownJob): MarkdownResult 
 }
 
 const NOTHING = { blocks: 0, at: 0 };
-
-const plain = (text: string): Piece[] =>
-  boxesOf(text).map((box) => ['div', { class: 'plain' }, [box]]);
 
 /**
  * The last line may turn out to be anything, so the block before it may still go on; it and what follows is set again

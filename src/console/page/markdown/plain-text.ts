@@ -1,3 +1,5 @@
+import type { Piece } from './blocks.ts';
+
 /** Characters of plain text in one box, so that a browser lays out only those boxes that are seen. */
 const BOX_CHARACTERS = 4_000;
 
@@ -26,3 +28,7 @@ export function boxesOf(text: string): string[] {
   }
   return boxes;
 }
+
+/** The text as it is, in boxes of their own. Pure. */
+export const plainPieces = (text: string): Piece[] =>
+  boxesOf(text).map((box) => ['div', { class: 'plain' }, [box]]);

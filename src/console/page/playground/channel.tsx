@@ -16,12 +16,11 @@ export function Channel(props: {
   openRoot: string | undefined;
   onSay: (text: string) => Promise<void>;
   onOpenThread: (root: string) => void;
-  onDismiss: (message: string) => void;
   /** `at` is where to say that it did not work. */
   onPress: (pressed: Pressed, at: ComposerControl | null) => Promise<void>;
   onOlder: () => Promise<void>;
 }) {
-  const { state, channel, composer, openRoot, onSay, onOpenThread, onDismiss, onPress } = props;
+  const { state, channel, composer, openRoot, onSay, onOpenThread, onPress } = props;
   const messages = state.messages.filter((one) => one.channel === channel);
   const known = state.channels.includes(channel);
   const isMissing = state.channels.length > 0 && !known;
@@ -63,7 +62,6 @@ export function Channel(props: {
               <MessageView
                 message={message}
                 selected={message.id === openRoot}
-                onDismiss={onDismiss}
                 onPress={(pressed) => onPress(pressed, composer.current)}
               >
                 {!message.private && (
@@ -80,7 +78,6 @@ export function Channel(props: {
           draft={channel}
           label={`Message to ${channel}`}
           placeholder="Ask, or / for commands"
-          commands={state.commands}
           onSay={onSay}
         />
       )}

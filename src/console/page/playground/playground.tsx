@@ -58,8 +58,12 @@ export function Playground({ client }: { client: Client }) {
     }
   }
 
-  const { person, names } = state;
-  const reader = useMemo(() => ({ person, names, suggest: client.suggest }), [person, names]);
+  const { person, names, commands } = state;
+  const { suggest, dismiss } = client;
+  const reader = useMemo(
+    () => ({ person, names, commands, suggest, dismiss }),
+    [person, names, commands],
+  );
   const listed = state.messages.find(({ message }) => message.id === root) ?? state.thread?.listed;
   const open = state.thread !== undefined && root !== undefined;
   return (
@@ -84,7 +88,6 @@ export function Playground({ client }: { client: Client }) {
           openRoot={root}
           onSay={(text) => say(text, { channel })}
           onOpenThread={openThread}
-          onDismiss={client.dismiss}
           onPress={(pressed, at) => press(pressed, { channel }, at)}
           onOlder={() => client.fetchOlder(channel)}
         />
@@ -93,13 +96,11 @@ export function Playground({ client }: { client: Client }) {
             key={root}
             thread={state.thread}
             listed={listed}
-            commands={state.commands}
             onSay={(text) => say(text, inThread)}
             onClose={() => {
               openThread(undefined);
               setNext({});
             }}
-            onDismiss={client.dismiss}
             onPress={(pressed, at) => press(pressed, inThread, at)}
           />
         )}

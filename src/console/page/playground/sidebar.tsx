@@ -1,12 +1,14 @@
 import { useId, useRef, useState } from 'preact/hooks';
+import type { Someone } from '../../shared/api-types.ts';
 import { Connection } from '../shared/connection.tsx';
-import { FoldIcon, Mark, MenuIcon } from '../shared/icons.tsx';
+import { FoldIcon, Mark, MenuIcon, PlusIcon } from '../shared/icons.tsx';
 import { LogOut } from '../shared/log-out.tsx';
 import { PagesNav } from '../shared/pages-nav.tsx';
-import { ChannelList } from './channel-list.tsx';
+import { hashOf } from './address.ts';
+import { Avatar } from './avatar.tsx';
 import type { Client } from './client.ts';
+import { InlineName } from './messages/inline-name.tsx';
 import { isOwn, type State } from './state.ts';
-import { You } from './you.tsx';
 
 /** The name, the channels, every command and who you are; in a narrow window they are behind a button. */
 export function Sidebar(props: {
@@ -71,12 +73,7 @@ export function Sidebar(props: {
           }}
         />
         <div class="side-end">
-          <You
-            person={state.person}
-            onRename={async (name) => {
-              await client.rename(name);
-            }}
-          />
+          <You person={state.person} client={client} />
           <LogOut />
         </div>
       </div>
@@ -123,6 +120,113 @@ function CommandList(props: {
           </li>
         ))}
       </ul>
+    </section>
+  );
+}
+
+/** The channels, with how much of each is unread, and the way to make another. */
+function ChannelList(props: {
+  channels: string[];
+  here: string;
+  unread: ReadonlyMap<string, number>;
+  onGo: () => void;
+  /** Throws an `Error` with a sentence to show. */
+  onCreate: (name: string) => Promise<void>;
+}) {
+  const { channels, here, unread, onGo, onCreate } = props;
+  const [naming, setNaming] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  return (
+    <nav class="channels" aria-label="Channels">
+      <div class="side-title">
+        <h2>Channels</h2>
+        <button
+          ref={button}
+          type="button"
+          class="square"
+          aria-label="New channel"
+          title="New channel"
+          aria-expanded={naming}
+          onClick={() => setNaming(!naming)}
+        >
+          <PlusIcon />
+        </button>
+      </div>
+      {naming && (
+        <InlineName
+          label="Name of the new channel"
+          value=""
+          onSave={onCreate}
+          onDone={() => {
+            setNaming(false);
+            button.current?.focus();
+          }}
+        />
+      )}
+      <ul>
+        {channels.map((channel) => (
+          <li key={channel}>
+            <ChannelLink
+              channel={channel}
+              isHere={channel === here}
+              unread={unread.get(channel)}
+              onGo={onGo}
+            />
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function ChannelLink(props: {
+  channel: string;
+  isHere: boolean;
+  unread: number | undefined;
+  onGo: () => void;
+}) {
+  const { channel, isHere, unread = 0, onGo } = props;
+  const news = unread > 0 && !isHere;
+  return (
+    <a
+      href={hashOf({ channel, root: undefined })}
+      class={news ? 'news' : ''}
+      onClick={onGo}
+      {...(isHere && { 'aria-current': 'page' })}
+    >
+      <span aria-hidden="true">#</span>
+      <span class="name clipped">{channel}</span>
+      {news && (
+        <span class="count">
+          {unread > 99 ? '99+' : unread}
+          <span class="unseen"> unread</span>
+        </span>
+      )}
+    </a>
+  );
+}
+
+/** Who this browser is, and the way to another name. */
+function You({ person, client }: { person: Someone; client: Client }) {
+  const [naming, setNaming] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  if (person.id === '') return null;
+  const done = () => {
+    setNaming(false);
+    // It is drawn again first.
+    requestAnimationFrame(() => button.current?.focus());
+  };
+  return (
+    <section class="you-here" aria-label="You">
+      {naming ? (
+        <InlineName label="Your name" value={person.name} onSave={client.rename} onDone={done} />
+      ) : (
+        <button ref={button} type="button" onClick={() => setNaming(true)}>
+          <Avatar someone={person} name={person.name} />
+          <span class="name clipped">{person.name}</span>
+          <span class="fine">Change name</span>
+        </button>
+      )}
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import { useContext, useEffect, useRef } from 'preact/hooks';
-import type { ListedCommand, ListedMessage } from '../../shared/api-types.ts';
+import type { ListedMessage } from '../../shared/api-types.ts';
 import { CloseIcon } from '../shared/icons.tsx';
 import type { Pressed } from './client.ts';
 import { Composer, type ComposerControl } from './composer/composer.tsx';
@@ -18,14 +18,12 @@ function isTyping(): boolean {
 export function ThreadPanel(props: {
   thread: OpenThread;
   listed: ListedMessage | undefined;
-  commands: ListedCommand[];
   onSay: (text: string) => Promise<void>;
   onClose: () => void;
-  onDismiss: (message: string) => void;
   /** `at` is where to say that it did not work. */
   onPress: (pressed: Pressed, at: ComposerControl | null) => Promise<void>;
 }) {
-  const { thread, listed, commands, onSay, onClose, onDismiss, onPress } = props;
+  const { thread, listed, onSay, onClose, onPress } = props;
   const composer = useRef<ComposerControl>(null);
   const { person } = useContext(Reader);
   const press = (pressed: Pressed) => onPress(pressed, composer.current);
@@ -56,9 +54,7 @@ export function ThreadPanel(props: {
         own={isOwn(last, person)}
       >
         {gone && <p class="gone">This thread is gone: it made room for newer messages.</p>}
-        {!gone && listed && (
-          <MessageView message={listed.message} onDismiss={onDismiss} onPress={press} />
-        )}
+        {!gone && listed && <MessageView message={listed.message} onPress={press} />}
         {thread.replies.length > 0 && (
           <h3 class="day fine">
             <span>
@@ -67,7 +63,7 @@ export function ThreadPanel(props: {
           </h3>
         )}
         {thread.replies.map((reply) => (
-          <MessageView key={reply.id} message={reply} onDismiss={onDismiss} onPress={press} />
+          <MessageView key={reply.id} message={reply} onPress={press} />
         ))}
         {thread.status === 'loading' && thread.replies.length === 0 && (
           <p class="gone">Opening the thread…</p>
@@ -79,7 +75,6 @@ export function ThreadPanel(props: {
           label="Message to the thread"
           draft={thread.root}
           placeholder="Ask a follow-up"
-          commands={commands}
           onSay={onSay}
         />
       )}

@@ -8,7 +8,6 @@ import {
   useRef,
   useState,
 } from 'preact/hooks';
-import type { ListedCommand } from '../../../shared/api-types.ts';
 import { keepDraft, keepWhileSent, keptDraft } from '../../shared/draft.ts';
 import { Problem, submitting } from '../../shared/form.tsx';
 import { SendIcon } from '../../shared/icons.tsx';
@@ -34,10 +33,10 @@ export function Composer(props: {
   /** The name under which an unsent line is kept. */
   draft: string;
   placeholder: string;
-  commands: ListedCommand[];
   onSay: (text: string) => Promise<void>;
 }) {
-  const { control, label, draft, placeholder, commands, onSay } = props;
+  const { control, label, draft, placeholder, onSay } = props;
+  const { commands } = useContext(Reader);
   const input = useRef<HTMLTextAreaElement>(null);
   const placeCaret = useRef(false);
   const [line, setLine] = useState(() => keptDraft(draft));

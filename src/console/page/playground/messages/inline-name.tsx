@@ -7,7 +7,7 @@ export function InlineName(props: {
   label: string;
   value: string;
   /** What is wrong with it, when that is known; throws an `Error` with a sentence to show. */
-  onSave: (name: string) => Promise<void>;
+  onSave: (name: string) => Promise<unknown>;
   onDone: () => void;
 }) {
   const { label, value, onSave, onDone } = props;

@@ -13,18 +13,16 @@ import { CardView } from './card-view.tsx';
 export function MessageView({
   message,
   selected = false,
-  onDismiss,
   onPress,
   children,
 }: {
   message: Message;
   selected?: boolean;
-  onDismiss: (message: string) => void;
   onPress: (pressed: Pressed) => Promise<void>;
   children?: ComponentChildren;
 }) {
   const { author, body, command, by } = message;
-  const { person } = useContext(Reader);
+  const { person, dismiss } = useContext(Reader);
   const nameOf = useName();
   const name = author.kind === 'askwatch' ? 'Askwatch' : nameOf(author);
   const isYours = author.kind === 'person' && author.id === person.id;
@@ -62,7 +60,7 @@ export function MessageView({
         {message.private && (
           <p class="private flow fine">
             <LockIcon /> Only you can see this
-            <button type="button" onClick={() => onDismiss(message.id)}>
+            <button type="button" onClick={() => dismiss(message.id)}>
               <CloseIcon /> Dismiss
             </button>
           </p>

@@ -125,7 +125,7 @@ const TRIES = [
 /** What a channel without messages says: three things to try, each a click away from the input. */
 function EmptyState({ onTry }: { onTry: (line: string) => void }) {
   return (
-    <section class="empty">
+    <section class="empty welcome">
       <Mark />
       <h3>Welcome to Askwatch</h3>
       <p>This channel works like the ones in Slack and Discord. Three things to try:</p>

@@ -125,7 +125,7 @@ const LINE = '/monitor add https://example.com';
 /** What the page says before anything is watched. */
 function NoMonitors({ isPublic }: { isPublic: boolean }) {
   return (
-    <section class="nothing">
+    <section class="nothing welcome">
       <Mark />
       <h2>Nothing is watched yet</h2>
       {isPublic ? (

@@ -93,7 +93,7 @@ function Heading({ monitor }: { monitor: StatusMonitor }) {
 function Missing({ state }: { state: DetailsState }) {
   if (!state.gone) return <p class="waiting">Looking…</p>;
   return (
-    <section class="nothing">
+    <section class="nothing welcome">
       <h1>This monitor is not watched</h1>
       <p>It was removed or paused, or the address is mistyped. The others are in the list.</p>
     </section>

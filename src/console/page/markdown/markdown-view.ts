@@ -21,14 +21,8 @@ const SLICE_MS = 8;
 /** Blocks made before the browser has drawn: styling new ones takes it longer than making them. */
 const SLICE_BLOCKS = 150;
 
-const setter = createPageWorker<MarkdownJob, MarkdownResult>({
-  name: 'markdown-worker',
-  limitMs: 5_000,
-});
-const colourer = createPageWorker<ColourJob, ColourResult>({
-  name: 'colour-worker',
-  limitMs: 2_000,
-});
+const setMarkdown = createPageWorker<MarkdownJob, MarkdownResult>('markdown-worker', 5_000);
+const colour = createPageWorker<ColourJob, ColourResult>('colour-worker', 2_000);
 
 /** Why some of an answer is plain text. */
 const WHY_PLAIN = {
@@ -99,7 +93,7 @@ export function createMarkdownView(
     const room = MAX_BLOCKS - before.length;
     const outcome = failed
       ? { kind: failed }
-      : await setter.run({ text: text.slice(from, most), whole: !growing, room });
+      : await setMarkdown({ text: text.slice(from, most), whole: !growing, room });
     if (outcome.kind !== 'done') {
       failed = outcome.kind;
       onNote(WHY_PLAIN[failed]);
@@ -174,7 +168,7 @@ export function createMarkdownView(
       uncoloured.delete(key);
       for (const { element, language, text } of codes) {
         if (closed || !element.isConnected) continue;
-        const outcome = await colourer.run({ language, code: text });
+        const outcome = await colour({ language, code: text });
         if (outcome.kind !== 'done' || outcome.result === undefined) continue;
         const pieces = JSON.parse(outcome.result) as Piece[];
         if (!closed) element.replaceChildren(...pieces.map((piece) => elementOf(piece)));

@@ -7,24 +7,29 @@ export type Outcome<Result> =
   | { kind: 'broken' };
 
 /**
- * Makes what does one kind of work beside the page, so that no text can hold it: a worker of the script `name`, which is loaded when there is something to do. One that does not answer within
- * `limitMs` is ended, and the next job gets another.
+ * What does one kind of work beside the page, so that no text can hold it: a worker of the script `name`, which is loaded
+ * when there is something to do. One that does not answer within `limitMs` is ended, and the next job gets another. Jobs are
+ * done one after another.
  */
-export function createPageWorker<Job, Result>(options: { name: string; limitMs: number }) {
-  const { name, limitMs } = options;
-  let started: ReturnType<typeof start> | undefined;
+export function createPageWorker<Job, Result>(
+  name: string,
+  limitMs: number,
+): (job: Job) => Promise<Outcome<Result>> {
+  let worker: Worker | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
   async function run(job: Job): Promise<Outcome<Result>> {
     try {
-      started ??= start(name);
-      await started.ready;
-      const answer = started.next();
-      started.worker.postMessage(job);
-      const result = await within(limitMs, answer);
-      if (result !== LATE) return { kind: 'done', result: result as Result };
-      end();
-      return { kind: 'late' };
+      if (!worker) {
+        worker = new Worker(addressOf(name) as string, { type: 'module', name });
+        // The time that a job may take counts from when it is ready.
+        await answerOf(worker);
+      }
+      const answer = answerOf<Result>(worker, limitMs);
+      worker.postMessage(job);
+      const outcome = await answer;
+      if (outcome.kind === 'late') end();
+      return outcome;
     } catch {
       // What has gone wrong stands in the browser's own log.
       end();
@@ -33,43 +38,31 @@ export function createPageWorker<Job, Result>(options: { name: string; limitMs: 
   }
 
   function end() {
-    started?.worker.terminate();
-    started = undefined;
+    worker?.terminate();
+    worker = undefined;
   }
 
-  return {
-    /** Jobs are done one after another. */
-    run(job: Job) {
-      const outcome = last.then(() => run(job));
-      last = outcome;
-      return outcome;
-    },
+  return (job) => {
+    const outcome = last.then(() => run(job));
+    last = outcome;
+    return outcome;
   };
 }
 
-function start(name: string) {
-  const worker = new Worker(addressOf(name) as string, { type: 'module', name });
-  /** What the worker answers next, rejected when the worker breaks. */
-  const next = () =>
-    new Promise<unknown>((resolve, reject) => {
-      worker.onmessage = ({ data }) => resolve(data);
-      worker.onerror = () => reject(new Error(`The worker ${name} is broken.`));
-    });
-  return { worker, ready: next().then(() => undefined), next };
-}
-
-const LATE = Symbol('late');
-
-async function within<T>(limitMs: number, promise: Promise<T>): Promise<T | typeof LATE> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<typeof LATE>((resolve) => {
-    timer = setTimeout(() => resolve(LATE), limitMs);
+/** What the worker says next; rejected when it breaks. */
+function answerOf<Result>(worker: Worker, limitMs?: number): Promise<Outcome<Result>> {
+  return new Promise((resolve, reject) => {
+    const late = () => resolve({ kind: 'late' });
+    const timer = limitMs === undefined ? undefined : setTimeout(late, limitMs);
+    worker.onmessage = ({ data }) => {
+      clearTimeout(timer);
+      resolve({ kind: 'done', result: data as Result });
+    };
+    worker.onerror = () => {
+      clearTimeout(timer);
+      reject(new Error('The worker is broken.'));
+    };
   });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Browsers that know trusted types. Source: W3C, Trusted Types, "TrustedTypePolicyFactory". */

@@ -17,14 +17,13 @@ const moment = new Intl.DateTimeFormat(undefined, {
 /** Response times over the last hours: a line with its gaps, outages shaded, each point read by mouse or arrow keys. */
 export function LatencyChart({ details, hours }: { details: StatusDetails; hours: number }) {
   const id = useId();
-  const columns = useMemo(() => columnsOf(details), [details]);
-  const span = useMemo(() => {
+  const plotted = useMemo(() => {
     const toMs = Date.now();
-    return { fromMs: toMs - hours * HOUR_MS, toMs };
+    const span = { fromMs: toMs - hours * HOUR_MS, toMs };
+    return { columns: columnsOf(details), ...span, outages: outagesOf(details.incidents, span) };
   }, [details]);
-  const outages = useMemo(() => outagesOf(details.incidents, span), [details, span]);
+  const { columns, outages } = plotted;
   const [shown, setShown] = useState<number>();
-  const plotted = useMemo(() => ({ columns, ...span, outages }), [columns, span, outages]);
   const { frame, plot } = usePlot(plotted, setShown);
   const last = columns.times.length - 1;
   const at = Math.max(0, Math.min(shown ?? last, last));

@@ -71,7 +71,7 @@ function Pointer({
       <strong>{formatDay(days[index] ?? '')}</strong>
       {shown.length === 0 && <p>Nothing</p>}
       {shown.map(({ group, at, count }) => (
-        <p key={group.id ?? ''}>
+        <p key={group.id ?? ''} class="beside">
           <Swatch group={group} index={at} />
           <Name>{group.name}</Name>
           <span class="count digits">{formatNumber(count)}</span>

@@ -51,7 +51,7 @@ export function ModelsSection() {
             ))}
           </select>
         </label>
-        <label class="check">
+        <label class="check beside">
           <input
             type="checkbox"
             checked={seesImages}

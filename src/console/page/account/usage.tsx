@@ -118,7 +118,7 @@ function Legend({ usage: { groups }, measure }: { usage: UsageAnswer; measure: M
   return (
     <ul class="legend framed flow">
       {groups.map((group, index) => (
-        <li key={group.id ?? ''}>
+        <li key={group.id ?? ''} class="beside">
           <Swatch group={group} index={index} />
           <Name>{group.name}</Name>
           <span class="count digits">

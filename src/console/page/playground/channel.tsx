@@ -27,7 +27,7 @@ export function Channel(props: {
   const last = messages.at(-1)?.message;
   return (
     <main class="channel" aria-label={channel}>
-      <div class="bar">
+      <div class="bar beside">
         <h2 class="clipped">
           <span aria-hidden="true">#</span> {channel}
         </h2>
@@ -55,7 +55,7 @@ export function Channel(props: {
           return (
             <Fragment key={message.id}>
               {newDay && (
-                <h3 class="day fine">
+                <h3 class="day beside fine">
                   <span>{name}</span>
                 </h3>
               )}

@@ -37,7 +37,7 @@ export function Sidebar(props: {
         if (relatedTarget instanceof Node && !currentTarget.contains(relatedTarget)) close();
       }}
     >
-      <h1 class="brand">
+      <h1 class="brand beside">
         <Mark />
         Askwatch
       </h1>
@@ -98,7 +98,7 @@ function CommandList(props: {
       <h2>
         <button
           type="button"
-          class="fold"
+          class="fold beside"
           aria-expanded={open}
           aria-controls={id}
           onClick={() => setChosen(!open)}
@@ -190,7 +190,7 @@ function ChannelLink(props: {
   return (
     <a
       href={hashOf({ channel, root: undefined })}
-      class={news ? 'news' : ''}
+      class={news ? 'beside news' : 'beside'}
       onClick={onGo}
       {...(isHere && { 'aria-current': 'page' })}
     >
@@ -221,7 +221,7 @@ function You({ person, client }: { person: Someone; client: Client }) {
       {naming ? (
         <InlineName label="Your name" value={person.name} onSave={client.rename} onDone={done} />
       ) : (
-        <button ref={button} type="button" onClick={() => setNaming(true)}>
+        <button ref={button} type="button" class="beside" onClick={() => setNaming(true)}>
           <Avatar someone={person} name={person.name} />
           <span class="name clipped">{person.name}</span>
           <span class="fine">Change name</span>

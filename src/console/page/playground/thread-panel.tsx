@@ -42,7 +42,7 @@ export function ThreadPanel(props: {
         onClose();
       }}
     >
-      <div class="bar">
+      <div class="bar beside">
         <h2 class="clipped">Thread</h2>
         <button type="button" class="close square" aria-label="Close the thread" onClick={onClose}>
           <CloseIcon />
@@ -56,7 +56,7 @@ export function ThreadPanel(props: {
         {gone && <p class="gone">This thread is gone: it made room for newer messages.</p>}
         {!gone && listed && <MessageView message={listed.message} onPress={press} />}
         {thread.replies.length > 0 && (
-          <h3 class="day fine">
+          <h3 class="day beside fine">
             <span>
               {thread.replies.length} {thread.replies.length === 1 ? 'reply' : 'replies'}
             </span>

@@ -6,7 +6,7 @@ const TEXTS = {
 
 /** Whether what is shown is live. */
 export const Connection = ({ state }: { state: keyof typeof TEXTS }) => (
-  <p class={`connection fine ${state}`} role="status">
+  <p class={`connection beside fine ${state}`} role="status">
     {TEXTS[state]}
   </p>
 );

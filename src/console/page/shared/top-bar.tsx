@@ -13,7 +13,7 @@ export function TopBar({
 }) {
   return (
     <header class="top-bar flow">
-      <p class="brand">
+      <p class="brand beside">
         <Mark />
         Askwatch
       </p>

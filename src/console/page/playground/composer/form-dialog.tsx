@@ -67,7 +67,7 @@ export function FormDialog(props: {
   return (
     <dialog ref={dialog} class="form-dialog" aria-labelledby={titleId} onClose={onClose}>
       <form noValidate onSubmit={submitting(() => void send())}>
-        <div class="form-head">
+        <div class="form-head beside">
           <h2 id={titleId}>{form.title}</h2>
           <button
             type="button"

@@ -59,7 +59,7 @@ function ChannelRow({ channel, most }: { channel: AskedChannel; most: number }) 
     <li class="asked">
       <details>
         <summary>
-          <span class="who flow">
+          <span class="who flow beside">
             {name === undefined ? <code>{id}</code> : <Name>{name}</Name>}
             <span class="platform">{platformTitle}</span>
           </span>

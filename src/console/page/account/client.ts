@@ -7,7 +7,6 @@ export interface Loaded<T> {
   value: T | undefined;
   /** Why it is not there or not new, a sentence. */
   problem: string | undefined;
-  busy: boolean;
   /** Resolves once it is shown. */
   reload(): Promise<void>;
 }
@@ -17,20 +16,18 @@ export function useLoaded<T>(path: string): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
     value: undefined,
     problem: undefined,
-    busy: true,
   });
   const latest = useRef(0);
 
   async function reload() {
     latest.current += 1;
     const mine = latest.current;
-    setState((before) => ({ ...before, busy: true }));
     try {
       const value = await askAccount<T>(path);
-      if (mine === latest.current) setState({ value, problem: undefined, busy: false });
+      if (mine === latest.current) setState({ value, problem: undefined });
     } catch (error) {
       if (mine !== latest.current) return;
-      setState(({ value }) => ({ value, problem: sentenceOf(error), busy: false }));
+      setState(({ value }) => ({ value, problem: sentenceOf(error) }));
     }
   }
 

@@ -94,7 +94,7 @@ function KeyRow({ listed, onOpen }: { listed: ListedKey; onOpen: (opened: Opened
         <h3>
           <Name>{name}</Name>
         </h3>
-        <p class="flow aside">
+        <p class="flow beside aside">
           <code>{start}…</code>
           <span class={`service ${service}`}>
             {service === 'gateway' ? 'Model gateway' : 'Monitoring'}

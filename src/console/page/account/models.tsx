@@ -129,7 +129,7 @@ function TextModel({ model, count }: { model: ListedModel; count: number }) {
 function ModelName({ model: { id, description } }: { model: ListedModel }) {
   return (
     <>
-      <h3 class="flow">
+      <h3 class="flow beside">
         <Name>{id}</Name>
         <CopyButton text={id} />
       </h3>

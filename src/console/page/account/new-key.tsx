@@ -160,7 +160,7 @@ function MadeKeyView({ made: { key, made }, onDone }: { made: MadeKey; onDone: (
         where your secrets are.
       </p>
       {/* biome-ignore lint/a11y/useSemanticElements: these are no fields of a form. */}
-      <div class="secret framed flow" role="group" aria-label="Key">
+      <div class="secret framed flow beside" role="group" aria-label="Key">
         <code>{key}</code>
         <CopyButton text={key} />
       </div>

@@ -45,10 +45,10 @@ export function SectionHead({
 
 /** What stands in place of something that is on its way or did not come; a problem stays beside what is out of date. */
 export function Waiting({ loaded }: { loaded: Loaded<unknown> }) {
-  const { value, problem, busy, reload } = loaded;
+  const { value, problem, reload } = loaded;
   if (problem !== undefined) {
     return (
-      <div class="problem flow" role="alert">
+      <div class="problem flow beside" role="alert">
         <p>{problem}</p>
         <button type="button" class="plain" onClick={() => void reload()}>
           Try again
@@ -56,7 +56,7 @@ export function Waiting({ loaded }: { loaded: Loaded<unknown> }) {
       </div>
     );
   }
-  return busy && value === undefined ? (
+  return value === undefined ? (
     <p class="waiting" role="status">
       Loading…
     </p>

@@ -1,20 +1,11 @@
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
-const dated = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const clockToTheSecond = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-});
-const datedToTheSecond = new Intl.DateTimeFormat(undefined, {
-  dateStyle: 'medium',
-  timeStyle: 'medium',
-});
-const day = new Intl.DateTimeFormat(undefined, {
-  weekday: 'long',
-  day: 'numeric',
-  month: 'long',
-});
+const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(undefined, options);
+
+const clock = format({ hour: '2-digit', minute: '2-digit' });
+const clockToTheSecond = format({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const dated = format({ dateStyle: 'medium', timeStyle: 'short' });
+const datedToTheSecond = format({ dateStyle: 'medium', timeStyle: 'medium' });
+const full = format({ dateStyle: 'full', timeStyle: 'medium' });
+const day = format({ weekday: 'long', day: 'numeric', month: 'long' });
 
 const DAY_MS = 86_400_000;
 

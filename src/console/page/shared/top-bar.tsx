@@ -12,7 +12,7 @@ export function TopBar({
   children?: ComponentChildren;
 }) {
   return (
-    <header class="top-bar flow">
+    <header class="top-bar flow beside">
       <p class="brand beside">
         <Mark />
         Askwatch

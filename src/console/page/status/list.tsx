@@ -57,7 +57,7 @@ function Filters(props: {
   const { text, condition: chosen } = filter;
   const offered = conditionsOf(monitors);
   return (
-    <search class="filters flow">
+    <search class="filters flow beside">
       <input
         type="search"
         class="framed"

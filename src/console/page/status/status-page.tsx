@@ -136,7 +136,7 @@ function NoMonitors({ isPublic }: { isPublic: boolean }) {
             Add a monitor in the <a href="/">playground</a>, or in Slack or Discord. It appears here
             at once.
           </p>
-          <p class="snippet flow">
+          <p class="snippet flow beside">
             <code class="framed">{LINE}</code>
             <CopyButton text={LINE} />
           </p>

@@ -175,7 +175,7 @@ export function Composer(props: {
         />
         <button
           type="submit"
-          class="send square"
+          class="send square filled"
           aria-label="Send"
           disabled={line.trim() === '' || sending}
         >

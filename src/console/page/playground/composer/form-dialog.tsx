@@ -97,7 +97,7 @@ export function FormDialog(props: {
           <button type="button" class="plain" onClick={() => dialog.current?.close()}>
             Cancel
           </button>
-          <button type="submit" class="main" aria-disabled={sending}>
+          <button type="submit" class="main filled" aria-disabled={sending}>
             {form.send}
           </button>
         </div>

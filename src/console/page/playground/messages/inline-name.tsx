@@ -51,7 +51,9 @@ export function InlineName(props: {
           maxLength={80}
           defaultValue={value}
         />
-        <button type="submit">Save</button>
+        <button type="submit" class="filled">
+          Save
+        </button>
       </div>
       <Problem text={problem} />
     </form>

@@ -58,7 +58,7 @@ export function MessageView({
         {body.kind === 'card' && <CardView card={body.card} onPress={press} />}
         {body.kind === 'answer' && <AnswerView answer={body} onPress={press} />}
         {message.private && (
-          <p class="private flow fine">
+          <p class="private flow beside fine">
             <LockIcon /> Only you can see this
             <button type="button" onClick={() => dismiss(message.id)}>
               <CloseIcon /> Dismiss

@@ -109,7 +109,7 @@ export function Scroller({
         </div>
       </section>
       {missed && (
-        <button type="button" class="to-end" onClick={toEnd}>
+        <button type="button" class="to-end filled" onClick={toEnd}>
           New messages ↓
         </button>
       )}

@@ -11,7 +11,7 @@ export function BadgeSnippet({ monitor: { id, name, status } }: { monitor: Statu
   return (
     <section class="panel framed" aria-label="Elsewhere">
       <h2>Show it elsewhere</h2>
-      <p class="snippet flow">
+      <p class="snippet flow beside">
         {/* Asked for anew when the status changes: an image on a page is not. */}
         <img src={`${path}?${new URLSearchParams({ status })}`} alt="The badge of this monitor" />
         <code class="framed">{markdown}</code>

@@ -129,7 +129,7 @@ function Latency({
   if (!state.details) return null;
   return (
     <section class="panel framed" aria-label="Response times" aria-busy={state.hours !== hours}>
-      <div class="panel-head flow">
+      <div class="panel-head flow beside">
         <h2>Response times</h2>
         <fieldset class="flow">
           <legend class="unseen">Over</legend>

@@ -26,29 +26,22 @@ export interface KeyActions {
 /** Reaches the running program through its control socket, or the data folder when none runs. */
 export async function reachKeys(): Promise<KeyActions> {
   if (existsSync('.env')) process.loadEnvFile('.env');
-  const settings = readSettings(process.env);
-  const socketPath = controlSocket(settings.dataDir);
-  return existsSync(socketPath) && (await answers(socketPath))
-    ? runningKeys(socketPath)
-    : await storedKeys(settings.dataDir, settings.secrets);
+  const { dataDir, secrets } = readSettings(process.env);
+  return (await runningKeys(controlSocket(dataDir))) ?? (await storedKeys(dataDir, secrets));
 }
 
-async function answers(socketPath: string): Promise<boolean> {
-  const agent = new Agent({ connect: { socketPath } });
-  try {
-    await (await request('http://askwatch/keys/gateway', { dispatcher: agent })).body.dump();
-    return true;
-  } catch (error) {
-    // Left behind by a killed process: nobody listens.
-    if ((error as { code?: string }).code === 'ECONNREFUSED') return false;
-    throw error;
-  } finally {
-    await agent.close();
-  }
-}
-
-function runningKeys(socketPath: string): KeyActions {
+/** `undefined` when no program runs. */
+async function runningKeys(socketPath: string): Promise<KeyActions | undefined> {
+  if (!existsSync(socketPath)) return undefined;
   const dispatcher = new Agent({ connect: { socketPath } });
+  try {
+    await (await request('http://askwatch/keys/gateway', { dispatcher })).body.dump();
+  } catch (error) {
+    await dispatcher.close();
+    // Left behind by a killed process: nobody listens.
+    if ((error as { code?: string }).code === 'ECONNREFUSED') return undefined;
+    throw error;
+  }
   async function call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) {
     const { statusCode, body: answer } = await request(`http://askwatch/${path}`, {
       dispatcher,

@@ -59,11 +59,8 @@ function createCleaning(secrets: string[]): (text: string) => string {
 }
 
 function lines(found: Finding[]): string[] {
-  const columns = [{ heading: 'RESULT' }, { heading: 'CHECK' }, { heading: 'FOUND' }];
-  return tableLines(
-    columns,
-    found.map(({ level, check, text }) => [level, check, text]),
-  );
+  const rows = found.map(({ level, check, text }) => [level, check, text]);
+  return tableLines(['RESULT', 'CHECK', 'FOUND'], rows);
 }
 
 function summary(problems: number, warnings: number): string {

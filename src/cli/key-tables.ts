@@ -3,30 +3,24 @@ import { USAGE_DAYS } from '../contracts/gateway.ts';
 import { LIMIT_NAMES } from '../contracts/key-limits.ts';
 import type { UsageRow } from '../gateway/usage/days.ts';
 import type { KeyInfo } from '../http/keys.ts';
-import { type Column, tableLines } from './table.ts';
+import { OPTION_OF } from './options.ts';
+import { tableLines } from './table.ts';
 
 /** A key and whose it is. */
 export interface ServiceKey extends KeyInfo {
   service: Service;
 }
 
-const WORDS = {
-  requestsPerMinute: 'requests/minute',
-  tokensPerMinute: 'tokens/minute',
-  tokensPerDay: 'tokens/day',
-  tokensPerMonth: 'tokens/month',
-} as const;
-
-const KEY_COLUMNS: Column[] = [
-  { heading: 'SERVICE' },
-  { heading: 'ID' },
-  { heading: 'CREATED' },
-  { heading: 'NAME' },
-  { heading: 'REQUESTS TODAY', numbers: true },
-  { heading: 'TOKENS TODAY', numbers: true },
-  { heading: `REQUESTS ${USAGE_DAYS.default} DAYS`, numbers: true },
-  { heading: `TOKENS ${USAGE_DAYS.default} DAYS`, numbers: true },
-  { heading: 'LIMITS' },
+const KEY_HEADINGS = [
+  'SERVICE',
+  'ID',
+  'CREATED',
+  'NAME',
+  'REQUESTS TODAY',
+  'TOKENS TODAY',
+  `REQUESTS ${USAGE_DAYS.default} DAYS`,
+  `TOKENS ${USAGE_DAYS.default} DAYS`,
+  'LIMITS',
 ];
 
 type Counts = Omit<UsageRow, 'day' | 'keyId' | 'model'>;
@@ -43,13 +37,7 @@ const COUNTS: ReadonlyArray<[name: keyof Counts, heading: string]> = [
   ['estimated', 'ESTIMATED'],
 ];
 
-const USAGE_COLUMNS: Column[] = [
-  { heading: 'DAY' },
-  { heading: 'KEY' },
-  { heading: 'NAME' },
-  { heading: 'MODEL' },
-  ...COUNTS.map(([, heading]) => ({ heading, numbers: true })),
-];
+const USAGE_HEADINGS = ['DAY', 'KEY', 'NAME', 'MODEL', ...COUNTS.map(([, heading]) => heading)];
 
 /** The keys, with what those of the gateway have used today and of late; `rows` are of the last days. */
 export function keyTable(
@@ -66,7 +54,7 @@ export function keyTable(
     const used = own && [...usedIn(own.filter(({ day }) => day === today)), ...usedIn(own)];
     return [...known, ...(used ?? ['', '', '', '']), limitsText(key)];
   });
-  return tableLines(KEY_COLUMNS, lines);
+  return tableLines(KEY_HEADINGS, lines);
 }
 
 /** Usage by day, key and model, and its total. */
@@ -77,7 +65,7 @@ export function usageTable(rows: UsageRow[], names: ReadonlyMap<string, string>)
   });
   const total = ['TOTAL', '', '', '', ...countCells(rows)];
   return [
-    ...tableLines(USAGE_COLUMNS, [...lines, total]),
+    ...tableLines(USAGE_HEADINGS, [...lines, total]),
     '',
     'Days are UTC. LEFT: the caller left. ESTIMATED: requests whose tokens are our estimate, as the provider told none.',
   ];
@@ -86,16 +74,17 @@ export function usageTable(rows: UsageRow[], names: ReadonlyMap<string, string>)
 /** The limits of a key in words. */
 export function limitsText({ limits = {} }: KeyInfo): string {
   const set = LIMIT_NAMES.filter((name) => limits[name] !== undefined);
-  return set.map((name) => `${limits[name]} ${WORDS[name]}`).join(', ') || 'none';
+  const words = set.map((name) => `${limits[name]} ${OPTION_OF[name].replace('-per-', '/')}`);
+  return words.join(', ') || 'none';
 }
 
-const countCells = (rows: UsageRow[]) => COUNTS.map(([name]) => String(sumOf(rows, name)));
+const countCells = (rows: UsageRow[]) => COUNTS.map(([name]) => sumOf(rows, name));
 
 const sumOf = (rows: UsageRow[], name: keyof Counts) =>
   rows.reduce((total, row) => total + row[name], 0);
 
 /** Requests and tokens. */
-function usedIn(rows: UsageRow[]): string[] {
+function usedIn(rows: UsageRow[]): number[] {
   const tokens = sumOf(rows, 'promptTokens') + sumOf(rows, 'completionTokens');
-  return [sumOf(rows, 'requests'), tokens].map(String);
+  return [sumOf(rows, 'requests'), tokens];
 }

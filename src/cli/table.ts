@@ -1,19 +1,19 @@
-/** A column: its heading, and whether it holds numbers, which stand at its right. */
-export interface Column {
-  heading: string;
-  numbers?: boolean;
-}
-
-/** Lines of a table whose columns are as wide as what they hold. */
-export function tableLines(columns: Column[], rows: string[][]): string[] {
-  const cells = [columns.map(({ heading }) => heading), ...rows.map((row) => row.map(plain))];
-  const widths = columns.map((_, at) => Math.max(...cells.map((row) => widthOf(row[at] ?? ''))));
-  return cells.map((row) =>
+/** Lines of a table whose columns are as wide as what they hold; numbers stand at the right of theirs. */
+export function tableLines(
+  headings: readonly string[],
+  rows: ReadonlyArray<ReadonlyArray<string | number>>,
+): string[] {
+  const lines = [headings, ...rows.map((row) => row.map((cell) => plain(String(cell))))];
+  const columns = headings.map((_, at) => ({
+    width: Math.max(...lines.map((line) => widthOf(line[at] ?? ''))),
+    hasNumbers: rows.some((row) => typeof row[at] === 'number'),
+  }));
+  return lines.map((line) =>
     columns
-      .map(({ numbers }, at) => {
-        const text = row[at] ?? '';
-        const space = ' '.repeat((widths[at] ?? 0) - widthOf(text));
-        return numbers ? space + text : text + space;
+      .map(({ width, hasNumbers }, at) => {
+        const text = line[at] ?? '';
+        const space = ' '.repeat(width - widthOf(text));
+        return hasNumbers ? space + text : text + space;
       })
       .join('  ')
       .trimEnd(),

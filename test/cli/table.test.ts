@@ -2,16 +2,16 @@ import { expect, test } from 'vitest';
 import { plain, tableLines } from '../../src/cli/table.ts';
 
 test('columns are as wide as what they hold, and numbers stand at the right', () => {
-  const columns = [{ heading: 'NAME' }, { heading: 'COUNT', numbers: true }, { heading: 'NOTE' }];
+  const headings = ['NAME', 'COUNT', 'NOTE'];
   expect(
-    tableLines(columns, [['a', '1', ''], ['a longer 😀 name', '1234567', 'x'], ['short']]),
+    tableLines(headings, [['a', 1, ''], ['a longer 😀 name', 1234567, 'x'], ['short']]),
   ).toEqual([
     'NAME               COUNT  NOTE',
     'a                      1',
     'a longer 😀 name  1234567  x',
     'short',
   ]);
-  expect(tableLines(columns, [])).toEqual(['NAME  COUNT  NOTE']);
+  expect(tableLines(headings, [])).toEqual(['NAME  COUNT  NOTE']);
 });
 
 test.each([
@@ -25,5 +25,5 @@ test.each([
   ['héllo 世界 😀 \\', 'héllo 世界 😀 \\'],
 ])('nothing that a terminal obeys is printed: %j', (text, shown) => {
   expect(plain(text)).toBe(shown);
-  expect(tableLines([{ heading: 'NAME' }], [[text]])[1]).toBe(shown.trimEnd());
+  expect(tableLines(['NAME'], [[text]])[1]).toBe(shown.trimEnd());
 });

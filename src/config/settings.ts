@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { NamedPlaces, PlatformRegistration, Rule } from '../app/platforms/registration.ts';
 import { platforms } from '../app/platforms.ts';
 import type { Place } from '../bot/shared/place.ts';
+import type { BotSettings } from '../bot/shared/settings.ts';
 import { PROVIDER_TABLE } from '../gateway/providers/provider-table.ts';
 import type { ProviderSettings } from '../gateway/providers/providers.ts';
 import { readAddress } from '../monitoring/checks/address.ts';
@@ -20,23 +21,20 @@ import {
   text,
   trueOrFalse,
   type ValuesOf,
-  type Variable,
   type VariableTable,
-  variable,
   who,
   wholeNumber,
 } from './variable-types.ts';
 
 /** A service that may run elsewhere. */
 const serviceVariables = (prefix: 'GATEWAY' | 'MONITORING', about: string) => ({
-  baseUrl: variable({
+  baseUrl: {
     name: `${prefix}_BASE_URL`,
-    group: 'Services',
     about,
     shown: 'the embedded one',
     schema: httpUrl().optional(),
-  }),
-  apiKey: secret(`${prefix}_API_KEY`, 'Services', 'its key'),
+  },
+  apiKey: secret(`${prefix}_API_KEY`, 'its key'),
 });
 
 const gatewayVariables = serviceVariables('GATEWAY', 'a model gateway elsewhere');
@@ -44,72 +42,70 @@ const monitoringVariables = serviceVariables('MONITORING', 'a monitoring service
 
 const toMs = (seconds: number) => seconds * 1000;
 
-/** What the operator tells the bot; the keys are those of `BotSettings`. */
-const botVariables = (known: readonly PlatformRegistration[]) => ({
-  askModel: variable({
+/** How the bot asks and alerts, and who has rights; the keys are those of `BotSettings`. */
+const askVariables = {
+  askModel: {
     name: 'ASK_MODEL',
-    group: 'Asking',
     about: 'model of `/ask` when none is named',
     shown: 'the first text model of the catalog',
     schema: text(),
-  }),
-  askSystemPrompt: variable({
+  },
+  askSystemPrompt: {
     name: 'ASK_SYSTEM_PROMPT',
-    group: 'Asking',
     about: 'what the model is told before every conversation',
     shown: 'a short one of its own',
     schema: text(),
-  }),
-  askStallMs: variable({
+  },
+  askStallMs: {
     name: 'ASK_STALL_SECONDS',
-    group: 'Asking',
     about: 'an answer with no new text for so long is ended with a note',
     shown: '60',
     schema: wholeNumber(1, 600).transform(toMs).default(60_000),
-  }),
-  alertPlaces: variable({
+  },
+};
+
+const alertVariables = (known: readonly PlatformRegistration[]) => ({
+  alertPlaces: {
     name: 'ALERT_CHANNELS',
-    group: 'Alerts',
     about:
       'channels that hear every alert: `slack:C0123,discord:4567`; with several workspaces `slack:T0123/C0123`',
     shown: '',
     schema: places(known),
-  }),
-  alertPollMs: variable({
+  },
+  alertPollMs: {
     name: 'ALERT_POLL_SECONDS',
-    group: 'Alerts',
     about: 'seconds between two polls of the monitors',
     shown: '15; 5 with the embedded service',
     schema: wholeNumber(1, 3600).transform(toMs).optional(),
-  }),
-  mayAdd: variable({
+  },
+});
+
+const rightsVariables = (known: readonly PlatformRegistration[]) => ({
+  mayAdd: {
     name: 'WHO_MAY_ADD',
-    group: 'Rights',
     about:
       'who may add monitors: `everyone`, `managers` (of the workspace or server), or ids of people, user groups and roles besides: `slack:S0123,discord:4567`',
     shown: 'everyone',
     schema: who('everyone', known),
-  }),
-  mayManage: variable({
+  },
+  mayManage: {
     name: 'WHO_MAY_MANAGE',
-    group: 'Rights',
     about:
       'who may pause and remove monitors, and set how a channel is alerted and answered; written alike',
     shown: 'managers',
     schema: who('managers', known),
-  }),
+  },
 });
 
 /** The variables of the model providers, from their table: a key unless it needs none, and an address where one can be given. */
 const providerVariables = Object.fromEntries(
   Object.values(PROVIDER_TABLE)
     .flatMap(({ title, setting, baseUrl: shown, local, address }) => [
-      ...(local ? [] : [secret(setting, 'Models', `answers with ${title}`)]),
+      ...(local ? [] : [secret(setting, `answers with ${title}`)]),
       ...(address
         ? [
             {
               name: address.setting,
-              group: 'Models',
               about: address.about,
               shown,
               schema: httpUrl().optional(),
@@ -121,80 +117,76 @@ const providerVariables = Object.fromEntries(
 );
 
 /** The settings of the rest of the program; the keys are those of `Settings`. */
-const programVariables = {
-  catalogFile: variable({
+const catalogVariables = {
+  catalogFile: {
     name: 'ASKWATCH_CATALOG',
-    group: 'Models',
     about: 'a catalog file of your own',
     shown: 'the shipped one',
     schema: text(),
-  }),
-  allowPrivate: variable({
+  },
+};
+
+const checkVariables = {
+  allowPrivate: {
     name: 'MONITOR_ALLOW_PRIVATE',
-    group: 'Monitoring',
     about:
       'address ranges that checks may reach besides public addresses: `127.0.0.1/32,10.0.0.0/8`',
     shown: 'none',
     schema: cidrs,
-  }),
-  networkAnchors: variable({
+  },
+  networkAnchors: {
     name: 'MONITOR_NETWORK_ANCHORS',
-    group: 'Monitoring',
     about:
       'addresses beyond this machine that answer over TCP while its own network is there: `192.168.0.1,9.9.9.9:443`; port 53 when left out',
     shown: 'the resolvers of this machine',
     schema: anchors,
-  }),
-  statusPublic: variable({
+  },
+};
+
+const programVariables = {
+  statusPublic: {
     name: 'STATUS_PAGE_PUBLIC',
-    group: 'Program',
     about:
       '`true` shows the status page, its badges and its feed to anyone: names and how they are, never targets or causes',
     shown: 'false',
     schema: trueOrFalse.prefault('false'),
-  }),
-  publicUrl: variable({
+  },
+  publicUrl: {
     name: 'PUBLIC_URL',
-    group: 'Program',
     about:
       'where others reach this program, behind a proxy or a load balancer: `https://askwatch.example.com`; stands in push addresses, feeds, badges and examples',
     shown:
       'the address of the request where `HOST` is beyond this machine or a trusted proxy tells it, else where it listens',
     schema: publicUrl,
-  }),
-  trustedProxies: variable({
+  },
+  trustedProxies: {
     name: 'TRUSTED_PROXIES',
-    group: 'Program',
     about:
       'addresses and address ranges of the proxies in front, whose `X-Forwarded-For`, `-Proto` and `-Host` are believed: `127.0.0.1,10.0.0.0/24`; without it everybody behind a proxy counts as one address',
     shown: 'none',
     schema: proxies,
-  }),
-  dataDir: variable({
+  },
+  dataDir: {
     name: 'DATA_DIR',
-    group: 'Program',
     about: 'folder of the state',
     shown: './data',
     schema: z
       .string()
       .default('./data')
       .transform((folder) => resolve(folder)),
-  }),
+  },
   databaseUrl: secret(
     'DATABASE_URL',
-    'Program',
     'PostgreSQL instead of `DATA_DIR`; not in this version, which stops when it is set',
   ),
-  roles: variable({
+  roles: {
     name: 'ASKWATCH_ROLES',
-    group: 'Program',
     about: 'which parts run in this process',
     shown: ROLES.join(','),
     schema: roles,
-  }),
+  },
   consolePassword: secret(
     'CONSOLE_PASSWORD',
-    'Program',
     'who opens the console logs in with it, 12 to 500 characters; without it the console opens on this machine only, for everyone there',
     z
       .string()
@@ -202,24 +194,21 @@ const programVariables = {
       .max(500, 'must have at most 500 characters')
       .optional(),
   ),
-  host: variable({
+  host: {
     name: 'HOST',
-    group: 'Program',
     about: 'address to listen on; beyond this machine the console needs `CONSOLE_PASSWORD`',
     shown: '127.0.0.1',
     schema: z.string().default('127.0.0.1'),
-  }),
-  port: variable({
+  },
+  port: {
     name: 'PORT',
-    group: 'Program',
     about:
       'one listener for both services, console, `/healthz`, `/readyz`, `/metrics`; 0 takes a free one',
     shown: '3000',
     schema: wholeNumber(0, 65_535).default(3000),
-  }),
-  logLevel: variable({
+  },
+  logLevel: {
     name: 'LOG_LEVEL',
-    group: 'Program',
     about: 'trace, debug (with a line for each request), info, warn, error or silent',
     shown: 'info',
     schema: z
@@ -227,19 +216,27 @@ const programVariables = {
         error: 'must be trace, debug, info, warn, error or silent',
       })
       .default('info'),
-  }),
+  },
 };
 
-/** Every setting where these are the platforms, in the order of docs/settings.md. */
-const variablesWith = (known: readonly PlatformRegistration[]): readonly Variable[] =>
-  [
-    ...known.map((platform) => platform.variables),
-    gatewayVariables,
-    monitoringVariables,
-    botVariables(known),
-    providerVariables,
-    programVariables,
-  ].flatMap((table: VariableTable) => Object.values(table));
+/** Every setting where these are the platforms, by group and in the order of docs/settings.md. */
+function variablesWith(known: readonly PlatformRegistration[]) {
+  const groups: Array<[group: string, table: VariableTable]> = [
+    ...known.map(({ title, variables }): [string, VariableTable] => [title, variables]),
+    ['Services', gatewayVariables],
+    ['Services', monitoringVariables],
+    ['Asking', askVariables],
+    ['Alerts', alertVariables(known)],
+    ['Rights', rightsVariables(known)],
+    ['Models', providerVariables],
+    ['Models', catalogVariables],
+    ['Monitoring', checkVariables],
+    ['Program', programVariables],
+  ];
+  return groups.flatMap(([group, table]) =>
+    Object.values(table).map((declared) => ({ ...declared, group })),
+  );
+}
 
 /** Every setting. No other file reads the environment. */
 export const variables = variablesWith(platforms);
@@ -265,9 +262,17 @@ export function readSettings(
   const chat = known.map((platform) => ({ platform, values: read(platform.variables) }));
   const gateway = read(gatewayVariables);
   const monitoring = read(monitoringVariables);
-  const bot = read(botVariables(known));
+  const bot = {
+    ...read(askVariables),
+    ...read(alertVariables(known)),
+    ...read(rightsVariables(known)),
+  };
   const providers = read(providerVariables);
-  const program = read(programVariables);
+  const program = {
+    ...read(catalogVariables),
+    ...read(checkVariables),
+    ...read(programVariables),
+  };
   refuse(problems);
 
   const namedOn = (platform: string) => namedPlaces(platform, bot);
@@ -349,7 +354,7 @@ function roleRules(
 /** What the settings name on a platform, by its own ids. */
 function namedPlaces(
   name: string,
-  { alertPlaces, mayAdd, mayManage }: ValuesOf<ReturnType<typeof botVariables>>,
+  { alertPlaces, mayAdd, mayManage }: Pick<BotSettings, 'alertPlaces' | 'mayAdd' | 'mayManage'>,
 ): NamedPlaces {
   const idsOf = (places: readonly Place[]) =>
     places.filter(({ platform }) => platform === name).map(({ channel }) => channel);

@@ -13,7 +13,6 @@ export type Role = (typeof ROLES)[number];
 /** One environment variable: what it is for, what stands in its place when it is not set, and its check. */
 export interface Variable<T = unknown> {
   name: string;
-  group: string;
   about: string;
   /** The default as a person reads it; empty when there is none. */
   shown: string;
@@ -38,10 +37,6 @@ export type ValuesOf<Variables extends VariableTable> = {
   >;
 };
 
-export function variable<T>(declared: Variable<T>): Variable<T> {
-  return declared;
-}
-
 /** Reads a table from the environment, in which an empty variable counts as not set; what is wrong is added to `problems`. */
 export function readVariables<Variables extends VariableTable>(
   table: Variables,
@@ -60,8 +55,8 @@ export function readVariables<Variables extends VariableTable>(
 
 export const text = () => z.string().optional();
 
-export function secret(name: string, group: string, about: string, schema = text()) {
-  return variable({ name, group, about, shown: '', secret: true, schema });
+export function secret(name: string, about: string, schema = text()) {
+  return { name, about, shown: '', secret: true as const, schema };
 }
 
 export function startingWith(prefix: string, where: string) {
@@ -100,14 +95,13 @@ export function wholeNumber(min: number, max: number) {
     .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
 }
 
-function commaList() {
-  return z.string().transform((list) =>
-    list
-      .split(',')
-      .map((item) => item.trim())
-      .filter((item) => item !== ''),
-  );
-}
+const itemsIn = (list: string) =>
+  list
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+const commaList = () => z.string().transform(itemsIn);
 
 export const shards = z
   .string()
@@ -148,18 +142,14 @@ export const who = (fallback: 'everyone' | 'managers', platforms: KnownPlatforms
     .string()
     .transform((given, context): Who => {
       if (given === 'everyone' || given === 'managers') return given;
-      return given
-        .split(',')
-        .map((item) => item.trim())
-        .filter((item) => item !== '')
-        .flatMap((item) => {
-          const one = parsePlace(item);
-          const withPeople = platforms.filter(({ examples }) => examples.person !== undefined);
-          if (one && withPeople.some(({ name }) => name === one.platform)) return [one];
-          const ids = withPeople.flatMap(({ examples }) => examples.person ?? []);
-          context.addIssue(`'${item}' must be everyone, managers, or an id such as ${listed(ids)}`);
-          return [];
-        });
+      return itemsIn(given).flatMap((item) => {
+        const one = parsePlace(item);
+        const withPeople = platforms.filter(({ examples }) => examples.person !== undefined);
+        if (one && withPeople.some(({ name }) => name === one.platform)) return [one];
+        const ids = withPeople.flatMap(({ examples }) => examples.person ?? []);
+        context.addIssue(`'${item}' must be everyone, managers, or an id such as ${listed(ids)}`);
+        return [];
+      });
     })
     .prefault(fallback);
 

@@ -65,7 +65,7 @@ function settingsWith(toy: MadePlatform, env: Record<string, string>) {
     name: 'toy',
     title: 'Toy',
     examples: { channel: 'toy:hall' },
-    variables: { bell: secret('TOY_BELL', 'Toy', 'what the bell of the toy is called by') },
+    variables: { bell: secret('TOY_BELL', 'what the bell of the toy is called by') },
     problems: (_values, { channels }) => [
       [channels.includes('cellar'), 'ALERT_CHANNELS: nobody hears anything in the cellar'],
     ],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { address, secret, shards, trueOrFalse, variable } from '../../config/variable-types.ts';
+import { address, secret, shards, trueOrFalse } from '../../config/variable-types.ts';
 import { registration } from './registration.ts';
 
 export const discord = registration({
@@ -12,39 +12,35 @@ export const discord = registration({
   },
   examples: { channel: 'discord:123', person: 'discord:123456789012345678' },
   variables: {
-    token: secret('DISCORD_TOKEN', 'Discord', 'bot token of the Discord application'),
-    guildId: variable({
+    token: secret('DISCORD_TOKEN', 'bot token of the Discord application'),
+    guildId: {
       name: 'DISCORD_GUILD_ID',
-      group: 'Discord',
       about: 'a server where commands appear at once; without it they are global',
       shown: '',
       schema: z
         .string()
         .regex(/^\d{17,20}$/, 'must be the server id, 17 to 20 digits')
         .optional(),
-    }),
-    apiUrl: variable({
+    },
+    apiUrl: {
       name: 'DISCORD_API_URL',
-      group: 'Discord',
       about: 'another Discord-compatible address or a proxy',
       shown: 'https://discord.com/api',
       schema: address('https://discord.com/api'),
-    }),
-    messageContent: variable({
+    },
+    messageContent: {
       name: 'DISCORD_MESSAGE_CONTENT',
-      group: 'Discord',
       about: '`true` if that privileged intent is on: follow threads without a mention',
       shown: 'false',
       schema: trueOrFalse.prefault('false'),
-    }),
-    shards: variable({
+    },
+    shards: {
       name: 'DISCORD_SHARDS',
-      group: 'Discord',
       about:
         'connections that share the servers, 1 to 100; `auto` is as many as Discord recommends',
       shown: 'auto',
       schema: shards,
-    }),
+    },
   },
   problems: (v) => [
     [

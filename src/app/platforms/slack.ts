@@ -1,34 +1,24 @@
 import { z } from 'zod';
-import {
-  address,
-  secret,
-  startingWith,
-  type ValuesOf,
-  variable,
-} from '../../config/variable-types.ts';
+import { address, secret, startingWith, type ValuesOf } from '../../config/variable-types.ts';
 import { type NamedPlaces, type Rule, registration } from './registration.ts';
 
 const variables = {
   botToken: secret(
     'SLACK_BOT_TOKEN',
-    'Slack',
     'bot token of the Slack app',
     startingWith('xoxb-', 'your app at api.slack.com/apps, "OAuth & Permissions"'),
   ),
   appToken: secret(
     'SLACK_APP_TOKEN',
-    'Slack',
     'app-level token with connections:write: Slack over Socket Mode',
     startingWith('xapp-', 'your app at api.slack.com/apps, "Basic Information"'),
   ),
   signingSecret: secret(
     'SLACK_SIGNING_SECRET',
-    'Slack',
     'instead of the app token: Slack over HTTP, at `POST /slack/events` on `PORT`',
   ),
-  clientId: variable({
+  clientId: {
     name: 'SLACK_CLIENT_ID',
-    group: 'Slack',
     about:
       'instead of the bot token: several workspaces, which install the app at `/slack/install`',
     shown: '',
@@ -36,19 +26,17 @@ const variables = {
       .string()
       .regex(/^\d+\.\d+$/, 'must be two numbers with a dot; copy it from "Basic Information"')
       .optional(),
-  }),
+  },
   clientSecret: secret(
     'SLACK_CLIENT_SECRET',
-    'Slack',
     'its secret; what the workspaces give is stored encrypted with it, so with another one they install the app again',
   ),
-  apiUrl: variable({
+  apiUrl: {
     name: 'SLACK_API_URL',
-    group: 'Slack',
     about: 'another Slack address, such as GovSlack',
     shown: 'https://slack.com/api/',
     schema: address('https://slack.com/api').transform((url) => `${url}/`),
-  }),
+  },
 };
 type Values = ValuesOf<typeof variables>;
 

@@ -13,13 +13,7 @@ import { openPlatformLimits, platformLimitsCollection } from './bot/shared/platf
 import { createGatewayClient } from './clients/gateway.ts';
 import { createMonitoringClient } from './clients/monitoring.ts';
 import { isLoopback, readSettings, type Settings } from './config/settings.ts';
-import {
-  consoleCollections,
-  createConsole,
-  fingerprintCollection,
-  sessionsCollection,
-  triesCollection,
-} from './console/console.ts';
+import { createConsole } from './console/console.ts';
 import { readCatalog } from './gateway/catalog/catalog.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { openControl } from './http/control.ts';
@@ -160,12 +154,10 @@ async function start(
           log,
         }),
     };
-    const login = settings.consolePassword !== undefined && {
-      password: settings.consolePassword,
-      sessions: store.collection(sessionsCollection),
-      fingerprint: store.collection(fingerprintCollection),
-      tries: store.collection(triesCollection),
-    };
+    const password = settings.consolePassword;
+    const alerted = settings.bot.alertPlaces.filter(
+      ({ platform }) => platform === consolePlatform.name,
+    );
     const account = {
       keys: {
         ...(gateway && { gateway: keys.gateway }),
@@ -177,12 +169,13 @@ async function start(
     running.push(
       await createConsole({
         kit,
+        store,
         status,
         account,
         log,
         publicUrl: settings.publicUrl,
-        ...consoleOptions(settings, store),
-        ...(login && { login }),
+        channels: alerted.map(({ channel }) => channel),
+        ...(password !== undefined && { login: { password } }),
         hasBot: runs('bot'),
       }),
     );
@@ -253,20 +246,6 @@ function bannerPlatforms(settings: Settings, running: readonly Platform[]): Bann
       const { bannerNote } = settings.platforms.get(name) ?? {};
       return { title, isRunning: one !== undefined, hint: one?.hint?.(), bannerNote };
     });
-}
-
-/** What it keeps, and the channels that are to hear every alert. */
-function consoleOptions({ bot }: Settings, store: Store) {
-  const { name } = consolePlatform;
-  const places = bot.alertPlaces.filter(({ platform }) => platform === name);
-  return {
-    collections: {
-      messages: store.collection(consoleCollections.messages),
-      people: store.collection(consoleCollections.people),
-      channels: store.collection(consoleCollections.channels),
-    },
-    channels: places.map(({ channel }) => channel),
-  };
 }
 
 function consoleOf({ roles, consolePassword }: Settings): Banner['console'] {

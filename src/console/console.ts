@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Bot, Collection, Platform } from '../bot/platform.ts';
+import type { Bot, Platform, Store } from '../bot/platform.ts';
 import { HttpError, notFound } from '../http/errors.ts';
 import type { ServerKit } from '../http/server.ts';
 import { type Account, addAccountRoutes } from './account/account.ts';
@@ -8,37 +8,17 @@ import { type LoginOptions, openLogin } from './login/login.ts';
 import { addLoginRoutes } from './login/routes.ts';
 import { addPageRoutes, BUILT_PAGE, type ConsolePage } from './page-files.ts';
 import { createAnswers } from './playground/answers.ts';
-import { type ChannelBook, channelsCollection, openChannels } from './playground/channels.ts';
+import { channelsCollection, openChannels } from './playground/channels.ts';
 import { listedCommand, shownSuggestions } from './playground/commands.ts';
 import { createEventStreams } from './playground/event-streams.ts';
 import { historyCollection, listedOf, openHistory } from './playground/history.ts';
 import { createMessageIntake } from './playground/message-intake.ts';
-import {
-  FORMER_PERSON,
-  type KnownPerson,
-  openPeople,
-  peopleCollection,
-} from './playground/people.ts';
+import { FORMER_PERSON, openPeople, peopleCollection } from './playground/people.ts';
 import { createPosting } from './playground/posting.ts';
 import { createPrivateMessages } from './playground/private-messages.ts';
 import { addConsoleRoutes } from './playground/routes.ts';
-import type { ConsoleEvent, ListedCommand, RootMessage, Snapshot } from './shared/api-types.ts';
+import type { ConsoleEvent, ListedCommand, Snapshot } from './shared/api-types.ts';
 import { addStatus, type StatusOptions } from './status/status.ts';
-
-export { fingerprintCollection, sessionsCollection, triesCollection } from './login/login.ts';
-
-/** What the console keeps, for whoever opens the store. */
-export const consoleCollections = {
-  messages: historyCollection,
-  people: peopleCollection,
-  channels: channelsCollection,
-};
-
-export interface ConsoleCollections {
-  messages: Collection<RootMessage>;
-  people: Collection<KnownPerson>;
-  channels: Collection<ChannelBook>;
-}
 
 const PAGES: readonly ConsolePage[] = [
   {
@@ -55,18 +35,13 @@ const PAGES: readonly ConsolePage[] = [
 /** How long `stop` waits for answers under way before it cuts them. */
 const ANSWER_GRACE_MS = 3_000;
 
-/** The web console as a chat platform. */
-export interface Console extends Platform {
-  readonly name: 'console';
-}
-
 /**
  * Adds the console to the server: the page at `/` and what it talks to under `/console/`. Call before the server listens;
- * it takes what people say once it is started. Rejects when the page is not built.
+ * as a chat platform it takes what people say once it is started. Rejects when the page is not built.
  */
 export async function createConsole(options: {
   kit: ServerKit;
-  collections: ConsoleCollections;
+  store: Pick<Store, 'collection'>;
   /** Channels that there have to be, such as those of `ALERT_CHANNELS`. */
   channels?: readonly string[];
   /** Who opens it has to log in; everyone on this machine may, and nobody else, when absent. */
@@ -82,18 +57,18 @@ export async function createConsole(options: {
   publicUrl?: string | undefined;
   /** Folder of the built page; beside this module when absent. */
   pageFolder?: URL;
-}): Promise<Console> {
-  const { kit, collections, channels: named = [], log, pageFolder = BUILT_PAGE } = options;
+}): Promise<Platform> {
+  const { kit, store, channels: named = [], log, pageFolder = BUILT_PAGE } = options;
   const { account = { keys: {} } } = options;
   const streams = createEventStreams((person) => snapshotFor(person));
-  const history = await openHistory(collections.messages, { streams, log });
+  const history = await openHistory(store.collection(historyCollection), { streams, log });
   const privates = createPrivateMessages(streams);
   const onNews = (event: ConsoleEvent) => streams.send(event);
-  const channels = await openChannels(collections.channels, {
+  const channels = await openChannels(store.collection(channelsCollection), {
     named,
     onNews: (channel) => onNews({ kind: 'channel', channel }),
   });
-  const people = await openPeople(collections.people, {
+  const people = await openPeople(store.collection(peopleCollection), {
     hasFormer: history.hasAuthor(FORMER_PERSON),
     onNews: (person) => onNews({ kind: 'person', person }),
     log,
@@ -121,7 +96,7 @@ export async function createConsole(options: {
   const answers = createAnswers({ history, privates, streams, log });
   const intake = createMessageIntake({ history, privates, answers, log });
 
-  const login = options.login && (await openLogin({ ...options.login, log }));
+  const login = options.login && (await openLogin({ ...options.login, store, log }));
   const guards = createGuards({
     ...(login && { login }),
     statusPublic: options.status?.isPublic ?? false,

@@ -49,10 +49,10 @@ export async function openLoginLimits(options: {
   stored: Collection<StoredTries>;
   log: Logger;
   /** Unix time in milliseconds: it is all that outlives the process. */
-  nowMs?: () => number;
+  nowMs?: (() => number) | undefined;
   /** A clock that never goes back, milliseconds: what is set on the other while the program runs changes nothing. */
   clockMs?: () => number;
-  sweepEveryMs?: number;
+  sweepEveryMs?: number | undefined;
 }) {
   const { stored, log, nowMs = Date.now, clockMs = () => performance.now() } = options;
   /** Those of the last hour: the limits let in a few thousand at most. */

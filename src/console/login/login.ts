@@ -1,23 +1,16 @@
 import type { Logger } from 'pino';
-import type { Collection } from '../../bot/platform.ts';
+import type { Store } from '../../bot/platform.ts';
 import { clientKeyOf } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { HttpRequest } from '../../http/server-types.ts';
-import { openLoginLimits, type StoredTries } from './attempt-limits.ts';
-import { type Fingerprint, openPassword } from './password.ts';
+import { openLoginLimits, triesCollection } from './attempt-limits.ts';
+import { fingerprintCollection, openPassword } from './password.ts';
 import { tokensOf } from './session-cookie.ts';
-import { openSessions, type StoredSession } from './sessions.ts';
+import { openSessions, sessionsCollection } from './sessions.ts';
 
-export { triesCollection } from './attempt-limits.ts';
-export { fingerprintCollection } from './password.ts';
-export { sessionsCollection } from './sessions.ts';
-
-/** What a console with a password needs. */
+/** Who gets in. */
 export interface LoginOptions {
   password: string;
-  sessions: Collection<StoredSession>;
-  fingerprint: Collection<Fingerprint>;
-  tries: Collection<StoredTries>;
   /** How much work each try is, scrypt's N; for tests, which try often. */
   cost?: number;
   /** Unix time in milliseconds. */
@@ -30,18 +23,19 @@ export interface LoginOptions {
 export type Login = Awaited<ReturnType<typeof openLogin>>;
 
 /** Opens the login. Sessions of an earlier start go on, unless the password is another one since. */
-export async function openLogin(options: LoginOptions & { log: Logger }) {
-  const { password: wanted, sessions: stored, fingerprint, log } = options;
-  const { cost, nowMs, sweepEveryMs } = options;
-  const time = { ...(nowMs && { nowMs }), ...(sweepEveryMs !== undefined && { sweepEveryMs }) };
-  const sessions = await openSessions({ stored, log, ...time });
+export async function openLogin(
+  options: LoginOptions & { store: Pick<Store, 'collection'>; log: Logger },
+) {
+  const { password: wanted, cost, nowMs, sweepEveryMs, store, log } = options;
+  const clocked = { log, nowMs, sweepEveryMs };
+  const sessions = await openSessions({ stored: store.collection(sessionsCollection), ...clocked });
   const password = await openPassword({
     password: wanted,
-    stored: fingerprint,
+    stored: store.collection(fingerprintCollection),
     whenChanged: () => sessions.endAll(),
-    ...(cost !== undefined && { cost }),
+    cost,
   });
-  const limits = await openLoginLimits({ stored: options.tries, log, ...time });
+  const limits = await openLoginLimits({ stored: store.collection(triesCollection), ...clocked });
 
   // A browser may send several: who can write cookies for this host must not be able to hide the right one.
   const sessionOf = (request: HttpRequest) =>

@@ -39,7 +39,7 @@ export async function openPassword(options: {
   stored: Collection<Fingerprint>;
   whenChanged: () => Promise<void>;
   /** scrypt's N, for a fingerprint that is made now. */
-  cost?: number;
+  cost?: number | undefined;
 }) {
   const { password, stored, whenChanged, cost = COST } = options;
   let fingerprint = await stored.get(ID);

@@ -48,8 +48,8 @@ export async function openSessions(options: {
   stored: Collection<StoredSession>;
   log: Logger;
   /** Unix time in milliseconds: sessions outlive the process. */
-  nowMs?: () => number;
-  sweepEveryMs?: number;
+  nowMs?: (() => number) | undefined;
+  sweepEveryMs?: number | undefined;
 }) {
   const { stored, log, nowMs = Date.now, sweepEveryMs = SWEEP_EVERY_MS } = options;
   const sessions = new Map<string, Session>();

@@ -1,11 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createGuards, type Guards } from '../../../src/console/login/guards.ts';
-import {
-  fingerprintCollection,
-  openLogin,
-  sessionsCollection,
-  triesCollection,
-} from '../../../src/console/login/login.ts';
+import { openLogin } from '../../../src/console/login/login.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { answerOf } from '../../helpers/console/test-console.ts';
 import { runningServer } from '../../helpers/http/running-server.ts';
@@ -74,13 +69,7 @@ describe('a public status page of a console with a password', () => {
   async function startWithLogin() {
     const { log } = recordingLog();
     const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-    const login = await openLogin({
-      password: 'correct horse battery',
-      sessions: store.collection(sessionsCollection),
-      fingerprint: store.collection(fingerprintCollection),
-      tries: store.collection(triesCollection),
-      log,
-    });
+    const login = await openLogin({ password: 'correct horse battery', store, log });
     onTestFinished(async () => {
       login.close();
       await store.close();

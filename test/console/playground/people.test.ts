@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Bot } from '../../../src/bot/platform.ts';
 import type { Invocation } from '../../../src/bot/shared/invocation.ts';
-import { consoleCollections } from '../../../src/console/console.ts';
-import { openPeople } from '../../../src/console/playground/people.ts';
+import { openPeople, peopleCollection } from '../../../src/console/playground/people.ts';
 import type { Message, RootMessage, Someone } from '../../../src/console/shared/api-types.ts';
 import type { HttpReply, HttpRequest } from '../../../src/http/server-types.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
@@ -80,7 +79,7 @@ describe('each browser', () => {
     await before.stop();
     const { log } = recordingLog();
     const store = await openLowdbStore({ folder, log });
-    const kept = JSON.stringify(await store.collection(consoleCollections.people).list());
+    const kept = JSON.stringify(await store.collection(peopleCollection).list());
     await store.close();
     expect(kept).toContain(person.id);
     expect(kept).not.toContain(tab.cookie.split('=')[1]);
@@ -113,7 +112,7 @@ describe('each browser', () => {
     await started.stop();
     const { log } = recordingLog();
     const store = await openLowdbStore({ folder, log });
-    const kept = await store.collection(consoleCollections.people).list();
+    const kept = await store.collection(peopleCollection).list();
     expect(kept.map(({ document: { id, name } }) => ({ id, name }))).toEqual([before]);
     await store.close();
   });
@@ -341,7 +340,7 @@ test('whoever comes first is the one person that everyone was before', async () 
 test('those who were not here for longest are forgotten', async () => {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const collection = store.collection(consoleCollections.people);
+  const collection = store.collection(peopleCollection);
   let nowMs = 0;
   const options = { hasFormer: false, onNews() {}, log, nowMs: () => nowMs, maxPeople: 3 };
   const people = await openPeople(collection, options);

@@ -1,9 +1,14 @@
-import { type ConsoleCollections, consoleCollections } from '../../../src/console/console.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { Collection, CollectionDeclaration, Store } from '../../../src/store/store.ts';
 
-/** What the console keeps in this store. */
-export const collectionsOf = (store: Store): ConsoleCollections => ({
-  messages: store.collection(consoleCollections.messages),
-  people: store.collection(consoleCollections.people),
-  channels: store.collection(consoleCollections.channels),
-});
+/** The store, which gives each of its collections to whoever asks: a console and the test that looks into it. */
+export function sharedStore(store: Store): Store {
+  const given = new Map<string, unknown>();
+  return {
+    ...store,
+    collection<T>(declaration: CollectionDeclaration<T>) {
+      const { name } = declaration;
+      if (!given.has(name)) given.set(name, store.collection(declaration));
+      return given.get(name) as Collection<T>;
+    },
+  };
+}

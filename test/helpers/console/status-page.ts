@@ -6,7 +6,6 @@ import { createServer } from '../../../src/http/server.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { collectionsOf } from './collections.ts';
 import { type OpenOptions, openPageIn } from './open-page.ts';
 import { BUILT_PAGE } from './test-console.ts';
 
@@ -18,12 +17,11 @@ export async function startStatusPage(
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   const kit = await createServer({ log, version: '0.0.0' });
-  const collections = collectionsOf(store);
   const monitoring = () =>
     createMonitoringClient({ baseUrl: service.url, apiKey: service.key, log });
   await createConsole({
     kit,
-    collections,
+    store,
     log,
     status: { monitoring, pollMs, addressFor: () => '' },
     pageFolder: BUILT_PAGE,

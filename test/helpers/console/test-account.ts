@@ -5,12 +5,7 @@ import { createLog } from '../../../src/app/log.ts';
 import type { Account } from '../../../src/console/account/account.ts';
 import type { KeyList, MadeKey, ServiceName } from '../../../src/console/account/api-types.ts';
 import type { UsageSource } from '../../../src/console/account/usage.ts';
-import {
-  createConsole,
-  fingerprintCollection,
-  sessionsCollection,
-  triesCollection,
-} from '../../../src/console/console.ts';
+import { createConsole } from '../../../src/console/console.ts';
 import { Catalog } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { defaultCatalog } from '../../../src/gateway/catalog/default-catalog.ts';
 import { createGateway } from '../../../src/gateway/gateway.ts';
@@ -22,7 +17,6 @@ import { startModelProvider } from '../../fakes/model-provider.ts';
 import { startTestBot } from '../bot.ts';
 import { NO_OLLAMA } from '../gateway/running-gateway.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { collectionsOf } from './collections.ts';
 import { BUILT_PAGE } from './test-console.ts';
 
 /**
@@ -69,17 +63,10 @@ export async function startTestAccount(
     ...(runs('gateway') && { usage: options.usage ?? gateway.usage }),
     asksElsewhere,
   };
-  const collections = collectionsOf(store);
   const console = await createConsole({
-    ...{ kit, collections, log, account, pageFolder: BUILT_PAGE },
+    ...{ kit, store, log, account, pageFolder: BUILT_PAGE },
     ...(password !== undefined && {
-      login: {
-        cost: 2 ** 10,
-        password,
-        sessions: store.collection(sessionsCollection),
-        fingerprint: store.collection(fingerprintCollection),
-        tries: store.collection(triesCollection),
-      },
+      login: { cost: 2 ** 10, password },
     }),
   });
   const url = await kit.listen({ host: '127.0.0.1', port: 0 });

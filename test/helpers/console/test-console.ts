@@ -2,18 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { createParser } from 'eventsource-parser';
 import { onTestFinished } from 'vitest';
+import type { Platform } from '../../../src/bot/platform.ts';
 import { encodeAction } from '../../../src/bot/shared/card.ts';
 import type { BotSettings } from '../../../src/bot/shared/settings.ts';
-import {
-  type Console,
-  createConsole,
-  fingerprintCollection,
-  sessionsCollection,
-  triesCollection,
-} from '../../../src/console/console.ts';
-import type { StoredTries } from '../../../src/console/login/attempt-limits.ts';
+import { createConsole } from '../../../src/console/console.ts';
+import { type StoredTries, triesCollection } from '../../../src/console/login/attempt-limits.ts';
 import type { LoginOptions } from '../../../src/console/login/login.ts';
-import type { StoredSession } from '../../../src/console/login/sessions.ts';
+import { type StoredSession, sessionsCollection } from '../../../src/console/login/sessions.ts';
+import { historyCollection } from '../../../src/console/playground/history.ts';
 import type {
   ConsoleEvent,
   Message,
@@ -31,7 +27,7 @@ import { startTestBot, type TestBot } from '../bot.ts';
 import { eventually } from '../eventually.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { collectionsOf } from './collections.ts';
+import { sharedStore } from './shared-store.ts';
 
 /** Where `npm run build:page` has put the page. */
 export const BUILT_PAGE = new URL('../../../dist/console/page/', import.meta.url);
@@ -42,7 +38,7 @@ export const ALERTING: Partial<BotSettings> = { alertPollMs: 100 };
 /** The real console on the real server, with the real bot behind it. */
 export interface TestConsole extends Pick<TestBot, 'bot' | 'provider' | 'service'> {
   url: string;
-  console: Console;
+  console: Platform;
   messages: Collection<RootMessage>;
   /** Who is logged in. */
   sessions: Collection<StoredSession>;
@@ -70,7 +66,7 @@ export async function startTestConsole(
     /** Where an earlier console was, which a page looks for; a free one when absent. */
     port?: number;
     /** With a password when given. */
-    login?: Omit<LoginOptions, 'sessions' | 'fingerprint' | 'tries'>;
+    login?: LoginOptions;
     status?: StatusOptions;
     trustedProxies?: readonly string[];
   } = {},
@@ -78,9 +74,8 @@ export async function startTestConsole(
   const { stored = [], channels = [], port = 0, login, status, trustedProxies, ...more } = options;
   const { folder = await temporaryFolder(), ...forBot } = more;
   const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder, log });
-  const collections = collectionsOf(store);
-  const { messages } = collections;
+  const store = sharedStore(await openLowdbStore({ folder, log }));
+  const messages = store.collection(historyCollection);
   for (const root of stored) await messages.update(root.message.id, () => root);
   const kit = await createServer({
     ...{ log, version: '0.0.0' },
@@ -89,17 +84,9 @@ export async function startTestConsole(
   const sessions = store.collection(sessionsCollection);
   const tries = store.collection(triesCollection);
   const console = await createConsole({
-    ...{ kit, collections, channels, log, pageFolder: BUILT_PAGE },
+    ...{ kit, store, channels, log, pageFolder: BUILT_PAGE },
     ...(status && { status }),
-    ...(login && {
-      login: {
-        cost: 2 ** 10,
-        ...login,
-        sessions,
-        fingerprint: store.collection(fingerprintCollection),
-        tries,
-      },
-    }),
+    ...(login && { login: { cost: 2 ** 10, ...login } }),
   });
   const url = await kit.listen({ host: '127.0.0.1', port });
   const {

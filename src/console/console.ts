@@ -13,7 +13,7 @@ import { listedCommand, shownSuggestions } from './playground/commands.ts';
 import { createEventStreams } from './playground/event-streams.ts';
 import { historyCollection, listedOf, openHistory } from './playground/history.ts';
 import { createMessageIntake } from './playground/message-intake.ts';
-import { FORMER_PERSON, openPeople, peopleCollection } from './playground/people.ts';
+import { openPeople, peopleCollection } from './playground/people.ts';
 import { createPosting } from './playground/posting.ts';
 import { createPrivateMessages } from './playground/private-messages.ts';
 import { addConsoleRoutes } from './playground/routes.ts';
@@ -69,7 +69,6 @@ export async function createConsole(options: {
     onNews: (channel) => onNews({ kind: 'channel', channel }),
   });
   const people = await openPeople(store.collection(peopleCollection), {
-    hasFormer: history.hasAuthor(FORMER_PERSON),
     onNews: (person) => onNews({ kind: 'person', person }),
     log,
   });

@@ -123,8 +123,6 @@ export async function openHistory(
       const messages = all.slice(Math.max(0, end - PAGE), Math.max(0, end));
       return { messages: messages.map(listedOf), more: end > PAGE };
     },
-    /** Whether a person of this id wrote any of it. */
-    hasAuthor: (person: string) => [...roots.values()].some((root) => isBy(root, person)),
     get: (id: string) => roots.get(id),
     /** Adds a new channel message unless this id is there already; resolves to what is there. */
     async add(root: RootMessage) {
@@ -159,9 +157,6 @@ const byTime = (a: RootMessage, b: RootMessage) => a.message.atMs - b.message.at
 /** Whether a start found it growing. */
 export const isInterrupted = ({ body }: Message) =>
   body.kind === 'answer' && body.note === INTERRUPTED;
-
-const isBy = ({ message, replies }: RootMessage, person: string) =>
-  [message, ...replies].some(({ author }) => author.kind === 'person' && author.id === person);
 
 function interrupted(message: Message): Message {
   if (message.body.kind !== 'answer' || !message.body.growing) return message;

@@ -19,9 +19,6 @@ export const peopleCollection = {
   whenCorrupt: 'forget' as const,
 };
 
-/** Who everyone was before each browser became a person of its own. */
-export const FORMER_PERSON = 'local';
-
 const COOKIE = 'askwatch-person';
 const IN_COOKIES = new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]{43})(?:;|$)`);
 
@@ -48,15 +45,13 @@ export type People = Awaited<ReturnType<typeof openPeople>>;
 export async function openPeople(
   collection: Collection<KnownPerson>,
   options: {
-    /** Whether there are messages of the one person that everyone was; the first who comes is them. */
-    hasFormer: boolean;
     onNews(person: Someone): void;
     log: Logger;
     nowMs?: () => number;
     maxPeople?: number;
   },
 ) {
-  const { hasFormer, onNews, log, nowMs = Date.now, maxPeople = MAX_PEOPLE } = options;
+  const { onNews, log, nowMs = Date.now, maxPeople = MAX_PEOPLE } = options;
   const stored = await collection.list();
   const known = new Map(stored.map(({ id, document }) => [id, document]));
 
@@ -66,12 +61,8 @@ export async function openPeople(
   function newcomer(key: string, except?: Someone): KnownPerson {
     const all = [...known.values(), ...visitors.values()].filter((one) => one !== except);
     const numbers = all.map(({ name }) => Number(DEFAULT_NAME.exec(name)?.[1] ?? 0));
-    const isFormer = hasFormer && !all.some(({ id }) => id === FORMER_PERSON);
-    return {
-      id: isFormer ? FORMER_PERSON : idFromKey(key),
-      name: `Guest ${Math.max(0, ...numbers) + 1}`,
-      seenAtMs: nowMs(),
-    };
+    const name = `Guest ${Math.max(0, ...numbers) + 1}`;
+    return { id: idFromKey(key), name, seenAtMs: nowMs() };
   }
 
   /** Where who asks is kept; a browser without a cookie is given one. */
@@ -133,8 +124,6 @@ export async function openPeople(
       const stored = await returning(key);
       if (stored) return stored;
       const visitor = visitors.get(key) ?? shownOf(newcomer(key));
-      // Messages from before there were people are theirs from now on.
-      if (visitor.id === FORMER_PERSON) return await store(key);
       visitors.delete(key);
       visitors.set(key, visitor);
       forgetOldest(visitors, MAX_VISITORS);

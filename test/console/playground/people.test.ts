@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Bot } from '../../../src/bot/platform.ts';
 import type { Invocation } from '../../../src/bot/shared/invocation.ts';
 import { openPeople, peopleCollection } from '../../../src/console/playground/people.ts';
-import type { Message, RootMessage, Someone } from '../../../src/console/shared/api-types.ts';
+import type { Message, Someone } from '../../../src/console/shared/api-types.ts';
 import type { HttpReply, HttpRequest } from '../../../src/http/server-types.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import {
@@ -313,36 +313,12 @@ describe('a name', () => {
   });
 });
 
-test('whoever comes first is the one person that everyone was before', async () => {
-  const folder = await temporaryFolder();
-  const stored: RootMessage[] = [
-    {
-      channel: 'general',
-      message: {
-        id: 'q1',
-        author: { kind: 'person', id: 'local', name: 'You' },
-        atMs: 1,
-        body: { kind: 'text', text: 'why?' },
-      },
-      replies: [],
-    },
-  ];
-  const before = await startTestConsole({ folder, stored });
-  const first = await openTab(before.url);
-  expect(await me(first)).toEqual({ id: 'local', name: 'Guest 1' });
-  expect((await me(await openTab(before.url))).id).toMatch(/^u/);
-  await before.stop();
-  const after = await startTestConsole({ folder });
-  expect((await me(await openTab(after.url, { cookie: first.cookie }))).id).toBe('local');
-  expect((await me(await openTab(after.url))).id).toMatch(/^u/);
-});
-
 test('those who were not here for longest are forgotten', async () => {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   const collection = store.collection(peopleCollection);
   let nowMs = 0;
-  const options = { hasFormer: false, onNews() {}, log, nowMs: () => nowMs, maxPeople: 3 };
+  const options = { onNews() {}, log, nowMs: () => nowMs, maxPeople: 3 };
   const people = await openPeople(collection, options);
   const come = async (letter: string) => {
     nowMs += 100_000_000;

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { Bot, Platform, Store } from '../bot/platform.ts';
-import { HttpError, notFound } from '../http/errors.ts';
+import { HttpError } from '../http/errors.ts';
 import type { ServerKit } from '../http/server.ts';
 import { type Account, addAccountRoutes } from './account/account.ts';
-import { createGuards } from './login/guards.ts';
+import { createGuards, guarded } from './login/guards.ts';
 import { type LoginOptions, openLogin } from './login/login.ts';
 import { addLoginRoutes } from './login/routes.ts';
 import { addPageRoutes, BUILT_PAGE, type ConsolePage } from './page-files.ts';
@@ -11,12 +11,12 @@ import { createAnswers } from './playground/answers.ts';
 import { channelsCollection, openChannels } from './playground/channels.ts';
 import { listedCommand, shownSuggestions } from './playground/commands.ts';
 import { createEventStreams } from './playground/event-streams.ts';
-import { historyCollection, listedOf, openHistory } from './playground/history.ts';
+import { historyCollection, openHistory } from './playground/history.ts';
 import { createMessageIntake } from './playground/message-intake.ts';
 import { openPeople, peopleCollection } from './playground/people.ts';
 import { createPosting } from './playground/posting.ts';
 import { createPrivateMessages } from './playground/private-messages.ts';
-import { addConsoleRoutes } from './playground/routes.ts';
+import { addPlaygroundRoutes } from './playground/routes.ts';
 import type { ConsoleEvent, ListedCommand, Snapshot } from './shared/api-types.ts';
 import { addStatus, type StatusOptions } from './status/status.ts';
 
@@ -75,6 +75,13 @@ export async function createConsole(options: {
   let bot: Bot | undefined;
   let commands: ListedCommand[] = [];
 
+  function openBot(): Bot {
+    if (bot) return bot;
+    throw new HttpError(503, 'not_open', 'Askwatch is starting or stopping. Try again.', {
+      headers: { 'retry-after': '1' },
+    });
+  }
+
   function snapshotFor(id: string): Snapshot {
     const { messages, older } = history.newest();
     const own = privates.listed(id).map(({ message, ...listed }) => ({
@@ -104,35 +111,24 @@ export async function createConsole(options: {
   const pages = PAGES.filter(({ path }) => hasBot || path !== '/');
   await addPageRoutes(kit.server, guards, pageFolder, pages, options.publicUrl);
   if (!hasBot) {
-    const route = { schema: { hide: true }, onRequest: guards.statusPage };
-    kit.server.get('/', route, (_request, reply) => reply.redirect('/status', 303));
+    kit.server.get('/', guarded(guards.statusPage), (_request, reply) =>
+      reply.redirect('/status', 303),
+    );
   }
   addLoginRoutes(kit.server, guards, login);
-  addConsoleRoutes(kit.server, guards, {
+  addPlaygroundRoutes(kit.server, guards, {
     streams,
     people,
     channels,
     history,
-    isOpen: () => bot !== undefined,
-    thread(id, person) {
-      const root = history.get(id);
-      if (!root) return undefined;
-      const replies = [...root.replies, ...privates.replies(person, id)];
-      return {
-        listed: listedOf(root),
-        replies: replies.map(answers.latest).sort((a, b) => a.atMs - b.atMs),
-      };
-    },
-    async accept(interaction, by) {
-      if (!bot) throw new HttpError(503, 'not_open', 'Askwatch is stopping.');
-      if (!channels.has(interaction.channel)) throw notFound('There is no such channel.');
-      return await intake.accept(bot, interaction, by);
-    },
-    dismiss: privates.remove,
+    privates,
+    answers,
+    intake,
+    openBot,
     suggest: async (input, typed) => shownSuggestions((await bot?.suggest(input, typed)) ?? []),
   });
   const status = options.status && addStatus(kit.server, guards, { ...options.status, log });
-  addAccountRoutes(kit.server, guards, account, () => bot);
+  addAccountRoutes(kit.server, guards, account, openBot);
   // Whoever closes the server without stopping the console first would wait for streams that never end.
   kit.server.addHook('preClose', async () => {
     streams.close();

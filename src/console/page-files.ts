@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { HttpServer } from '../http/server-types.ts';
-import type { Guards } from './login/guards.ts';
+import { type Guards, guarded } from './login/guards.ts';
 import { compressedOnce } from './shared/conditional.ts';
 import { PUBLIC_URL_META } from './shared/public-url.ts';
 import { xmlText } from './shared/xml-text.ts';
@@ -35,14 +35,10 @@ export async function addPageRoutes(
       ? []
       : [`<meta name="${PUBLIC_URL_META}" content="${xmlText(publicUrl)}">`];
   for (const page of pages) await addPage(server, guards, folder, page, address);
-  server.get(
-    '/console/icon.svg',
-    { schema: { hide: true }, onRequest: guards.file },
-    async (_request, reply) => {
-      reply.type('image/svg+xml').header('cache-control', 'public, max-age=86400');
-      return MARK;
-    },
-  );
+  server.get('/console/icon.svg', guarded(guards.file), async (_request, reply) => {
+    reply.type('image/svg+xml').header('cache-control', 'public, max-age=86400');
+    return MARK;
+  });
 }
 
 async function addPage(
@@ -70,18 +66,14 @@ async function addPage(
     `<link rel="stylesheet" href="/console/${name}.css?v=${style.hash}">`,
     `<script type="module" src="/console/${name}.js?v=${script.hash}"></script>`,
   ]);
-  server.get(
-    path,
-    { schema: { hide: true }, onRequest: guards[guard] },
-    async (_request, reply) => {
-      reply.type('text/html; charset=utf-8').header('cache-control', 'no-cache');
-      return html;
-    },
-  );
+  server.get(path, guarded(guards[guard]), async (_request, reply) => {
+    reply.type('text/html; charset=utf-8').header('cache-control', 'no-cache');
+    return html;
+  });
 }
 
 function addAsset(server: HttpServer, guards: Guards, path: string, type: string, asset: Asset) {
-  server.get(path, { schema: { hide: true }, onRequest: guards.file }, async (request, reply) => {
+  server.get(path, guarded(guards.file), async (request, reply) => {
     reply.type(type).header('vary', 'accept-encoding');
     // The address carries the content's hash, so a copy never grows stale.
     reply.header('cache-control', 'public, max-age=31536000, immutable');

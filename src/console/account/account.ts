@@ -4,7 +4,7 @@ import { explainError } from '../../bot/shared/explain-error.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Keys } from '../../http/keys.ts';
 import type { HttpServer } from '../../http/server-types.ts';
-import type { Guards } from '../login/guards.ts';
+import { type Guards, guarded } from '../login/guards.ts';
 import {
   ChannelsAnswer,
   Days,
@@ -34,6 +34,7 @@ export interface Account {
 
 const KeyPath = z.object({ service: ServiceName, id: z.string().min(1).max(100) });
 const Nothing = z.strictObject({});
+const ChannelsQuery = z.object({ days: Days });
 const UsageQuery = z.object({
   days: Days,
   by: UsageBy.default('model'),
@@ -43,30 +44,18 @@ const UsageQuery = z.object({
 
 const DAY_MS = 86_400_000;
 
-/** Adds what the account area talks to. `bot` is there while the console is open. */
+/** Adds what the account area talks to. `openBot` throws an `HttpError` while the console is not open. */
 export function addAccountRoutes(
   server: HttpServer,
   guards: Guards,
   account: Account,
-  bot: () => Bot | undefined,
+  openBot: () => Bot,
 ): void {
-  const keys = createAccountKeys(account.keys, account.usage);
-  addKeyRoutes(server, guards, keys);
-
-  function openBot(): Bot {
-    const found = bot();
-    if (found) return found;
-    throw new HttpError(503, 'not_open', 'Askwatch is starting or stopping. Try again.', {
-      headers: { 'retry-after': '1' },
-    });
-  }
+  addKeyRoutes(server, guards, createAccountKeys(account.keys, account.usage));
 
   server.get(
     '/console/account/usage',
-    {
-      schema: { hide: true, querystring: UsageQuery, response: { 200: UsageAnswer } },
-      onRequest: guards.fetch,
-    },
+    guarded(guards.fetch, { querystring: UsageQuery, response: { 200: UsageAnswer } }),
     async ({ query }) => {
       const range = lastDays(query.days);
       const rows = (await account.usage?.(range)) ?? [];
@@ -82,7 +71,7 @@ export function addAccountRoutes(
 
   server.get(
     '/console/account/models',
-    { schema: { hide: true, response: { 200: ModelsAnswer } }, onRequest: guards.fetch },
+    guarded(guards.fetch, { response: { 200: ModelsAnswer } }),
     async () => {
       const models = await openBot().catalog.models().catch(explained);
       return modelsAnswer(models, account.asksElsewhere ?? false);
@@ -91,14 +80,7 @@ export function addAccountRoutes(
 
   server.get(
     '/console/account/channels',
-    {
-      schema: {
-        hide: true,
-        querystring: z.object({ days: Days }),
-        response: { 200: ChannelsAnswer },
-      },
-      onRequest: guards.fetch,
-    },
+    guarded(guards.fetch, { querystring: ChannelsQuery, response: { 200: ChannelsAnswer } }),
     async ({ query }) => await askedByChannel(openBot(), Date.now() - query.days * DAY_MS),
   );
 }
@@ -106,15 +88,12 @@ export function addAccountRoutes(
 function addKeyRoutes(server: HttpServer, guards: Guards, keys: AccountKeys): void {
   server.get(
     '/console/account/keys',
-    { schema: { hide: true, response: { 200: KeyList } }, onRequest: guards.fetch },
+    guarded(guards.fetch, { response: { 200: KeyList } }),
     async () => await keys.list(),
   );
   server.post(
     '/console/account/keys',
-    {
-      schema: { hide: true, body: NewKey, response: { 201: MadeKey } },
-      onRequest: guards.write,
-    },
+    guarded(guards.write, { body: NewKey, response: { 201: MadeKey } }),
     async ({ body }, reply) => {
       const made = await keys.create(body);
       reply.code(201);
@@ -123,18 +102,12 @@ function addKeyRoutes(server: HttpServer, guards: Guards, keys: AccountKeys): vo
   );
   server.patch(
     '/console/account/keys/:service/:id',
-    {
-      schema: { hide: true, params: KeyPath, body: LimitsChange, response: { 200: ListedKey } },
-      onRequest: guards.write,
-    },
+    guarded(guards.write, { params: KeyPath, body: LimitsChange, response: { 200: ListedKey } }),
     async ({ params: { service, id }, body }) => await keys.limit(service, id, body),
   );
   server.post(
     '/console/account/keys/:service/:id/revoke',
-    {
-      schema: { hide: true, params: KeyPath, body: Nothing, response: { 200: Nothing } },
-      onRequest: guards.write,
-    },
+    guarded(guards.write, { params: KeyPath, body: Nothing, response: { 200: Nothing } }),
     async ({ params: { service, id } }) => {
       await keys.revoke(service, id);
       return {};

@@ -130,6 +130,14 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
   };
 }
 
+type Guard = (request: HttpRequest, reply: HttpReply) => Promise<void>;
+
+/** Options of a route of the console: behind a guard, and absent from the description of the services. */
+export const guarded = <Schema extends object>(guard: Guard, schema = {} as Schema) => ({
+  schema: { hide: true, ...schema },
+  onRequest: guard,
+});
+
 async function setHeaders(_request: HttpRequest, reply: HttpReply): Promise<void> {
   reply.headers(HEADERS);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { HttpServer } from '../../http/server-types.ts';
 import type { SessionState } from '../shared/api-types.ts';
-import type { Guards } from './guards.ts';
+import { type Guards, guarded } from './guards.ts';
 import type { Login } from './login.ts';
 import { clearedCookies, cookieFor } from './session-cookie.ts';
 
@@ -12,11 +12,9 @@ const Given = z.strictObject({ password: z.string().min(1).max(1_000) });
 
 /** Adds what tells a page whether somebody is logged in, and, where a password is set, the ways in and out. */
 export function addLoginRoutes(server: HttpServer, guards: Guards, login: Login | undefined): void {
-  const schema = { hide: true };
-
   server.get(
     '/console/session',
-    { schema, onRequest: guards.loginFetch },
+    guarded(guards.loginFetch),
     async (request): Promise<SessionState> => {
       if (!login) return { state: 'open' };
       return { state: login.sessionOf(request) ? 'in' : 'out' };
@@ -26,11 +24,7 @@ export function addLoginRoutes(server: HttpServer, guards: Guards, login: Login 
 
   server.post(
     '/console/login',
-    {
-      schema: { ...schema, body: Given },
-      bodyLimit: BODY_LIMIT_BYTES,
-      onRequest: guards.loginWrite,
-    },
+    { ...guarded(guards.loginWrite, { body: Given }), bodyLimit: BODY_LIMIT_BYTES },
     async (request, reply): Promise<SessionState> => {
       const token = await login.logIn(request.body.password, request);
       reply.header('set-cookie', cookieFor(token, request));
@@ -40,7 +34,7 @@ export function addLoginRoutes(server: HttpServer, guards: Guards, login: Login 
 
   server.post(
     '/console/logout',
-    { schema, bodyLimit: BODY_LIMIT_BYTES, onRequest: guards.loginWrite },
+    { ...guarded(guards.loginWrite), bodyLimit: BODY_LIMIT_BYTES },
     async (request, reply): Promise<SessionState> => {
       await login.logOut(request);
       reply.header('set-cookie', clearedCookies());

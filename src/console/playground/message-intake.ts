@@ -30,6 +30,8 @@ interface AcceptedInteraction extends RequestOfInteraction, Pick<Interaction, 'i
   by: Someone;
 }
 
+export type MessageIntake = ReturnType<typeof createMessageIntake>;
+
 /** Hands typed lines, button presses and forms to the bot, and shows what comes of them. */
 export function createMessageIntake(options: {
   history: History;

@@ -6,7 +6,7 @@ import { HttpError, notFound } from '../../http/errors.ts';
 import type { AddressFor } from '../../http/public-address.ts';
 import { createRateLimit, rateLimitHeaders } from '../../http/rate-limit.ts';
 import type { HttpReply, HttpRequest, HttpServer } from '../../http/server-types.ts';
-import type { Guards, Viewer } from '../login/guards.ts';
+import { type Guards, guarded, type Viewer } from '../login/guards.ts';
 import { sendConditional } from '../shared/conditional.ts';
 import { beginStream } from '../shared/event-stream.ts';
 import type { StatusMonitor } from './api-types.ts';
@@ -62,7 +62,6 @@ export function addStatus(
   const incidents = createIncidents(monitoring);
   const emptySince = new Date().toISOString();
   const limit = createRateLimit({ limit: REQUESTS_PER_MINUTE, windowMs: 60_000 });
-  const route = { schema: { hide: true }, onRequest: guards.statusFetch };
 
   /** The viewer; those who are not known are counted by address. Throws the 429. */
   function admitted(request: HttpRequest, reply: HttpReply): Viewer {
@@ -81,14 +80,14 @@ export function addStatus(
     return monitor;
   }
 
-  server.get('/status.json', route, async (request, reply) => {
+  server.get('/status.json', guarded(guards.statusFetch), async (request, reply) => {
     const viewer = admitted(request, reply);
     const { json, tag } = await writer.report(await poller.current(), viewer);
     const content = { body: json, tag, type: JSON_TYPE, ...cached(viewer, 0) };
     return sendConditional(request, reply, content);
   });
 
-  server.get('/status/events', route, async (request, reply) => {
+  server.get('/status/events', guarded(guards.statusFetch), async (request, reply) => {
     const viewer = admitted(request, reply);
     if (!streams.hasRoom(viewer)) throw tooManyStreams();
     const response = beginStream(reply);
@@ -97,7 +96,7 @@ export function addStatus(
 
   server.get(
     '/status/monitors/:id',
-    { ...route, schema: { hide: true, params: MonitorPath, querystring: DetailsQuery } },
+    guarded(guards.statusFetch, { params: MonitorPath, querystring: DetailsQuery }),
     async (request, reply) => {
       const viewer = admitted(request, reply);
       const { hours } = request.query;
@@ -109,7 +108,7 @@ export function addStatus(
     },
   );
 
-  server.get('/status/badge.svg', route, async (request, reply) => {
+  server.get('/status/badge.svg', guarded(guards.statusFetch), async (request, reply) => {
     const viewer = admitted(request, reply);
     const { overall } = await poller.current();
     return sendBadge(request, reply, viewer, badge('status', overall));
@@ -117,7 +116,7 @@ export function addStatus(
 
   server.get(
     '/status/badge/:file',
-    { ...route, schema: { hide: true, params: BadgePath } },
+    guarded(guards.statusFetch, { params: BadgePath }),
     async (request, reply) => {
       const viewer = admitted(request, reply);
       const { name, status } = await monitorNamed(request.params.file.slice(0, -4));
@@ -127,7 +126,7 @@ export function addStatus(
     },
   );
 
-  server.get('/status/feed.xml', route, async (request, reply) => {
+  server.get('/status/feed.xml', guarded(guards.statusFetch), async (request, reply) => {
     const viewer = admitted(request, reply);
     const found = await incidents(viewer).catch((cause: unknown) => {
       throw new HttpError(

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
-import { type Banner, printBanner } from './app/banner.ts';
+import { printBanner } from './app/banner.ts';
 import { createLog } from './app/log.ts';
 import { createPlatformSupervisor, type PlatformSupervisor } from './app/platform-supervisor.ts';
 import { consolePlatform } from './app/platforms/console.ts';
@@ -138,45 +138,41 @@ async function start(
   const running = runs('bot')
     ? await createPlatforms(settings, { kit, store, log, end, supervisor })
     : [];
+  const openMonitoringClient = (name: string) =>
+    createMonitoringClient({
+      ...(settings.monitoring ?? { baseUrl: url, apiKey: keys.monitoring.createTransient(name) }),
+      log,
+    });
   if (runs('console')) {
-    const status = {
-      // With all that is asked beside the polls, so that it stays within 120 requests a minute.
-      pollMs: Math.max(3_000, settings.bot.alertPollMs),
-      isPublic: settings.statusPublic,
-      addressFor,
-      // Asked for once the server listens.
-      monitoring: () =>
-        createMonitoringClient({
-          ...(settings.monitoring ?? {
-            baseUrl: url,
-            apiKey: keys.monitoring.createTransient('console'),
-          }),
-          log,
-        }),
-    };
-    const password = settings.consolePassword;
+    const { consolePassword: password, publicUrl } = settings;
     const alerted = settings.bot.alertPlaces.filter(
       ({ platform }) => platform === consolePlatform.name,
     );
-    const account = {
-      keys: {
-        ...(gateway && { gateway: keys.gateway }),
-        ...(monitoring && { monitoring: keys.monitoring }),
-      },
-      ...(gateway && { usage: gateway.usage }),
-      asksElsewhere: settings.gateway !== undefined,
-    };
     running.push(
       await createConsole({
         kit,
         store,
-        status,
-        account,
         log,
-        publicUrl: settings.publicUrl,
-        channels: alerted.map(({ channel }) => channel),
-        ...(password !== undefined && { login: { password } }),
         hasBot: runs('bot'),
+        channels: alerted.map(({ channel }) => channel),
+        login: password === undefined ? undefined : { password },
+        publicUrl,
+        status: {
+          // With all that is asked beside the polls, so that it stays within 120 requests a minute.
+          pollMs: Math.max(3_000, settings.bot.alertPollMs),
+          isPublic: settings.statusPublic,
+          addressFor,
+          // Asked for once the server listens.
+          monitoring: () => openMonitoringClient('console'),
+        },
+        account: {
+          keys: {
+            gateway: gateway && keys.gateway,
+            monitoring: monitoring && keys.monitoring,
+          },
+          usage: gateway?.usage,
+          asksElsewhere: settings.gateway !== undefined,
+        },
       }),
     );
   }
@@ -185,19 +181,12 @@ async function start(
   monitoring?.start();
 
   if (runs('bot')) {
-    const { askStallMs } = settings.bot;
     const gatewayClient = createGatewayClient({
       ...(settings.gateway ?? { baseUrl: url, apiKey: keys.gateway.createTransient('bot') }),
-      stallMs: askStallMs,
+      stallMs: settings.bot.askStallMs,
       log,
     });
-    const monitoringClient = createMonitoringClient({
-      ...(settings.monitoring ?? {
-        baseUrl: url,
-        apiKey: keys.monitoring.createTransient('bot'),
-      }),
-      log,
-    });
+    const monitoringClient = openMonitoringClient('bot');
     stops.push(() => Promise.all([gatewayClient.close(), monitoringClient.close()]));
     const bot = await createBot({
       store,
@@ -216,41 +205,21 @@ async function start(
   }
 
   ready = true;
-  const banner: Banner = {
-    version,
-    // The clock of `performance` starts with the process.
-    seconds: performance.now() / 1000,
-    url: addressFor(),
-    listeningUrl: url,
-    console: consoleOf(settings),
-    models: gateway?.answering() ?? { provider: settings.gateway?.baseUrl ?? 'none' },
-    watching: monitoring ? 'the embedded service' : (settings.monitoring?.baseUrl ?? 'nothing'),
-    dataDir: settings.dataDir,
-    platforms: bannerPlatforms(settings, running),
-    firstKeys: {},
-  };
+  const firstKeys: { gateway?: string; monitoring?: string } = {};
   for (const service of ['gateway', 'monitoring'] as const) {
     if (runs(service) && keys[service].list().length === 0) {
-      banner.firstKeys[service] = (await keys[service].create('first key')).key;
+      firstKeys[service] = (await keys[service].create('first key')).key;
     }
   }
-  printBanner(banner);
-}
-
-/** How the platforms are that have settings of their own. */
-function bannerPlatforms(settings: Settings, running: readonly Platform[]): Banner['platforms'] {
-  return platforms
-    .filter(({ variables }) => Object.keys(variables).length > 0)
-    .map(({ name, title }) => {
-      const one = running.find((platform) => platform.name === name);
-      const { bannerNote } = settings.platforms.get(name) ?? {};
-      return { title, isRunning: one !== undefined, hint: one?.hint?.(), bannerNote };
-    });
-}
-
-function consoleOf({ roles, consolePassword }: Settings): Banner['console'] {
-  if (!roles.has('console')) return 'off';
-  return consolePassword === undefined ? 'open' : 'login';
+  printBanner({
+    version,
+    settings,
+    url: addressFor(),
+    listeningUrl: url,
+    models: gateway?.answering(),
+    running,
+    firstKeys,
+  });
 }
 
 /**

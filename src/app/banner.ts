@@ -1,26 +1,20 @@
+import type { Platform } from '../bot/platform.ts';
+import type { Settings } from '../config/settings.ts';
 import { GatewayPath } from '../contracts/gateway.ts';
 import { MonitoringPath } from '../contracts/monitoring.ts';
+import { platforms } from './platforms.ts';
 
 /** What a person is told once the program is ready. */
 export interface Banner {
   version: string;
-  seconds: number;
+  settings: Settings;
   /** Where others reach it. */
   url: string;
   listeningUrl: string;
-  /** Whether the console is there, and whether it asks for its password. */
-  console: 'off' | 'open' | 'login';
-  /** Who answers questions. */
-  models: { provider: string; description?: string; notes?: string[] };
-  watching: string;
-  dataDir: string;
-  /** Chat platforms; `hint` is what is to be done there before it is of use. */
-  platforms: ReadonlyArray<{
-    title: string;
-    isRunning: boolean;
-    hint: string | undefined;
-    bannerNote: ((url: string) => string) | undefined;
-  }>;
+  /** Who answers questions; absent when the gateway does not run here. */
+  models: { provider: string; description?: string; notes?: string[] } | undefined;
+  /** The chat platforms that run. */
+  running: readonly Platform[];
   /** Keys made at the first start; they are shown here and never again. */
   firstKeys: { gateway?: string; monitoring?: string };
 }
@@ -30,31 +24,43 @@ export function printBanner(banner: Banner): void {
   process.stdout.write(`${[...overview(banner), ...keyLines(banner)].join('\n')}\n`);
 }
 
-const CONSOLE: Record<Banner['console'], (url: string) => string> = {
-  off: () => 'off: not in ASKWATCH_ROLES',
-  open: (url) => url,
-  login: (url) => `${url}, with CONSOLE_PASSWORD`,
-};
-
-function overview({ version, seconds, url, listeningUrl, ...banner }: Banner): string[] {
+function overview({ version, settings, url, listeningUrl, models, running }: Banner): string[] {
+  const { roles, gateway, monitoring, dataDir } = settings;
+  const watching = roles.has('monitoring')
+    ? 'the embedded service'
+    : (monitoring?.baseUrl ?? 'nothing');
   return [
-    `Askwatch ${version} is ready after ${seconds.toFixed(1)} s.`,
+    // The clock of `performance` starts with the process.
+    `Askwatch ${version} is ready after ${(performance.now() / 1000).toFixed(1)} s.`,
     '',
     ...(listeningUrl === url ? [] : [`  Listens at  ${listeningUrl}`]),
-    `  Console     ${CONSOLE[banner.console](url)}`,
-    `  Models      ${banner.models.description ?? banner.models.provider}`,
-    ...(banner.models.notes ?? []).map((note) => `              ${note}`),
-    `  Monitors    ${banner.watching}`,
-    ...banner.platforms.map(({ title, isRunning, hint = 'connected', bannerNote }) => {
-      const how = isRunning
-        ? hint + (bannerNote?.(url) ?? '')
-        : `not configured (see "${title}" in the README)`;
-      return `  ${title.padEnd(11)} ${how}`;
-    }),
+    `  Console     ${consoleText(settings, url)}`,
+    `  Models      ${models?.description ?? models?.provider ?? gateway?.baseUrl ?? 'none'}`,
+    ...(models?.notes ?? []).map((note) => `              ${note}`),
+    `  Monitors    ${watching}`,
+    ...platformLines(settings, running, url),
     `  Services    ${url}/v1 and ${url}/api/v1/public, described at ${url}/openapi.json`,
-    `  State       ${banner.dataDir}`,
+    `  State       ${dataDir}`,
     '',
   ];
+}
+
+function consoleText({ roles, consolePassword }: Settings, url: string): string {
+  if (!roles.has('console')) return 'off: not in ASKWATCH_ROLES';
+  return consolePassword === undefined ? url : `${url}, with CONSOLE_PASSWORD`;
+}
+
+/** How the platforms are that have settings of their own, and what is to be done there before they are of use. */
+function platformLines(settings: Settings, running: readonly Platform[], url: string): string[] {
+  return platforms
+    .filter(({ variables }) => Object.keys(variables).length > 0)
+    .map(({ name, title }) => {
+      const line = `  ${title.padEnd(11)} `;
+      const one = running.find((platform) => platform.name === name);
+      if (!one) return `${line}not configured (see "${title}" in the README)`;
+      const note = settings.platforms.get(name)?.bannerNote?.(url) ?? '';
+      return line + (one.hint?.() ?? 'connected') + note;
+    });
 }
 
 function keyLines({ firstKeys: { gateway, monitoring }, url }: Banner): string[] {

@@ -45,7 +45,7 @@ export async function createConsole(options: {
   /** Channels that there have to be, such as those of `ALERT_CHANNELS`. */
   channels?: readonly string[];
   /** Who opens it has to log in; everyone on this machine may, and nobody else, when absent. */
-  login?: LoginOptions;
+  login?: LoginOptions | undefined;
   log: Logger;
   /** Whether `start` will be called; without a bot there is no playground, and `/` leads to the status page. */
   hasBot?: boolean;

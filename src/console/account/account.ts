@@ -25,9 +25,9 @@ import { lastDays, type UsageSource, usageReport } from './usage.ts';
 
 /** What the account area manages: of the services that run in this process. */
 export interface Account {
-  keys: Partial<Record<ServiceName, Keys>>;
+  keys: Partial<Record<ServiceName, Keys | undefined>>;
   /** Where the gateway counts usage; absent when it does not run here. */
-  usage?: UsageSource;
+  usage?: UsageSource | undefined;
   /** Whether the bot asks a gateway at another address, which counts by itself. */
   asksElsewhere?: boolean;
 }

@@ -20,7 +20,7 @@ const NOT_HERE: Record<ServiceName, string> = {
 export type AccountKeys = ReturnType<typeof createAccountKeys>;
 
 export function createAccountKeys(
-  keys: Partial<Record<ServiceName, Keys>>,
+  keys: Partial<Record<ServiceName, Keys | undefined>>,
   usage: UsageSource | undefined,
 ) {
   const services = (['gateway', 'monitoring'] as const).filter((service) => keys[service]);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { HttpServer } from '../http/server-types.ts';
 import { type Guards, guarded } from './login/guards.ts';
-import { compressedOnce } from './shared/conditional.ts';
+import { compressedFor } from './shared/conditional.ts';
 import { PUBLIC_URL_META } from './shared/public-url.ts';
 import { xmlText } from './shared/xml-text.ts';
 
@@ -77,9 +77,7 @@ function addAsset(server: HttpServer, guards: Guards, path: string, type: string
     reply.type(type).header('vary', 'accept-encoding');
     // The address carries the content's hash, so a copy never grows stale.
     reply.header('cache-control', 'public, max-age=31536000, immutable');
-    if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return asset.bytes;
-    reply.header('content-encoding', 'gzip');
-    return await compressedOnce(asset.bytes);
+    return await compressedFor(asset.bytes, request, reply);
   });
 }
 

@@ -10,11 +10,17 @@ const COMPRESSED_FROM_BYTES = 1_000;
 /** Bodies that were compressed, as long as somebody may ask for them again. */
 const compressed = new WeakMap<Buffer, Promise<Buffer>>();
 
-/** Compresses a body, once however often it is asked for. */
-export function compressedOnce(body: Buffer): Promise<Buffer> {
+/** Compresses a body where that is understood, once however often it is asked for. */
+export async function compressedFor(
+  body: Buffer,
+  request: HttpRequest,
+  reply: HttpReply,
+): Promise<Buffer> {
+  if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return body;
+  reply.header('content-encoding', 'gzip');
   const small = compressed.get(body) ?? compress(body);
   compressed.set(body, small);
-  return small;
+  return await small;
 }
 
 /** Something to send that whoever has it already need not be sent again. */
@@ -39,10 +45,7 @@ export async function sendConditional(
   if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send();
   reply.type(type);
   const isSmall = body.length < COMPRESSED_FROM_BYTES;
-  if (isSmall || !/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) {
-    return reply.send(body);
-  }
-  return reply.header('content-encoding', 'gzip').send(await compressedOnce(body));
+  return reply.send(isSmall ? body : await compressedFor(body, request, reply));
 }
 
 function isKnown(header: string | undefined, tag: string): boolean {

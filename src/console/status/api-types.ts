@@ -1,9 +1,48 @@
 import { z } from 'zod';
-import { StatusMonitor } from './report.ts';
-
-export { STATUS_DAYS, StatusDays, StatusMonitor } from './report.ts';
 
 const Time = z.iso.datetime();
+
+/** Days of which the status page shows how they went, today included. */
+export const STATUS_DAYS = 90;
+
+/**
+ * How the days of a monitor went, UTC, oldest first, up to the day `last`: milliseconds observed up and down; the
+ * rest of a day nothing was observed, as on days before the first of them. A day each as an object would be five times as
+ * much to send.
+ */
+export const StatusDays = z.object({
+  last: z.iso.date(),
+  up_ms: z.array(z.number().nonnegative()).max(STATUS_DAYS),
+  /** As many as of `up_ms`. */
+  down_ms: z.array(z.number().nonnegative()).max(STATUS_DAYS),
+});
+export type StatusDays = z.infer<typeof StatusDays>;
+
+/** A monitor as the status page lists it. What only those who may open the console see is absent on a public page. */
+export const StatusMonitor = z.object({
+  id: z.string(),
+  name: z.string(),
+  check_type: z.string(),
+  status: z.string(),
+  status_changed_at: Time.optional(),
+  /** It changes so often that its changes say little. */
+  flapping: z.boolean().optional(),
+  /** Its job has sent no signal yet. */
+  waiting_for_first_ping: z.boolean().optional(),
+  /** Nothing was learned of it for so long that what is shown may be out of date. */
+  stale: z.boolean().optional(),
+  last_checked_at: Time.optional(),
+  response_time_ms: z.number().nonnegative().optional(),
+  /** Not on a public page. */
+  target: z.string().optional(),
+  /** Why it is as it is. Not on a public page: reasons name addresses. */
+  status_reason: z.string().optional(),
+  /** 0 to 1 over the days shown; null when nothing was seen. Absent where the service keeps no history. */
+  uptime: z.number().min(0).max(1).nullable().optional(),
+  /** Absent where the service keeps no history, and until it has sent them. */
+  days: StatusDays.optional(),
+});
+export type StatusMonitor = z.infer<typeof StatusMonitor>;
 
 /** Everything the status page shows first; also `/status.json`. */
 export const StatusReport = z.object({

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { StatusError } from '../../clients/errors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
-import { STATUS_DAYS, type StatusDays } from './report.ts';
+import { STATUS_DAYS, type StatusDays } from './api-types.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -17,12 +17,13 @@ const MAX_ANSWERS = 40;
 export type KnownDays = ReturnType<typeof createStatusDays>;
 
 /** Keeps the days of all monitors. A service of the contract alone has none, and that is no failure. */
-export function createStatusDays(options: {
+export function createStatusDays({
+  monitoring,
+  log,
+}: {
   monitoring: () => MonitoringClient;
   log: Logger;
-  nowMs?: () => number;
 }) {
-  const { monitoring, log, nowMs = Date.now } = options;
   let known = new Map<string, StatusDays>();
   let nextMs = 0;
 
@@ -52,13 +53,13 @@ export function createStatusDays(options: {
     of: (monitor: string) => known.get(monitor),
     /** Asks for them when it is time; resolves to true when some are new. Never rejects. */
     async refresh(signal: AbortSignal) {
-      if (nowMs() < nextMs) return false;
-      nextMs = nowMs() + EVERY_MS;
+      if (Date.now() < nextMs) return false;
+      nextMs = Date.now() + EVERY_MS;
       try {
         return await read(signal);
       } catch (error) {
         const isWithout = error instanceof StatusError && [404, 405, 501].includes(error.status);
-        nextMs = nowMs() + (isWithout ? WITHOUT_MS : AFTER_FAILURE_MS);
+        nextMs = Date.now() + (isWithout ? WITHOUT_MS : AFTER_FAILURE_MS);
         log.debug({ err: error }, 'the status page has no days of the monitors');
         if (!isWithout) return false;
         const hadSome = known.size > 0;

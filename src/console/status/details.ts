@@ -10,7 +10,7 @@ import type {
 } from './api-types.ts';
 import type { Facts, ShownHours } from './facts.ts';
 import type { StatusSnapshot } from './poller.ts';
-import { observedMsOf, publicMonitor, uptimeOf, utcOf } from './report.ts';
+import { observedOver, publicMonitor, utcOf } from './report.ts';
 
 const HOUR_MS = 3_600_000;
 const MAX_TEXT_LENGTH = 500;
@@ -95,23 +95,13 @@ function uptimes(days: StatusDays | undefined, facts: Facts): StatusDetails['upt
     up_ms: lastHours.map(({ up_ms }) => up_ms),
     down_ms: lastHours.map(({ down_ms }) => down_ms),
   };
-  const ofHours = stepMs === HOUR_MS && facts.shown ? [spanOf(1, hours)] : [];
+  const ofHours = stepMs === HOUR_MS && facts.shown ? [{ days: 1, ...observedOver(hours) }] : [];
   const ofDay = lastDay
     ? [{ days: 1, uptime: lastDay.uptime, seen_ms: lastDay.up_ms + lastDay.down_ms }]
     : ofHours;
   if (!days) return ofDay;
-  return [...ofDay, ...[7, 30, 90].map((n) => spanOf(n, days, n))];
+  return [...ofDay, ...[7, 30, 90].map((n) => ({ days: n, ...observedOver(days, n) }))];
 }
-
-const spanOf = (
-  dayCount: number,
-  days: Pick<StatusDays, 'up_ms' | 'down_ms'>,
-  newest?: number,
-) => ({
-  days: dayCount,
-  uptime: uptimeOf(days, newest),
-  seen_ms: observedMsOf(days, newest),
-});
 
 const HeartbeatConfig = z.object({
   period_seconds: z.number().positive().catch(86_400),

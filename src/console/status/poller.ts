@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { describeInvalid } from '../../bot/incidents/invalid-monitors.ts';
 import type { InvalidMonitor, MonitoringClient } from '../../clients/monitoring.ts';
@@ -37,9 +38,8 @@ export function createStatusPoller(options: {
   days: KnownDays;
   pollMs: number;
   log: Logger;
-  nowMs?: () => number;
 }) {
-  const { monitoring, days, pollMs, log, nowMs = Date.now } = options;
+  const { monitoring, days, pollMs, log } = options;
   const closing = new AbortController();
   const followers = new Set<(snapshot: StatusSnapshot) => void>();
   let listed: readonly Monitor[] = [];
@@ -51,12 +51,31 @@ export function createStatusPoller(options: {
   let refreshing: Promise<void> | undefined;
   let daysAsked = false;
   let timer: NodeJS.Timeout | undefined;
-  const shapes = createShapes();
+  /** Monitors as the page shows them, kept as they are while there is no news of them. */
+  let shown = new Map<string, { shape: StatusMonitor; days: StatusDays | undefined }>();
+  let freshAtMs = 0;
+
+  function shapesAt(now: number): StatusMonitor[] {
+    const isTold = now - freshAtMs >= FRESHEN_MS;
+    if (isTold) freshAtMs = now;
+    const next: typeof shown = new Map();
+    const shapes = listed.map((monitor) => {
+      const before = shown.get(monitor.id);
+      const its = days.of(monitor.id);
+      const shape = statusMonitor(monitor, its);
+      const isSame = before && before.days === its && isNoNews(before.shape, shape, isTold);
+      const kept = isSame ? before : { shape, days: its };
+      next.set(monitor.id, kept);
+      return kept.shape;
+    });
+    shown = next;
+    return shapes;
+  }
 
   /** Makes the snapshot of what is known, and hands it to the followers. */
   function publish() {
-    const now = nowMs();
-    const monitors = inOrder(shapes.of(listed, days, now));
+    const now = Date.now();
+    const monitors = inOrder(shapesAt(now));
     const intervals = new Map(listed.map((one) => [one.id, one.interval_seconds]));
     const isUnknown = now - goodAtMs >= UNKNOWN_AFTER_MS;
     snapshot = {
@@ -75,7 +94,7 @@ export function createStatusPoller(options: {
       const found: InvalidMonitor[] = [];
       listed = await monitoring().list({ signal, onInvalid: (row) => found.push(row) });
       invalid = found;
-      goodAtMs = nowMs();
+      goodAtMs = Date.now();
       failure = undefined;
     } catch (error) {
       if (signal.aborted) return;
@@ -106,7 +125,7 @@ export function createStatusPoller(options: {
   return {
     /** What is known; the service is polled first when the last poll was longer ago than `pollMs`. */
     async current() {
-      if (polling === undefined && nowMs() - snapshot.atMs < pollMs) return snapshot;
+      if (polling === undefined && Date.now() - snapshot.atMs < pollMs) return snapshot;
       const poll = pollNow();
       if (snapshot.monitors.length === 0) await poll;
       else await atMost(WAIT_MS, poll);
@@ -141,30 +160,6 @@ const NOTHING: Omit<StatusSnapshot, 'atMs'> = {
   intervalSeconds: () => undefined,
 };
 
-/** Monitors as the page shows them, kept as they are while there is no news of them. */
-function createShapes() {
-  let known = new Map<string, { shape: StatusMonitor; days: StatusDays | undefined }>();
-  let freshAtMs = 0;
-  return {
-    of(listed: readonly Monitor[], days: KnownDays, nowMs: number): StatusMonitor[] {
-      const isTold = nowMs - freshAtMs >= FRESHEN_MS;
-      if (isTold) freshAtMs = nowMs;
-      const next: typeof known = new Map();
-      const shapes = listed.map((monitor) => {
-        const before = known.get(monitor.id);
-        const its = days.of(monitor.id);
-        const shape = statusMonitor(monitor, its);
-        const isSame = before && before.days === its && isNoNews(before.shape, shape, isTold);
-        const kept = isSame ? before : { shape, days: its };
-        next.set(monitor.id, kept);
-        return kept.shape;
-      });
-      known = next;
-      return shapes;
-    },
-  };
-}
-
 function failureNotice(failure: string, goodAtMs: number): StatusSnapshot['notice'] {
   const shown = Number.isFinite(goodAtMs)
     ? `The monitoring service does not answer; this is what it said at ${new Date(goodAtMs).toISOString()}.`
@@ -180,14 +175,5 @@ function invalidNotice(invalid: readonly InvalidMonitor[]): StatusSnapshot['noti
   };
 }
 
-async function atMost(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const atMost = (ms: number, work: Promise<void>) =>
+  Promise.race([work, pause(ms, undefined, { ref: false })]);

@@ -1,52 +1,8 @@
-import { z } from 'zod';
 import { severityOf } from '../../bot/shared/status.ts';
 import { shownTarget } from '../../bot/shared/target-link.ts';
 import { shortened } from '../../bot/shared/text-format.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
-
-/** Days of which the status page shows how they went, today included. */
-export const STATUS_DAYS = 90;
-
-const Time = z.iso.datetime();
-
-/**
- * How the days of a monitor went, UTC, oldest first, up to the day `last`: milliseconds observed up and down; the
- * rest of a day nothing was observed, as on days before the first of them. A day each as an object would be five times as
- * much to send.
- */
-export const StatusDays = z.object({
-  last: z.iso.date(),
-  up_ms: z.array(z.number().nonnegative()).max(STATUS_DAYS),
-  /** As many as of `up_ms`. */
-  down_ms: z.array(z.number().nonnegative()).max(STATUS_DAYS),
-});
-export type StatusDays = z.infer<typeof StatusDays>;
-
-/** A monitor as the status page lists it. What only those who may open the console see is absent on a public page. */
-export const StatusMonitor = z.object({
-  id: z.string(),
-  name: z.string(),
-  check_type: z.string(),
-  status: z.string(),
-  status_changed_at: Time.optional(),
-  /** It changes so often that its changes say little. */
-  flapping: z.boolean().optional(),
-  /** Its job has sent no signal yet. */
-  waiting_for_first_ping: z.boolean().optional(),
-  /** Nothing was learned of it for so long that what is shown may be out of date. */
-  stale: z.boolean().optional(),
-  last_checked_at: Time.optional(),
-  response_time_ms: z.number().nonnegative().optional(),
-  /** Not on a public page. */
-  target: z.string().optional(),
-  /** Why it is as it is. Not on a public page: reasons name addresses. */
-  status_reason: z.string().optional(),
-  /** 0 to 1 over the days shown; null when nothing was seen. Absent where the service keeps no history. */
-  uptime: z.number().min(0).max(1).nullable().optional(),
-  /** Absent where the service keeps no history, and until it has sent them. */
-  days: StatusDays.optional(),
-});
-export type StatusMonitor = z.infer<typeof StatusMonitor>;
+import type { StatusDays, StatusMonitor } from './api-types.ts';
 
 /** Characters of what a foreign service writes, as far as the page shows them. */
 const MAX_NAME_LENGTH = 200;
@@ -69,7 +25,7 @@ export function statusMonitor(listed: Monitor, days: StatusDays | undefined): St
     ...(typeof tookMs === 'number' && { response_time_ms: tookMs }),
     target: shortened(shownTarget(listed.target), MAX_TEXT_LENGTH),
     ...(reason && { status_reason: shortened(reason, MAX_TEXT_LENGTH) }),
-    ...(days && { uptime: uptimeOf(days), days }),
+    ...(days && { uptime: observedOver(days).uptime, days }),
   };
 }
 
@@ -93,21 +49,19 @@ export function isNoNews(before: StatusMonitor, now: StatusMonitor, withChecks: 
   );
 }
 
-type ObservedTime = Pick<StatusDays, 'up_ms' | 'down_ms'>;
-
-/** Share of the time seen over the newest so many days, 0 to 1; null when nothing was seen. Pure. */
-export function uptimeOf(days: ObservedTime, newestDays = days.up_ms.length): number | null {
-  const seenMs = observedMsOf(days, newestDays);
-  return seenMs === 0 ? null : Math.round((newestMs(days.up_ms, newestDays) / seenMs) * 1e6) / 1e6;
+/**
+ * The time seen over the newest so many days, and the share of it that was up, 0 to 1: null when nothing was seen. Pure.
+ */
+export function observedOver(
+  days: Pick<StatusDays, 'up_ms' | 'down_ms'>,
+  newest = days.up_ms.length,
+) {
+  const sumOf = (all: readonly number[]) =>
+    newest === 0 ? 0 : all.slice(-newest).reduce((total, ms) => total + ms, 0);
+  const upMs = sumOf(days.up_ms);
+  const seenMs = upMs + sumOf(days.down_ms);
+  return { uptime: seenMs === 0 ? null : Math.round((upMs / seenMs) * 1e6) / 1e6, seen_ms: seenMs };
 }
-
-/** The time seen over the newest so many days. Pure. */
-export function observedMsOf({ up_ms, down_ms }: ObservedTime, newestDays = up_ms.length): number {
-  return newestMs(up_ms, newestDays) + newestMs(down_ms, newestDays);
-}
-
-const newestMs = (all: readonly number[], days: number) =>
-  days === 0 ? 0 : all.slice(-days).reduce((total, ms) => total + ms, 0);
 
 /** DOWN first, then what else is not well, then by name. Pure. */
 export function inOrder(monitors: readonly StatusMonitor[]): StatusMonitor[] {

@@ -29,7 +29,12 @@ export function createStatusWriter() {
       overall,
       ...(notice !== undefined && { notice }),
     };
-    const monitors = await inSlices(snapshot.monitors, (monitor) => jsonOf(monitor, viewer));
+    const monitors: string[] = [];
+    const turn = beginTurn();
+    for (const monitor of snapshot.monitors) {
+      monitors.push(jsonOf(monitor, viewer));
+      if (turn.isOver()) await turn.next();
+    }
     const rest = `${JSON.stringify(head).slice(1, -1)},"monitors":[${monitors.join(',')}]}`;
     const time = JSON.stringify(new Date(snapshot.atMs).toISOString());
     return { json: Buffer.from(`{"generated_at":${time},${rest}`), tag: tagOf(rest) };
@@ -95,14 +100,4 @@ function withoutOldDays(monitor: StatusMonitor, before: StatusMonitor | undefine
   if (monitor.days === undefined || monitor.days !== before?.days) return monitor;
   const { days: _days, uptime: _uptime, ...rest } = monitor;
   return rest;
-}
-
-async function inSlices<T>(things: readonly T[], write: (thing: T) => string): Promise<string[]> {
-  const texts: string[] = [];
-  const turn = beginTurn();
-  for (const thing of things) {
-    texts.push(write(thing));
-    if (turn.isOver()) await turn.next();
-  }
-  return texts;
 }

@@ -9,11 +9,7 @@ const MAX_MODELS = 20;
 const MAX_NAME = 200;
 
 /** Sums that grow with each answer. */
-interface Sum {
-  answers: number;
-  tokens: number;
-  uncounted: number;
-}
+type Sum = ChannelsAnswer['total'];
 
 interface ChannelSum extends Sum {
   lastAtMs: number;
@@ -59,26 +55,23 @@ type Titles = Pick<Bot, 'channelName' | 'platformTitle'>;
 function listed(place: string, sum: ChannelSum, bot: Titles): AskedChannel {
   const { platform, channel } = parsePlace(place) ?? { platform: '', channel: place };
   const name = platform === '' ? undefined : bot.channelName({ platform, channel });
-  const [people, morePeople] = most(sum.people, MAX_PEOPLE);
-  const [models, moreModels] = most(sum.models, MAX_MODELS);
-  const { answers, tokens, uncounted, lastAtMs } = sum;
+  const { people: byPerson, models: byModel, ...sums } = sum;
+  const [people, morePeople] = most(byPerson, MAX_PEOPLE);
+  const [models, moreModels] = most(byModel, MAX_MODELS);
   return {
     platform,
     platformTitle: bot.platformTitle(platform),
     channel,
-    answers,
-    tokens,
-    uncounted,
-    lastAtMs,
+    ...sums,
     morePeople,
     moreModels,
     ...(name !== undefined && { name: name.slice(0, MAX_NAME) }),
-    people: people.map(([id, { name: who, ...sums }]) => ({
-      ...sums,
+    people: people.map(([id, { name: who, ...own }]) => ({
+      ...own,
       id: id.slice(0, MAX_NAME),
       name: who.slice(0, MAX_NAME),
     })),
-    models: models.map(([model, sums]) => ({ ...sums, model: model.slice(0, MAX_NAME) })),
+    models: models.map(([model, own]) => ({ ...own, model: model.slice(0, MAX_NAME) })),
   };
 }
 

@@ -1,3 +1,4 @@
+import { groupBy } from '../../bot/incidents/watch-state.ts';
 import type { Counts, UsageAnswer, UsageBy, UsageGroup } from './api-types.ts';
 import { MAX_GROUPS } from './spans.ts';
 
@@ -47,13 +48,11 @@ export function usageReport(
   const rows = keyId === undefined ? all : all.filter((row) => row.keyId === keyId);
   const days = daysIn(range);
   const used = [...new Set(all.map((row) => row.keyId))];
-  const pairs = [...grouped(rows, (row) => JSON.stringify([row.keyId, row.model])).values()]
-    .map(({ first, rows: own }) => ({
-      keyId: first.keyId,
-      keyName: nameOf(first.keyId),
-      model: first.model,
-      counts: countsOf(own),
-    }))
+  const pairs = [...groupBy(rows, (row) => JSON.stringify([row.keyId, row.model])).values()]
+    .map((own) => {
+      const { keyId: id, model } = own[0];
+      return { keyId: id, keyName: nameOf(id), model, counts: countsOf(own) };
+    })
     .sort((a, b) => compareCounts(a.counts, b.counts));
   return {
     days,
@@ -71,8 +70,8 @@ function groupsOf(
   by: UsageBy,
   nameOf: (keyId: string) => string,
 ): UsageGroup[] {
-  const groups = [...grouped(rows, (row) => (by === 'key' ? row.keyId : row.model))]
-    .map(([id, { rows: own }]) => ({ id, own, counts: countsOf(own) }))
+  const groups = [...groupBy(rows, (row) => (by === 'key' ? row.keyId : row.model))]
+    .map(([id, own]) => ({ id, own, counts: countsOf(own) }))
     .sort((a, b) => compareCounts(a.counts, b.counts));
   const shown = groups.slice(0, MAX_GROUPS).map(({ id, own }) => ({
     id,
@@ -96,16 +95,6 @@ function perDay(rows: readonly UsageRow[], days: readonly string[]) {
     tokens[index] = (tokens[index] ?? 0) + row.promptTokens + row.completionTokens;
   }
   return { requests, tokens };
-}
-
-function grouped(rows: readonly UsageRow[], keyOf: (row: UsageRow) => string) {
-  const groups = new Map<string, { first: UsageRow; rows: UsageRow[] }>();
-  for (const row of rows) {
-    const group = groups.get(keyOf(row));
-    if (group) group.rows.push(row);
-    else groups.set(keyOf(row), { first: row, rows: [row] });
-  }
-  return groups;
 }
 
 function countsOf(rows: readonly UsageRow[]): Counts {

@@ -17,7 +17,7 @@ import { openPeople, peopleCollection } from './playground/people.ts';
 import { createPosting } from './playground/posting.ts';
 import { createPrivateMessages } from './playground/private-messages.ts';
 import { addPlaygroundRoutes } from './playground/routes.ts';
-import type { ConsoleEvent, ListedCommand, Snapshot } from './shared/api-types.ts';
+import type { ListedCommand, Snapshot } from './shared/api-types.ts';
 import { addStatus, type StatusOptions } from './status/status.ts';
 
 const PAGES: readonly ConsolePage[] = [
@@ -63,15 +63,8 @@ export async function createConsole(options: {
   const streams = createEventStreams((person) => snapshotFor(person));
   const history = await openHistory(store.collection(historyCollection), { streams, log });
   const privates = createPrivateMessages(streams);
-  const onNews = (event: ConsoleEvent) => streams.send(event);
-  const channels = await openChannels(store.collection(channelsCollection), {
-    named,
-    onNews: (channel) => onNews({ kind: 'channel', channel }),
-  });
-  const people = await openPeople(store.collection(peopleCollection), {
-    onNews: (person) => onNews({ kind: 'person', person }),
-    log,
-  });
+  const channels = await openChannels(store.collection(channelsCollection), { named, streams });
+  const people = await openPeople(store.collection(peopleCollection), { streams, log });
   let bot: Bot | undefined;
   let commands: ListedCommand[] = [];
 

@@ -87,7 +87,9 @@ export function createAnswers(options: {
         await storeSoFar();
       }
     })();
-    const ending = await readTo(answer.stream(threadOf(to), cutShort.signal), (piece) => {
+    // A private answer is remembered nowhere.
+    const thread = to.kind === 'thread' ? to.root : undefined;
+    const ending = await readTo(answer.stream(thread, cutShort.signal), (piece) => {
       text += piece;
       live.set(frame.id, messageNow());
     }).catch((error: unknown): Shown => {
@@ -167,9 +169,4 @@ async function readTo(
     if (piece !== '') take(piece);
   }
   return { growing: false, note: UNFINISHED_NOTE };
-}
-
-/** A private answer is remembered nowhere. */
-function threadOf(to: Destination): string | undefined {
-  return to.kind === 'thread' ? to.root : undefined;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Collection } from '../../bot/platform.ts';
 import { HttpError } from '../../http/errors.ts';
+import type { EventStreams } from './event-streams.ts';
 
 const ChannelBook = z.object({ channels: z.array(z.string()) });
 export type ChannelBook = z.infer<typeof ChannelBook>;
@@ -29,10 +30,10 @@ export const isChannelName = (name: string) => CHANNEL_NAME.test(name);
 /** The channels of the console. */
 export type ConsoleChannels = Awaited<ReturnType<typeof openChannels>>;
 
-/** Reads the channels; those in `named` are made where they are missing. */
+/** Reads the channels; those in `named` are made where they are missing. Every tab is told of a new one. */
 export async function openChannels(
   collection: Collection<ChannelBook>,
-  options: { named: readonly string[]; onNews(channel: string): void },
+  { named, streams }: { named: readonly string[]; streams: EventStreams },
 ) {
   let channels = [FIRST_CHANNEL];
 
@@ -44,7 +45,7 @@ export async function openChannels(
     });
     channels = book?.channels ?? channels;
   }
-  await add(options.named.filter(isChannelName));
+  await add(named.filter(isChannelName));
 
   return {
     /** In the order in which they were made. */
@@ -56,7 +57,7 @@ export async function openChannels(
       if (channels.includes(channel)) return channel;
       await add([channel]);
       if (!channels.includes(channel)) throw full();
-      options.onNews(channel);
+      streams.send({ kind: 'channel', channel });
       return channel;
     },
   };

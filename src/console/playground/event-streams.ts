@@ -27,7 +27,7 @@ export function createEventStreams(snapshot: (person: string) => ConsoleEvent) {
   // Numbers begin anew with each start, so ids carry which start they belong to.
   const run = randomUUID().slice(0, 8);
   const readers = new Map<ServerResponse, string>();
-  let kept: Kept[] = [];
+  const kept: Kept[] = [];
   let keptCharacters = 0;
   let lastNumber = 0;
   let closed = false;
@@ -40,12 +40,9 @@ export function createEventStreams(snapshot: (person: string) => ConsoleEvent) {
   function keep(entry: Kept) {
     kept.push(entry);
     keptCharacters += entry.frame.length;
-    let surplus = 0;
-    while (kept.length - surplus > MAX_KEPT_EVENTS || keptCharacters > MAX_KEPT_CHARACTERS) {
-      keptCharacters -= kept[surplus]?.frame.length ?? 0;
-      surplus += 1;
+    while (kept.length > MAX_KEPT_EVENTS || keptCharacters > MAX_KEPT_CHARACTERS) {
+      keptCharacters -= kept.shift()?.frame.length ?? 0;
     }
-    if (surplus > 0) kept = kept.slice(surplus);
   }
 
   /** What a browser missed; `undefined` when that cannot be known any more. */

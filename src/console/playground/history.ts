@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
+import { groupBy } from '../../bot/incidents/watch-state.ts';
 import type { Collection } from '../../bot/platform.ts';
 import { type ListedMessage, Message, RootMessage } from '../shared/api-types.ts';
 import type { EventStreams } from './event-streams.ts';
@@ -70,15 +71,7 @@ export async function openHistory(
   }
 
   /** A map keeps what changes where it is, so each of these is oldest first. */
-  function byChannel(): Map<string, RootMessage[]> {
-    const grouped = new Map<string, RootMessage[]>();
-    for (const root of roots.values()) {
-      const all = grouped.get(root.channel);
-      if (all) all.push(root);
-      else grouped.set(root.channel, [root]);
-    }
-    return grouped;
-  }
+  const byChannel = () => groupBy(roots.values(), ({ channel }) => channel);
 
   function sendRoot(root: RootMessage | undefined) {
     if (root) streams.send({ kind: 'message', listed: listedOf(root) });
@@ -167,14 +160,13 @@ function interrupted(message: Message): Message {
 
 function withReply(root: RootMessage, reply: Message): RootMessage {
   const at = root.replies.findIndex(({ id }) => id === reply.id);
-  const replies = at < 0 ? [...root.replies, reply] : root.replies.with(at, reply);
+  const all = at < 0 ? [...root.replies, reply] : root.replies.with(at, reply);
+  const replies = all.slice(-MAX_REPLIES);
   const sizes = replies.map((message) => JSON.stringify(message).length);
   let size = sizes.reduce((sum, one) => sum + one, 0);
-  let surplus = Math.max(0, replies.length - MAX_REPLIES);
-  size -= sizes.slice(0, surplus).reduce((sum, one) => sum + one, 0);
-  while (size > MAX_THREAD_CHARACTERS && surplus < replies.length - 1) {
-    size -= sizes[surplus] ?? 0;
-    surplus += 1;
+  while (size > MAX_THREAD_CHARACTERS && replies.length > 1) {
+    replies.shift();
+    size -= sizes.shift() ?? 0;
   }
-  return { ...root, replies: replies.slice(surplus) };
+  return { ...root, replies };
 }

@@ -25,8 +25,20 @@ const MAX_REMEMBERED = 1_000;
 /** Interactions that may be under way at once. */
 const MAX_UNDER_WAY = 32;
 
+/** What an interaction asks of the bot, and where the reply is shown. */
+interface AskedOfBot {
+  request: Invocation['request'];
+  person: Person;
+  /** The thread that shows it; the channel does without one. */
+  thread: string | undefined;
+  /** What stands over a card as what it came from. */
+  command: string | undefined;
+  /** The message whose button was pressed, and whether one person alone has it. */
+  pressed?: { message: string; private: boolean };
+}
+
 /** An interaction on its way, with what the bot is asked. */
-interface AcceptedInteraction extends RequestOfInteraction, Pick<Interaction, 'id' | 'channel'> {
+interface AcceptedInteraction extends AskedOfBot, Pick<Interaction, 'id' | 'channel'> {
   by: Someone;
 }
 
@@ -48,7 +60,7 @@ export function createMessageIntake(options: {
     const place = { platform: 'console' as const, channel };
     // Whoever opens the console runs it: who knows its password, or is at this machine.
     const person: Person = { ...by, mayManage: async () => true };
-    const resolved = requestOf(interaction, person, { history, answers });
+    const resolved = askedBy(interaction, person);
     const form =
       'text' in interaction ? await formFor(bot, interaction.text, { place, person }) : undefined;
     if (form) return { shown: 'form', form };
@@ -71,6 +83,51 @@ export function createMessageIntake(options: {
     // Its buttons have done what they were for: its reader now sees what everybody sees.
     if (isPublic && resolved.pressed?.private) privates.remove(by.id, resolved.pressed.message);
     return shown;
+  }
+
+  /** Throws `HttpError` when the message or the thread is gone, or the button is none. */
+  function askedBy(interaction: Interaction, person: Person): AskedOfBot {
+    if ('action' in interaction) return askedByPress(interaction, person);
+    requireThread(interaction);
+    const { thread } = interaction;
+    if ('values' in interaction) {
+      const { command, values } = interaction;
+      return { request: { command, values }, person, thread, command: `/${command}` };
+    }
+    const { text } = interaction;
+    // A line without a slash is a question.
+    const request = text.startsWith('/')
+      ? { line: text }
+      : { command: 'ask', values: { question: text } };
+    return { request, person, thread, command: text };
+  }
+
+  /**
+   * The message may have changed since the page showed the button, so what it carries is not looked up in it: the bot
+   * checks what can still be done. What comes of it is shown in the thread of the message, or where a private one stands.
+   */
+  function askedByPress(press: ButtonPress, person: Person): AskedOfBot {
+    const request = decodeAction(press.action);
+    if (!request) throw new HttpError(400, 'invalid_value', 'There is no such button.');
+    const asked = { request, person: { ...person, name: presserName(person.name) } };
+    const { channel, message: id } = press;
+    if (press.private) {
+      requireThread(press);
+      const { thread } = press;
+      return { ...asked, thread, command: undefined, pressed: { message: id, private: true } };
+    }
+    const { thread = id } = press;
+    const root = history.get(thread);
+    const message = root?.channel === channel ? messageOf(root, id) : undefined;
+    if (!message) throw notFound('This message is gone: it made room for newer ones.');
+    const pressed = { message: id, private: false };
+    // What people see: an answer that has just ended is ahead of what is stored.
+    return { ...asked, thread, command: labelOf(answers.latest(message), request), pressed };
+  }
+
+  /** Throws for a thread that is gone, or that stands in another channel. */
+  function requireThread({ channel, thread }: Interaction) {
+    if (thread !== undefined && history.get(thread)?.channel !== channel) throw threadGone();
   }
 
   async function show(reply: Reply, interaction: AcceptedInteraction): Promise<Outcome> {
@@ -181,78 +238,8 @@ function placeOf(message: Pick<Message, 'id'>, { thread }: AcceptedInteraction):
     : { shown: 'thread', message: thread };
 }
 
-/** What an interaction asks of the bot, and where the reply is shown. */
-export interface RequestOfInteraction {
-  request: Invocation['request'];
-  person: Person;
-  /** The thread that shows it; the channel does without one. */
-  thread: string | undefined;
-  /** What stands over a card as what it came from. */
-  command: string | undefined;
-  /** The message whose button was pressed, and whether one person alone has it. */
-  pressed?: { message: string; private: boolean };
-}
-
 /** Whoever presses is named in every channel that got the alert, and the others know nobody of the console. */
 const presserName = (name: string) => `${name} at the web console`;
-
-/** What people see: an answer that has just ended is ahead of what is stored. */
-interface Shown {
-  history: History;
-  answers: Pick<Answers, 'latest'>;
-}
-
-/** What an interaction asks of the bot. Throws `HttpError` when the message or the thread is gone, or the button is none. */
-export function requestOf(
-  interaction: Interaction,
-  person: Person,
-  shown: Shown,
-): RequestOfInteraction {
-  if ('action' in interaction) return requestOfPress(interaction, person, shown);
-  requireThread(interaction, shown.history);
-  const { thread } = interaction;
-  if ('values' in interaction) {
-    const { command, values } = interaction;
-    return { request: { command, values }, person, thread, command: `/${command}` };
-  }
-  const { text } = interaction;
-  // A line without a slash is a question.
-  const request = text.startsWith('/')
-    ? { line: text }
-    : { command: 'ask', values: { question: text } };
-  return { request, person, thread, command: text };
-}
-
-/**
- * The message may have changed since the page showed the button, so what it carries is not looked up in it: the bot
- * checks what can still be done. What comes of it is shown in the thread of the message, or where a private one stands.
- */
-function requestOfPress(
-  press: ButtonPress,
-  person: Person,
-  { history, answers }: Shown,
-): RequestOfInteraction {
-  const request = decodeAction(press.action);
-  if (!request) throw new HttpError(400, 'invalid_value', 'There is no such button.');
-  const asked = { request, person: { ...person, name: presserName(person.name) } };
-  const { channel, message: id } = press;
-  if (press.private) {
-    requireThread(press, history);
-    const { thread } = press;
-    return { ...asked, thread, command: undefined, pressed: { message: id, private: true } };
-  }
-  const { thread = id } = press;
-  const root = history.get(thread);
-  const message = root?.channel === channel ? messageOf(root, id) : undefined;
-  if (!message) throw notFound('This message is gone: it made room for newer ones.');
-  const pressed = { message: id, private: false };
-  return { ...asked, thread, command: labelOf(answers.latest(message), request), pressed };
-}
-
-/** Throws for a thread that is gone, or that stands in another channel. */
-function requireThread({ channel, thread }: Interaction, history: History) {
-  if (thread !== undefined && history.get(thread)?.channel !== channel) throw threadGone();
-}
 
 function messageOf({ message, replies }: RootMessage, id: string): Message | undefined {
   return [message, ...replies].find((one) => one.id === id);

@@ -7,6 +7,7 @@ import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
 import { cameOverHttps } from '../login/session-cookie.ts';
 import { Someone } from '../shared/api-types.ts';
 import { forgetOldest } from '../shared/forget-oldest.ts';
+import type { EventStreams } from './event-streams.ts';
 
 const KnownPerson = z.object({ ...Someone.shape, seenAtMs: z.number() });
 export type KnownPerson = z.infer<typeof KnownPerson>;
@@ -41,28 +42,28 @@ const MAX_VISITORS = 200;
  */
 export type People = Awaited<ReturnType<typeof openPeople>>;
 
-/** Reads who was here; `onNews` is called with everyone who is new or has another name. */
+/** Reads who was here; every tab is told of everyone who is new or has another name. */
 export async function openPeople(
   collection: Collection<KnownPerson>,
   options: {
-    onNews(person: Someone): void;
+    streams: Pick<EventStreams, 'send'>;
     log: Logger;
     nowMs?: () => number;
     maxPeople?: number;
   },
 ) {
-  const { onNews, log, nowMs = Date.now, maxPeople = MAX_PEOPLE } = options;
+  const { streams, log, nowMs = Date.now, maxPeople = MAX_PEOPLE } = options;
   const stored = await collection.list();
   const known = new Map(stored.map(({ id, document }) => [id, document]));
 
   /** Visitors, by the same keys; the one whose visit is longest ago first. */
   const visitors = new Map<string, Someone>();
 
-  function newcomer(key: string, except?: Someone): KnownPerson {
-    const all = [...known.values(), ...visitors.values()].filter((one) => one !== except);
+  /** `Guest` with the number after the highest that somebody has. */
+  function nextName(): string {
+    const all = [...known.values(), ...visitors.values()];
     const numbers = all.map(({ name }) => Number(DEFAULT_NAME.exec(name)?.[1] ?? 0));
-    const name = `Guest ${Math.max(0, ...numbers) + 1}`;
-    return { id: idFromKey(key), name, seenAtMs: nowMs() };
+    return `Guest ${Math.max(0, ...numbers) + 1}`;
   }
 
   /** Where who asks is kept; a browser without a cookie is given one. */
@@ -81,16 +82,21 @@ export async function openPeople(
     return shownOf(current);
   }
 
+  function announce(one: Someone): Someone {
+    const person = shownOf(one);
+    streams.send({ kind: 'person', person });
+    return person;
+  }
+
   async function store(key: string): Promise<Someone> {
     const visitor = visitors.get(key);
-    const fresh = newcomer(key, visitor);
+    visitors.delete(key);
     // Somebody may have taken the name meanwhile.
     const isFree = visitor && ![...known.values()].some((one) => isSame(one.name, visitor.name));
-    const person = { ...fresh, ...(isFree && { name: visitor.name }) };
-    visitors.delete(key);
+    const name = isFree ? visitor.name : nextName();
+    const person = { id: idFromKey(key), name, seenAtMs: nowMs() };
     await keep(key, person);
-    onNews(shownOf(person));
-    return shownOf(person);
+    return announce(person);
   }
 
   async function forgetLongestAway() {
@@ -123,7 +129,7 @@ export async function openPeople(
       const key = keyOf(request, reply);
       const stored = await returning(key);
       if (stored) return stored;
-      const visitor = visitors.get(key) ?? shownOf(newcomer(key));
+      const visitor = visitors.get(key) ?? { id: idFromKey(key), name: nextName() };
       visitors.delete(key);
       visitors.set(key, visitor);
       forgetOldest(visitors, MAX_VISITORS);
@@ -152,8 +158,7 @@ export async function openPeople(
       }
       const renamed = { ...current, name };
       await keep(key, renamed);
-      onNews(shownOf(renamed));
-      return shownOf(renamed);
+      return announce(renamed);
     },
     /** Those who are stored. */
     all: () => [...known.values()].map(shownOf),

@@ -318,7 +318,7 @@ test('those who were not here for longest are forgotten', async () => {
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   const collection = store.collection(peopleCollection);
   let nowMs = 0;
-  const options = { onNews() {}, log, nowMs: () => nowMs, maxPeople: 3 };
+  const options = { streams: { send() {} }, log, nowMs: () => nowMs, maxPeople: 3 };
   const people = await openPeople(collection, options);
   const come = async (letter: string) => {
     nowMs += 100_000_000;

@@ -48,23 +48,19 @@ async function addPage(
   { path, name, title, guard = 'page', workers = [] }: ConsolePage,
   more: readonly string[],
 ) {
-  const script = await readAsset(new URL(`${name}.js`, folder));
-  const style = await readAsset(new URL(`${name}.css`, folder));
-  addAsset(server, guards, `/console/${name}.js`, 'text/javascript; charset=utf-8', script);
-  addAsset(server, guards, `/console/${name}.css`, 'text/css; charset=utf-8', style);
+  const asset = (file: string) => addAsset(server, guards, folder, file);
+  const script = await asset(`${name}.js`);
+  const style = await asset(`${name}.css`);
   const places = await Promise.all(
-    workers.map(async (worker) => {
-      const asset = await readAsset(new URL(`${worker}.js`, folder));
-      const address = `/console/${worker}.js`;
-      addAsset(server, guards, address, 'text/javascript; charset=utf-8', asset);
-      return `<meta name="${worker}" content="${address}?v=${asset.hash}">`;
-    }),
+    workers.map(
+      async (worker) => `<meta name="${worker}" content="${await asset(`${worker}.js`)}">`,
+    ),
   );
   const html = htmlOf(title, [
     ...more,
     ...places,
-    `<link rel="stylesheet" href="/console/${name}.css?v=${style.hash}">`,
-    `<script type="module" src="/console/${name}.js?v=${script.hash}"></script>`,
+    `<link rel="stylesheet" href="${style}">`,
+    `<script type="module" src="${script}"></script>`,
   ]);
   server.get(path, guarded(guards[guard]), async (_request, reply) => {
     reply.type('text/html; charset=utf-8').header('cache-control', 'no-cache');
@@ -72,28 +68,28 @@ async function addPage(
   });
 }
 
-function addAsset(server: HttpServer, guards: Guards, path: string, type: string, asset: Asset) {
-  server.get(path, guarded(guards.file), async (request, reply) => {
-    reply.type(type).header('vary', 'accept-encoding');
-    // The address carries the content's hash, so a copy never grows stale.
-    reply.header('cache-control', 'public, max-age=31536000, immutable');
-    return await compressedFor(asset.bytes, request, reply);
-  });
-}
-
-interface Asset {
-  bytes: Buffer;
-  hash: string;
-}
-
-async function readAsset(file: URL): Promise<Asset> {
+/** Serves a file of the built page. Resolves to its address, which carries the hash of what is in it. */
+async function addAsset(
+  server: HttpServer,
+  guards: Guards,
+  folder: URL,
+  name: string,
+): Promise<string> {
+  const file = new URL(name, folder);
   const bytes = await readFile(file).catch((error: unknown) => {
     throw new Error(`The console's page is not built: run npm run build (${file.pathname}).`, {
       cause: error,
     });
   });
+  const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
+  server.get(`/console/${name}`, guarded(guards.file), async (request, reply) => {
+    reply.type(`${type}; charset=utf-8`).header('vary', 'accept-encoding');
+    // A copy never grows stale.
+    reply.header('cache-control', 'public, max-age=31536000, immutable');
+    return await compressedFor(bytes, request, reply);
+  });
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 12);
-  return { bytes, hash };
+  return `/console/${name}?v=${hash}`;
 }
 
 function htmlOf(title: string, head: readonly string[]): string {

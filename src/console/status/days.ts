@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import { StatusError } from '../../clients/errors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import { STATUS_DAYS, type StatusDays } from './api-types.ts';
+import { ifThere } from './facts.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -32,7 +32,14 @@ export function createStatusDays({
     let isNews = false;
     let after: string | undefined;
     for (let answers = 0; answers < MAX_ANSWERS; answers += 1) {
-      const list = await monitoring().days({ days: STATUS_DAYS, signal, ...(after && { after }) });
+      const list = await ifThere(
+        monitoring().days({ days: STATUS_DAYS, signal, ...(after && { after }) }),
+      );
+      if (!list) {
+        nextMs = Date.now() + WITHOUT_MS;
+        next.clear();
+        break;
+      }
       for (const { id, up_ms, down_ms } of list.monitors) {
         const before = known.get(id);
         const days = { last: list.last, up_ms, down_ms };
@@ -58,13 +65,9 @@ export function createStatusDays({
       try {
         return await read(signal);
       } catch (error) {
-        const isWithout = error instanceof StatusError && [404, 405, 501].includes(error.status);
-        nextMs = Date.now() + (isWithout ? WITHOUT_MS : AFTER_FAILURE_MS);
+        nextMs = Date.now() + AFTER_FAILURE_MS;
         log.debug({ err: error }, 'the status page has no days of the monitors');
-        if (!isWithout) return false;
-        const hadSome = known.size > 0;
-        known = new Map();
-        return hadSome;
+        return false;
       }
     },
   };

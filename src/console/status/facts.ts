@@ -30,18 +30,9 @@ export type Facts = Awaited<ReturnType<typeof ask>>;
 /** Makes what fetches the facts of one monitor, not again while they are fresh; it throws an `HttpError`. */
 export function createFacts(monitoring: () => MonitoringClient) {
   const known = new Map<string, { atMs: number; facts: Promise<Facts> }>();
-  const limits = {
-    member: createRateLimit({ limit: ASKED_PER_MINUTE.member, windowMs: 60_000 }),
-    anyone: createRateLimit({ limit: ASKED_PER_MINUTE.anyone, windowMs: 60_000 }),
-  };
-
-  function keep(name: string, facts: Promise<Facts>) {
-    const entry = { atMs: performance.now(), facts };
-    known.delete(name);
-    known.set(name, entry);
-    forgetOldest(known, KEPT_COUNT);
-    return entry;
-  }
+  const limitFor = (viewer: Viewer) =>
+    createRateLimit({ limit: ASKED_PER_MINUTE[viewer], windowMs: 60_000 });
+  const limits = { member: limitFor('member'), anyone: limitFor('anyone') };
 
   return async (monitor: string, hours: ShownHours, viewer: Viewer): Promise<Facts> => {
     const name = `${hours} ${monitor}`;
@@ -53,10 +44,12 @@ export function createFacts(monitoring: () => MonitoringClient) {
       if (before && ageMs < KEPT_MS) return await before.facts;
       throw tooMany(verdict.resetMs);
     }
-    const asking = ask(monitoring(), monitor, hours);
-    const entry = keep(name, asking);
+    const entry = { atMs: performance.now(), facts: ask(monitoring(), monitor, hours) };
+    known.delete(name);
+    known.set(name, entry);
+    forgetOldest(known, KEPT_COUNT);
     try {
-      return await asking;
+      return await entry.facts;
     } catch (error) {
       if (known.get(name) === entry) known.delete(name);
       throw new HttpError(

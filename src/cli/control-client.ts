@@ -4,20 +4,17 @@ import { createLog } from '../app/log.ts';
 import { readSettings } from '../config/settings.ts';
 import type { Service } from '../contracts/api-key.ts';
 import { ErrorBody } from '../contracts/error.ts';
-import type { KeyLimits, KeyLimitsChange } from '../contracts/key-limits.ts';
 import { openUsageDays, type UsageQuery, type UsageRow } from '../gateway/usage/days.ts';
 import { usageJournal } from '../gateway/usage/journal.ts';
 import { controlSocket } from '../http/control-socket.ts';
-import { type KeyInfo, openKeys } from '../http/keys.ts';
+import { type KeyInfo, type Keys, openKeys } from '../http/keys.ts';
 import { openLowdbStore } from '../store/lowdb/lowdb-store.ts';
 
 /** What the command line does with keys. */
 export interface KeyActions {
-  create(service: Service, name: string, limits: KeyLimits): Promise<KeyInfo & { key: string }>;
-  list(service: Service): Promise<KeyInfo[]>;
-  /** `undefined` when there is no such key. */
-  limit(service: Service, id: string, change: KeyLimitsChange): Promise<KeyInfo | undefined>;
-  revoke(service: Service, id: string): Promise<boolean>;
+  of(service: Service): Pick<Keys, 'create' | 'limit' | 'revoke'> & {
+    list(): KeyInfo[] | Promise<KeyInfo[]>;
+  };
   /** Usage of the gateway; `undefined` when the program that runs has no gateway. */
   usage(query: UsageQuery): Promise<UsageRow[] | undefined>;
   close(): Promise<void>;
@@ -55,14 +52,18 @@ async function runningKeys(socketPath: string): Promise<KeyActions | undefined> 
     if (statusCode >= 400) throw new Error(ErrorBody.parse(value).error.message);
     return value;
   }
-  const pathOf = (service: Service, id: string) => `keys/${service}/${encodeURIComponent(id)}`;
   return {
-    create: async (service, name, limits) =>
-      (await call('POST', `keys/${service}`, { name, limits })) as KeyInfo & { key: string },
-    list: async (service) => (await call('GET', `keys/${service}`)) as KeyInfo[],
-    limit: async (service, id, limits) =>
-      (await call('PATCH', pathOf(service, id), { limits })) as KeyInfo | undefined,
-    revoke: async (service, id) => (await call('DELETE', pathOf(service, id))) !== undefined,
+    of(service) {
+      const pathOf = (id: string) => `keys/${service}/${encodeURIComponent(id)}`;
+      return {
+        create: async (name, limits) =>
+          (await call('POST', `keys/${service}`, { name, limits })) as KeyInfo & { key: string },
+        list: async () => (await call('GET', `keys/${service}`)) as KeyInfo[],
+        limit: async (id, limits) =>
+          (await call('PATCH', pathOf(id), { limits })) as KeyInfo | undefined,
+        revoke: async (id) => (await call('DELETE', pathOf(id))) !== undefined,
+      };
+    },
     async usage(query) {
       const given = Object.entries(query).filter(([, value]) => value !== undefined);
       const search = new URLSearchParams(given as Array<[string, string]>);
@@ -80,10 +81,7 @@ async function storedKeys(folder: string, secrets: string[]): Promise<KeyActions
     monitoring: await openKeys(store, 'monitoring'),
   };
   return {
-    create: (service, name, limits) => keys[service].create(name, limits),
-    list: async (service) => keys[service].list(),
-    limit: (service, id, change) => keys[service].limit(id, change),
-    revoke: (service, id) => keys[service].revoke(id),
+    of: (service) => keys[service],
     async usage(query) {
       const days = await openUsageDays({ store, journal: store.journal(usageJournal), log });
       return await days.summary(query);

@@ -53,24 +53,15 @@ async function checkGatewayElsewhere(
   service: { baseUrl: string; apiKey: string },
 ): Promise<Finding> {
   const check = 'Model gateway';
-  return await withService('GATEWAY', check, async () => {
-    const client = createGatewayClient({ ...service, timeoutMs: CALL_LIMIT_MS });
-    try {
-      const models = (await client.models()).filter(({ kind }) => kind !== 'image');
-      const ids = models.map(({ id }) => id);
-      if (ids.length === 0) {
-        return problem(check, 'It offers no models that can chat. Ask whoever runs it for some.');
-      }
-      return (
-        unknownModel(check, askModel, ids) ??
-        ok(
-          check,
-          `answers and takes the key; ${counted(ids.length, 'model')}, the first is ${shortName(ids[0] ?? '')}`,
-        )
-      );
-    } finally {
-      await client.close();
+  const open = () => createGatewayClient({ ...service, timeoutMs: CALL_LIMIT_MS });
+  return await withService('GATEWAY', check, open, async (client) => {
+    const models = (await client.models()).filter(({ kind }) => kind !== 'image');
+    const ids = models.map(({ id }) => id);
+    if (ids.length === 0) {
+      return problem(check, 'It offers no models that can chat. Ask whoever runs it for some.');
     }
+    const text = `answers and takes the key; ${counted(ids.length, 'model')}, the first is ${shortName(ids[0] ?? '')}`;
+    return unknownModel(check, askModel, ids) ?? ok(check, text);
   });
 }
 
@@ -87,33 +78,32 @@ function unknownModel(check: string, model: string | undefined, ids: string[]) {
 export async function checkMonitoring({ monitoring, roles }: Settings): Promise<Finding[]> {
   if (!roles.has('bot') || !monitoring) return [];
   const check = 'Monitoring service';
-  const finding = await withService('MONITORING', check, async () => {
-    const client = createMonitoringClient({ ...monitoring, timeoutMs: CALL_LIMIT_MS });
-    try {
-      const odd: InvalidMonitor[] = [];
-      const monitors = await client.list({ onInvalid: (row) => odd.push(row) });
-      const text = `answers and takes the key; ${counted(monitors.length, 'monitor')}`;
-      if (odd.length === 0) return ok(check, text);
-      return warning(
-        check,
-        `${text}. Its list has rows otherwise than its contract says, ${describeInvalid(odd)}. What can be read of them is watched; mend the others there.`,
-      );
-    } finally {
-      await client.close();
-    }
+  const open = () => createMonitoringClient({ ...monitoring, timeoutMs: CALL_LIMIT_MS });
+  const finding = await withService('MONITORING', check, open, async (client) => {
+    const odd: InvalidMonitor[] = [];
+    const monitors = await client.list({ onInvalid: (row) => odd.push(row) });
+    const text = `answers and takes the key; ${counted(monitors.length, 'monitor')}`;
+    if (odd.length === 0) return ok(check, text);
+    return warning(
+      check,
+      `${text}. Its list has rows otherwise than its contract says, ${describeInvalid(odd)}. What can be read of them is watched; mend the others there.`,
+    );
   });
   return [finding];
 }
 
-/** What went wrong with a service elsewhere, and which of its two settings to look at. */
-async function withService(
+/** What a service elsewhere answers, or what went wrong with it and which of its two settings to look at. */
+async function withService<Client extends { close(): Promise<unknown> }>(
   name: 'GATEWAY' | 'MONITORING',
   check: string,
-  ask: () => Promise<Finding>,
+  open: () => Client,
+  ask: (client: Client) => Promise<Finding>,
 ): Promise<Finding> {
   const address = `${name}_BASE_URL`;
+  let client: Client | undefined;
   try {
-    return await ask();
+    client = open();
+    return await ask(client);
   } catch (error) {
     if (error instanceof StatusError && [401, 403].includes(error.status)) {
       const text = `${name}_API_KEY: the service refuses this key (${error.status}): ${error.message} Set a key that whoever runs it gave you.`;
@@ -134,6 +124,8 @@ async function withService(
     }
     // The client takes no such address or key at all.
     return problem(check, `${address}, ${name}_API_KEY: ${(error as Error).message}`);
+  } finally {
+    await client?.close();
   }
 }
 

@@ -68,7 +68,7 @@ function create(options: KeyOptions) {
   }
   if (service !== 'gateway' && Object.keys(limits).length > 0) throw notLimitable();
   return async (keys: KeyActions) => {
-    const { id, key } = await keys.create(service, name.data, limits);
+    const { id, key } = await keys.of(service).create(name.data, limits);
     return [`Key ${id} of the ${service} service, shown this once:`, key];
   };
 }
@@ -79,9 +79,9 @@ function limit(id: string, change: KeyLimitsChange) {
     throw new CommandLineError(`Say which limit: ${names.join(', ')}, each a number or none.`);
   }
   return async (keys: KeyActions) => {
-    const info = await keys.limit('gateway', id, change);
+    const info = await keys.of('gateway').limit(id, change);
     if (info) return [`Limits of key ${info.id} (${plain(info.name)}): ${limitsText(info)}.`];
-    if ((await keys.list('monitoring')).some((key) => key.id === id)) throw notLimitable();
+    if ((await keys.of('monitoring').list()).some((key) => key.id === id)) throw notLimitable();
     throw noKey(id);
   };
 }
@@ -89,7 +89,7 @@ function limit(id: string, change: KeyLimitsChange) {
 function revoke(id: string) {
   return async (keys: KeyActions) => {
     for (const service of SERVICES) {
-      if (!(await keys.revoke(service, id))) continue;
+      if (!(await keys.of(service).revoke(id))) continue;
       return [`Key ${id} of the ${service} service is refused from now on.`];
     }
     throw noKey(id);
@@ -104,7 +104,7 @@ function list(only: Service | undefined) {
       : undefined;
     const all: ServiceKey[] = [];
     for (const service of services) {
-      for (const key of await keys.list(service)) all.push({ service, ...key });
+      for (const key of await keys.of(service).list()) all.push({ service, ...key });
     }
     return keyTable(all, rows, dayBefore(0));
   };
@@ -114,7 +114,7 @@ function usage(id: string | undefined, days: number) {
   return async (keys: KeyActions) => {
     const rows = await keys.usage({ keyId: id, fromDay: dayBefore(days - 1) });
     if (!rows) return ['The program that runs has no gateway, so it counts no usage.'];
-    const names = new Map((await keys.list('gateway')).map((key) => [key.id, key.name]));
+    const names = new Map((await keys.of('gateway').list()).map((key) => [key.id, key.name]));
     if (rows.length > 0) return usageTable(rows, names);
     if (id !== undefined && !names.has(id)) throw noKey(id);
     return [`No requests in the last ${days} days.`];

@@ -66,10 +66,6 @@ export function startingWith(prefix: string, where: string) {
     .optional();
 }
 
-export function address(fallback: string) {
-  return httpUrl().default(fallback);
-}
-
 export function httpUrl() {
   return z
     .url({ protocol: /^https?$/, error: 'must be an address such as https://api.example.com' })

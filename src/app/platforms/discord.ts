@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { address, secret, shards, trueOrFalse } from '../../config/variable-types.ts';
+import { httpUrl, secret, shards, trueOrFalse } from '../../config/variable-types.ts';
 import { registration } from './registration.ts';
 
 export const discord = registration({
@@ -26,7 +26,7 @@ export const discord = registration({
       name: 'DISCORD_API_URL',
       about: 'another Discord-compatible address or a proxy',
       shown: 'https://discord.com/api',
-      schema: address('https://discord.com/api'),
+      schema: httpUrl().default('https://discord.com/api'),
     },
     messageContent: {
       name: 'DISCORD_MESSAGE_CONTENT',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { address, secret, startingWith, type ValuesOf } from '../../config/variable-types.ts';
+import { httpUrl, secret, startingWith, type ValuesOf } from '../../config/variable-types.ts';
 import { type NamedPlaces, type Rule, registration } from './registration.ts';
 
 const variables = {
@@ -35,7 +35,9 @@ const variables = {
     name: 'SLACK_API_URL',
     about: 'another Slack address, such as GovSlack',
     shown: 'https://slack.com/api/',
-    schema: address('https://slack.com/api').transform((url) => `${url}/`),
+    schema: httpUrl()
+      .default('https://slack.com/api')
+      .transform((url) => `${url}/`),
   },
 };
 type Values = ValuesOf<typeof variables>;

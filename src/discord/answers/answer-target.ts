@@ -1,13 +1,6 @@
-import {
-  type APIMessage,
-  type ButtonInteraction,
-  type ChatInputCommandInteraction,
-  MessageFlags,
-  type ModalSubmitInteraction,
-  Routes,
-} from 'discord.js';
-import type { ChannelApi } from '../api/channel-api.ts';
-import { type TextFile, withFile } from '../api/channel-api.ts';
+import { type APIMessage, MessageFlags, Routes } from 'discord.js';
+import { type ChannelApi, requestWith, type TextFile } from '../api/channel-api.ts';
+import type { Interaction } from '../api/interaction.ts';
 import type { renderButtons } from '../render/render.ts';
 
 /** One message of an answer; an edit without buttons takes away those it had. */
@@ -37,17 +30,17 @@ export function channelTarget(api: ChannelApi, channel: string, replyTo?: string
   let first = true;
   return {
     channel,
-    async send({ file, ...message }, nonce) {
-      const body = { ...message, nonce, flags: MessageFlags.SuppressEmbeds };
+    async send(message, nonce) {
+      const quiet = { ...message, nonce, flags: MessageFlags.SuppressEmbeds };
       const { id } =
         replyTo !== undefined && first
-          ? await api.reply(channel, replyTo, body, file)
-          : await api.send(channel, body, { file });
+          ? await api.reply(channel, replyTo, quiet)
+          : await api.send(channel, quiet);
       first = false;
       return id;
     },
-    async edit(id, { file, ...message }) {
-      await api.edit(channel, id, { ...message, flags: MessageFlags.SuppressEmbeds }, file);
+    async edit(id, message) {
+      await api.edit(channel, id, { ...message, flags: MessageFlags.SuppressEmbeds });
     },
     typing: () => api.typing(channel),
   };
@@ -58,67 +51,42 @@ export function channelTarget(api: ChannelApi, channel: string, replyTo?: string
  * itself. With `fillsReply` the first one takes the place of "thinking…".
  */
 export function interactionTarget(
-  interaction: ChatInputCommandInteraction | ButtonInteraction | ModalSubmitInteraction,
+  interaction: Interaction,
   options: { ephemeral: boolean; fillsReply: boolean; tokenLifeMs: number },
 ): AnswerTarget {
   let replyIsFree = options.fillsReply;
   const { rest } = interaction.client;
   const { applicationId, token } = interaction;
-  const bodyOf = ({ file: _, ...message }: AnswerMessage, flags: MessageFlags) => ({
-    ...message,
-    flags,
-    allowed_mentions: { parse: [] },
-  });
   const quiet = MessageFlags.SuppressEmbeds;
+  // The token of the interaction stands in the address.
+  const requestOf = (message: AnswerMessage, flags: MessageFlags) => ({
+    auth: false,
+    ...requestWith({ ...message, flags, allowed_mentions: { parse: [] } }),
+  });
 
-  async function sendFile(message: AnswerMessage, file: TextFile): Promise<string> {
+  async function post(message: AnswerMessage) {
     const flags = options.ephemeral ? quiet | MessageFlags.Ephemeral : quiet;
     const query = new URLSearchParams({ wait: 'true' });
-    const request = { auth: false, query, ...withFile(bodyOf(message, flags), file) };
-    return ((await rest.post(Routes.webhook(applicationId, token), request)) as APIMessage).id;
+    const request = { ...requestOf(message, flags), query };
+    return (await rest.post(Routes.webhook(applicationId, token), request)) as APIMessage;
   }
 
-  async function editFile(id: string, message: AnswerMessage, file: TextFile) {
-    const request = { auth: false, ...withFile(bodyOf(message, quiet), file) };
-    return (await rest.patch(
-      Routes.webhookMessage(applicationId, token, id),
-      request,
-    )) as APIMessage;
+  async function edit(id: string, message: AnswerMessage) {
+    const route = Routes.webhookMessage(applicationId, token, id);
+    return (await rest.patch(route, requestOf(message, quiet))) as APIMessage;
   }
 
   return {
-    channel: interaction.channelId ?? '',
+    channel: interaction.channelId,
     token,
     untilMs: interaction.createdTimestamp + options.tokenLifeMs,
-    async send({ file, ...message }) {
-      if (file && !replyIsFree) return await sendFile(message, file);
-      if (file) {
-        const { id } = await editFile('@original', message, file);
-        replyIsFree = false;
-        return id;
-      }
-      if (replyIsFree) {
-        const { id } = await interaction.editReply({
-          ...message,
-          flags: MessageFlags.SuppressEmbeds,
-        });
-        replyIsFree = false;
-        return id;
-      }
-      const { id } = await interaction.followUp({
-        ...message,
-        flags: options.ephemeral
-          ? [MessageFlags.SuppressEmbeds, MessageFlags.Ephemeral]
-          : MessageFlags.SuppressEmbeds,
-      });
+    async send(message) {
+      const { id } = replyIsFree ? await edit('@original', message) : await post(message);
+      replyIsFree = false;
       return id;
     },
-    async edit(id, { file, ...message }) {
-      if (file) {
-        await editFile(id, message, file);
-        return;
-      }
-      await interaction.editReply({ ...message, message: id, flags: MessageFlags.SuppressEmbeds });
+    async edit(id, message) {
+      await edit(id, message);
     },
   };
 }

@@ -24,49 +24,36 @@ export function createChannelApi(rest: REST) {
   const api = {
     /**
      * Posts a message; the same `nonce` (at most 25 characters) posts once, for as long as Discord remembers it. `called` is
-     * the one role that a mention in it may ping, `file` goes under it.
+     * the one role that a mention in it may ping.
      */
     async send(
       channel: string,
-      message: Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & { nonce: string },
-      { called, file }: { called?: string | undefined; file?: TextFile | undefined } = {},
+      message: NewMessage,
+      { called }: { called?: string | undefined } = {},
     ) {
-      const body: RESTPostAPIChannelMessageJSONBody = {
-        ...message,
-        enforce_nonce: true,
-        allowed_mentions: called === undefined ? NO_MENTIONS : { ...NO_MENTIONS, roles: [called] },
-      };
-      const request = file ? withFile(body, file) : { body };
+      const allowed_mentions =
+        called === undefined ? NO_MENTIONS : { ...NO_MENTIONS, roles: [called] };
+      const request = requestWith({ ...message, enforce_nonce: true, allowed_mentions });
       const post = () => rest.post(Routes.channelMessages(channel), request);
       return (await inOpenThread(rest, channel, post)) as APIMessage;
     },
     /** Posts a message as a reply; as one of its own where the bot may not read, and so not reply to, earlier messages. */
-    async reply(
-      channel: string,
-      to: string,
-      message: Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & { nonce: string },
-      file?: TextFile,
-    ) {
+    async reply(channel: string, to: string, message: NewMessage) {
       const message_reference = { message_id: to, fail_if_not_exists: false };
       try {
-        return await api.send(channel, { ...message, message_reference }, { file });
+        return await api.send(channel, { ...message, message_reference });
       } catch (error) {
         if (!mayNotReply(error)) throw error;
-        return await api.send(channel, message, { file });
+        return await api.send(channel, message);
       }
     },
     async edit(
       channel: string,
       message: string,
-      change: RESTPatchAPIChannelMessageJSONBody,
-      file?: TextFile,
+      change: RESTPatchAPIChannelMessageJSONBody & { file?: TextFile },
     ) {
       // Without the field an edit is read anew with Discord's default, which pings.
-      const body: RESTPatchAPIChannelMessageJSONBody = {
-        ...change,
-        allowed_mentions: NO_MENTIONS,
-      };
-      const request = file ? withFile(body, file) : { body };
+      const request = requestWith({ ...change, allowed_mentions: NO_MENTIONS });
       const patch = () => rest.patch(Routes.channelMessage(channel, message), request);
       return (await inOpenThread(rest, channel, patch)) as APIMessage;
     },
@@ -102,8 +89,19 @@ export interface TextFile {
   text: string;
 }
 
-/** A request with a file, in place of any that an earlier try put under the message. Source: Discord docs, "Uploading Files". */
-export function withFile(body: object, { name, text }: TextFile) {
+/** A message to be posted, and the file that goes under it. */
+type NewMessage = Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & {
+  nonce: string;
+  file?: TextFile;
+};
+
+/**
+ * The request for a message. Its file takes the place of any that an earlier try put under the message. Source: Discord docs,
+ * "Uploading Files".
+ */
+export function requestWith({ file, ...body }: { file?: TextFile; [field: string]: unknown }) {
+  if (!file) return { body };
+  const { name, text } = file;
   const contentType = 'text/markdown; charset=utf-8';
   return {
     body: { ...body, attachments: [{ id: '0', filename: name }] },

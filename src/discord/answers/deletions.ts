@@ -1,7 +1,8 @@
-import { type Client, DiscordAPIError, Events, RESTJSONErrorCodes, Routes } from 'discord.js';
+import { type Client, Events, RESTJSONErrorCodes, Routes } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Bot } from '../../bot/platform.ts';
 import type { Place } from '../../bot/shared/place.ts';
+import { hasCode } from '../api/errors.ts';
 
 /** Watches for deletions. */
 export type Deletions = ReturnType<typeof listenForDeletions>;
@@ -116,12 +117,6 @@ export function deletedBy(
   return { ids: [id], forget: { place: { platform: 'discord', channel: parent }, thread: id } };
 }
 
-/** Of a channel that was deleted, and of one in a server that Askwatch is not in. Source: Discord docs, "JSON Error Codes". */
-const GONE: Array<number | string> = [
-  RESTJSONErrorCodes.UnknownChannel,
-  RESTJSONErrorCodes.MissingAccess,
-];
-
 /**
  * Forgets channels that were deleted, or whose server removed Askwatch, while it was not running. Discord announces all
  * channels of a server, also those that Askwatch may not see, so it is asked about others only; one after another, since there may be
@@ -160,7 +155,8 @@ async function isGone({ rest }: Client, channel: string): Promise<boolean> {
     await rest.get(Routes.channel(channel));
     return false;
   } catch (error) {
-    // What cannot be asked now is asked at the next start.
-    return error instanceof DiscordAPIError && GONE.includes(error.code);
+    // The second is what Discord says of a channel in a server that Askwatch is not in. What cannot be asked now is asked at
+    // the next start. Source: Discord docs, "JSON Error Codes".
+    return hasCode(error, RESTJSONErrorCodes.UnknownChannel, RESTJSONErrorCodes.MissingAccess);
   }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DiscordAPIError, RESTJSONErrorCodes } from 'discord.js';
+import { RESTJSONErrorCodes } from 'discord.js';
 import type { Logger } from 'pino';
 import type { ChannelApi } from '../api/channel-api.ts';
-import { isRefusal, retryAfterMs } from '../api/errors.ts';
+import { hasCode, isRefusal, retryAfterMs } from '../api/errors.ts';
 import { threadName } from '../render/text.ts';
 
 const TRIES = 3;
@@ -22,8 +22,7 @@ export async function openThread(
       await api.startThread(channel, message, threadName(question));
       return message;
     } catch (error) {
-      const code = error instanceof DiscordAPIError ? error.code : undefined;
-      if (code === RESTJSONErrorCodes.ThreadAlreadyCreatedForMessage) return message;
+      if (hasCode(error, RESTJSONErrorCodes.ThreadAlreadyCreatedForMessage)) return message;
       if (isRefusal(error) || tries === TRIES) {
         log.info({ err: error, channel }, 'could not open a thread; answering in the channel');
         return undefined;

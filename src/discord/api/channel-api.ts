@@ -1,14 +1,17 @@
 import {
   type APIChannel,
   type APIMessage,
-  DiscordAPIError,
+  type DiscordAPIError,
   type REST,
   RESTJSONErrorCodes,
   type RESTPatchAPIChannelMessageJSONBody,
   type RESTPostAPIChannelMessageJSONBody,
   Routes,
 } from 'discord.js';
-import { isRefusal, mayNotReply } from './errors.ts';
+import { hasCode, isRefusal } from './errors.ts';
+
+const { CannotReplyWithoutPermissionToReadMessageHistory, InvalidActionOnArchivedThread } =
+  RESTJSONErrorCodes;
 
 /** Nothing a message says may ping, and a reply does not ping whom it answers. */
 const NO_MENTIONS = { parse: [], replied_user: false };
@@ -43,7 +46,7 @@ export function createChannelApi(rest: REST) {
       try {
         return await api.send(channel, { ...message, message_reference });
       } catch (error) {
-        if (!mayNotReply(error)) throw error;
+        if (!hasCode(error, CannotReplyWithoutPermissionToReadMessageHistory)) throw error;
         return await api.send(channel, message);
       }
     },
@@ -122,15 +125,11 @@ export async function inOpenThread<T>(
   try {
     return await call();
   } catch (error) {
-    if (!isArchived(error)) throw error;
+    if (!hasCode(error, InvalidActionOnArchivedThread)) throw error;
     await openAgain(rest, channel, error);
     return await call();
   }
 }
-
-const isArchived = (error: unknown): error is DiscordAPIError =>
-  error instanceof DiscordAPIError &&
-  error.code === RESTJSONErrorCodes.InvalidActionOnArchivedThread;
 
 async function openAgain(rest: REST, thread: string, archived: DiscordAPIError): Promise<void> {
   try {

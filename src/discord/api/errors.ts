@@ -33,24 +33,22 @@ export function isRefusal(error: unknown): error is DiscordAPIError {
   );
 }
 
+/** Whether Discord answered with one of these codes. */
+export const hasCode = (
+  error: unknown,
+  ...codes: ReadonlyArray<number | string>
+): error is DiscordAPIError => error instanceof DiscordAPIError && codes.includes(error.code);
+
 /** Whether Discord found something wrong with what was sent, not with where. */
-export const isInvalidForm = (error: unknown): error is DiscordAPIError =>
-  error instanceof DiscordAPIError &&
-  error.code === RESTJSONErrorCodes.InvalidFormBodyOrContentType;
+export const isInvalidForm = (error: unknown) =>
+  hasCode(error, RESTJSONErrorCodes.InvalidFormBodyOrContentType);
 
 /** Whether the channel or thread is gone, and nobody can see anything there any more. */
-export const isGone = (error: unknown): boolean =>
-  error instanceof DiscordAPIError && error.code === RESTJSONErrorCodes.UnknownChannel;
+export const isGone = (error: unknown) => hasCode(error, RESTJSONErrorCodes.UnknownChannel);
 
 /** Whether what was to be changed, or where it was to be shown, was deleted. */
-export const isDeleted = (error: unknown): boolean =>
-  isGone(error) ||
-  (error instanceof DiscordAPIError && error.code === RESTJSONErrorCodes.UnknownMessage);
-
-/** Whether only the reference to another message was refused. */
-export const mayNotReply = (error: unknown): boolean =>
-  error instanceof DiscordAPIError &&
-  error.code === RESTJSONErrorCodes.CannotReplyWithoutPermissionToReadMessageHistory;
+export const isDeleted = (error: unknown) =>
+  hasCode(error, RESTJSONErrorCodes.UnknownChannel, RESTJSONErrorCodes.UnknownMessage);
 
 /** Discord says so of a reply only inside the text. */
 const UNKNOWN_REFERENCE = 'MESSAGE_REFERENCE_UNKNOWN_MESSAGE';
@@ -58,10 +56,9 @@ const UNKNOWN_REFERENCE = 'MESSAGE_REFERENCE_UNKNOWN_MESSAGE';
 /** How long Discord asked to wait, or `undefined` when it did not say. */
 export function retryAfterMs(error: unknown): number | undefined {
   if (error instanceof RateLimitError) return error.timeToReset;
-  const tooManyEdits =
-    error instanceof DiscordAPIError &&
-    error.code === RESTJSONErrorCodes.MaximumNumberOfEditsToMessagesOlderThanOneHourReached;
-  return tooManyEdits ? OLD_EDIT_WAIT_MS : undefined;
+  return hasCode(error, RESTJSONErrorCodes.MaximumNumberOfEditsToMessagesOlderThanOneHourReached)
+    ? OLD_EDIT_WAIT_MS
+    : undefined;
 }
 
 /** Refusals that are about the channel, or Askwatch in it, and not about a message: people can open it to Askwatch. */

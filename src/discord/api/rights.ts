@@ -1,6 +1,5 @@
 import {
   type Client,
-  DiscordAPIError,
   type Guild,
   GuildMember,
   type Message,
@@ -10,6 +9,7 @@ import {
 } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Person } from '../../bot/shared/place.ts';
+import { hasCode } from './errors.ts';
 import type { Interaction } from './interaction.ts';
 
 /** What people may do beyond talking. */
@@ -26,12 +26,6 @@ const MAX_KEPT = 1_000;
 
 /** Servers that are asked about one person. */
 const MAX_ASKED = 20;
-
-/** Discord's words for: they are not in this server. Source: Discord docs, "Opcodes and Status Codes". */
-const NOT_THERE = new Set<unknown>([
-  RESTJSONErrorCodes.UnknownMember,
-  RESTJSONErrorCodes.UnknownUser,
-]);
 
 const IN_SERVER: Person['community'] & {} = { name: 'this server' };
 const OUTSIDE: Person['community'] & {} = {
@@ -55,7 +49,9 @@ export function createRights(client: Client, { log }: { log: Logger }): RightsOf
     const member = guild.members
       .fetch({ user, force: true, cache: false })
       .catch((error: unknown) => {
-        if (error instanceof DiscordAPIError && NOT_THERE.has(error.code)) return undefined;
+        // They are not in this server. Source: Discord docs, "Opcodes and Status Codes".
+        if (hasCode(error, RESTJSONErrorCodes.UnknownMember, RESTJSONErrorCodes.UnknownUser))
+          return undefined;
         known.delete(key);
         log.warn(
           { err: error, guild: guild.id },

@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, Events } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Bot, Platform } from '../bot/platform.ts';
-import { PlatformStartError } from '../bot/shared/errors.ts';
+import { DeliveryError, PlatformStartError } from '../bot/shared/errors.ts';
 import { openPlatformLimits, type PlatformLimits } from '../bot/shared/platform-limits.ts';
 import { createAlerts } from './answers/alerts.ts';
 import { type Conversations, createConversations } from './answers/conversations.ts';
 import { forgetGone, listenForDeletions } from './answers/deletions.ts';
-import { createEndAnswer, tokenEncryption } from './answers/end-answer.ts';
-import { createChannelApi } from './api/channel-api.ts';
+import { createEndAnswer, shownIn, tokenEncryption } from './answers/end-answer.ts';
+import { createChannelApi, SNOWFLAKE } from './api/channel-api.ts';
 import {
   buildClient,
   connect,
@@ -18,7 +18,7 @@ import {
   watchConnection,
 } from './api/client.ts';
 import { discordCommands, registerCommands } from './api/commands.ts';
-import { isRefusal, loggedError, reasonOf } from './api/errors.ts';
+import { deliveryError, isRefusal, loggedError, reasonOf } from './api/errors.ts';
 import {
   INTERACTIONS_ENDPOINT_SET,
   warnOfInteractionsEndpoint,
@@ -74,13 +74,12 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   const api = createChannelApi(client.rest);
   const missingPermissions = createMissingPermissions(client);
   const botId = () => client.user?.id ?? '';
-  const alerts = createAlerts(api, { botId, missingPermissions, log });
+  const alerts = createAlerts(api, { botId, log });
   const endAnswer = createEndAnswer({
     client,
     api,
     botToken: token,
     tokenLifeMs,
-    missingPermissions,
     log,
     conversations: () => conversations,
   });
@@ -127,10 +126,22 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
     });
   }
 
+  /** Does something in a channel; what goes wrong there is a `DeliveryError`. */
+  async function deliver<T>(channel: string, send: () => Promise<T>): Promise<T> {
+    try {
+      if (!SNOWFLAKE.test(channel)) throw noChannel(channel);
+      return await send();
+    } catch (error) {
+      throw deliveryError(error, channel, missingPermissions(channel));
+    }
+  }
+
   return {
     name: 'discord',
-    ...alerts,
-    endAnswer,
+    post: (alert) => deliver(alert.channel, () => alerts.post(alert)),
+    update: (channel, posted, card) => deliver(channel, () => alerts.update(channel, posted, card)),
+    announce: (line) => deliver(line.channel, () => alerts.announce(line)),
+    endAnswer: (unfinished) => deliver(shownIn(unfinished).in, () => endAnswer(unfinished)),
     async start(bot) {
       logEvents(client, log);
       guardPackets(client, log);
@@ -167,6 +178,12 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
     },
   };
 }
+
+const noChannel = (channel: string) =>
+  new DeliveryError(
+    `“${channel}” is no Discord channel id. Copy the id with a right click on the channel (Developer Mode on).`,
+    { permanent: true },
+  );
 
 /** Commands registered earlier go on working when Discord is too busy to register them again. */
 async function register(

@@ -15,6 +15,7 @@ import {
   Routes,
 } from 'discord.js';
 import { type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
+import { SNOWFLAKE } from './api/channel-api.ts';
 import { INTENT_REFUSED, TOKEN_REFUSED } from './api/client.ts';
 import { isRefusal, reasonOf } from './api/errors.ts';
 import { hasInteractionsEndpoint, INTERACTIONS_ENDPOINT_SET } from './api/interactions-endpoint.ts';
@@ -42,9 +43,6 @@ export interface DiscordSetup {
 
 /** Calls that read. They throw what discord.js's REST client throws. */
 type Get = <T>(route: `/${string}`) => Promise<T>;
-
-/** A Discord id. Source: Discord docs, "Snowflakes". */
-const SNOWFLAKE = /^\d{17,20}$/;
 
 /** Channels that hold no messages of their own. */
 const NOT_FOR_MESSAGES = new Set([

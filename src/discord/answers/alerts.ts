@@ -3,14 +3,9 @@ import { type APIEmbed, type APIMessage, MessageFlags } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Platform } from '../../bot/platform.ts';
 import type { Card } from '../../bot/shared/card.ts';
-import { DeliveryError } from '../../bot/shared/errors.ts';
-import type { ChannelApi } from '../api/channel-api.ts';
-import { deliveryError, isInvalidForm, isRefusal } from '../api/errors.ts';
-import type { MissingPermissions } from '../api/permissions.ts';
+import { type ChannelApi, SNOWFLAKE } from '../api/channel-api.ts';
+import { isInvalidForm, isRefusal } from '../api/errors.ts';
 import { renderLine, renderMessage } from '../render/render.ts';
-
-/** A Discord id. Source: Discord docs, "Snowflakes". */
-const SNOWFLAKE = /^\d{17,20}$/;
 
 /**
  * Posting a card once, and changing it later.
@@ -18,14 +13,12 @@ const SNOWFLAKE = /^\d{17,20}$/;
  * Discord forgets a nonce after a few minutes, so the id is also put where it can be found again: a short reference at
  * the end of the embed's footer, another one for what goes on than for what is over, the one place that is certain to be stored as it was sent. Before a repeat, the
  * channel's newest 100 messages are searched for it. A later change of the message drops it: nobody needs it then.
+ *
+ * All of it throws what the calls throw.
  */
 export function createAlerts(
   api: ChannelApi,
-  {
-    botId,
-    missingPermissions,
-    log,
-  }: { botId: () => string; missingPermissions: MissingPermissions; log: Logger },
+  { botId, log }: { botId: () => string; log: Logger },
 ): Pick<Platform, 'post' | 'update' | 'announce'> {
   /** The newest of ours that looks like it, as far as may be read. */
   async function find(
@@ -63,7 +56,6 @@ export function createAlerts(
 
   return {
     async post({ channel, card, id, attempted }) {
-      checkChannel(channel);
       const digest = createHash('sha256').update(id).digest('base64url');
       const refers = { goingOn: `ref ${digest.slice(0, 8)}`, over: `ref ${digest.slice(8, 16)}` };
       const role = roleOf(card);
@@ -79,46 +71,32 @@ export function createAlerts(
         };
         return api.send(channel, message, { called: role });
       };
-      try {
-        const earlier = attempted
-          ? await find(channel, refersTo(...Object.values(refers)))
-          : undefined;
-        // Discord, too, answers a repeat with the earlier message, as long as it knows the nonce.
-        const message = earlier ?? (await withLink(card, send));
-        const goesOn = refersTo(refers.goingOn)(message);
-        return { message: message.id, thread: message.id, goesOn };
-      } catch (error) {
-        throw deliveryError(error, channel, missingPermissions(channel));
-      }
+      const earlier = attempted
+        ? await find(channel, refersTo(...Object.values(refers)))
+        : undefined;
+      // Discord, too, answers a repeat with the earlier message, as long as it knows the nonce.
+      const message = earlier ?? (await withLink(card, send));
+      const goesOn = refersTo(refers.goingOn)(message);
+      return { message: message.id, thread: message.id, goesOn };
     },
     async update(channel, { message }, card) {
-      checkChannel(channel);
-      try {
-        const content = contentOf(roleOf(card));
-        await withLink(card, (shown) =>
-          api.edit(channel, message, { ...content, ...renderMessage(shown) }),
-        );
-      } catch (error) {
-        throw deliveryError(error, channel, missingPermissions(channel));
-      }
+      const content = contentOf(roleOf(card));
+      await withLink(card, (shown) =>
+        api.edit(channel, message, { ...content, ...renderMessage(shown) }),
+      );
     },
     /** A reply that rings nowhere. An earlier one is recognised by what it replies to and by its text. */
     async announce({ channel, posted: { message }, card, id, attempted }) {
-      checkChannel(channel);
       const content = renderLine(card);
       const isAnnounced = (one: APIMessage) =>
         one.message_reference?.message_id === message && one.content === content;
-      try {
-        if (attempted && (await find(channel, isAnnounced))) return;
-        await api.send(channel, {
-          content,
-          nonce: createHash('sha256').update(id).digest('base64url').slice(0, 25),
-          message_reference: { message_id: message },
-          flags: MessageFlags.SuppressNotifications | MessageFlags.SuppressEmbeds,
-        });
-      } catch (error) {
-        throw deliveryError(error, channel, missingPermissions(channel));
-      }
+      if (attempted && (await find(channel, isAnnounced))) return;
+      await api.send(channel, {
+        content,
+        nonce: createHash('sha256').update(id).digest('base64url').slice(0, 25),
+        message_reference: { message_id: message },
+        flags: MessageFlags.SuppressNotifications | MessageFlags.SuppressEmbeds,
+      });
     },
   };
 }
@@ -135,12 +113,4 @@ const refersTo =
 function withReference(embed: APIEmbed, reference: string): APIEmbed {
   const text = [embed.footer?.text, reference].filter((part) => part !== undefined).join(' · ');
   return { ...embed, footer: { text } };
-}
-
-function checkChannel(channel: string): void {
-  if (SNOWFLAKE.test(channel)) return;
-  throw new DeliveryError(
-    `“${channel}” is no Discord channel id. Copy the id with a right click on the channel (Developer Mode on).`,
-    { permanent: true },
-  );
 }

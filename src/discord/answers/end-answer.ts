@@ -5,8 +5,7 @@ import { answerOfButton } from '../../bot/shared/card.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
-import { deliveryError, isDeleted, isRefusal } from '../api/errors.ts';
-import type { MissingPermissions } from '../api/permissions.ts';
+import { isDeleted, isRefusal } from '../api/errors.ts';
 import { renderButtons } from '../render/render.ts';
 import { plain } from '../render/text.ts';
 import type { Conversations } from './conversations.ts';
@@ -34,7 +33,10 @@ interface Found {
 export const tokenEncryption = (botToken: string) =>
   createEncryption(botToken, 'askwatch discord interaction');
 
-/** Ends answers of an earlier process: the message that has the button which stops it shows what it showed, and a note. */
+/**
+ * Ends answers of an earlier process: the message that has the button which stops it shows what it showed, and a note.
+ * Throws what the calls throw.
+ */
 export function createEndAnswer(options: {
   client: Client;
   api: ChannelApi;
@@ -42,10 +44,9 @@ export function createEndAnswer(options: {
   /** How long messages of an interaction are changed. */
   tokenLifeMs: number;
   conversations(): Conversations | undefined;
-  missingPermissions: MissingPermissions;
   log: Logger;
 }): NonNullable<Platform['endAnswer']> {
-  const { client, api, botToken, tokenLifeMs, conversations, missingPermissions, log } = options;
+  const { client, api, botToken, tokenLifeMs, conversations, log } = options;
   const tokens = tokenEncryption(botToken);
 
   /** The message under way, as far as it may be read. */
@@ -119,17 +120,18 @@ export function createEndAnswer(options: {
   }
 
   return async (unfinished) => {
-    const { channel, shown, thread } = unfinished;
-    const at: ShownIn = { in: channel, ...shown };
-    try {
-      if (at.token !== undefined) await endOfInteraction(unfinished, at, at.token);
-      else if (thread !== undefined) await endIn(unfinished, at, thread);
-    } catch (error) {
-      if (error instanceof DeliveryError) throw error;
-      throw deliveryError(error, at.in, missingPermissions(at.in));
-    }
+    const { thread } = unfinished;
+    const at = shownIn(unfinished);
+    if (at.token !== undefined) await endOfInteraction(unfinished, at, at.token);
+    else if (thread !== undefined) await endIn(unfinished, at, thread);
   };
 }
+
+/** Where the messages of an answer are. */
+export const shownIn = ({ channel, shown }: UnfinishedAnswer): ShownIn => ({
+  in: channel,
+  ...shown,
+});
 
 /** Whether a button of it is about the answer, or stops it. */
 function isAbout({ components = [] }: APIMessage, id: string, { stops = false } = {}): boolean {

@@ -13,6 +13,9 @@ import { hasCode, isRefusal } from './errors.ts';
 const { CannotReplyWithoutPermissionToReadMessageHistory, InvalidActionOnArchivedThread } =
   RESTJSONErrorCodes;
 
+/** A Discord id. Source: Discord docs, "Snowflakes". */
+export const SNOWFLAKE = /^\d{17,20}$/;
+
 /** Nothing a message says may ping, and a reply does not ping whom it answers. */
 const NO_MENTIONS = { parse: [], replied_user: false };
 

@@ -99,6 +99,7 @@ export function reasonOf(error: unknown, lack?: string): string {
 
 /** What went wrong with a message to a channel, as the bot understands it. */
 export function deliveryError(error: unknown, channel: string, lack?: string): DeliveryError {
+  if (error instanceof DeliveryError) return error;
   const waitMs = retryAfterMs(error);
   return new DeliveryError(`Discord channel ${channel}: ${reasonOf(error, lack)}`, {
     permanent: isRefusal(error),

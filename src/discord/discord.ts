@@ -116,8 +116,8 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
     };
     client.on(Events.InteractionCreate, (interaction) => {
       if (stopping) return;
-      if (interaction.isChatInputCommand()) track(handleSlashCommand(context, interaction));
-      else if (interaction.isButton()) track(handleButton(context, interaction));
+      if (interaction.isChatInputCommand()) track(handleSlashCommand({ ...context, interaction }));
+      else if (interaction.isButton()) track(handleButton({ ...context, interaction }));
       else if (interaction.isAutocomplete()) track(handleAutocomplete(context, interaction));
       else if (interaction.isModalSubmit()) track(handleForm(context, interaction));
     });

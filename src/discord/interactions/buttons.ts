@@ -1,4 +1,4 @@
-import { type ButtonInteraction, MessageFlags } from 'discord.js';
+import { type ButtonInteraction, type InteractionReplyOptions, MessageFlags } from 'discord.js';
 import type { ConversationAt } from '../../bot/ask/shown-answers.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import { decodeAction } from '../../bot/shared/card.ts';
@@ -9,7 +9,7 @@ import { renderButtons, renderMessage } from '../render/render.ts';
 import { FORM } from '../render/render-form.ts';
 import { questionLine } from '../render/text.ts';
 import { openAgain } from './forms.ts';
-import type { InteractionContext } from './interaction-context.ts';
+import type { Handling } from './interaction-context.ts';
 import {
   acknowledged,
   answerOpenly,
@@ -23,65 +23,56 @@ import {
   threadUnder,
 } from './interactions.ts';
 
+/** A press of a button, and what it is handled with. */
+type Pressed = Handling<ButtonInteraction>;
+
 /**
  * Does what a button asks for. The acknowledgement shows nothing, as what comes of a press is not known yet. From then on
  * the interaction's "reply" is the message with the button: only an answer that another one follows is edited here.
  */
-export async function handleButton(
-  context: InteractionContext,
-  press: ButtonInteraction,
-): Promise<void> {
+export async function handleButton(pressed: Pressed): Promise<void> {
+  const { interaction: press, log } = pressed;
   const request = decodeAction(press.customId);
   const command = request?.command ?? 'unknown';
   if (request?.command === FORM) {
-    await openAgain(context, press, request.values);
+    await openAgain(pressed, request.values);
     return;
   }
-  if (!(await acknowledged(context, press, command, () => press.deferUpdate()))) return;
+  if (!(await acknowledged(pressed, command, () => press.deferUpdate()))) return;
   if (!request) {
-    context.log.debug({ customId: press.customId }, 'a button that is none of ours was pressed');
+    log.debug({ customId: press.customId }, 'a button that is none of ours was pressed');
     return;
   }
-  if (press.message.flags.has(MessageFlags.Ephemeral)) await handlePrivate(context, press, request);
-  else await handleOpen(context, press, request);
+  if (press.message.flags.has(MessageFlags.Ephemeral)) await handlePrivate(pressed, request);
+  else await handleOpen(pressed, request);
 }
 
 /** Nothing can be under a message that one person sees: a press of its buttons is like a slash command typed there. */
-async function handlePrivate(
-  context: InteractionContext,
-  press: ButtonInteraction,
-  request: Invocation['request'],
-) {
+async function handlePrivate(pressed: Pressed, request: Invocation['request']) {
+  const { interaction: press } = pressed;
   const thread = threadOf(press);
-  const known = thread && (await conversationIn(context, press, thread));
-  const reply = await dispatch(context, press, request, { thread: known });
-  await show(context, press, reply, (answer) =>
-    answerWithQuestion(context, press, answer, {
-      known,
-      showQuestion: (line) => press.followUp(line),
-    }),
+  const known = thread && (await conversationIn(pressed, thread));
+  const reply = await dispatch(pressed, request, { thread: known });
+  const showQuestion = (line: InteractionReplyOptions) => press.followUp(line);
+  await show(pressed, reply, (answer) =>
+    answerWithQuestion(pressed, answer, { known, showQuestion }),
   );
 }
 
-async function handleOpen(
-  context: InteractionContext,
-  press: ButtonInteraction,
-  request: Invocation['request'],
-) {
-  const conversation = await conversationOf(context, press);
-  const reply = await dispatch(context, press, request, conversation);
-  await show(context, press, reply, (answer) => answerBelow(context, press, answer, conversation));
+async function handleOpen(pressed: Pressed, request: Invocation['request']) {
+  const conversation = await conversationOf(pressed);
+  const reply = await dispatch(pressed, request, conversation);
+  await show(pressed, reply, (answer) => answerBelow(pressed, answer, conversation));
 }
 
 async function show(
-  context: InteractionContext,
-  press: ButtonInteraction,
+  pressed: Pressed,
   reply: Reply,
   showOpenly: (answer: Answer) => Promise<void>,
 ): Promise<void> {
   if (reply.kind === 'nothing') return;
-  if (reply.kind === 'card') await showCard(press, reply.card, reply.private);
-  else if (reply.private) await answerPrivately(context, press, reply, { fillsReply: false });
+  if (reply.kind === 'card') await showCard(pressed, reply.card, reply.private);
+  else if (reply.private) await answerPrivately(pressed, reply, { fillsReply: false });
   else {
     try {
       await showOpenly(reply);
@@ -97,11 +88,8 @@ async function show(
  * conversation, where nothing can be under a message, too. In a thread it is the thread's, unless alerts are posted there.
  * That of a button under an answer is the one that remembers the answer.
  */
-async function conversationOf(
-  context: InteractionContext,
-  press: ButtonInteraction,
-): Promise<ConversationAt> {
-  const { conversations } = context;
+async function conversationOf(pressed: Pressed): Promise<ConversationAt> {
+  const { interaction: press, conversations } = pressed;
   const { channel, channelId, message } = press;
   const open = await conversations.inlineOf(channelId, message.id);
   if (open !== undefined) return open;
@@ -109,7 +97,7 @@ async function conversationOf(
   if (channel?.isThread()) {
     const posted = await conversations.of(here, message.id);
     if (posted !== undefined) return { place: here, thread: posted };
-    return { place: placeOf(press), thread: await conversationIn(context, press, channelId) };
+    return { place: placeOf(press), thread: await conversationIn(pressed, channelId) };
   }
   // Cards are embeds, answers are text.
   if (message.embeds.length > 0) return { place: here, thread: message.id };
@@ -117,7 +105,7 @@ async function conversationOf(
   return { place: here, thread: above ?? threadOf(press) ?? message.id };
 }
 
-async function showCard(press: ButtonInteraction, card: Card, only: boolean): Promise<void> {
+async function showCard({ interaction: press }: Pressed, card: Card, only: boolean) {
   await press.followUp({
     ...renderMessage(card),
     ...(only ? { flags: MessageFlags.Ephemeral } : {}),
@@ -129,27 +117,22 @@ async function showCard(press: ButtonInteraction, card: Card, only: boolean): Pr
  * goes on there.
  */
 async function answerBelow(
-  context: InteractionContext,
-  press: ButtonInteraction,
+  pressed: Pressed,
   answer: Answer,
   { place, thread: key }: ConversationAt,
 ): Promise<void> {
+  const { interaction: press, conversations } = pressed;
   const { question } = answer;
-  const isOpen =
-    (await context.conversations.inlineOf(press.channelId, press.message.id)) !== undefined;
+  const isOpen = (await conversations.inlineOf(press.channelId, press.message.id)) !== undefined;
   const thread =
-    threadOf(press) ?? (isOpen ? undefined : await threadUnder(context, press, key, question));
+    threadOf(press) ?? (isOpen ? undefined : await threadUnder(pressed, key, question));
   const content = questionLine(nameOf(press), question);
-  const onShown = () => void markEarlier(context, press, answer);
-  await answerOpenly(context, press, answer, { place, thread, key, lead: { content, onShown } });
+  const onShown = () => void markEarlier(pressed, answer);
+  await answerOpenly(pressed, answer, { place, thread, key, lead: { content, onShown } });
 }
 
 /** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
-async function markEarlier(
-  { log }: InteractionContext,
-  press: ButtonInteraction,
-  { earlier }: Answer,
-) {
+async function markEarlier({ interaction: press, log }: Pressed, { earlier }: Answer) {
   if (!earlier) return;
   const { note, actions } = earlier;
   const content = withNote(press.message.content, note);

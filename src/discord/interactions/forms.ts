@@ -6,24 +6,24 @@ import { decodeAction } from '../../bot/shared/card.ts';
 import type { SubmittedForm } from '../api/interaction.ts';
 import { renderMessage } from '../render/render.ts';
 import { FORM } from '../render/render-form.ts';
-import type { InteractionContext } from './interaction-context.ts';
+import type { Handling, InteractionContext } from './interaction-context.ts';
 import { acknowledged } from './interactions.ts';
 import { formFor } from './open-form.ts';
 import { carryOut } from './slash-commands.ts';
 
 /** Opens a form again, as it was filled in; as it first was when that is no longer known. */
 export async function openAgain(
-  context: InteractionContext,
-  press: ButtonInteraction,
+  handling: Handling<ButtonInteraction>,
   { of, draft = '' }: Record<string, string>,
 ): Promise<void> {
-  const command = commandWithForm(context, of);
+  const { interaction: press, drafts, log } = handling;
+  const command = commandWithForm(handling, of);
   if (!command) {
-    context.log.debug({ customId: press.customId }, 'a button for a form that is none of ours');
+    log.debug({ customId: press.customId }, 'a button for a form that is none of ours');
     return;
   }
-  const opened = await formFor(context, press, command, context.drafts.of(draft));
-  await acknowledged(context, press, command.name, () =>
+  const opened = await formFor(handling, command, drafts.of(draft));
+  await acknowledged(handling, command.name, () =>
     'form' in opened
       ? press.showModal(opened.form)
       : press.reply({ ...renderMessage(opened.card), flags: MessageFlags.Ephemeral }),
@@ -42,6 +42,7 @@ export async function handleForm(
     context.log.debug({ customId: sent.customId }, 'a form that is none of ours was sent');
     return;
   }
+  const handling = { ...context, interaction: sent };
   const values = valuesOf(sent, command);
   const mendable = (card: Card): Card => ({
     ...card,
@@ -58,11 +59,11 @@ export async function handleForm(
   if (problems.length > 0) {
     const message = renderMessage(mendable(problemCard(problems)));
     const flags = MessageFlags.Ephemeral;
-    await acknowledged(context, sent, command.name, () => sent.reply({ ...message, flags }));
+    await acknowledged(handling, command.name, () => sent.reply({ ...message, flags }));
     return;
   }
-  if (!(await acknowledged(context, sent, command.name, () => sent.deferReply()))) return;
-  await carryOut(context, sent, {
+  if (!(await acknowledged(handling, command.name, () => sent.deferReply()))) return;
+  await carryOut(handling, {
     command: command.name,
     values,
     ephemeral: false,

@@ -1,6 +1,7 @@
 import type { Bot } from '../../bot/platform.ts';
 import type { AnswerContext } from '../answers/show-in-conversation.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
+import type { Interaction } from '../api/interaction.ts';
 import type { RightsOf } from '../api/rights.ts';
 import type { Drafts } from './drafts.ts';
 
@@ -12,4 +13,9 @@ export interface InteractionContext extends AnswerContext {
   rightsOf: RightsOf;
   /** How long messages that belong to an interaction are changed and added to. */
   tokenLifeMs: number;
+}
+
+/** An interaction, and what it is handled with. */
+export interface Handling<T extends Interaction = Interaction> extends InteractionContext {
+  interaction: T;
 }

@@ -8,15 +8,14 @@ import { showInConversation } from '../answers/show-in-conversation.ts';
 import { reasonOf } from '../api/errors.ts';
 import type { Interaction } from '../api/interaction.ts';
 import { questionLine } from '../render/text.ts';
-import type { InteractionContext } from './interaction-context.ts';
+import type { Handling } from './interaction-context.ts';
 
 /**
  * Acknowledges an interaction, before any work. It is also the test for late ones: after a reconnect Discord
  * repeats interactions whose three seconds are over, and refuses their acknowledgement; our clock has no say in it.
  */
 export async function acknowledged(
-  { log }: InteractionContext,
-  interaction: Interaction,
+  { log, interaction }: Handling,
   command: string,
   acknowledge: () => Promise<unknown>,
 ): Promise<boolean> {
@@ -32,23 +31,23 @@ export async function acknowledged(
 
 /** Has the bot do what an interaction asks for, in the conversation `thread` if it belongs to one. */
 export function dispatch(
-  context: InteractionContext,
-  interaction: Interaction,
+  handling: Handling,
   request: Invocation['request'],
-  { place = placeOf(interaction), thread }: { place?: Place; thread: string | undefined },
+  { place, thread }: { place?: Place; thread: string | undefined },
 ): Promise<Reply> {
-  return context.bot.dispatch({
+  const { bot, interaction } = handling;
+  return bot.dispatch({
     id: `discord:${interaction.id}`,
     request,
-    place,
+    place: place ?? placeOf(interaction),
     ...(thread === undefined ? {} : { thread }),
-    person: personOf(context, interaction),
+    person: personOf(handling),
     ...(interaction.isButton() && { pressed: interaction.message.id }),
   });
 }
 
 /** Who made an interaction, and what they may do. */
-export function personOf({ rightsOf }: InteractionContext, interaction: Interaction): Person {
+export function personOf({ rightsOf, interaction }: Handling): Person {
   return { id: interaction.user.id, name: nameOf(interaction), ...rightsOf(interaction) };
 }
 
@@ -66,8 +65,7 @@ export function threadOf(interaction: Interaction): string | undefined {
 
 /** The conversation of a thread or direct conversation; below a line of ours it is that of the alert above the line. */
 export async function conversationIn(
-  { conversations }: InteractionContext,
-  interaction: Interaction,
+  { conversations, interaction }: Handling,
   thread: string,
 ): Promise<string> {
   if (!interaction.channel?.isThread()) return thread;
@@ -81,16 +79,15 @@ export function nameOf({ member, user }: Interaction): string {
 
 /** Shows an answer to whoever made the interaction only; no thread remembers it. */
 export async function answerPrivately(
-  context: InteractionContext,
-  interaction: Interaction,
+  handling: Handling,
   answer: Answer,
   { fillsReply }: { fillsReply: boolean },
 ): Promise<void> {
-  const { deletions, tokenLifeMs } = context;
+  const { interaction, deletions, tokenLifeMs } = handling;
   const target = interactionTarget(interaction, { ephemeral: true, fillsReply, tokenLifeMs });
   const watch = deletions.watch(interaction.channelId, placeOf(interaction).channel);
   try {
-    await showAnswer({ ...context, answer, thread: undefined, target, gone: watch.signal });
+    await showAnswer({ ...handling, answer, thread: undefined, target, gone: watch.signal });
   } finally {
     watch.end();
   }
@@ -101,8 +98,7 @@ export async function answerPrivately(
  * without the privileged intent. Where the bot may not, it comes as messages of the interaction.
  */
 export async function answerOpenly(
-  context: InteractionContext,
-  interaction: Interaction,
+  handling: Handling,
   answer: Answer,
   where: {
     place: Place;
@@ -111,22 +107,19 @@ export async function answerOpenly(
     lead?: { content: string; onShown: () => void };
   },
 ): Promise<void> {
+  const { interaction, api, tokenLifeMs } = handling;
   const { place, thread, key, lead } = where;
   const target =
     thread !== undefined && mayWriteIn(interaction)
-      ? channelTarget(context.api, thread)
-      : interactionTarget(interaction, {
-          ephemeral: false,
-          fillsReply: false,
-          tokenLifeMs: context.tokenLifeMs,
-        });
-  await showInConversation(context, answer, {
+      ? channelTarget(api, thread)
+      : interactionTarget(interaction, { ephemeral: false, fillsReply: false, tokenLifeMs });
+  await showInConversation(handling, answer, {
     target,
     place,
     key,
     ...(lead === undefined ? {} : { lead: { ...lead, nonce: `q${interaction.id}` } }),
     shownIn: thread ?? interaction.channelId,
-    tell: (content) => sendEphemeral(context, interaction, content),
+    tell: (content) => sendEphemeral(handling, content),
   });
 }
 
@@ -135,8 +128,7 @@ export async function answerOpenly(
  * or conversation where it was asked, or in a thread under that message.
  */
 export async function answerWithQuestion(
-  context: InteractionContext,
-  interaction: Interaction,
+  handling: Handling,
   answer: Answer,
   options: {
     /** The key of the conversation it was asked in. */
@@ -146,37 +138,30 @@ export async function answerWithQuestion(
     }>;
   },
 ): Promise<void> {
+  const { interaction, conversations, missingPermissions, log } = handling;
   const { known, showQuestion } = options;
   const content = questionLine(nameOf(interaction), answer.question);
   let message: string;
   try {
     ({ id: message } = await showQuestion({ content, flags: MessageFlags.SuppressEmbeds }));
   } catch (error) {
-    context.log.warn({ err: error }, 'a question could not be shown');
+    log.warn({ err: error }, 'a question could not be shown');
     answer.notShown?.();
-    await sendEphemeral(
-      context,
-      interaction,
-      `The question could not be shown here. ${reasonOf(error, context.missingPermissions(interaction.channelId))} Try again.`,
-    );
+    const reason = reasonOf(error, missingPermissions(interaction.channelId));
+    await sendEphemeral(handling, `The question could not be shown here. ${reason} Try again.`);
     return;
   }
-  const thread =
-    threadOf(interaction) ?? (await threadUnder(context, interaction, message, answer.question));
+  const thread = threadOf(interaction) ?? (await threadUnder(handling, message, answer.question));
   const place = placeOf(interaction);
   const key = known ?? thread ?? message;
   if (thread === undefined) {
-    await context.conversations.addInline(interaction.channelId, message, { place, thread: key });
+    await conversations.addInline(interaction.channelId, message, { place, thread: key });
   }
-  await answerOpenly(context, interaction, answer, { place, thread, key });
+  await answerOpenly(handling, answer, { place, thread, key });
 }
 
 /** Shows a text to whoever made the interaction only, as far as Discord lets us. */
-async function sendEphemeral(
-  { log }: InteractionContext,
-  interaction: Interaction,
-  content: string,
-): Promise<void> {
+async function sendEphemeral({ log, interaction }: Handling, content: string): Promise<void> {
   try {
     await interaction.followUp({ content, flags: MessageFlags.Ephemeral });
   } catch (error) {
@@ -186,8 +171,7 @@ async function sendEphemeral(
 
 /** Opens the thread under a message, or finds it; `undefined` where the bot may not. */
 export async function threadUnder(
-  { api, log }: InteractionContext,
-  interaction: Interaction,
+  { api, log, interaction }: Handling,
   message: string,
   question: string,
 ): Promise<string | undefined> {

@@ -2,9 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { APIModalInteractionResponseCallbackData } from 'discord.js';
 import { type Command, fieldsOf } from '../../bot/commands/command.ts';
 import type { Card } from '../../bot/shared/card.ts';
-import type { Interaction } from '../api/interaction.ts';
 import { isShowable, renderForm } from '../render/render-form.ts';
-import type { InteractionContext } from './interaction-context.ts';
+import type { Handling } from './interaction-context.ts';
 import { personOf, placeOf } from './interactions.ts';
 
 /** Half of the three seconds in which a form must be there. Source: Discord docs, "Receiving and Responding". */
@@ -24,15 +23,14 @@ export function wantsForm(command: Command, values: Record<string, unknown>): bo
 
 /** A command's form for whoever made an interaction, with these values in it; a card says why there is none. Never throws. */
 export async function formFor(
-  context: InteractionContext,
-  interaction: Interaction,
+  handling: Handling,
   command: Command,
   values: Record<string, unknown>,
 ): Promise<{ form: APIModalInteractionResponseCallbackData } | { card: Card }> {
-  const where = { place: placeOf(interaction), person: personOf(context, interaction) };
+  const where = { place: placeOf(handling.interaction), person: personOf(handling) };
   const over = new AbortController();
   const late = pause(BEGIN_LIMIT_MS, undefined, { signal: over.signal }).catch(() => undefined);
-  const opened = await Promise.race([context.bot.openForm(command, where), late]);
+  const opened = await Promise.race([handling.bot.openForm(command, where), late]);
   over.abort();
   if (!opened) return noForm(command, 'What belongs into it did not come in time.');
   if ('card' in opened) return opened;

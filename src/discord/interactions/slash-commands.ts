@@ -9,7 +9,7 @@ import { type Card, withoutCharts } from '../../bot/shared/card.ts';
 import { sendCard } from '../answers/send-card.ts';
 import { retryUntilShown } from '../answers/show-answer.ts';
 import type { SubmittedForm } from '../api/interaction.ts';
-import type { InteractionContext } from './interaction-context.ts';
+import type { Handling } from './interaction-context.ts';
 import {
   acknowledged,
   answerPrivately,
@@ -25,28 +25,27 @@ type Deferred = ChatInputCommandInteraction | SubmittedForm;
 
 /** Answers one slash command. */
 export async function handleSlashCommand(
-  context: InteractionContext,
-  interaction: ChatInputCommandInteraction,
+  handling: Handling<ChatInputCommandInteraction>,
 ): Promise<void> {
+  const { bot, interaction } = handling;
   const { command, values } = requestOf(interaction);
-  const wanted = context.bot.commands.find((one) => one.name === command && wantsForm(one, values));
-  const opened = wanted && (await formFor(context, interaction, wanted, values));
+  const wanted = bot.commands.find((one) => one.name === command && wantsForm(one, values));
+  const opened = wanted && (await formFor(handling, wanted, values));
   // Whoever gets no form gets the reply of the bare command.
   if (opened && 'form' in opened) {
     // A form can be nothing but the first response.
-    await acknowledged(context, interaction, command, () => interaction.showModal(opened.form));
+    await acknowledged(handling, command, () => interaction.showModal(opened.form));
     return;
   }
   const ephemeral = values.private === true;
   const defer = () => interaction.deferReply(ephemeral ? { flags: MessageFlags.Ephemeral } : {});
-  if (!(await acknowledged(context, interaction, command, defer))) return;
-  await carryOut(context, interaction, { command, values, ephemeral });
+  if (!(await acknowledged(handling, command, defer))) return;
+  await carryOut(handling, { command, values, ephemeral });
 }
 
 /** Has the bot do what was asked for, and shows its reply; `changed` gives a card its last touch. */
 export async function carryOut(
-  context: InteractionContext,
-  interaction: Deferred,
+  handling: Handling<Deferred>,
   asked: {
     command: string;
     values: Record<string, unknown>;
@@ -55,21 +54,22 @@ export async function carryOut(
     changed?: (card: Card, only: boolean) => Card;
   },
 ): Promise<void> {
+  const { interaction } = handling;
   const { command, values, ephemeral, changed = (card) => card } = asked;
   const thread = threadOf(interaction);
-  const key = thread && (await conversationIn(context, interaction, thread));
-  const reply = await dispatch(context, interaction, { command, values }, { thread: key });
+  const key = thread && (await conversationIn(handling, thread));
+  const reply = await dispatch(handling, { command, values }, { thread: key });
   if (reply.kind === 'nothing') await interaction.deleteReply();
   else if (reply.kind === 'card') {
-    await showCard(context, interaction, changed(reply.card, reply.private), reply.private);
+    await showCard(handling, changed(reply.card, reply.private), reply.private);
   } else if (reply.private || ephemeral) {
     if (!ephemeral) await interaction.deleteReply();
-    await answerPrivately(context, interaction, reply, { fillsReply: ephemeral });
+    await answerPrivately(handling, reply, { fillsReply: ephemeral });
   } else {
     // Discord itself shows the question to nobody.
     const showQuestion = (line: InteractionEditReplyOptions) =>
       retryUntilShown(() => interaction.editReply(line));
-    await answerWithQuestion(context, interaction, reply, { known: key, showQuestion });
+    await answerWithQuestion(handling, reply, { known: key, showQuestion });
   }
 }
 
@@ -91,12 +91,7 @@ function requestOf({ commandName, options }: ChatInputCommandInteraction) {
  * Whether others see a reply is settled when it is deferred. A private card after a public deferral therefore comes as
  * a message of its own, and only once "thinking…" is gone: Discord would put it in that place, for all to see.
  */
-async function showCard(
-  { log }: InteractionContext,
-  interaction: Deferred,
-  card: Card,
-  only: boolean,
-) {
+async function showCard({ log, interaction }: Handling<Deferred>, card: Card, only: boolean) {
   const inPlace = !only || interaction.ephemeral === true;
   if (!inPlace) await interaction.deleteReply();
   const mayAttach = interaction.appPermissions.has(PermissionFlagsBits.AttachFiles);

@@ -20,6 +20,8 @@ import { INTENT_REFUSED, TOKEN_REFUSED } from './api/client.ts';
 import { isRefusal, reasonOf } from './api/errors.ts';
 import { hasInteractionsEndpoint, INTERACTIONS_ENDPOINT_SET } from './api/interactions-endpoint.ts';
 import {
+  FOR_THREADS,
+  IN_THREAD,
   inviteLink,
   PERMISSION_NAMES,
   PERMISSIONS,
@@ -50,12 +52,6 @@ const NOT_FOR_MESSAGES = new Set([
   ChannelType.GuildDirectory,
   ChannelType.GuildForum,
   ChannelType.GuildMedia,
-]);
-
-/** Without these an answer comes, but in the channel. */
-const FOR_THREADS: ReadonlySet<PermissionName> = new Set([
-  'CreatePublicThreads',
-  'SendMessagesInThreads',
 ]);
 
 /** Looks at the token, the intent, the server and the channels, over REST alone: a running bot keeps its connection. */
@@ -194,9 +190,7 @@ async function missingIn(
   const overwrites: APIOverwrite[] =
     'permission_overwrites' in holder ? (holder.permission_overwrites ?? []) : [];
   const mine = permissionsIn(overwrites, { guild, member, userId });
-  const needed = parentId
-    ? PERMISSION_NAMES.filter((name) => name !== 'SendMessages' && name !== 'CreatePublicThreads')
-    : PERMISSION_NAMES;
+  const needed = parentId ? IN_THREAD : PERMISSION_NAMES;
   return needed.filter((name) => !mine.has(PermissionFlagsBits[name]));
 }
 
@@ -204,7 +198,7 @@ function judge(check: string, missing: PermissionName[], isThread: boolean): Fin
   if (missing.length === 0) return ok(check, 'the bot may post there');
   const names = missing.map((name) => PERMISSIONS[name].shown).join(', ');
   const text = `The bot lacks ${names}. Give them to it or its role under "Permissions" of the channel.`;
-  const mayPost = !isThread && missing.every((name) => FOR_THREADS.has(name));
+  const mayPost = !isThread && missing.every((name) => FOR_THREADS.includes(name));
   return mayPost ? warning(check, text) : problem(check, text);
 }
 

@@ -13,22 +13,6 @@ import { withoutMentions } from '../render/text.ts';
 const shownName = (name: PermissionName) =>
   name === 'ViewChannel' ? 'View Channel' : PERMISSIONS[name].shown;
 
-/** What showing cards and answers takes in a channel, and in a thread; threads can be done without. */
-const IN_CHANNEL: PermissionName[] = [
-  'ViewChannel',
-  'SendMessages',
-  'EmbedLinks',
-  'AttachFiles',
-  'ReadMessageHistory',
-];
-const IN_THREAD: PermissionName[] = [
-  'ViewChannel',
-  'SendMessagesInThreads',
-  'EmbedLinks',
-  'AttachFiles',
-  'ReadMessageHistory',
-];
-
 /** Which of the needed permissions are missing in the named channel, and where to give them; `undefined` when none is. Pure. */
 function lackSentence(
   permissions: Readonly<PermissionsBitField>,
@@ -82,6 +66,18 @@ export const PERMISSIONS = {
 export type PermissionName = keyof typeof PERMISSIONS;
 
 export const PERMISSION_NAMES = Object.keys(PERMISSIONS) as PermissionName[];
+
+/** Without these an answer comes, but in the channel. */
+export const FOR_THREADS: readonly PermissionName[] = [
+  'CreatePublicThreads',
+  'SendMessagesInThreads',
+];
+
+/** What showing cards and answers takes in a channel, without threads, and in a thread that is there. */
+const IN_CHANNEL = PERMISSION_NAMES.filter((name) => !FOR_THREADS.includes(name));
+export const IN_THREAD = PERMISSION_NAMES.filter(
+  (name) => name !== 'SendMessages' && name !== 'CreatePublicThreads',
+);
 
 /**
  * The address at which somebody adds the bot to a server, or to this one, with these permissions and its commands.

@@ -122,7 +122,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       else if (interaction.isModalSubmit()) track(handleForm(context, interaction));
     });
     client.on(Events.MessageCreate, (message) => {
-      if (!stopping) track(handleMessage(context, message));
+      if (!stopping) track(handleMessage({ ...context, message }));
     });
   }
 

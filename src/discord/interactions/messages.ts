@@ -19,24 +19,29 @@ interface Where {
   shown: { in: 'here' } | { in: 'thread of'; message: string } | { in: 'channel' };
 }
 
+/** A message, and what it is handled with. */
+interface Heard extends InteractionContext {
+  message: Message;
+}
+
 const UNREADABLE = 'Discord does not let me read this message. Mention me in it, or ask with /ask.';
 
 /**
  * Answers a message that is meant for Askwatch: one that mentions it, replies to it, or is a direct message, and
  * with the privileged intent any in a conversation of ours.
  */
-export async function handleMessage(context: InteractionContext, message: Message): Promise<void> {
-  const { bot, rightsOf } = context;
+export async function handleMessage(heard: Heard): Promise<void> {
+  const { message, bot, rightsOf, missingPermissions, log } = heard;
   if (message.author.bot || message.system || message.webhookId) return;
   const me = message.client.user.id;
   const mentioned = message.mentions.users.has(me);
   const direct = !message.inGuild();
-  if (!mentioned && !direct && !(await isInConversation(context, message))) return;
+  if (!mentioned && !direct && !(await isInConversation(heard))) return;
 
-  const where = await whereOf(context, message);
+  const where = await whereOf(heard);
   const question = questionOf(message, me);
   if (question === '' && message.type === MessageType.Reply && !direct) {
-    await sendText(context, message, UNREADABLE);
+    await sendText(heard, UNREADABLE);
     return;
   }
   const reply = await bot.dispatch({
@@ -50,28 +55,26 @@ export async function handleMessage(context: InteractionContext, message: Messag
     person: { id: message.author.id, name: nameOf(message), ...rightsOf(message) },
   });
   try {
-    await show(context, message, where, reply);
+    await show(heard, where, reply);
   } catch (error) {
+    const channel = message.channelId;
     if (isDeleted(error)) {
-      context.log.debug(
-        { err: error, channel: message.channelId },
-        'nobody is there to be replied to',
-      );
+      log.debug({ err: error, channel }, 'nobody is there to be replied to');
       return;
     }
     if (!isRefusal(error)) throw error;
-    context.log.warn({ err: error, channel: message.channelId }, 'a reply could not be shown');
-    const reason = reasonOf(error, context.missingPermissions(message.channelId));
-    await sendText(context, message, `The reply could not be shown. ${reason}`);
+    log.warn({ err: error, channel }, 'a reply could not be shown');
+    const reason = reasonOf(error, missingPermissions(channel));
+    await sendText(heard, `The reply could not be shown. ${reason}`);
   }
 }
 
 /** Without the intent such a message has no content, and there is nothing to answer. */
-async function isInConversation(context: InteractionContext, message: Message): Promise<boolean> {
+async function isInConversation({ message, api, conversations }: Heard): Promise<boolean> {
   const { channel, channelId, content } = message;
   if (!channel.isThread() || content.trim() === '') return false;
-  const place = await placeOfThread(context.api, channel);
-  return (await context.conversations.of(place, channelId)) !== undefined;
+  const place = await placeOfThread(api, channel);
+  return (await conversations.of(place, channelId)) !== undefined;
 }
 
 /** A thread belongs to its channel. Of one that was archived when the bot connected, discord.js knows only the id. */
@@ -79,10 +82,7 @@ async function placeOfThread(api: ChannelApi, { id, parentId }: AnyThreadChannel
   return { platform: 'discord', channel: parentId ?? (await api.parentOf(id)) ?? id };
 }
 
-async function whereOf(
-  { api, conversations }: InteractionContext,
-  message: Message,
-): Promise<Where> {
+async function whereOf({ message, api, conversations }: Heard): Promise<Where> {
   const { channel, channelId } = message;
   const place: Place = { platform: 'discord', channel: channelId };
   const answered = message.type === MessageType.Reply ? message.reference?.messageId : undefined;
@@ -111,38 +111,29 @@ async function whereOf(
   return { place, thread: undefined, shown: { in: 'thread of', message: message.id } };
 }
 
-async function show(
-  context: InteractionContext,
-  message: Message,
-  where: Where,
-  reply: Reply,
-): Promise<void> {
+async function show(heard: Heard, where: Where, reply: Reply): Promise<void> {
+  const { message, api } = heard;
   if (reply.kind === 'nothing') return;
   if (reply.kind === 'answer') {
-    await answerMessage(context, message, where, reply);
+    await answerMessage(heard, where, reply);
     return;
   }
   const card = { ...renderMessage(reply.card), nonce: `c${message.id}` };
-  await context.api.reply(message.channelId, message.id, card);
+  await api.reply(message.channelId, message.id, card);
 }
 
-async function answerMessage(
-  context: InteractionContext,
-  message: Message,
-  where: Where,
-  answer: Answer,
-) {
-  const { api } = context;
+async function answerMessage(heard: Heard, where: Where, answer: Answer) {
+  const { message, api } = heard;
   const { shown } = where;
   const thread =
-    shown.in === 'thread of' ? await threadUnder(context, message, shown, answer) : undefined;
+    shown.in === 'thread of' ? await threadUnder(heard, shown.message, answer) : undefined;
   const shownIn = thread ?? message.channelId;
   // The key of a conversation in the open channel is the message it began with.
   const key = where.thread ?? thread ?? message.id;
   // Under another message than the question's, the thread has not seen the question.
   const repeats = shown.in === 'thread of' && shown.message !== message.id && thread !== undefined;
   const lead = { content: questionLine(nameOf(message), answer.question), nonce: `q${message.id}` };
-  await showInConversation(context, answer, {
+  await showInConversation(heard, answer, {
     target: channelTarget(api, shownIn, key === shownIn ? undefined : message.id),
     place: where.place,
     key,
@@ -150,20 +141,18 @@ async function answerMessage(
     shownIn,
     // Whoever deletes an answer in everybody's view is not answered in everybody's view.
     tell: async (content, error) => {
-      if (!isDeleted(error)) await sendText(context, message, content);
+      if (!isDeleted(error)) await sendText(heard, content);
     },
   });
 }
 
 async function threadUnder(
-  { api, log }: InteractionContext,
-  message: Message,
-  shown: { message: string },
+  { message, api, log }: Heard,
+  above: string,
   { question }: Answer,
 ): Promise<string | undefined> {
   if (!mayOpenThread(message)) return undefined;
-  const channel = message.channelId;
-  return await openThread(api, { channel, message: shown.message, question, log });
+  return await openThread(api, { channel: message.channelId, message: above, question, log });
 }
 
 /** Whether trying makes sense; what the cache does not know is left to Discord. */
@@ -178,11 +167,7 @@ function mayOpenThread({ channel, client }: Message): boolean {
   );
 }
 
-async function sendText(
-  { api }: InteractionContext,
-  message: Message,
-  content: string,
-): Promise<void> {
+async function sendText({ message, api }: Heard, content: string): Promise<void> {
   await api.reply(message.channelId, message.id, { content, nonce: `t${message.id}` });
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { App, HTTPReceiver, webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
@@ -14,7 +14,7 @@ import { guardRequests } from './events/request-guards.ts';
 import { BOT_SCOPES } from './manifest.ts';
 import type { Content } from './render/blocks.ts';
 import { renderCard, renderLine } from './render/render-card.ts';
-import { createInstallRoutes } from './workspaces/install.ts';
+import { createInstallRoutes, type Route } from './workspaces/install.ts';
 import { createInstallations, type EncryptedInstallation } from './workspaces/installations.ts';
 import { installedWorkspaces, listenForRemoval } from './workspaces/installed-workspaces.ts';
 import { acknowledgeRateLimits, createSocket } from './workspaces/socket.ts';
@@ -24,11 +24,7 @@ import { onlyWorkspace } from './workspaces/workspaces.ts';
 /** Slack, as the composition root sees it. */
 export interface Slack extends Platform {
   /** To be mounted on the one server: events over HTTP, and the pages where workspaces install the app. */
-  routes: {
-    method: 'GET' | 'POST';
-    path: string;
-    handle(request: IncomingMessage, response: ServerResponse): void;
-  }[];
+  routes: Route[];
 }
 
 /** How workspaces install the app. */
@@ -121,9 +117,9 @@ export async function createSlack(options: {
         onRefused: endForGood,
       })
     : undefined;
-  const http = socket ? undefined : new HTTPReceiver({ signingSecret, logger: boltLog });
+  const receiver = socket?.receiver ?? new HTTPReceiver({ signingSecret, logger: boltLog });
   const app = new App({
-    receiver: socket?.receiver ?? http ?? unreachable(),
+    receiver,
     // Answered from what the start learned: Bolt would ask Slack about the token again and again.
     authorize: async ({ teamId }) => {
       const workspace = await workspaces.of(teamId);
@@ -171,31 +167,21 @@ export async function createSlack(options: {
     }
   }
 
+  const routes: Route[] = [];
+  if (receiver instanceof HTTPReceiver) {
+    const handle = guardRequests(receiver.requestListener, log);
+    routes.push({ method: 'POST', path: '/slack/events', handle });
+  }
+  if (installed && install) {
+    const { clientId, clientSecret, moreScopes = [] } = install;
+    const scopes = [...BOT_SCOPES, ...moreScopes];
+    const shared = { clientId, clientSecret, scopes, apiUrl, clientOptions, boltLog, log };
+    routes.push(...createInstallRoutes({ ...shared, install: installed.install }));
+  }
+
   return {
     name: 'slack',
-    routes: [
-      ...(http
-        ? [
-            {
-              method: 'POST' as const,
-              path: '/slack/events',
-              handle: guardRequests(http.requestListener, log),
-            },
-          ]
-        : []),
-      ...(installed && install
-        ? createInstallRoutes({
-            clientId: install.clientId,
-            clientSecret: install.clientSecret,
-            scopes: [...BOT_SCOPES, ...(install.moreScopes ?? [])],
-            apiUrl,
-            clientOptions,
-            boltLog,
-            log,
-            install: installed.install,
-          })
-        : []),
-    ].map((route) => ({ ...route, handle: whenStarted(route.handle) })),
+    routes: routes.map((route) => ({ ...route, handle: whenStarted(route.handle) })),
 
     async start(given: Bot) {
       bot = given;
@@ -252,8 +238,4 @@ export async function createSlack(options: {
       else handle(request, response);
     };
   }
-}
-
-function unreachable(): never {
-  throw new Error('Slack is either on a socket or on HTTP.');
 }

@@ -1,23 +1,42 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import {
   type Installation as BoltInstallation,
   type Logger as BoltLogger,
   HTTPReceiver,
+  type InstallProviderOptions,
   type webApi,
 } from '@slack/bolt';
 import type { Logger } from 'pino';
-import { InstallError, installProblem } from './install-error.ts';
+import { readFailure } from '../api/call-failure.ts';
 import { renderPage, sendPage, setPageHeaders } from './install-page.ts';
-import { createInstallStates, STATE_LASTS_SECONDS } from './install-state.ts';
 import type { Installation } from './installations.ts';
 
 const INSTALL_PATH = '/slack/install';
 
-/** A page that a browser opens. */
-export interface PageRoute {
-  method: 'GET';
+/** How long somebody may take from our page to Slack's and back. */
+const STATE_LASTS_SECONDS = 10 * 60;
+
+/** Used states that are remembered; more within ten minutes are no people. */
+const MAX_USED = 10_000;
+
+/** What is mounted on the one server. */
+export interface Route {
+  method: 'GET' | 'POST';
   path: string;
-  handle(request: IncomingMessage, response: ServerResponse): void;
+  handle: RequestListener;
+}
+
+/** Askwatch cannot be installed; the message is shown to whoever tries: what happened and what to do next. */
+class InstallError extends Error {
+  override name = 'InstallError' as const;
+  /** Of the page. */
+  readonly status: number;
+
+  constructor(message: string, { status = 400 }: { status?: number } = {}) {
+    super(message);
+    this.status = status;
+  }
 }
 
 interface InstallOptions {
@@ -38,7 +57,7 @@ interface InstallOptions {
  * then takes the one that the app has configured: whatever stands before us needs no setting.
  * Source: Slack docs, "Installing with OAuth", `redirect_uri`; slackapi/bolt-js issue 1115.
  */
-export function createInstallRoutes(options: InstallOptions): PageRoute[] {
+export function createInstallRoutes(options: InstallOptions): Route[] {
   const { log } = options;
   const installer = createInstaller(options);
 
@@ -49,13 +68,13 @@ export function createInstallRoutes(options: InstallOptions): PageRoute[] {
 
   async function end(request: IncomingMessage, response: ServerResponse): Promise<void> {
     await installer.handleCallback(request, response, {
-      success: ({ team, appId = '' }) =>
-        sendPage(response, 200, donePage({ team, appId, options })),
+      success: ({ team = { id: '' }, appId = '' }) =>
+        sendPage(response, 200, donePage(team, appId, options)),
       failure: (error) => sendFailure(response, error, log),
     });
   }
 
-  const route = (path: string, show: typeof begin): PageRoute => ({
+  const route = (path: string, show: typeof begin): Route => ({
     method: 'GET',
     path,
     handle(request, response) {
@@ -132,8 +151,97 @@ function readInstallation(given: BoltInstallation): Installation {
   return { teamId: team.id, botToken: bot.token, botUserId: bot.userId };
 }
 
+/**
+ * States that only this process can make, each good for one installation. That a state belongs to the browser is Bolt's to
+ * check, by a cookie. Bolt's own states can be used again (@slack/oauth 4.0.0, `ClearStateStore`).
+ */
+function createInstallStates(): NonNullable<InstallProviderOptions['stateStore']> {
+  const key = randomBytes(32);
+  const used = new Set<string>();
+  const signatureOf = (text: string) => createHmac('sha256', key).update(text).digest('base64url');
+
+  return {
+    async generateStateParam(_options, now) {
+      const untilMs = now.getTime() + STATE_LASTS_SECONDS * 1000;
+      const text = `${untilMs.toString(36)}.${randomBytes(18).toString('base64url')}`;
+      return `${text}.${signatureOf(text)}`;
+    },
+    async verifyStateParam(now, state) {
+      const [until = '', random = ''] = state.split('.');
+      const text = `${until}.${random}`;
+      const isOurs = isEqual(state, `${text}.${signatureOf(text)}`);
+      const isLate = Number.parseInt(until, 36) < now.getTime();
+      if (!isOurs || isLate || used.has(random)) throw new InstallError(STALE);
+      used.add(random);
+      if (used.size > MAX_USED) used.delete(used.values().next().value ?? '');
+      // Of what a state could carry nothing is used: the redirect address is the app's own.
+      return { scopes: [] };
+    },
+  };
+}
+
+function isEqual(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** Where a state is not one, not this browser's, too old or used before. */
+const STALE =
+  'This is not the browser in which the installation was begun, or it was begun more than ten minutes ago, or not over https. Begin again.';
+
+/** What somebody is told whose installation did not come about. */
+interface Problem {
+  status: number;
+  title?: string;
+  sentence: string;
+  /** For the log; undefined where only the person can do something about it. */
+  reason?: string;
+}
+
+/** Of Bolt's installer. Source: @slack/oauth 4.0.0, `ErrorCode`. */
+const BY_INSTALLER: Record<string, Problem> = {
+  slack_oauth_installer_authorization_error: {
+    status: 200,
+    title: 'Nothing was installed',
+    sentence:
+      'You cancelled it, and nothing has changed. To install Askwatch after all, begin again.',
+  },
+  slack_oauth_missing_code: {
+    status: 400,
+    sentence:
+      'Slack did not say that it lets Askwatch in. Where apps need the approval of an admin, ask for it; then begin again.',
+  },
+};
+
+const OPERATOR = 'Whoever runs Askwatch has to';
+
+/** Slack's refusals that the person who installs can do nothing about. Source: Slack docs, "oauth.v2.access", errors. */
+const BY_SLACK: Record<string, string> = {
+  bad_client_secret: `${OPERATOR} correct SLACK_CLIENT_SECRET ("Basic Information" of the Slack app).`,
+  bad_redirect_uri: `${OPERATOR} correct the redirect URL ("OAuth & Permissions" of the Slack app).`,
+  invalid_client_id: `${OPERATOR} correct SLACK_CLIENT_ID ("Basic Information" of the Slack app).`,
+  invalid_team_for_non_distributed_app: `${OPERATOR} activate the distribution of the Slack app to other workspaces ("Manage Distribution").`,
+};
+
+/** Reads what the installer failed with. Nothing of what came with the request is repeated. */
+function problemOf(error: unknown): Problem {
+  if (error instanceof InstallError) return { status: error.status, sentence: error.message };
+  const oauth = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const known = BY_INSTALLER[oauth];
+  if (known) return known;
+  if (oauth.startsWith('slack_oauth_') && oauth.endsWith('_state')) {
+    return { status: 400, sentence: STALE };
+  }
+  const { kind, code } = readFailure(error);
+  const sentence =
+    kind !== 'refused'
+      ? 'Slack did not answer as it should. Begin again in a minute.'
+      : (BY_SLACK[code] ?? 'Slack did not take what this browser brought back. Begin again.');
+  return { status: 502, sentence, reason: code };
+}
+
 function sendFailure(response: ServerResponse, error: unknown, log: Logger): void {
-  const { status, title, sentence, reason } = installProblem(error);
+  const { status, title = 'Askwatch was not installed', sentence, reason } = problemOf(error);
   if (reason === undefined) log.debug({ sentence }, 'a workspace was not added');
   else log.warn({ reason, sentence }, 'a workspace could not be added');
   const link = { text: 'Begin again', url: INSTALL_PATH };
@@ -149,13 +257,12 @@ const beginPage = (url: string) => ({
   link: { text: 'Add to Slack', url },
 });
 
-function donePage(done: {
-  team: { id: string; name?: string } | undefined;
-  appId: string;
-  options: InstallOptions;
-}) {
-  const { team = { id: '' }, appId, options } = done;
-  const url = new URL('/app_redirect', options.apiUrl);
+function donePage(
+  team: { id: string; name?: string },
+  appId: string,
+  { apiUrl }: Pick<InstallOptions, 'apiUrl'>,
+) {
+  const url = new URL('/app_redirect', apiUrl);
   url.search = new URLSearchParams({ app: appId, team: team.id }).toString();
   return {
     title: 'Askwatch is installed',

@@ -145,6 +145,7 @@ export function startError(
   error: unknown,
   setting: 'SLACK_BOT_TOKEN' | 'SLACK_APP_TOKEN',
 ): PlatformStartError | undefined {
+  if (error instanceof PlatformStartError) return error;
   const failure = readFailure(error);
   if (failure.kind !== 'refused') return undefined;
   const sentence = startSentence(failure.code, setting, error);

@@ -1,8 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import { startError } from '../api/call-failure.ts';
+import { PlatformStartError } from '../../bot/shared/errors.ts';
+import type { BotIdentity } from '../api/bot-identity.ts';
+import { readFailure, startError } from '../api/call-failure.ts';
 import type { Paces } from '../api/paces.ts';
-import { signIn } from './sign-in.ts';
 import { createWorkspace, type Workspace } from './workspace.ts';
 
 /** The workspaces that let us in. */
@@ -54,4 +56,47 @@ export function onlyWorkspace(options: {
     },
     close: only.close,
   };
+}
+
+/**
+ * Asks Slack who we are, until there is an answer.
+ * Throws `PlatformStartError` when Slack refuses the bot token or the app lacks the scope to post.
+ */
+async function signIn(options: {
+  client: webApi.WebClient;
+  log: Logger;
+  /** Between two attempts while Slack is away, if it names no time itself. */
+  retryMs: number;
+  signal: AbortSignal;
+}): Promise<BotIdentity> {
+  const { client, log, retryMs, signal } = options;
+  for (;;) {
+    try {
+      const { user_id = '', team_id = '', user = 'Askwatch', ...more } = await client.auth.test();
+      checkScopes(more.response_metadata?.scopes ?? [], log);
+      return { userId: user_id, teamId: team_id, name: user };
+    } catch (error) {
+      const refusal = startError(error, 'SLACK_BOT_TOKEN');
+      if (refusal) throw refusal;
+      const { code, retryAfterMs = retryMs } = readFailure(error);
+      log.warn({ reason: code }, 'Slack cannot be reached; trying again');
+      await pause(retryAfterMs, undefined, { signal }).catch((cause: unknown) => {
+        throw new PlatformStartError('Slack was stopped before it was connected.', { cause });
+      });
+    }
+  }
+}
+
+/** What the manifest asks for. Without `chat:write` nothing works at all; the rest is missed one by one. */
+function checkScopes(granted: string[], log: Logger): void {
+  if (granted.length === 0) return;
+  const wanted = ['chat:write', 'commands', 'app_mentions:read', 'channels:history', 'im:history'];
+  const missing = wanted.filter((scope) => !granted.includes(scope));
+  const advice = 'add them under "OAuth & Permissions" and install the app again';
+  if (missing.includes('chat:write')) {
+    throw new PlatformStartError(
+      `SLACK_BOT_TOKEN: the Slack app lacks scopes (${missing.join(', ')}); ${advice}.`,
+    );
+  }
+  if (missing.length > 0) log.warn({ missing }, `the Slack app lacks scopes; ${advice}`);
 }

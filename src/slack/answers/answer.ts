@@ -119,9 +119,9 @@ async function markEarlier(
 }
 
 async function showQuestion(answer: Answer, input: UserInput, messages: Messages): Promise<Place> {
-  const { channel } = input;
+  const { channel, ts: asked } = input;
   const { id, person, thread } = input.invocation;
-  if (thread !== undefined && !input.hidden) return { channel, thread, newest: input.ts ?? thread };
+  if (thread !== undefined && asked !== undefined) return { channel, thread, newest: asked };
   const question = renderQuestion(person.name, answer.question);
   const under = { channel, ...(thread === undefined ? {} : { thread }) };
   const ts = await messages.post(under, question, `${id}/question`);

@@ -6,14 +6,12 @@ export interface UserInput {
   invocation: Invocation;
   /** The channel it came from, by Slack's id. */
   channel: string;
-  /** The message that holds it, where it is one. */
+  /** The message that holds it; absent where nobody else sees it: a slash command, a press of a button. */
   ts?: string;
   /** Whether it is meant for the bot: a mention, a direct message, a command. Anything else matters only in a thread of ours. */
   addressed: boolean;
   /** Whether it came from inside a thread that was there before. */
   inThread: boolean;
-  /** Whether nobody else sees it: a slash command, a press of a button. */
-  hidden: boolean;
   /** The message whose button was pressed, as Slack showed it; absent for one that only one person sees. */
   pressed?: ShownMessage;
   /** Where Slack takes answers to a slash command or a press, five within half an hour, also where the bot is no member. */

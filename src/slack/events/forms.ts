@@ -1,43 +1,19 @@
-import type { App } from '@slack/bolt';
 import type { Logger } from 'pino';
-import { formOf, formProblems } from '../../bot/commands/form.ts';
+import { formOf } from '../../bot/commands/form.ts';
 import type { Bot } from '../../bot/platform.ts';
 import type { UserInput } from '../answers/user-input.ts';
 import { readFailure } from '../api/call-failure.ts';
-import { FORM, isShowable, renderForm } from '../render/render-form.ts';
+import { isShowable, renderForm } from '../render/render-form.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
-import type { Workspaces } from '../workspaces/workspaces.ts';
-import { inputOf, parseCommand, parseForm, type SlashCommand } from './parse-events.ts';
+import { parseCommand, parseForm, type SlashCommand } from './parse-events.ts';
 
-/** Shows forms of commands that are typed bare, validates them on submission, and hands to `converse` what was filled in. */
-export function createForms(
-  app: App,
-  options: {
-    workspaces: Workspaces;
-    bot: Bot;
-    log: Logger;
-    qualify(workspace: Workspace, input: UserInput): UserInput;
-    converse(workspace: Workspace, input: UserInput): void;
-    /** Takes a form that was opened in a home. */
-    submitFromHome(workspace: Workspace, input: UserInput): void;
-  },
-) {
-  const { workspaces, bot, log, qualify, converse, submitFromHome } = options;
-
-  app.view({ callback_id: FORM, type: 'view_submission' }, async ({ ack, body, context }) => {
-    const filled = parseForm(body, bot.commands);
-    const problems = filled ? formProblems(filled.command, filled.values) : {};
-    if (Object.keys(problems).length > 0) {
-      await ack({ response_action: 'errors', errors: problems });
-      return;
-    }
-    await ack();
-    const workspace = await workspaces.of(context.teamId);
-    if (workspace && filled) {
-      const take = filled.origin.home ? submitFromHome : converse;
-      take(workspace, inputOf(filled));
-    } else log.debug('a form that is none of ours was sent');
-  });
+/** Shows forms of commands that are typed bare. */
+export function createForms(options: {
+  bot: Bot;
+  log: Logger;
+  qualify(workspace: Workspace, input: UserInput): UserInput;
+}) {
+  const { bot, log, qualify } = options;
 
   return {
     /** Opens the form of what was typed; false when it has none, or Slack does not show it. */

@@ -1,4 +1,3 @@
-import type { App } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { HOME_FORM, type HomeOwner } from '../../bot/home/home.ts';
 import type { Bot } from '../../bot/platform.ts';
@@ -16,15 +15,12 @@ import { createHomePages } from './home-pages.ts';
 import { type HomePress, parseHomePress } from './parse-events.ts';
 
 /** Shows a home to whoever opens the tab, and again when something was changed from there. */
-export function createHome(
-  app: App,
-  options: {
-    workspaces: Workspaces;
-    bot: Bot;
-    log: Logger;
-    qualify(workspace: Workspace, input: UserInput): UserInput;
-  },
-) {
+export function createHome(options: {
+  workspaces: Workspaces;
+  bot: Bot;
+  log: Logger;
+  qualify(workspace: Workspace, input: UserInput): UserInput;
+}) {
   const { workspaces, bot, log, qualify } = options;
   const pages = createHomePages();
 
@@ -41,7 +37,7 @@ export function createHome(
 
   /** The owner of a home, and the ids of the channels that it shows. */
   function ownerIn(workspace: Workspace, person: Person) {
-    const standing = workspace.rights.of(person);
+    const standing = workspace.rightsOf(person);
     const channels = new Map<string, string>();
     const owner: HomeOwner = {
       platform: 'slack',
@@ -129,15 +125,10 @@ export function createHome(
     }
   }
 
-  app.event('app_home_opened', async ({ event, context }) => {
-    if (event.tab !== 'home') return;
-    const workspace = await workspaces.of(context.teamId);
-    if (!workspace) return;
-    const person = { id: event.user, name: event.user };
-    workspace.conversation.track(show(workspace, person));
-  });
-
   return {
+    /** Shows a person's home. Returns at once. */
+    open: (workspace: Workspace, person: string) =>
+      workspace.conversation.track(show(workspace, { id: person, name: person })),
     /** Does what a button in a home asks for; false when that was in no home. Returns at once. */
     press(workspace: Workspace, payload: unknown) {
       const press = parseHomePress(payload);

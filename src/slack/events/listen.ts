@@ -1,14 +1,23 @@
 import type { App, Context } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { topLevelNames } from '../../bot/commands/command.ts';
+import { formProblems } from '../../bot/commands/form.ts';
 import type { Bot } from '../../bot/platform.ts';
 import type { UserInput } from '../answers/user-input.ts';
+import { FORM } from '../render/render-form.ts';
 import { escapeText } from '../render/text.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import { createForms } from './forms.ts';
 import { createHome } from './home.ts';
-import { type MessageEvent, parseButtonPress, parseCommand, parseMessage } from './parse-events.ts';
+import {
+  inputOf,
+  type MessageEvent,
+  parseButtonPress,
+  parseCommand,
+  parseForm,
+  parseMessage,
+} from './parse-events.ts';
 
 const NOT_INSTALLED =
   'Askwatch is not installed in this workspace, or no longer. Ask whoever runs it for its install page, and install it again there.';
@@ -18,9 +27,8 @@ export function listen(
   app: App,
   { workspaces, bot, log }: { workspaces: Workspaces; bot: Bot; log: Logger },
 ): void {
-  const home = createHome(app, { workspaces, bot, log, qualify });
-  const submitFromHome = home.submit;
-  const forms = createForms(app, { workspaces, bot, log, qualify, converse, submitFromHome });
+  const home = createHome({ workspaces, bot, log, qualify });
+  const forms = createForms({ bot, log, qualify });
   const names = topLevelNames(bot.commands);
   const commands = new Set(names);
 
@@ -29,11 +37,11 @@ export function listen(
    * whose rights can be asked for.
    */
   function qualify(workspace: Workspace, input: UserInput): UserInput {
-    const { channel } = input;
-    const place = { ...input.invocation.place, channel: workspaces.nameOf(workspace, channel) };
-    const id = workspaces.nameOf(workspace, input.invocation.id);
-    const invocation = { ...input.invocation, id, place };
-    return { ...input, invocation: workspace.rights.withRights({ ...input, invocation }) };
+    const { channel, invocation } = input;
+    const place = { ...invocation.place, channel: workspaces.nameOf(workspace, channel) };
+    const id = workspaces.nameOf(workspace, invocation.id);
+    const person = workspace.rightsOf(invocation.person)(channel);
+    return { ...input, invocation: { ...invocation, id, place, person } };
   }
 
   function converse(workspace: Workspace, input: UserInput): void {
@@ -87,34 +95,35 @@ export function listen(
     else log.debug('a press of something that is no button of ours');
   });
 
-  listenAgent(app, { workspaceOf, converse });
-  app.event('app_mention', ({ event, context }) => onMessage(event, context));
-  app.event('message', ({ event, context }) => onMessage(event as MessageEvent, context));
-}
-
-/**
- * Receives what people do in the agent view of the app: open the direct conversation, and press Slack's own Stop.
- * Sources: Slack docs, "app_home_opened", "agent_session_stopped".
- */
-export function listenAgent(
-  app: App,
-  handlers: {
-    workspaceOf(context: Context): Promise<Workspace | undefined>;
-    converse(workspace: Workspace, input: UserInput): void;
-  },
-): void {
-  app.event('app_home_opened', async ({ event: { tab, channel }, context }) => {
-    const workspace = await handlers.workspaceOf(context);
-    if (tab === 'messages') await workspace?.agent.suggest(channel);
+  app.view({ callback_id: FORM, type: 'view_submission' }, async ({ ack, body, context }) => {
+    const filled = parseForm(body, bot.commands);
+    const problems = filled ? formProblems(filled.command, filled.values) : {};
+    if (Object.keys(problems).length > 0) {
+      await ack({ response_action: 'errors', errors: problems });
+      return;
+    }
+    await ack();
+    const workspace = await workspaceOf(context);
+    if (!workspace || !filled) log.debug('a form that is none of ours was sent');
+    else if (filled.origin.home) home.submit(workspace, inputOf(filled));
+    else converse(workspace, inputOf(filled));
   });
 
+  // Source: Slack docs, "app_home_opened".
+  app.event('app_home_opened', async ({ event: { tab, channel, user }, context }) => {
+    const workspace = await workspaceOf(context);
+    if (tab === 'messages') await workspace?.agent.suggest(channel);
+    else if (tab === 'home' && workspace) home.open(workspace, user);
+  });
+
+  // A press of Slack's own Stop. Source: Slack docs, "agent_session_stopped".
   app.event('agent_session_stopped', async ({ event, context }) => {
     const { channel, thread_ts: thread, user, event_ts: ts } = event;
-    const workspace = await handlers.workspaceOf(context);
-    const actions = (await workspace?.agent.stopped(channel, thread)) ?? [];
+    const workspace = await workspaceOf(context);
+    if (!workspace) return;
+    const actions = await workspace.agent.stopped(channel, thread);
     for (const [index, { command, values }] of actions.entries()) {
-      if (!workspace) return;
-      handlers.converse(workspace, {
+      converse(workspace, {
         invocation: {
           id: `slack:${channel}:${user}:${ts}:${index}`,
           request: { command, values },
@@ -126,8 +135,10 @@ export function listenAgent(
         channel,
         addressed: true,
         inThread: true,
-        hidden: true,
       });
     }
   });
+
+  app.event('app_mention', ({ event, context }) => onMessage(event, context));
+  app.event('message', ({ event, context }) => onMessage(event as MessageEvent, context));
 }

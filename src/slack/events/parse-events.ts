@@ -54,7 +54,6 @@ export function parseCommand(command: SlashCommand): UserInput {
     channel: command.channel_id,
     addressed: true,
     inThread: false,
-    hidden: true,
     responseUrl: command.response_url,
   };
 }
@@ -81,20 +80,18 @@ export function parseMessage(
   ).trim();
   // A picture without a word in a thread is not a question.
   if (question === '' && !addressed) return undefined;
-  const person: Person = { id: user, name: user };
   return {
     invocation: {
       id: `slack:${event.channel}:${event.ts}`,
       request: requestOf(question, commands),
       place: { platform: 'slack', channel: event.channel },
       thread: event.thread_ts ?? event.ts,
-      person,
+      person: { id: user, name: user },
     },
     channel: event.channel,
     ts: event.ts,
     addressed,
     inThread: event.thread_ts !== undefined,
-    hidden: false,
   };
 }
 
@@ -125,16 +122,13 @@ function requestOf(question: string, commands: ReadonlySet<string>): Invocation[
  * request 888.
  */
 export function parseButtonPress(payload: unknown): UserInput | undefined {
-  const { type, actions, user, channel, container, message, response_url } = fieldsOf(payload);
-  const action = fieldsOf(Array.isArray(actions) ? actions[0] : undefined);
-  const { id, name, username } = fieldsOf(user);
+  const { user, channel, container, message, response_url } = fieldsOf(payload);
+  const press = pressIn(payload);
+  const person = personOf(user);
   const shown = { ...fieldsOf(container), ...fieldsOf(message) };
   const place = textOf(fieldsOf(channel).id) ?? textOf(shown.channel_id);
-  const person = textOf(id);
-  const atTs = tsOf(action.action_ts);
-  const request = decodeAction(textOf(action.value) ?? '');
-  if (type !== 'block_actions' || action.type !== 'button' || !request) return undefined;
-  if (place === undefined || person === undefined || atTs === undefined) return undefined;
+  const atTs = tsOf(press?.action.action_ts);
+  if (!press || !person || place === undefined || atTs === undefined) return undefined;
 
   const ts = tsOf(shown.ts) ?? tsOf(shown.message_ts);
   // What only one person sees has nothing under it.
@@ -144,21 +138,36 @@ export function parseButtonPress(payload: unknown): UserInput | undefined {
   const responseUrl = textOf(response_url);
   return {
     invocation: {
-      id: `slack:${place}:${person}:${atTs}`,
-      request,
+      id: `slack:${place}:${person.id}:${atTs}`,
+      request: press.request,
       place: { platform: 'slack', channel: place },
       ...(thread === undefined ? {} : { thread }),
-      person: { id: person, name: textOf(name) ?? textOf(username) ?? person },
+      person,
       pressed: ts ?? '',
     },
     channel: place,
     addressed: true,
     inThread,
-    hidden: true,
     ...(message !== undefined && ts !== undefined && { pressed: shownOf(ts, shown) }),
     // What is sent to this address stands in the channel, not in the thread.
     ...(inThread || responseUrl === undefined ? {} : { responseUrl }),
   };
+}
+
+/** A button of ours that was pressed, and what it asks for; undefined for anything else. */
+function pressIn(payload: unknown) {
+  const { type, actions } = fieldsOf(payload);
+  const action = fieldsOf(Array.isArray(actions) ? actions[0] : undefined);
+  const request = decodeAction(textOf(action.value) ?? '');
+  if (type !== 'block_actions' || action.type !== 'button' || !request) return undefined;
+  return { action, request };
+}
+
+function personOf(user: unknown): Person | undefined {
+  const { id, name, username } = fieldsOf(user);
+  const known = textOf(id);
+  if (known === undefined) return undefined;
+  return { id: known, name: textOf(name) ?? textOf(username) ?? known };
 }
 
 /** What a message shows; Slack checks it again when it is sent back. */
@@ -185,7 +194,7 @@ export interface FilledForm {
   command: Command;
   origin: FormOrigin;
   values: Record<string, string>;
-  person: { id: string; name: string };
+  person: Person;
 }
 
 /**
@@ -195,21 +204,12 @@ export interface FilledForm {
 export function parseForm(payload: unknown, commands: readonly Command[]): FilledForm | undefined {
   const { view, user } = fieldsOf(payload);
   const { id, hash, callback_id, private_metadata, state } = fieldsOf(view);
-  const person = fieldsOf(user);
+  const person = personOf(user);
   const origin = originOf(private_metadata);
   const command = commands.find(({ name, form }) => form && name === origin?.command);
   if (callback_id !== FORM || !origin || !command) return undefined;
-  if (typeof id !== 'string' || typeof hash !== 'string' || typeof person.id !== 'string') {
-    return undefined;
-  }
-  return {
-    viewId: id,
-    hash,
-    command,
-    origin,
-    values: valuesIn(state),
-    person: { id: person.id, name: textOf(person.name) ?? textOf(person.username) ?? person.id },
-  };
+  if (typeof id !== 'string' || typeof hash !== 'string' || !person) return undefined;
+  return { viewId: id, hash, command, origin, values: valuesIn(state), person };
 }
 
 /** A submitted form as an input of its person in the channel where they opened it. */
@@ -225,7 +225,6 @@ export function inputOf({ viewId, command, origin, values, person }: FilledForm)
     channel,
     addressed: true,
     inThread: false,
-    hidden: true,
     ...(responseUrl !== undefined && { responseUrl }),
   };
 }
@@ -272,19 +271,12 @@ export interface HomePress {
  * believes none of it. Source: Slack docs, "block_actions payload", "Home tab".
  */
 export function parseHomePress(payload: unknown): HomePress | undefined {
-  const { type, view, user, actions, trigger_id } = fieldsOf(payload);
-  const { type: button, value } = fieldsOf(Array.isArray(actions) ? actions[0] : undefined);
-  const { id, name, username } = fieldsOf(user);
-  const request = decodeAction(textOf(value) ?? '');
-  if (type !== 'block_actions' || fieldsOf(view).type !== 'home') return undefined;
-  const person = textOf(id);
+  const { view, user, trigger_id } = fieldsOf(payload);
+  const press = pressIn(payload);
+  const person = personOf(user);
   const trigger = textOf(trigger_id);
-  if (button !== 'button' || !request || !person || !trigger) return undefined;
-  return {
-    trigger,
-    person: { id: person, name: textOf(name) ?? textOf(username) ?? person },
-    ...request,
-  };
+  if (fieldsOf(view).type !== 'home' || !press || !person || !trigger) return undefined;
+  return { trigger, person, ...press.request };
 }
 
 /** The fields of something that came from outside; none when it has none. */

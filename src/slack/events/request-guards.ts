@@ -2,18 +2,22 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { parse } from 'node:querystring';
 import type { Logger } from 'pino';
 
-/** Refuses, before Bolt reads it, what Slack never sends: a body that is no object, a signature of a time to come. */
-export const guardRequests = (handle: RequestListener, log: Logger): RequestListener =>
-  refuseFutureTimestamps(refuseInvalidBodies(handle, log), log);
-
 /** Bytes of a request of Slack; the largest, a form with all it holds, is a quarter of that. Also Bolt's own limit. */
 const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 
+/** How far a request's time may lie from ours. Source: Slack docs, "Verifying requests from Slack". */
+const MAX_AHEAD_SECONDS = 5 * 60;
+
 /**
- * Refuses with a 400 what is JSON and no object. Bolt reads fields of whatever came, outside of all that catches errors
+ * Refuses, before Bolt reads it, what Slack never sends.
+ *
+ * With a 400 what is JSON and no object. Bolt reads fields of whatever came, outside of all that catches errors
  * (@slack/bolt 5.1.0, `HTTPReceiver.handleIncomingEvent`), so that a body `null` ended the program.
+ *
+ * With a 401 what says that it was signed more than five minutes from now. Bolt refuses what is older than that, and takes
+ * any time to come (@slack/bolt 5.1.0, `verifySlackRequest`), so that a signed request once recorded was good until then.
  */
-function refuseInvalidBodies(handle: RequestListener, log: Logger): RequestListener {
+export function guardRequests(handle: RequestListener, log: Logger): RequestListener {
   return (request, response) => {
     const parts: Buffer[] = [];
     let length = 0;
@@ -30,6 +34,14 @@ function refuseInvalidBodies(handle: RequestListener, log: Logger): RequestListe
           'a request to /slack/events holds no object and is refused; Slack sends no such thing',
         );
         return refuse(response, 400);
+      }
+      const aheadSeconds = signedAtSeconds(request) - Date.now() / 1000;
+      if (aheadSeconds > MAX_AHEAD_SECONDS) {
+        log.warn(
+          { aheadSeconds: Math.round(aheadSeconds) },
+          'a request to /slack/events was signed in the future and is refused; if Slack sent it, set the clock of this machine',
+        );
+        return refuse(response, 401);
       }
       // Bolt takes a body that was read before. Source: `HTTPModuleFunctions.bufferIncomingMessage`.
       handle(Object.assign(request, { rawBody }), response);
@@ -55,25 +67,6 @@ function isReadable({ headers }: IncomingMessage, rawBody: Buffer): boolean {
   } catch {
     return true;
   }
-}
-
-/** How far a request's time may lie from ours. Source: Slack docs, "Verifying requests from Slack". */
-const MAX_AHEAD_SECONDS = 5 * 60;
-
-/**
- * Refuses what says that it was signed more than five minutes from now. Bolt refuses what is older than that, and takes
- * any time to come (@slack/bolt 5.1.0, `verifySlackRequest`), so that a signed request once recorded was good until then.
- */
-function refuseFutureTimestamps(handle: RequestListener, log: Logger): RequestListener {
-  return (request, response) => {
-    const aheadSeconds = signedAtSeconds(request) - Date.now() / 1000;
-    if (aheadSeconds <= MAX_AHEAD_SECONDS) return handle(request, response);
-    log.warn(
-      { aheadSeconds: Math.round(aheadSeconds) },
-      'a request to /slack/events was signed in the future and is refused; if Slack sent it, set the clock of this machine',
-    );
-    response.writeHead(401, { connection: 'close' }).end();
-  };
 }
 
 /** What is no number is left to Bolt, which refuses it. */

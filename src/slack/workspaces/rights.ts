@@ -1,12 +1,14 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { Person, RightOver } from '../../bot/shared/place.ts';
-import type { UserInput } from '../answers/user-input.ts';
+import type { Person } from '../../bot/shared/place.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { readFailure } from '../api/call-failure.ts';
 
-/** What people may do beyond talking. */
-export type Rights = ReturnType<typeof createRights>;
+/**
+ * A person in any channel, who can be asked what they may do beyond talking. Slack is asked once for all channels, when one
+ * of the persons is.
+ */
+export type RightsOf = (person: Person) => (channel: string) => Person;
 
 /** How long it is believed who is in a user group. */
 const KEEP_MS = 60_000;
@@ -19,7 +21,7 @@ export function createRights(options: {
   client: webApi.WebClient;
   self: BotIdentity;
   log: Logger;
-}) {
+}): RightsOf {
   const { client, self, log } = options;
   const warned = new Set<string>();
   const members = new Map<string, { ids: Promise<ReadonlySet<string>>; atMs: number }>();
@@ -67,34 +69,21 @@ export function createRights(options: {
     }
   }
 
-  const mayManage = ({ id }: Person) =>
-    orFalse(isAdmin(id), { scope: 'users:read', what: 'an admin of the workspace' });
-  const isIn = ({ id }: Person, group: string) =>
-    orFalse(isInGroup(id, group), { scope: 'usergroups:read', what: 'a member of a user group' });
-
-  function of(person: Person): (channel: string) => Person {
+  return (person) => {
+    const { id } = person;
     let manages: Promise<boolean> | undefined;
-    const ask = () => {
-      manages ??= mayManage(person);
+    function managesAll() {
+      const admin = { scope: 'users:read', what: 'an admin of the workspace' };
+      manages ??= orFalse(isAdmin(id), admin);
       return manages;
-    };
-    const inGroup = (group: string) => isIn(person, group);
+    }
+    const member = { scope: 'usergroups:read', what: 'a member of a user group' };
     return (channel) => ({
       ...person,
-      mayManage: async (over: RightOver) =>
-        (over === 'place' && channel.startsWith('D')) || (await ask()),
-      isIn: inGroup,
+      mayManage: async (over) =>
+        (over === 'place' && channel.startsWith('D')) || (await managesAll()),
+      isIn: (group) => orFalse(isInGroup(id, group), member),
       community: { name: 'this workspace' },
     });
-  }
-
-  return {
-    /** The same for a person in any channel. Slack is asked once for all channels, when one of the persons is. */
-    of,
-    /** The invocation, whose person can be asked whether they manage the place. Slack is asked when that is. */
-    withRights: ({ channel, invocation }: UserInput) => ({
-      ...invocation,
-      person: of(invocation.person)(channel),
-    }),
   };
 }

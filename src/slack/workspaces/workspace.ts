@@ -64,7 +64,7 @@ export function createWorkspace(options: {
     checkAccess,
     /** Ends an answer that an earlier process left in a channel. */
     endAnswer: createEndAnswer({ client, queue, messages, agent, self }),
-    rights: createRights({ client, self, log }),
+    rightsOf: createRights({ client, self, log }),
     conversation: createConversation({
       showing: { messages, streams, agent, edits, paces, log },
       removals,

@@ -41,7 +41,6 @@ test('a press is the command of its button, said by whoever pressed', () => {
     channel: 'C1',
     addressed: true,
     inThread: false,
-    hidden: true,
     pressed: { ts: '100.000001', text: 'Shop is DOWN', blocks: [{ type: 'divider' }] },
     responseUrl: 'https://hooks.example/1',
   });

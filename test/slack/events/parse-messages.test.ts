@@ -29,7 +29,7 @@ describe('a message', () => {
       thread: '100.000001',
       person: { id: 'U1', name: 'U1' },
     });
-    expect(message).toMatchObject({ addressed: true, inThread: false, hidden: false });
+    expect(message).toMatchObject({ addressed: true, inThread: false, ts: '100.000001' });
   });
 
   test('belongs to the thread it was said in', () => {
@@ -119,7 +119,6 @@ test('a slash command is known by its trigger, and keeps its address for respons
     channel: 'C1',
     addressed: true,
     inThread: false,
-    hidden: true,
     responseUrl: 'https://hooks.example/1',
   });
 });

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Client, Events } from 'discord.js';
+import { Events } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Bot, Platform } from '../bot/platform.ts';
-import { DeliveryError, PlatformStartError } from '../bot/shared/errors.ts';
+import { DeliveryError } from '../bot/shared/errors.ts';
 import { openPlatformLimits, type PlatformLimits } from '../bot/shared/platform-limits.ts';
 import { createAlerts } from './answers/alerts.ts';
 import { type Conversations, createConversations } from './answers/conversations.ts';
@@ -17,8 +17,8 @@ import {
   logEvents,
   watchConnection,
 } from './api/client.ts';
-import { discordCommands, registerCommands } from './api/commands.ts';
-import { deliveryError, isRefusal, loggedError, reasonOf } from './api/errors.ts';
+import { registerCommands } from './api/commands.ts';
+import { deliveryError, loggedError } from './api/errors.ts';
 import {
   INTERACTIONS_ENDPOINT_SET,
   warnOfInteractionsEndpoint,
@@ -153,7 +153,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       watchConnection(client, onFatal);
       [sentElsewhere] = await Promise.all([
         warnOfInteractionsEndpoint(client.rest, log),
-        register(client, bot, guildId, log),
+        registerCommands(client, bot.commands, { guildId, log }),
       ]);
       track(forgetGone(client, { bot, isStopping: () => stopping, log }));
     },
@@ -184,38 +184,3 @@ const noChannel = (channel: string) =>
     `“${channel}” is no Discord channel id. Copy the id with a right click on the channel (Developer Mode on).`,
     { permanent: true },
   );
-
-/** Commands registered earlier go on working when Discord is too busy to register them again. */
-async function register(
-  client: Client,
-  bot: Bot,
-  guildId: string | undefined,
-  log: Logger,
-): Promise<void> {
-  const { application, guilds, rest } = client;
-  if (!application) throw new Error('Discord is ready without an application');
-  try {
-    await registerCommands({
-      rest,
-      applicationId: application.id,
-      commands: discordCommands(bot.commands),
-      guildId,
-      guildIds: [...guilds.cache.keys()],
-      log,
-    });
-  } catch (error) {
-    if (isRefusal(error)) {
-      const where =
-        guildId === undefined
-          ? ''
-          : ` Check DISCORD_GUILD_ID, and that the bot is in that server; it is added at ${inviteLink(application.id, guildId)}`;
-      throw new PlatformStartError(
-        `Discord did not register the commands: ${reasonOf(error)}${where}`,
-        {
-          cause: error,
-        },
-      );
-    }
-    log.error({ err: error }, 'the commands could not be registered');
-  }
-}

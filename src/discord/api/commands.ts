@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type APIApplicationCommand,
   type APIApplicationCommandBasicOption,
@@ -5,8 +6,8 @@ import {
   ApplicationCommandOptionType,
   ApplicationCommandType,
   ApplicationIntegrationType,
+  type Client,
   InteractionContextType,
-  type REST,
   type RESTPostAPIApplicationCommandsJSONBody,
   type RESTPostAPIChatInputApplicationCommandsJSONBody,
   Routes,
@@ -14,6 +15,10 @@ import {
 import type { Logger } from 'pino';
 import { type Command, type Field, fieldsOf } from '../../bot/commands/command.ts';
 import { isSuggested } from '../../bot/commands/suggest.ts';
+import { PlatformStartError } from '../../bot/shared/errors.ts';
+import { shortened } from '../../bot/shared/text-format.ts';
+import { isRefusal, reasonOf } from './errors.ts';
+import { inviteLink } from './permissions.ts';
 
 /** Discord's limits. Source: Discord docs, "Application Commands". */
 const MAX_DESCRIPTION = 100;
@@ -45,16 +50,16 @@ function bodyOf(name: string, family: readonly Command[]) {
   if (alone) {
     // Discord has no command that can be called both bare and with a subcommand.
     if (family.length > 1) throw new Error(`/${name} is a command and a group of commands`);
-    return { description: shortened(alone.summary), options: optionsOf(alone) };
+    return { description: described(alone.summary), options: optionsOf(alone) };
   }
   const words = family.map((command) => command.name.slice(name.length + 1));
   return {
-    description: shortened(`Askwatch: ${words.join(', ')}`),
+    description: described(`Askwatch: ${words.join(', ')}`),
     options: family.map(
       (command, index): APIApplicationCommandSubcommandOption => ({
         type: ApplicationCommandOptionType.Subcommand,
         name: words[index] ?? '',
-        description: shortened(command.summary),
+        description: described(command.summary),
         options: optionsOf(command),
       }),
     ),
@@ -74,7 +79,7 @@ function optionsOf(command: Command): APIApplicationCommandBasicOption[] {
 
 function optionOf(field: Field): APIApplicationCommandBasicOption {
   const { name, required } = field;
-  const common = { name, description: shortened(field.description || name), required };
+  const common = { name, description: described(field.description || name), required };
   if (field.kind === 'boolean') return { type: ApplicationCommandOptionType.Boolean, ...common };
   if (field.kind === 'integer') {
     return {
@@ -93,12 +98,10 @@ function optionOf(field: Field): APIApplicationCommandBasicOption {
   return { type: ApplicationCommandOptionType.String, ...common, ...(offered ? { choices } : {}) };
 }
 
+const described = (text: string) => shortened(text, MAX_DESCRIPTION);
+
 const isLimit = (value: number | undefined): value is number =>
   value !== undefined && Math.abs(value) < Number.MAX_SAFE_INTEGER;
-
-function shortened(text: string): string {
-  return text.length <= MAX_DESCRIPTION ? text : `${text.slice(0, MAX_DESCRIPTION - 1)}…`;
-}
 
 type Declared = RESTPostAPIApplicationCommandsJSONBody;
 
@@ -107,33 +110,53 @@ const MAX_GUILDS_SEARCHED = 20;
 
 /**
  * Registers the commands in one server, or everywhere, unless they are there already: a name that is new to Discord
- * counts towards 200 a day. In the other scope commands of the same names are removed, since Discord would show both.
+ * counts towards 200 a day. Those registered earlier go on working when Discord is too busy to register them again.
+ * Throws `PlatformStartError` when Discord refuses.
  */
-export async function registerCommands(options: {
-  rest: REST;
-  applicationId: string;
-  commands: Declared[];
-  /** The one server; everywhere when undefined. */
-  guildId: string | undefined;
-  /** The servers the bot is in. */
-  guildIds: string[];
-  log: Logger;
-}): Promise<void> {
-  const { rest, applicationId, commands, guildId, guildIds, log } = options;
+export async function registerCommands(
+  client: Client,
+  commands: readonly Command[],
+  { guildId, log }: { guildId: string | undefined; log: Logger },
+): Promise<void> {
+  const { application } = client;
+  if (!application) throw new Error('Discord is ready without an application');
+  try {
+    await register(client, application.id, discordCommands(commands), { guildId, log });
+  } catch (error) {
+    if (!isRefusal(error)) {
+      log.error({ err: error }, 'the commands could not be registered');
+      return;
+    }
+    const where =
+      guildId === undefined
+        ? ''
+        : ` Check DISCORD_GUILD_ID, and that the bot is in that server; it is added at ${inviteLink(application.id, guildId)}`;
+    const sentence = `Discord did not register the commands: ${reasonOf(error)}${where}`;
+    throw new PlatformStartError(sentence, { cause: error });
+  }
+}
+
+/** In the other scope commands of the same names are removed, since Discord would show both. */
+async function register(
+  { rest, guilds }: Client,
+  applicationId: string,
+  commands: Declared[],
+  { guildId, log }: { guildId: string | undefined; log: Logger },
+): Promise<void> {
   const globally = Routes.applicationCommands(applicationId);
   const inGuild = (id: string) => Routes.applicationGuildCommands(applicationId, id);
   const fetch = async (route: `/${string}`) => (await rest.get(route)) as APIApplicationCommand[];
 
   const route = guildId === undefined ? globally : inGuild(guildId);
   const registered = await fetch(route);
-  if (!sameCommands(registered, commands)) {
+  if (!areSame(registered, commands)) {
     await rest.put(route, { body: commands });
     log.info({ guild: guildId, commands: commands.length }, 'registered the commands');
   }
 
   const names = new Set(commands.map(({ name }) => name));
-  const others =
-    guildId === undefined ? guildIds.slice(0, MAX_GUILDS_SEARCHED).map(inGuild) : [globally];
+  const searched = [...guilds.cache.keys()].slice(0, MAX_GUILDS_SEARCHED);
+  const others = guildId === undefined ? searched.map(inGuild) : [globally];
   for (const other of others) {
     const there = await fetch(other);
     const kept = there.filter(({ name }) => !names.has(name));
@@ -142,18 +165,8 @@ export async function registerCommands(options: {
 }
 
 /** Whether Discord has exactly these commands; its own additions, such as ids, do not count. Pure. */
-export function sameCommands(
-  registered: readonly APIApplicationCommand[],
-  declared: readonly Declared[],
-): boolean {
-  return (
-    registered.length === declared.length &&
-    declared.every((command) => {
-      const same = registered.find(({ name }) => name === command.name);
-      return same !== undefined && essence(same) === essence(command);
-    })
-  );
-}
+const areSame = (registered: readonly object[], declared: readonly object[]) =>
+  isDeepStrictEqual(registered.map(essence).sort(), declared.map(essence).sort());
 
 /** What we declare of a command, in one order, with Discord's defaults left out. */
 const ESSENTIAL = [

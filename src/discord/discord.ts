@@ -71,7 +71,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   const log = options.log.child({ platform: 'discord' }, { serializers: { err: loggedError } });
   const limits = options.limits ?? (await openPlatformLimits({ platform: 'discord', log }));
   const client = buildClient({ apiUrl, messageContent, shards, limits });
-  const api = createChannelApi(client.rest);
+  const api = createChannelApi(client.rest, log);
   const missingPermissions = createMissingPermissions(client);
   const botId = () => client.user?.id ?? '';
   const alerts = createAlerts(api, { botId, log });

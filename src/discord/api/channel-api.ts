@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   type APIChannel,
   type APIMessage,
@@ -8,10 +9,18 @@ import {
   type RESTPostAPIChannelMessageJSONBody,
   Routes,
 } from 'discord.js';
-import { hasCode, isRefusal } from './errors.ts';
+import type { Logger } from 'pino';
+import { threadName } from '../render/text.ts';
+import { hasCode, isRefusal, retryAfterMs } from './errors.ts';
 
-const { CannotReplyWithoutPermissionToReadMessageHistory, InvalidActionOnArchivedThread } =
-  RESTJSONErrorCodes;
+const {
+  CannotReplyWithoutPermissionToReadMessageHistory,
+  InvalidActionOnArchivedThread,
+  ThreadAlreadyCreatedForMessage,
+} = RESTJSONErrorCodes;
+
+const THREAD_TRIES = 3;
+const THREAD_RETRY_WAIT_MS = 1_000;
 
 /** A Discord id. Source: Discord docs, "Snowflakes". */
 export const SNOWFLAKE = /^\d{17,20}$/;
@@ -26,7 +35,7 @@ export type ChannelApi = ReturnType<typeof createChannelApi>;
  * The calls over discord.js's own REST client. They throw its `DiscordAPIError`, `HTTPError` and `RateLimitError`, or
  * what the network threw.
  */
-export function createChannelApi(rest: REST) {
+export function createChannelApi(rest: REST, log: Logger) {
   const api = {
     /**
      * Posts a message; the same `nonce` (at most 25 characters) posts once, for as long as Discord remembers it. `called` is
@@ -81,9 +90,25 @@ export function createChannelApi(rest: REST) {
     async typing(channel: string) {
       await rest.post(Routes.channelTyping(channel));
     },
-    /** Opens the thread under a message; its id is the message's. */
-    async startThread(channel: string, message: string, name: string) {
-      await rest.post(Routes.threads(channel, message), { body: { name } });
+    /**
+     * Opens the thread under a message, or finds the one that is there, and gives its id; `undefined` when Discord does not
+     * let the bot, as in a channel without threads or without the permission.
+     */
+    async openThread(channel: string, message: string, question: string) {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          const body = { name: threadName(question) };
+          await rest.post(Routes.threads(channel, message), { body });
+          return message;
+        } catch (error) {
+          if (hasCode(error, ThreadAlreadyCreatedForMessage)) return message;
+          if (isRefusal(error) || tries === THREAD_TRIES) {
+            log.info({ err: error, channel }, 'could not open a thread; answering in the channel');
+            return undefined;
+          }
+          await pause(retryAfterMs(error) ?? THREAD_RETRY_WAIT_MS);
+        }
+      }
     },
   };
   return api;
@@ -120,11 +145,7 @@ export function requestWith({ file, ...body }: { file?: TextFile; [field: string
  * opened again and the call made once more. One that is locked, too, stays closed, and the refusal of the call is thrown.
  * Throws what the calls throw. Source: Discord docs, "Threads": opening takes Send Messages in Threads.
  */
-export async function inOpenThread<T>(
-  rest: REST,
-  channel: string,
-  call: () => Promise<T>,
-): Promise<T> {
+async function inOpenThread<T>(rest: REST, channel: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {

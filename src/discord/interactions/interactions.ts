@@ -2,7 +2,6 @@ import { MessageFlags, PermissionFlagsBits } from 'discord.js';
 import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Person, Place } from '../../bot/shared/place.ts';
 import { channelTarget, interactionTarget } from '../answers/answer-target.ts';
-import { openThread } from '../answers/open-thread.ts';
 import { showAnswer } from '../answers/show-answer.ts';
 import { showInConversation } from '../answers/show-in-conversation.ts';
 import { reasonOf } from '../api/errors.ts';
@@ -171,15 +170,14 @@ async function sendEphemeral({ log, interaction }: Handling, content: string): P
 
 /** Opens the thread under a message, or finds it; `undefined` where the bot may not. */
 export async function threadUnder(
-  { api, log, interaction }: Handling,
+  { api, interaction }: Handling,
   message: string,
   question: string,
-): Promise<string | undefined> {
+) {
   const may =
     mayWriteIn(interaction) &&
     interaction.appPermissions.has(PermissionFlagsBits.CreatePublicThreads);
-  const channel = interaction.channelId;
-  return may ? await openThread(api, { channel, message, question, log }) : undefined;
+  return may ? await api.openThread(interaction.channelId, message, question) : undefined;
 }
 
 function mayWriteIn(interaction: Interaction): boolean {

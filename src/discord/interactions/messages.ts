@@ -2,7 +2,6 @@ import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits }
 import type { Answer, Reply } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { channelTarget } from '../answers/answer-target.ts';
-import { openThread } from '../answers/open-thread.ts';
 import { showInConversation } from '../answers/show-in-conversation.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import { isDeleted, isRefusal, reasonOf } from '../api/errors.ts';
@@ -15,8 +14,8 @@ interface Where {
   place: Place;
   /** The conversation's key, if it is known already. */
   thread: string | undefined;
-  /** How the answer is shown: here, or in the thread under a message, or in the open channel. */
-  shown: { in: 'here' } | { in: 'thread of'; message: string } | { in: 'channel' };
+  /** The message under which a thread is to show the answer; absent where it is shown in the channel itself. */
+  above?: string;
 }
 
 /** A message, and what it is handled with. */
@@ -89,10 +88,10 @@ async function whereOf({ message, api, conversations }: Heard): Promise<Where> {
   if (channel.isThread()) {
     // Alerts may be posted into a thread, too.
     const posted = answered === undefined ? undefined : await conversations.of(place, answered);
-    if (posted !== undefined) return { place, thread: posted, shown: { in: 'here' } };
+    if (posted !== undefined) return { place, thread: posted };
     const parent = await placeOfThread(api, channel);
     const thread = (await conversations.of(parent, channelId)) ?? channelId;
-    return { place: parent, thread, shown: { in: 'here' } };
+    return { place: parent, thread };
   }
   const open =
     answered === undefined ? undefined : await conversations.inlineOf(channelId, answered);
@@ -103,12 +102,10 @@ async function whereOf({ message, api, conversations }: Heard): Promise<Where> {
       : undefined;
   if (!message.inGuild()) {
     // All messages there are one conversation, but for those about an alert.
-    return { place, thread: open?.thread ?? above ?? channelId, shown: { in: 'here' } };
+    return { place, thread: open?.thread ?? above ?? channelId };
   }
-  if (open !== undefined) return { place, thread: open.thread, shown: { in: 'channel' } };
-  if (above !== undefined)
-    return { place, thread: above, shown: { in: 'thread of', message: above } };
-  return { place, thread: undefined, shown: { in: 'thread of', message: message.id } };
+  if (open !== undefined) return { place, thread: open.thread };
+  return { place, thread: above, above: above ?? message.id };
 }
 
 async function show(heard: Heard, where: Where, reply: Reply): Promise<void> {
@@ -124,14 +121,16 @@ async function show(heard: Heard, where: Where, reply: Reply): Promise<void> {
 
 async function answerMessage(heard: Heard, where: Where, answer: Answer) {
   const { message, api } = heard;
-  const { shown } = where;
+  const { above } = where;
   const thread =
-    shown.in === 'thread of' ? await threadUnder(heard, shown.message, answer) : undefined;
+    above !== undefined && mayOpenThread(message)
+      ? await api.openThread(message.channelId, above, answer.question)
+      : undefined;
   const shownIn = thread ?? message.channelId;
   // The key of a conversation in the open channel is the message it began with.
   const key = where.thread ?? thread ?? message.id;
   // Under another message than the question's, the thread has not seen the question.
-  const repeats = shown.in === 'thread of' && shown.message !== message.id && thread !== undefined;
+  const repeats = thread !== undefined && above !== message.id;
   const lead = { content: questionLine(nameOf(message), answer.question), nonce: `q${message.id}` };
   await showInConversation(heard, answer, {
     target: channelTarget(api, shownIn, key === shownIn ? undefined : message.id),
@@ -144,15 +143,6 @@ async function answerMessage(heard: Heard, where: Where, answer: Answer) {
       if (!isDeleted(error)) await sendText(heard, content);
     },
   });
-}
-
-async function threadUnder(
-  { message, api, log }: Heard,
-  above: string,
-  { question }: Answer,
-): Promise<string | undefined> {
-  if (!mayOpenThread(message)) return undefined;
-  return await openThread(api, { channel: message.channelId, message: above, question, log });
 }
 
 /** Whether trying makes sense; what the cache does not know is left to Discord. */

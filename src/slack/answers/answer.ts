@@ -1,12 +1,8 @@
-import type { Logger } from 'pino';
 import { followAnswer, type GrowingAnswer, type Turn } from '../../bot/ask/live-answer.ts';
 import { splitMarkdown } from '../../bot/ask/split-markdown.ts';
 import type { Answer } from '../../bot/shared/invocation.ts';
 import { readFailure } from '../api/call-failure.ts';
-import type { EditPace } from '../api/edit-pace.ts';
 import type { Messages } from '../api/messages.ts';
-import { appendEveryMs, type Paces } from '../api/paces.ts';
-import type { Streams } from '../api/streams.ts';
 import { type Content, context, renderButtons } from '../render/blocks.ts';
 import {
   ANSWER_LIMIT,
@@ -15,10 +11,9 @@ import {
   renderQuestion,
   renderThinking,
 } from '../render/render-answer.ts';
-import type { Agent } from './agent.ts';
 import { createEditedAnswer } from './edited-answer.ts';
 import { withEnd } from './end-answer.ts';
-import { createStreamedAnswer } from './streamed-answer.ts';
+import { createStreamedAnswer, type StreamShowing } from './streamed-answer.ts';
 import type { UserInput } from './user-input.ts';
 
 /** Longest private message: a markdown block holds 12,000. Source: Slack docs, "Markdown block". */
@@ -28,14 +23,7 @@ const PRIVATE_LIMIT = 9_000;
 export type ShowEphemeral = (content: Content) => Promise<void>;
 
 /** What answers are shown with. */
-export interface AnswerShowing {
-  messages: Messages;
-  streams: Streams;
-  agent: Agent;
-  edits: EditPace;
-  paces: Pick<Paces, 'appendMs' | 'streamMs'>;
-  log: Logger;
-}
+export type AnswerShowing = Omit<StreamShowing, 'onLeft'>;
 
 /** Counts something as under way besides an answer that is shown. */
 type Track = (turn: Promise<void>) => void;
@@ -98,9 +86,6 @@ async function showBegun(
   return isLeft;
 }
 
-/** `onLeft` is called when a message that seems to go on could not be removed yet. */
-type Showing = AnswerShowing & { onLeft(): void };
-
 /** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
 async function markEarlier(
   { earlier }: Answer,
@@ -132,8 +117,8 @@ async function showQuestion(answer: Answer, input: UserInput, messages: Messages
  * Shows that an answer begins, and lets that message grow. In a crowd there is none at first: what is posted for so many
  * could not be changed again in time.
  */
-async function editAnswer(answer: Answer, input: UserInput, place: Place, showing: Showing) {
-  const { messages, edits, log, onLeft } = showing;
+async function editAnswer(answer: Answer, input: UserInput, place: Place, showing: StreamShowing) {
+  const { messages, edits } = showing;
   const { channel, thread } = place;
   const { id } = input.invocation;
   const over = edits.begin();
@@ -142,15 +127,7 @@ async function editAnswer(answer: Answer, input: UserInput, place: Place, showin
     const shown = edits.isCrowded()
       ? []
       : [{ ts: await messages.post({ channel, thread }, first, `${id}/0`), content: first }];
-    const edit = createEditedAnswer({
-      messages,
-      edits,
-      id,
-      shown,
-      log,
-      onLeft,
-      to: { channel, thread },
-    });
+    const edit = createEditedAnswer(showing, { to: { channel, thread }, id, shown });
     await follow(answer, place, showing, {
       turn: edit.turn,
       show: ({ text, ended: _ended, ...view }) =>
@@ -161,18 +138,18 @@ async function editAnswer(answer: Answer, input: UserInput, place: Place, showin
   }
 }
 
-async function streamAnswer(answer: Answer, input: UserInput, place: Place, showing: Showing) {
-  const { agent, paces } = showing;
+async function streamAnswer(
+  answer: Answer,
+  input: UserInput,
+  place: Place,
+  showing: StreamShowing,
+) {
   const { channel, thread, newest } = place;
   const { id, person } = input.invocation;
   await answer.begin({ thread, shown: { after: newest } });
-  const streamed = createStreamedAnswer({
-    ...showing,
+  const streamed = createStreamedAnswer(showing, {
     target: { channel, thread, person: person.id, after: newest },
     id,
-    appendMs: () => appendEveryMs(paces, agent.count()),
-    streamMs: paces.streamMs,
-    onNotBegun: agent.refused,
     onBegun: (stream) => answer.begin({ thread, shown: { stream, after: newest } }),
   });
   await follow(answer, place, showing, streamed);

@@ -1,7 +1,6 @@
 import type { Bot } from '../../bot/platform.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import { explainFailure, readFailure } from '../api/call-failure.ts';
-import type { EditPace } from '../api/edit-pace.ts';
 import { respond } from '../api/response-url.ts';
 import type { Content } from '../render/blocks.ts';
 import { renderNote } from '../render/render-answer.ts';
@@ -24,12 +23,11 @@ const NOT_THERE = new Set(['not_in_channel', 'channel_not_found']);
 /** What people ask, on its way to the bot and back. */
 export function createConversation(options: {
   showing: AnswerShowing;
-  removals: EditPace;
   /** Is called with every failed call, since it may mean that the bot's access ended. */
   checkAccess(error: unknown): Promise<void>;
 }) {
-  const { showing, removals, checkAccess } = options;
-  const { messages, edits, log } = showing;
+  const { showing, checkAccess } = options;
+  const { messages, log } = showing;
   const charts = createCharts(log);
   const underWay = new Set<Promise<void>>();
 
@@ -101,11 +99,6 @@ export function createConversation(options: {
     answer: (bot: Bot, input: UserInput) => hold(converse(bot, input)),
     /** Counts other work, which never throws, as a reply under way. */
     track: hold,
-    /** From now on ends of answers wait for nothing but limits that Slack named, since nothing comes after them. */
-    hurry() {
-      edits.hurry();
-      removals.hurry();
-    },
     /** Resolves when every reply under way is shown. */
     async drained() {
       while (underWay.size > 0) await Promise.all(underWay);

@@ -7,6 +7,15 @@ import { LimitedError } from '../api/send-queue.ts';
 import type { Content } from '../render/blocks.ts';
 import { renderAnswer, renderNote } from '../render/render-answer.ts';
 
+/** What an answer is shown with that grows by edits. */
+export interface Showing {
+  messages: Messages;
+  edits: EditPace;
+  log: Logger;
+  /** Is called when a message that seems to go on could not be removed yet. */
+  onLeft(): void;
+}
+
 /** A message of an answer; without `content` it shows something else than it should. */
 export interface AnswerMessage {
   ts: string;
@@ -26,17 +35,10 @@ const ELSEWHERE = renderNote('The whole answer is below.');
  * Where edits have run out, the end is posted: the messages from the first on that would have to be changed are posted anew,
  * and then removed.
  */
-export function createEditedAnswer(options: {
-  messages: Messages;
-  edits: EditPace;
-  to: Destination;
-  id: string;
-  shown: AnswerMessage[];
-  log: Logger;
-  /** Is called when a message that seems to go on could not be removed yet. */
-  onLeft(): void;
-}) {
-  const { messages, edits, to, id, log, onLeft } = options;
+export function createEditedAnswer(
+  { messages, edits, log, onLeft }: Showing,
+  { to, id, ...options }: { to: Destination; id: string; shown: AnswerMessage[] },
+) {
   const shown = [...options.shown];
   /** Messages that show what they will go on showing: rendering all of a long answer each time takes longer than Slack. */
   let settled = 0;

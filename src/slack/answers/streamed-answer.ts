@@ -1,16 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { types } from '@slack/bolt';
-import type { Logger } from 'pino';
 import type { GrowingAnswer } from '../../bot/ask/live-answer.ts';
 import { splitMarkdown } from '../../bot/ask/split-markdown.ts';
 import { readFailure } from '../api/call-failure.ts';
-import type { EditPace } from '../api/edit-pace.ts';
-import type { Messages } from '../api/messages.ts';
+import { appendEveryMs, type Paces } from '../api/paces.ts';
 import type { Streams } from '../api/streams.ts';
 import { ANSWER_LIMIT, renderEnd } from '../render/render-answer.ts';
 import { harmless, unmaskSoFar, withoutMentions } from '../render/text.ts';
-import { createEditedAnswer, type EditedAnswer } from './edited-answer.ts';
+import type { Agent } from './agent.ts';
+import { createEditedAnswer, type EditedAnswer, type Showing } from './edited-answer.ts';
 import { createStreamPages, type Hurry } from './stream-pages.ts';
+
+/** What an answer is shown with that is streamed, and goes on by edits where it cannot be. */
+export interface StreamShowing extends Showing {
+  streams: Streams;
+  agent: Agent;
+  paces: Pick<Paces, 'appendMs' | 'streamMs'>;
+}
 
 /** With these a stream is over already, or gone. */
 export const OVER = new Set(['message_not_in_streaming_state', 'message_not_found']);
@@ -20,29 +26,19 @@ export const OVER = new Set(['message_not_in_streaming_state', 'message_not_foun
  * say whether it took something, the answer goes on by edits from the beginning of that message on, as in a channel: so
  * nothing is lost or doubled.
  */
-export function createStreamedAnswer(options: {
-  streams: Streams;
-  messages: Messages;
-  edits: EditPace;
-  /** Who asked where, and the newest message of the thread. */
-  target: { channel: string; thread: string; person: string; after: string };
-  /** The answer's own. */
-  id: string;
-  /** Between two additions. */
-  appendMs(): number;
-  /** How long a stream is added to. */
-  streamMs: number;
-  log: Logger;
-  /** Is called with the reason when Slack would not begin a stream. */
-  onNotBegun(error: unknown): void;
-  /** Is called with each message as soon as it is there. */
-  onBegun(ts: string): Promise<void>;
-  /** Is called when a message that seems to go on could not be removed yet. */
-  onLeft(): void;
-}) {
-  const { streams, messages, edits, target, id, appendMs, streamMs, log, onNotBegun, onBegun } =
-    options;
-  const { onLeft } = options;
+export function createStreamedAnswer(
+  showing: StreamShowing,
+  answer: {
+    /** Who asked where, and the newest message of the thread. */
+    target: { channel: string; thread: string; person: string; after: string };
+    /** The answer's own. */
+    id: string;
+    /** Is called with each message as soon as it is there. */
+    onBegun(ts: string): Promise<void>;
+  },
+) {
+  const { streams, agent, paces, log } = showing;
+  const { target, id, onBegun } = answer;
   const { channel, thread } = target;
   const pages = createStreamPages();
   /** The page under way, and the message that shows it once it is begun. */
@@ -54,8 +50,8 @@ export function createStreamedAnswer(options: {
 
   function hurry(): Hurry {
     const ageMs = stream ? performance.now() - stream.beganAtMs : 0;
-    if (ageMs < streamMs) return 'none';
-    return ageMs < streamMs * 1.1 ? 'line' : 'word';
+    if (ageMs < paces.streamMs) return 'none';
+    return ageMs < paces.streamMs * 1.1 ? 'line' : 'word';
   }
 
   async function begin(text: string) {
@@ -100,7 +96,7 @@ export function createStreamedAnswer(options: {
       { reason: code, channel, ...(kind === 'unknown' && { err: error }) },
       'an answer cannot be streamed on; it goes on by edits',
     );
-    if (!stream) onNotBegun(error);
+    if (!stream) agent.refused(error);
     try {
       if (!stream && kind === 'unknown') {
         const ts = await streams.findLost({ channel, thread }, newest);
@@ -114,14 +110,10 @@ export function createStreamedAnswer(options: {
   }
 
   function startEdits() {
-    return createEditedAnswer({
-      messages,
-      edits,
+    return createEditedAnswer(showing, {
       to: { channel, thread },
       id: `${id}/rest`,
       shown: stream ? [{ ts: stream.ts }] : [],
-      log,
-      onLeft,
     });
   }
 
@@ -149,7 +141,7 @@ export function createStreamedAnswer(options: {
       const waitMs = nextShowMs - performance.now();
       // The end of the answer waits for nothing.
       if (waitMs > 0) await pause(waitMs, undefined, { signal: ended }).catch(() => {});
-      nextShowMs = performance.now() + appendMs();
+      nextShowMs = performance.now() + appendEveryMs(paces, agent.count());
     },
   };
 }

@@ -67,9 +67,13 @@ export function createWorkspace(options: {
     rightsOf: createRights({ client, self, log }),
     conversation: createConversation({
       showing: { messages, streams, agent, edits, paces, log },
-      removals,
       checkAccess,
     }),
+    /** From now on ends of answers wait for nothing but limits that Slack named, since nothing comes after them. */
+    hurry() {
+      edits.hurry();
+      removals.hurry();
+    },
     /** Ends all waiting. */
     close() {
       queue.close();

@@ -51,7 +51,7 @@ export function onlyWorkspace(options: {
     at: async (channel) => ({ workspace: only, channel }),
     nameOf: (_workspace, name) => name,
     async drained() {
-      only.conversation.hurry();
+      only.hurry();
       await only.conversation.drained();
     },
     close: only.close,

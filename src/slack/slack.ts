@@ -15,8 +15,11 @@ import { BOT_SCOPES } from './manifest.ts';
 import type { Content } from './render/blocks.ts';
 import { renderCard, renderLine } from './render/render-card.ts';
 import { createInstallRoutes, type Route } from './workspaces/install.ts';
-import { createInstallations, type EncryptedInstallation } from './workspaces/installations.ts';
-import { installedWorkspaces, listenForRemoval } from './workspaces/installed-workspaces.ts';
+import {
+  type EncryptedInstallation,
+  installedWorkspaces,
+  listenForRemoval,
+} from './workspaces/installed-workspaces.ts';
 import { acknowledgeRateLimits, createSocket } from './workspaces/socket.ts';
 import type { Workspace } from './workspaces/workspace.ts';
 import { onlyWorkspace } from './workspaces/workspaces.ts';
@@ -91,7 +94,8 @@ export async function createSlack(options: {
   const installed =
     install &&
     installedWorkspaces({
-      installations: createInstallations(install.installations, install.clientSecret),
+      installations: install.installations,
+      clientSecret: install.clientSecret,
       clientOf,
       paces,
       log,

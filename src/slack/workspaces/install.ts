@@ -10,7 +10,7 @@ import {
 import type { Logger } from 'pino';
 import { readFailure } from '../api/call-failure.ts';
 import { renderPage, sendPage, setPageHeaders } from './install-page.ts';
-import type { Installation } from './installations.ts';
+import type { Installation } from './installed-workspaces.ts';
 
 const INSTALL_PATH = '/slack/install';
 

@@ -1,17 +1,24 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { App, webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
+import { type Collection, createEncryption } from '../../bot/platform.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import { isAccessEnded, readFailure } from '../api/call-failure.ts';
 import type { Paces } from '../api/paces.ts';
-import type {
-  EncryptedInstallation,
-  Installation,
-  Installations,
-  KeptInstallation,
-} from './installations.ts';
 import { createWorkspace, type Workspace } from './workspace.ts';
 import type { Workspaces } from './workspaces.ts';
+
+/** What a workspace gave when it installed the app. */
+export interface Installation {
+  teamId: string;
+  botToken: string;
+  botUserId: string;
+}
+
+/** An installation as it is stored, by the id of its workspace, encrypted. The key `sealed` is on disk and stays. */
+export interface EncryptedInstallation {
+  sealed: string;
+}
 
 /** The workspaces that installed the app, now and from now on. */
 export interface InstalledWorkspaces extends Workspaces {
@@ -21,9 +28,11 @@ export interface InstalledWorkspaces extends Workspaces {
   removed(teamId: string): Promise<void>;
 }
 
+/** A workspace, and how its installation is stored; no two are stored alike. */
 interface Installed {
   workspace: Workspace;
-  kept: KeptInstallation;
+  teamId: string;
+  sealed: string;
 }
 
 /** Codes after which a token never works again; the others can be the fault of a network. Source: Slack docs, "auth.test". */
@@ -43,24 +52,26 @@ const BOT_NAME = 'Askwatch';
 
 /** Each with its own token, limits and identity; the bot names a channel by its workspace, too: `T0123/C0123`. */
 export function installedWorkspaces(options: {
-  installations: Installations;
+  /** The installations, kept for the next start, encrypted with a key of the app's client secret. */
+  installations: Collection<EncryptedInstallation>;
+  clientSecret: string;
   clientOf(token: string, teamId: string): webApi.WebClient;
   paces: Paces;
   /** Forgets all that is kept of a workspace but its installation; a start goes on with what a kill interrupts. */
   forgetAll(teamId: string): Promise<void>;
   log: Logger;
 }): InstalledWorkspaces {
-  const { installations, clientOf, paces, forgetAll, log } = options;
+  const { installations, clientSecret, clientOf, paces, forgetAll, log } = options;
+  const encryption = createEncryption(clientSecret, 'askwatch slack installations');
   const installed = new Map<string, Installed>();
   /** What is stored and of no use now: encrypted with another secret, or refused. */
-  const unused = new Map<string, EncryptedInstallation>();
+  const unused = new Map<string, string>();
   /** Of those that are no longer there, the ones with replies under way. */
   const leaving = new Set<Workspace>();
   /** What is kept of workspaces that left is being forgotten. */
   const forgetting = new Set<Promise<void>>();
 
-  function enter(kept: KeptInstallation): void {
-    const { teamId, botUserId, botToken } = kept.installation;
+  function enter({ teamId, botUserId, botToken }: Installation, sealed: string): void {
     const before = installed.get(teamId);
     const workspace = createWorkspace({
       client: clientOf(botToken, teamId),
@@ -71,7 +82,7 @@ export function installedWorkspaces(options: {
       // Slack counts on, however often the app is installed.
       ...(before && { counts: before.workspace.counts }),
     });
-    const entry = { workspace, kept };
+    const entry = { workspace, teamId, sealed };
     installed.set(teamId, entry);
     unused.delete(teamId);
     if (before) leave(before);
@@ -95,29 +106,21 @@ export function installedWorkspaces(options: {
   }
 
   async function exit(entry: Installed, { forget }: { forget: boolean }): Promise<void> {
-    const { teamId } = entry.kept.installation;
+    const { workspace, teamId, sealed } = entry;
     if (installed.get(teamId) === entry) installed.delete(teamId);
     leave(entry);
-    entry.workspace.close();
+    workspace.close();
     if (!forget) {
-      unused.set(teamId, entry.kept);
+      unused.set(teamId, sealed);
       return;
     }
     const late = pause(LAST_ANSWERS_MS, undefined, { ref: false });
-    await forgetLeft(
-      teamId,
-      entry.kept,
-      Promise.race([entry.workspace.conversation.drained(), late]),
-    );
+    await forgetLeft(teamId, sealed, Promise.race([workspace.conversation.drained(), late]));
   }
 
   /** Never rejects. */
-  async function forgetLeft(
-    teamId: string,
-    known: EncryptedInstallation,
-    lastAnswers?: Promise<void>,
-  ): Promise<void> {
-    const forgotten = forgetInOrder(teamId, known, lastAnswers).catch((error: unknown) => {
+  async function forgetLeft(teamId: string, sealed: string, lastAnswers?: Promise<void>) {
+    const forgotten = forgetInOrder(teamId, sealed, lastAnswers).catch((error: unknown) => {
       log.error(
         { err: error, teamId },
         'what is kept of a workspace that removed Askwatch could not be removed; the next start tries again',
@@ -128,19 +131,17 @@ export function installedWorkspaces(options: {
     forgetting.delete(forgotten);
   }
 
-  async function forgetInOrder(
-    teamId: string,
-    known: EncryptedInstallation,
-    lastAnswers: Promise<void> | undefined,
-  ): Promise<void> {
+  async function forgetInOrder(teamId: string, sealed: string, lastAnswers?: Promise<void>) {
     await forgetAll(teamId);
     if (lastAnswers) {
       // Answers that were being given are remembered when they end. By then it may be installed again.
       await lastAnswers;
       if (!installed.has(teamId)) await forgetAll(teamId);
     }
-    // Last: while it is there, a start finds out that the workspace left.
-    await installations.forget(teamId, known);
+    // Last: while it is there, a start finds out that the workspace left. It may have given another one by now.
+    await installations.update(teamId, (current) =>
+      current?.sealed === sealed ? undefined : current,
+    );
   }
 
   /** One after another, since there may be hundreds: some may have left while nobody listened. */
@@ -158,12 +159,11 @@ export function installedWorkspaces(options: {
   const everyone = () => [...[...installed.values()].map(({ workspace }) => workspace), ...leaving];
 
   /** Slack tells of a removal in its own time; the app can have been installed again before. */
-  async function isLetIn({ workspace, kept }: Installed): Promise<boolean> {
+  async function isLetIn({ workspace, teamId }: Installed): Promise<boolean> {
     try {
       await workspace.client.auth.test();
       return true;
     } catch (error) {
-      const { teamId } = kept.installation;
       // Refused, or Slack cannot be asked: it did say that the app was removed.
       log.debug({ teamId, reason: readFailure(error).code }, 'a token that was taken away');
       return false;
@@ -172,11 +172,15 @@ export function installedWorkspaces(options: {
 
   return {
     async open(signal) {
-      const { kept, unreadable } = await installations.list();
-      for (const each of kept) enter(each);
-      for (const { teamId, sealed } of unreadable) {
-        unused.set(teamId, { sealed });
-        log.warn({ teamId }, OTHER_SECRET);
+      for (const { id: teamId, document } of await installations.list()) {
+        const { sealed } = document;
+        const text = encryption.decrypt(sealed, teamId);
+        // Nobody else could encrypt it.
+        if (text !== undefined) enter(JSON.parse(text) as Installation, sealed);
+        else {
+          unused.set(teamId, sealed);
+          log.warn({ teamId }, OTHER_SECRET);
+        }
       }
       log.info({ workspaces: installed.size }, 'workspaces are added at /slack/install');
       void findLeft(signal);
@@ -194,7 +198,7 @@ export function installedWorkspaces(options: {
     },
     nameOf: ({ self }, name) => `${self.teamId}/${name}`,
     async drained() {
-      for (const { conversation } of everyone()) conversation.hurry();
+      for (const workspace of everyone()) workspace.hurry();
       await Promise.all([
         ...everyone().map(({ conversation }) => conversation.drained()),
         ...forgetting,
@@ -204,8 +208,12 @@ export function installedWorkspaces(options: {
       for (const workspace of everyone()) workspace.close();
     },
     async install(installation) {
-      enter(await installations.keep(installation));
-      log.info({ teamId: installation.teamId }, 'a workspace installed Askwatch');
+      const { teamId } = installation;
+      const sealed = encryption.encrypt(JSON.stringify(installation), teamId);
+      // Of what the workspace gave before nothing is left.
+      await installations.erase(teamId, () => ({ sealed }));
+      enter(installation, sealed);
+      log.info({ teamId }, 'a workspace installed Askwatch');
     },
     async removed(teamId) {
       const rest = unused.get(teamId);

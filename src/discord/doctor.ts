@@ -46,6 +46,12 @@ export interface DiscordSetup {
 /** Calls that read. They throw what discord.js's REST client throws. */
 type Get = <T>(route: `/${string}`) => Promise<T>;
 
+/** A setup, and what it is checked with. */
+interface Checked extends DiscordSetup {
+  get: Get;
+  application: APIApplication;
+}
+
 /** Channels that hold no messages of their own. */
 const NOT_FOR_MESSAGES = new Set([
   ChannelType.GuildCategory,
@@ -64,10 +70,11 @@ export async function checkDiscord(setup: DiscordSetup): Promise<Finding[]> {
   } catch (error) {
     return [failed('Discord bot', error, setup)];
   }
+  const checked = { ...setup, get, application };
   const found = await Promise.all([
-    checkConnections(get, setup),
-    checkServer(get, application, setup),
-    ...setup.channels.map((channel) => checkChannel(get, channel, application, setup)),
+    checkConnections(checked),
+    checkServer(checked),
+    ...setup.channels.map((channel) => checkChannel(channel, checked)),
   ]);
   return [
     checkApplication(application),
@@ -112,21 +119,18 @@ function checkIntent({ flags }: APIApplication, wanted: boolean): Finding {
   );
 }
 
-async function checkConnections(get: Get, setup: DiscordSetup): Promise<Finding> {
+async function checkConnections(checked: Checked): Promise<Finding> {
+  const { get, shards = 'auto' } = checked;
   try {
-    return checkShards(setup.shards ?? 'auto', await get<APIGatewayBotInfo>(Routes.gatewayBot()));
+    return checkShards(shards, await get<APIGatewayBotInfo>(Routes.gatewayBot()));
   } catch (error) {
-    return failed('Discord shards', error, setup);
+    return failed('Discord shards', error, checked);
   }
 }
 
-async function checkServer(
-  get: Get,
-  { id }: APIApplication,
-  setup: DiscordSetup,
-): Promise<Finding> {
+async function checkServer(checked: Checked): Promise<Finding> {
   const check = 'Discord server';
-  const { guildId } = setup;
+  const { get, guildId, application } = checked;
   try {
     if (guildId !== undefined) {
       const { name } = await get<APIGuild>(Routes.guild(guildId));
@@ -134,21 +138,16 @@ async function checkServer(
     }
     const guilds = await get<unknown[]>(Routes.userGuilds());
     if (guilds.length > 0) return ok(check, `the bot is in ${guilds.length}`);
-    return problem(check, `The bot is in no server. Add it: ${inviteLink(id)}`);
+    return problem(check, `The bot is in no server. Add it: ${inviteLink(application.id)}`);
   } catch (error) {
-    if (guildId === undefined || !isRefusal(error)) return failed(check, error, setup);
-    const link = inviteLink(id, guildId);
+    if (guildId === undefined || !isRefusal(error)) return failed(check, error, checked);
+    const link = inviteLink(application.id, guildId);
     const text = `DISCORD_GUILD_ID: the bot is in no server with this id. Check the id, or add the bot: ${link}`;
     return problem(check, text);
   }
 }
 
-async function checkChannel(
-  get: Get,
-  channelId: string,
-  application: APIApplication,
-  setup: DiscordSetup,
-): Promise<Finding> {
+async function checkChannel(channelId: string, checked: Checked): Promise<Finding> {
   const check = `Discord ${shortName(channelId)}`;
   if (!SNOWFLAKE.test(channelId)) {
     const text =
@@ -156,7 +155,7 @@ async function checkChannel(
     return problem(check, text);
   }
   try {
-    const channel = await get<APIChannel>(Routes.channel(channelId));
+    const channel = await checked.get<APIChannel>(Routes.channel(channelId));
     if (NOT_FOR_MESSAGES.has(channel.type)) {
       return problem(
         check,
@@ -166,21 +165,16 @@ async function checkChannel(
     if (!('guild_id' in channel) || channel.guild_id === undefined) {
       return ok(check, 'a direct conversation');
     }
-    const missing = await missingIn(get, channel, channel.guild_id, application);
+    const missing = await missingIn(channel, channel.guild_id, checked);
     return judge(check, missing, 'thread_metadata' in channel);
   } catch (error) {
-    return isRefusal(error) ? problem(check, reasonOf(error)) : failed(check, error, setup);
+    return isRefusal(error) ? problem(check, reasonOf(error)) : failed(check, error, checked);
   }
 }
 
 /** The permissions that the bot lacks there; a thread has those of its channel. */
-async function missingIn(
-  get: Get,
-  channel: APIChannel,
-  guildId: string,
-  { id, bot }: APIApplication,
-): Promise<PermissionName[]> {
-  const userId = bot?.id ?? id;
+async function missingIn(channel: APIChannel, guildId: string, { get, application }: Checked) {
+  const userId = application.bot?.id ?? application.id;
   const parentId = 'thread_metadata' in channel ? channel.parent_id : undefined;
   const [guild, member, holder] = await Promise.all([
     get<APIGuild>(Routes.guild(guildId)),

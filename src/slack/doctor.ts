@@ -2,7 +2,7 @@ import { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
 import { createBoltLog } from './api/bolt-log.ts';
-import { explainFailure, readFailure, startError } from './api/call-failure.ts';
+import { explainFailure, readFailure, startError, type TokenSetting } from './api/call-failure.ts';
 import { slackManifest } from './manifest.ts';
 
 /** Slack as it is set up, and where alerts are to go. */
@@ -18,6 +18,11 @@ export interface SlackSetup {
   /** Bounds each call. */
   fetch: typeof fetch;
   log: Logger;
+}
+
+/** A setup, and the client it is checked with. */
+interface Checked extends SlackSetup {
+  client: webApi.WebClient;
 }
 
 /** Source: Slack docs, "Conversation object", "id". */
@@ -40,9 +45,10 @@ export async function checkSlack(setup: SlackSetup): Promise<Finding[]> {
     logger: createBoltLog(log),
     fetch,
   });
+  const checked = { ...setup, client };
   const [bot, app] = await Promise.all([
-    botToken === undefined ? [severalWorkspaces()] : checkBot(client, setup),
-    appToken === undefined ? signingSecret() : checkApp(client, appToken, setup),
+    botToken === undefined ? [severalWorkspaces()] : checkBot(checked),
+    appToken === undefined ? signingSecret() : checkApp(appToken, checked),
   ]);
   return [...bot, app];
 }
@@ -51,18 +57,18 @@ export async function checkSlack(setup: SlackSetup): Promise<Finding[]> {
 const severalWorkspaces = () =>
   ok('Slack bot', 'each workspace that installs the app gives a token of its own; none is tried');
 
-async function checkBot(client: webApi.WebClient, setup: SlackSetup): Promise<Finding[]> {
+async function checkBot(checked: Checked): Promise<Finding[]> {
   const check = 'Slack bot';
+  const { client, channels, usesGroups } = checked;
   try {
     const { user = '', team = '', response_metadata } = await client.auth.test();
-    const channels = setup.channels.map((channel) => checkChannel(client, channel, setup));
     return [
       ok(check, `signed in as @${shortName(user)} in ${shortName(team)}`),
-      checkScopes(response_metadata?.scopes, setup.usesGroups),
-      ...(await Promise.all(channels)),
+      checkScopes(response_metadata?.scopes, usesGroups),
+      ...(await Promise.all(channels.map((channel) => checkChannel(channel, checked)))),
     ];
   } catch (error) {
-    return [failed(check, error, 'SLACK_BOT_TOKEN', setup)];
+    return [failed(check, error, 'SLACK_BOT_TOKEN', checked)];
   }
 }
 
@@ -84,17 +90,13 @@ function checkScopes(granted: readonly string[] | undefined, usesGroups: boolean
 }
 
 /** A ticket for a connection is asked for and not used, so nothing is opened and no event goes astray. */
-async function checkApp(
-  client: webApi.WebClient,
-  token: string,
-  setup: SlackSetup,
-): Promise<Finding> {
+async function checkApp(token: string, checked: Checked): Promise<Finding> {
   const check = 'Slack app token';
   try {
-    await client.apps.connections.open({ token });
+    await checked.client.apps.connections.open({ token });
     return ok(check, 'Slack lets Askwatch connect (Socket Mode)');
   } catch (error) {
-    return failed(check, error, 'SLACK_APP_TOKEN', setup);
+    return failed(check, error, 'SLACK_APP_TOKEN', checked);
   }
 }
 
@@ -108,11 +110,7 @@ const signingSecret = () =>
  * Who may read a channel's newest message is in it, and who is in it may post with `chat:write`. Slack's own page about a
  * channel takes a scope that nothing else needs. Source: Slack docs, "conversations.history", "chat.postMessage", errors.
  */
-async function checkChannel(
-  client: webApi.WebClient,
-  channel: string,
-  { apiUrl }: SlackSetup,
-): Promise<Finding> {
+async function checkChannel(channel: string, { client, apiUrl }: Checked): Promise<Finding> {
   const check = `Slack ${shortName(channel)}`;
   if (!CHANNEL.test(channel)) {
     const text =
@@ -138,8 +136,8 @@ async function checkChannel(
 function failed(
   check: string,
   error: unknown,
-  setting: 'SLACK_BOT_TOKEN' | 'SLACK_APP_TOKEN',
-  { apiUrl }: SlackSetup,
+  setting: TokenSetting,
+  { apiUrl }: Checked,
 ): Finding {
   const refusal = startError(error, setting);
   if (refusal) return problem(check, refusal.message);

@@ -137,14 +137,14 @@ export function deliveryError(error: unknown): DeliveryError {
   });
 }
 
+/** The setting of a token. */
+export type TokenSetting = 'SLACK_BOT_TOKEN' | 'SLACK_APP_TOKEN';
+
 /**
  * The refusal of a token as the sentence with which the program ends: which setting to change and how. Undefined when
  * Slack refused nothing, and trying again can help.
  */
-export function startError(
-  error: unknown,
-  setting: 'SLACK_BOT_TOKEN' | 'SLACK_APP_TOKEN',
-): PlatformStartError | undefined {
+export function startError(error: unknown, setting: TokenSetting): PlatformStartError | undefined {
   if (error instanceof PlatformStartError) return error;
   const failure = readFailure(error);
   if (failure.kind !== 'refused') return undefined;
@@ -152,7 +152,7 @@ export function startError(
   return new PlatformStartError(sentence, { cause: error });
 }
 
-function startSentence(code: string, setting: string, error: unknown): string {
+function startSentence(code: string, setting: TokenSetting, error: unknown): string {
   const where =
     setting === 'SLACK_BOT_TOKEN'
       ? 'the app\'s page "OAuth & Permissions" (it starts with xoxb-)'

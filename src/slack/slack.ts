@@ -191,7 +191,7 @@ export async function createSlack(options: {
       bot = given;
       await workspaces.open(stopping.signal);
       listen(app, { workspaces, bot: given, log });
-      if (installed) listenForRemoval(app, { removed: installed.removed, log });
+      if (installed) listenForRemoval(app, installed, log);
       await socket?.open();
       if (state === 'new') state = 'started';
     },

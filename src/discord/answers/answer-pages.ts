@@ -38,7 +38,7 @@ export function messagesOf(
   const contents = withLines(pieces, lines.join('\n').slice(0, MAX_MESSAGE));
   return contents.map((content, index) => {
     if (index < contents.length - 1) return { content, components: [] };
-    const components = renderButtons({ actions: view.actions });
+    const components = renderButtons(view.actions);
     const hasFile = rest !== '' && unattached === undefined;
     return { content, components, ...(hasFile && { file: { name: FILE_NAME, text: rest } }) };
   });

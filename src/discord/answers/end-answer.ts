@@ -77,7 +77,7 @@ export function createEndAnswer(options: {
     const { id, note } = unfinished;
     const { growing, isOver } = await find(unfinished, at);
     if (isOver) return;
-    const components = renderButtons({ actions: await unfinished.actionsIn(thread) });
+    const components = renderButtons(await unfinished.actionsIn(thread));
     const content = growing?.content === undefined ? undefined : withNote(growing.content, note);
     if (growing && content !== undefined) {
       const flags = MessageFlags.SuppressEmbeds;
@@ -112,7 +112,7 @@ export function createEndAnswer(options: {
       withNote(shown.content, note) ?? `${shown.content.slice(0, MAX_MESSAGE / 2)}…\n*${note}*`;
     const body = {
       content,
-      components: renderButtons({ actions }),
+      components: renderButtons(actions),
       flags: MessageFlags.SuppressEmbeds,
       allowed_mentions: { parse: [] },
     };

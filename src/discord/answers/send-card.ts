@@ -1,6 +1,6 @@
 import { AttachmentBuilder } from 'discord.js';
 import type { Logger } from 'pino';
-import { type Card, type Chart, chartText } from '../../bot/shared/card.ts';
+import { type Card, type Chart, chartText, textPart } from '../../bot/shared/card.ts';
 import { isRefusal } from '../api/errors.ts';
 import { pictureOf } from '../render/chart-picture.ts';
 import { renderMessage } from '../render/render.ts';
@@ -40,7 +40,7 @@ async function renderPictured(card: Card, log: Logger): Promise<CardMessage | un
   const png = chart && (await draw(chart, log));
   if (!png) return undefined;
   const parts = card.parts.map((part) =>
-    part === chart ? { kind: 'text' as const, text: `${chart.title}: see the picture` } : part,
+    part === chart ? textPart(`${chart.title}: see the picture`) : part,
   );
   const { embeds, components } = renderMessage({ ...card, parts });
   const description = within(withoutMentions(chartText(chart)), MAX_DESCRIPTION);

@@ -1,6 +1,5 @@
 import type { AutocompleteInteraction } from 'discord.js';
-import type { Suggestion } from '../../bot/commands/suggest.ts';
-import { fittingSuggestions } from '../../bot/commands/suggest.ts';
+import { fittingSuggestions, type Suggestion } from '../../bot/commands/suggest.ts';
 import { oneLine, within, withoutMentions } from '../render/text.ts';
 import type { InteractionContext } from './interaction-context.ts';
 

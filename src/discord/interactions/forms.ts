@@ -1,8 +1,7 @@
 import { type ButtonInteraction, MessageFlags, type ModalSubmitInteraction } from 'discord.js';
 import { type Command, fieldsOf } from '../../bot/commands/command.ts';
 import { formProblems } from '../../bot/commands/form.ts';
-import type { Card } from '../../bot/shared/card.ts';
-import { decodeAction } from '../../bot/shared/card.ts';
+import { type Card, decodeAction, textCard } from '../../bot/shared/card.ts';
 import type { SubmittedForm } from '../api/interaction.ts';
 import { renderMessage } from '../render/render.ts';
 import { FORM } from '../render/render-form.ts';
@@ -57,7 +56,9 @@ export async function handleForm(
   });
   const problems = Object.values(formProblems(command, values));
   if (problems.length > 0) {
-    const message = renderMessage(mendable(problemCard(problems)));
+    const message = renderMessage(
+      mendable(textCard('warning', 'The form is not right yet', ...problems)),
+    );
     const flags = MessageFlags.Ephemeral;
     await acknowledged(handling, command.name, () => sent.reply({ ...message, flags }));
     return;
@@ -90,9 +91,3 @@ function valuesOf({ fields }: ModalSubmitInteraction, command: Command): Record<
     }),
   );
 }
-
-const problemCard = (problems: readonly string[]): Card => ({
-  tone: 'warning',
-  title: 'The form is not right yet',
-  parts: problems.map((text) => ({ kind: 'text', text })),
-});

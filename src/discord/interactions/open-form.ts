@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { APIModalInteractionResponseCallbackData } from 'discord.js';
 import { type Command, fieldsOf } from '../../bot/commands/command.ts';
-import type { Card } from '../../bot/shared/card.ts';
+import { type Card, textCard } from '../../bot/shared/card.ts';
 import { isShowable, renderForm } from '../render/render-form.ts';
 import type { Handling } from './interaction-context.ts';
 import { personOf, placeOf } from './interactions.ts';
@@ -39,10 +39,7 @@ export async function formFor(
   return { form: renderForm(command, values, begin) };
 }
 
-const noForm = ({ name }: Command, why: string): { card: Card } => ({
-  card: {
-    tone: 'warning',
-    title: 'The form could not be opened',
-    parts: [{ kind: 'text', text: `${why} Try again, or type the values after /${name}.` }],
-  },
-});
+const noForm = ({ name }: Command, why: string) => {
+  const advice = `Try again, or type the values after /${name}.`;
+  return { card: textCard('warning', 'The form could not be opened', `${why} ${advice}`) };
+};

@@ -52,7 +52,7 @@ const MIN_PART = 40;
 export function renderMessage(card: Card) {
   return {
     embeds: [renderEmbed(card)],
-    components: renderButtons({ ...card, link: linkOf(card) }),
+    components: renderButtons(card.actions, linkOf(card)),
   } satisfies RESTPostAPIChannelMessageJSONBody;
 }
 
@@ -65,13 +65,10 @@ export function renderLine({ tone, title }: Card): string {
 }
 
 /** The row of buttons under a message; no row where there are none. Pure. */
-export function renderButtons({
-  actions = [],
-  link,
-}: {
-  actions?: readonly CardAction[] | undefined;
-  link?: Card['link'];
-}): APIActionRowComponent<APIButtonComponent>[] {
+export function renderButtons(
+  actions: readonly CardAction[] = [],
+  link?: Card['link'],
+): APIActionRowComponent<APIButtonComponent>[] {
   const labelled = ({ label }: { label: string }) => ({
     type: ComponentType.Button as const,
     label: within(oneLine(label), MAX_LABEL) || '\u200b',

@@ -94,7 +94,7 @@ async function markEarlier(
 ): Promise<void> {
   if (!earlier || !pressed) return;
   const { note, actions } = earlier;
-  const under = [context(note), ...renderButtons({ actions })];
+  const under = [context(note), ...renderButtons(actions)];
   try {
     await messages.update(channel, pressed.ts, withEnd(pressed, under), 'late');
   } catch (error) {

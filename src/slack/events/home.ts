@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { HOME_FORM, type HomeOwner } from '../../bot/home/home.ts';
 import type { Bot } from '../../bot/platform.ts';
-import type { Card } from '../../bot/shared/card.ts';
+import { type Card, textCard, textPart } from '../../bot/shared/card.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import { type Person, type Place, placeKey } from '../../bot/shared/place.ts';
 import type { UserInput } from '../answers/user-input.ts';
@@ -151,18 +151,14 @@ export function createHome(options: {
   }
 }
 
-const warning = (text: string): Card => ({
-  tone: 'warning',
-  title: 'That did not work',
-  parts: [{ kind: 'text', text }],
-});
+const failure = (text: string) => textCard('warning', 'That did not work', text);
 
-const NOT_OPENED = warning('Slack did not open the form. Press the button again.');
+const NOT_OPENED = failure('Slack did not open the form. Press the button again.');
 
 const tooLong = (command: string) =>
-  warning(`What is set is too long for a form. Type /${command} and the new text in the channel.`);
+  failure(`What is set is too long for a form. Type /${command} and the new text in the channel.`);
 
 const withNote = (card: Card, text: string): Card => ({
   ...card,
-  parts: [...card.parts, { kind: 'text', text }],
+  parts: [...card.parts, textPart(text)],
 });

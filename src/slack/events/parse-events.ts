@@ -1,4 +1,4 @@
-import type { types } from '@slack/bolt';
+import type { SlashCommand as BoltCommand, types } from '@slack/bolt';
 import type { Command } from '../../bot/commands/command.ts';
 import { decodeAction } from '../../bot/shared/card.ts';
 import type { Invocation } from '../../bot/shared/invocation.ts';
@@ -23,16 +23,11 @@ export interface MessageEvent {
   edited?: unknown;
 }
 
-/** The fields of a slash command that are read here. Source: Slack docs, "Implementing slash commands". */
-export interface SlashCommand {
-  command: string;
-  text: string;
-  trigger_id: string;
-  channel_id: string;
-  user_id: string;
-  user_name: string;
-  response_url: string;
-}
+/** The fields of a slash command that are read here. */
+export type SlashCommand = Pick<
+  BoltCommand,
+  'command' | 'text' | 'trigger_id' | 'channel_id' | 'user_id' | 'user_name' | 'response_url'
+>;
 
 /** What people write themselves: with files, and as a reply that is also shown in the channel. */
 const WRITTEN_BY_PEOPLE = new Set<string | undefined>([

@@ -1,5 +1,5 @@
 import type { types } from '@slack/bolt';
-import { type Card, type CardAction, encodeAction, linkOf } from '../../bot/shared/card.ts';
+import { type Card, type CardAction, encodeAction } from '../../bot/shared/card.ts';
 import { clip, plain } from './text.ts';
 
 /** What a message shows: blocks, and a text for notifications and for readers that show no blocks. */
@@ -31,20 +31,13 @@ export function context(text: string): types.ContextBlock {
 const MAX_BUTTON = 75;
 
 /** Buttons as one block, or none; each has all that a press needs to be known. Their ids only have to differ in a message. */
-export function renderButtons({
-  actions = [],
-  link,
-}: {
-  actions?: CardAction[] | undefined;
-  link?: Card['link'];
-}): types.ActionsBlock[] {
-  const shownLink = link && linkOf({ link, actions });
+export function renderButtons(
+  actions: readonly CardAction[] = [],
+  link?: Card['link'],
+): types.ActionsBlock[] {
   const buttons = [
-    ...actions.map((action) => ({
-      label: action.label,
-      value: encodeAction(action),
-    })),
-    ...(shownLink ? [shownLink] : []),
+    ...actions.map((action) => ({ label: action.label, value: encodeAction(action) })),
+    ...(link ? [link] : []),
   ];
   if (buttons.length === 0) return [];
   const elements = buttons.map(

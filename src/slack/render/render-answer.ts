@@ -36,13 +36,13 @@ export const renderThinking = (actions?: CardAction[]) => renderNote(THINKING, a
 
 /** A line of Askwatch's own that is not a card. */
 export function renderNote(text: string, actions?: CardAction[]): Content {
-  const blocks = [context(text), ...renderButtons({ actions })];
+  const blocks = [context(text), ...renderButtons(actions)];
   return { text: clipEscaped(text, MAX_FALLBACK), blocks };
 }
 
 /** What stands under the last message of an answer: whether it goes on, and the buttons. */
 export function renderEnd({ end, actions }: Pick<LiveView, 'end' | 'actions'>): types.KnownBlock[] {
-  return [...endLines(end).map(context), ...renderButtons({ actions })];
+  return [...endLines(end).map(context), ...renderButtons(actions)];
 }
 
 function endLines(end: LiveView['end']): string[] {

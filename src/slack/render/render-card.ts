@@ -5,6 +5,7 @@ import {
   type Chart,
   chartText,
   type Fact,
+  linkOf,
   TONES,
 } from '../../bot/shared/card.ts';
 import {
@@ -61,7 +62,7 @@ export function renderBody(
 ): types.KnownBlock[] {
   const blocks: types.KnownBlock[] = [];
   const room = { left: MAX_MESSAGE, tables, charts: tables === 0 ? 0 : MAX_CHARTS };
-  const buttons = renderButtons(card);
+  const buttons = renderButtons(card.actions, linkOf(card));
   // They stay free: for the mark below, the footer, a note of whoever sends it, and the buttons.
   const max = MAX_BLOCKS - heads - 3 - buttons.length;
   for (const part of card.parts) {

@@ -237,12 +237,7 @@ export function installedWorkspaces(options: {
 }
 
 /** Listens for workspaces that remove the app, or revoke its bot token. Source: Slack docs, "tokens_revoked event". */
-export function listenForRemoval(
-  app: App,
-  options: { removed(teamId: string): Promise<void>; log: Logger },
-): void {
-  const { removed, log } = options;
-
+export function listenForRemoval(app: App, { removed }: InstalledWorkspaces, log: Logger): void {
   async function onRemoval(teamId: string | undefined): Promise<void> {
     if (teamId === undefined) log.warn('Slack named no workspace that removed Askwatch');
     else await removed(teamId);

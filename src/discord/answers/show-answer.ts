@@ -4,9 +4,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { everyMs, followAnswer, type GrowingAnswer } from '../../bot/ask/live-answer.ts';
 import type { Answer } from '../../bot/shared/invocation.ts';
+import type { Place } from '../../bot/shared/place.ts';
 import { isDeleted, isGone, isRefusal, reasonOf, retryAfterMs } from '../api/errors.ts';
+import type { MissingPermissions } from '../api/permissions.ts';
 import { messagesOf } from './answer-pages.ts';
 import type { AnswerMessage, AnswerTarget } from './answer-target.ts';
+import type { Conversations } from './conversations.ts';
+import type { Deletions } from './deletions.ts';
 
 /** "Is typing" lasts ten seconds. */
 const TYPING_INTERVAL_MS = 8_000;
@@ -15,36 +19,37 @@ const TYPING_INTERVAL_MS = 8_000;
 const RETRY_WAITS_MS = [1_000, 2_000, 4_000, 8_000];
 const MAX_RETRY_WAIT_MS = 60_000;
 
+/** What answers are shown with. */
+export interface AnswerContext {
+  conversations: Conversations;
+  deletions: Deletions;
+  missingPermissions: MissingPermissions;
+  /** Shortest time between two edits of an answer. */
+  editIntervalMs: number;
+  /** Encrypts the token of an interaction so that it may be stored with an answer. */
+  encryptToken: (token: string, answer: string) => string;
+  log: Logger;
+}
+
 /**
  * Generates an answer and shows it at its target while it grows. Gives the ids of its messages. Throws when the end
  * could not be shown; an answer nobody can see any more is not generated further.
  */
-export async function showAnswer(options: {
-  answer: Answer;
-  thread: string | undefined;
-  target: AnswerTarget;
-  editIntervalMs: number;
-  log: Logger;
-  /** Aborts when there is nothing left to show it in. */
-  gone?: AbortSignal;
-  /** Says why Discord did not take something. */
-  explain?: (error: unknown) => string;
-  /** Called with each message as soon as it is there. */
-  onMessage?: (message: string) => Promise<void>;
-  /** Encrypts the token of an interaction so that it may be stored with an answer. */
-  encryptToken: (token: string, answer: string) => string;
-}): Promise<void> {
-  const {
-    answer,
-    thread,
-    target,
-    editIntervalMs,
-    log,
-    gone,
-    explain = reasonOf,
-    onMessage,
-    encryptToken,
-  } = options;
+export async function showAnswer(
+  options: Pick<AnswerContext, 'editIntervalMs' | 'encryptToken' | 'log'> & {
+    answer: Answer;
+    thread: string | undefined;
+    target: AnswerTarget;
+    /** Aborts when there is nothing left to show it in. */
+    gone?: AbortSignal;
+    /** Says why Discord did not take something. */
+    explain?: (error: unknown) => string;
+    /** Called with each message as soon as it is there. */
+    onMessage?: (message: string) => Promise<void>;
+  },
+): Promise<void> {
+  const { answer, thread, target, gone, explain = reasonOf, onMessage } = options;
+  const { editIntervalMs, encryptToken, log } = options;
   const controller = new AbortController();
   const ends = AbortSignal.any([controller.signal, ...(gone ? [gone] : [])]);
   let outOfTime = false;
@@ -104,6 +109,59 @@ export async function showAnswer(options: {
   } finally {
     stopTyping();
     clearTimeout(limit);
+  }
+}
+
+/** Is posted first, where the question is not to be seen otherwise. */
+export interface Lead {
+  content: string;
+  nonce: string;
+  /** Is called when it is there. Never throws. */
+  onShown?: () => void;
+}
+
+/** Where an answer that a conversation remembers is shown. */
+interface Shown {
+  target: AnswerTarget;
+  place: Place;
+  /** The thread key under which it is remembered. */
+  key: string;
+  lead?: Lead;
+  /** The channel or thread it is shown in. Where that is not the key, only a reply connects, so every message is noted. */
+  shownIn: string;
+  /** Reports to whoever asked that the answer could not be shown, and why. */
+  tell(content: string, error: unknown): Promise<unknown>;
+}
+
+/** Generates an answer and shows it in its conversation, or reports there that it could not be shown. */
+export async function showInConversation(
+  context: AnswerContext,
+  answer: Answer,
+  { target, place, key, lead, shownIn, tell }: Shown,
+): Promise<void> {
+  const { conversations, missingPermissions, deletions, log } = context;
+  const watch = deletions.watch(shownIn, place.channel);
+  const onMessage = async (id: string) => {
+    watch.add(id);
+    if (key !== shownIn) await conversations.addInline(shownIn, id, { place, thread: key });
+  };
+  const explain = (error: unknown) => reasonOf(error, missingPermissions(shownIn));
+  try {
+    if (lead) {
+      const question = { content: lead.content, components: [] };
+      await onMessage(await retryUntilShown(() => target.send(question, lead.nonce)));
+      lead.onShown?.();
+    }
+    const shown = { answer, thread: key, target, gone: watch.signal, explain, onMessage };
+    await showAnswer({ ...context, ...shown });
+  } catch (error) {
+    // Somebody wanted it gone, which is no trouble.
+    const level = isDeleted(error) ? 'debug' : 'warn';
+    log[level]({ err: error, channel: shownIn }, 'an answer could not be shown');
+    answer.notShown?.();
+    await tell(`The answer could not be shown. ${explain(error)}`, error);
+  } finally {
+    watch.end();
   }
 }
 

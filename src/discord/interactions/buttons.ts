@@ -1,7 +1,6 @@
 import { type ButtonInteraction, type InteractionReplyOptions, MessageFlags } from 'discord.js';
 import type { ConversationAt } from '../../bot/ask/shown-answers.ts';
-import type { Card } from '../../bot/shared/card.ts';
-import { decodeAction } from '../../bot/shared/card.ts';
+import { type Card, decodeAction } from '../../bot/shared/card.ts';
 import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { withNote } from '../answers/end-answer.ts';
@@ -126,9 +125,12 @@ async function answerBelow(
   const isOpen = (await conversations.inlineOf(press.channelId, press.message.id)) !== undefined;
   const thread =
     threadOf(press) ?? (isOpen ? undefined : await threadUnder(pressed, key, question));
-  const content = questionLine(nameOf(press), question);
-  const onShown = () => void markEarlier(pressed, answer);
-  await answerOpenly(pressed, answer, { place, thread, key, lead: { content, onShown } });
+  const lead = {
+    content: questionLine(nameOf(press), question),
+    nonce: `q${press.id}`,
+    onShown: () => void markEarlier(pressed, answer),
+  };
+  await answerOpenly(pressed, answer, { place, thread, key, lead });
 }
 
 /** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
@@ -139,7 +141,7 @@ async function markEarlier({ interaction: press, log }: Pressed, { earlier }: An
   try {
     await press.editReply({
       ...(content !== undefined && { content }),
-      components: renderButtons({ actions }),
+      components: renderButtons(actions),
       flags: MessageFlags.SuppressEmbeds,
       allowedMentions: { parse: [] },
     });

@@ -1,5 +1,5 @@
 import type { Bot } from '../../bot/platform.ts';
-import type { AnswerContext } from '../answers/show-in-conversation.ts';
+import type { AnswerContext } from '../answers/show-answer.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import type { Interaction } from '../api/interaction.ts';
 import type { RightsOf } from '../api/rights.ts';

@@ -2,8 +2,7 @@ import { MessageFlags, PermissionFlagsBits } from 'discord.js';
 import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Person, Place } from '../../bot/shared/place.ts';
 import { channelTarget, interactionTarget } from '../answers/answer-target.ts';
-import { showAnswer } from '../answers/show-answer.ts';
-import { showInConversation } from '../answers/show-in-conversation.ts';
+import { type Lead, showAnswer, showInConversation } from '../answers/show-answer.ts';
 import { reasonOf } from '../api/errors.ts';
 import type { Interaction } from '../api/interaction.ts';
 import { questionLine } from '../render/text.ts';
@@ -103,7 +102,7 @@ export async function answerOpenly(
     place: Place;
     thread: string | undefined;
     key: string;
-    lead?: { content: string; onShown: () => void };
+    lead?: Lead;
   },
 ): Promise<void> {
   const { interaction, api, tokenLifeMs } = handling;
@@ -116,7 +115,7 @@ export async function answerOpenly(
     target,
     place,
     key,
-    ...(lead === undefined ? {} : { lead: { ...lead, nonce: `q${interaction.id}` } }),
+    ...(lead && { lead }),
     shownIn: thread ?? interaction.channelId,
     tell: (content) => sendEphemeral(handling, content),
   });

@@ -2,7 +2,7 @@ import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits }
 import type { Answer, Reply } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { channelTarget } from '../answers/answer-target.ts';
-import { showInConversation } from '../answers/show-in-conversation.ts';
+import { showInConversation } from '../answers/show-answer.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import { isDeleted, isRefusal, reasonOf } from '../api/errors.ts';
 import { renderMessage } from '../render/render.ts';

@@ -23,10 +23,10 @@ const PRIVATE_LIMIT = 9_000;
 export type ShowEphemeral = (content: Content) => Promise<void>;
 
 /** What answers are shown with. */
-export type AnswerShowing = Omit<StreamShowing, 'onLeft'>;
-
-/** Counts something as under way besides an answer that is shown. */
-type Track = (turn: Promise<void>) => void;
+export interface AnswerShowing extends Omit<StreamShowing, 'onLeft'> {
+  /** Counts something as under way besides an answer that is shown. */
+  hold(turn: Promise<void>): void;
+}
 
 /** Where an answer goes, and the newest message there. */
 interface Place {
@@ -43,12 +43,19 @@ interface Place {
 export async function showAnswer(
   answer: Answer,
   input: UserInput,
-  showing: AnswerShowing & { hold: Track },
+  { hold, ...given }: AnswerShowing,
 ): Promise<void> {
   const known = input.invocation.thread;
   await answer.begin(known === undefined ? {} : { thread: known });
+  let isLeft = false;
+  const onLeft = () => {
+    isLeft = true;
+  };
+  const showing = { ...given, onLeft };
   try {
-    const isLeft = await showBegun(answer, input, showing);
+    const place = await showQuestion(answer, input, showing.messages);
+    hold(markEarlier(answer, input, showing));
+    await showAt(place, answer, input, showing);
     // A message that still seems to go on is the next start's, too.
     if (!isLeft) await answer.ended();
   } catch (error) {
@@ -59,38 +66,26 @@ export async function showAnswer(
   }
 }
 
-/** Whether a message that seems to go on is left beside the answer. */
-async function showBegun(
-  answer: Answer,
-  input: UserInput,
-  showing: AnswerShowing & { hold: Track },
-): Promise<boolean> {
-  const place = await showQuestion(answer, input, showing.messages);
-  showing.hold(markEarlier(answer, input, showing));
+async function showAt(place: Place, answer: Answer, input: UserInput, showing: StreamShowing) {
   const { channel, thread } = place;
   const { question, actions = [] } = answer;
   // Only direct conversations: elsewhere a stream is seen by one person until it ends (agentconnect-md/agentconnect issue 1494).
   const session = channel.startsWith('D')
     ? await showing.agent.begin({ channel, thread, question, actions })
     : undefined;
-  let isLeft = false;
-  const onLeft = () => {
-    isLeft = true;
-  };
   try {
-    if (session) await streamAnswer(answer, input, place, { ...showing, onLeft });
-    else await editAnswer(answer, input, place, { ...showing, onLeft });
+    if (session) await streamAnswer(answer, input, place, showing);
+    else await editAnswer(answer, input, place, showing);
   } finally {
     await session?.end();
   }
-  return isLeft;
 }
 
 /** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
 async function markEarlier(
   { earlier }: Answer,
   { channel, pressed }: UserInput,
-  { messages, log }: AnswerShowing,
+  { messages, log }: StreamShowing,
 ): Promise<void> {
   if (!earlier || !pressed) return;
   const { note, actions } = earlier;
@@ -159,7 +154,7 @@ async function streamAnswer(
 async function follow(
   answer: Answer,
   { channel, thread }: Place,
-  { log }: AnswerShowing,
+  { log }: StreamShowing,
   how: { turn: Turn; show(view: GrowingAnswer): Promise<void> },
 ): Promise<void> {
   const gone = new AbortController();

@@ -22,7 +22,7 @@ const NOT_THERE = new Set(['not_in_channel', 'channel_not_found']);
 
 /** What people ask, on its way to the bot and back. */
 export function createConversation(options: {
-  showing: AnswerShowing;
+  showing: Omit<AnswerShowing, 'hold'>;
   /** Is called with every failed call, since it may mean that the bot's access ended. */
   checkAccess(error: unknown): Promise<void>;
 }) {

@@ -155,7 +155,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
         warnOfInteractionsEndpoint(client.rest, log),
         registerCommands(client, bot.commands, { guildId, log }),
       ]);
-      track(forgetGone(client, { bot, isStopping: () => stopping, log }));
+      track(forgetGone(client, bot, { isStopping: () => stopping, log }));
     },
     hint() {
       const { application, guilds } = client;

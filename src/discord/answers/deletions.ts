@@ -27,10 +27,7 @@ interface Deleted {
  * kept for a thread or channel is forgotten. discord.js reports only what it has in its caches, which hold no messages, so
  * the events are read as they come.
  */
-export function listenForDeletions(
-  client: Client,
-  { bot, log }: { bot: Pick<Bot, 'forget' | 'forgetAll'>; log: Logger },
-) {
+export function listenForDeletions(client: Client, { bot, log }: { bot: Bot; log: Logger }) {
   const watched = new Set<Watched>();
   /** The newest: a message can be deleted before we know that it was posted. */
   let recent: string[] = [];
@@ -125,11 +122,8 @@ export function deletedBy(
  */
 export async function forgetGone(
   client: Client,
-  {
-    bot,
-    isStopping,
-    log,
-  }: { bot: Pick<Bot, 'keptChannels' | 'forgetAll'>; isStopping: () => boolean; log: Logger },
+  bot: Bot,
+  { isStopping, log }: { isStopping: () => boolean; log: Logger },
 ): Promise<void> {
   if (client.guilds.cache.some(({ available }) => !available)) return;
   try {

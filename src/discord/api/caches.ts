@@ -1,10 +1,12 @@
 import {
   type CacheFactory,
   Collection,
+  type GuildMember,
   LimitedCollection,
   Options,
   type PermissionOverwrites,
   type PermissionsBitField,
+  type User,
 } from 'discord.js';
 
 /** Users kept besides the bot itself; each arrives anew with whatever it says. */
@@ -40,42 +42,38 @@ const NEVER_KEPT: ReadonlySet<string> = new Set([
  */
 export function createCaches(): CacheFactory {
   const nothing = new LimitedCollection<string, never>({ maxSize: 0 });
-  const createOverwrites = overwritesSharing(createSharing());
+  const createOverwrites = sharingOverwrites();
+  const isBot = ({ client, id }: GuildMember | User) => id === client.user.id;
   const limited = Options.cacheWithLimits({
     ...Options.DefaultMakeCacheSettings,
-    GuildMemberManager: {
-      maxSize: MAX_MEMBERS,
-      keepOverLimit: ({ client, id }) => id === client.user.id,
-    },
-    UserManager: {
-      maxSize: MAX_USERS,
-      keepOverLimit: ({ client, id }) => id === client.user.id,
-    },
+    GuildMemberManager: { maxSize: MAX_MEMBERS, keepOverLimit: isBot },
+    UserManager: { maxSize: MAX_USERS, keepOverLimit: isBot },
   });
-  const factory: CacheFactory = (type, holds, manager) => {
+  return (type, holds, manager) => {
     if (NEVER_KEPT.has(manager.name) || NEVER_KEPT.has(type.name)) return nothing as never;
     // discord.js knows no limit for these, and its types none of them.
     if ((manager.name as string) === 'PermissionOverwriteManager')
       return createOverwrites() as never;
     return limited(type, holds, manager);
   };
-  return factory;
 }
 
-/** Gives an equal set that was seen before, if there is one. discord.js freezes these sets, and replaces them to change them. */
-function createSharing() {
+/**
+ * Collections of the overwrites of a channel, in which equal sets of permissions are one. discord.js freezes these sets, and
+ * replaces them to change them.
+ */
+function sharingOverwrites() {
   const seen = new Map<bigint, Readonly<PermissionsBitField>>();
-  return (set: Readonly<PermissionsBitField>) => {
+
+  /** Gives an equal set that was seen before, if there is one. */
+  function share(set: Readonly<PermissionsBitField>) {
     const known = seen.get(set.bitfield);
     if (known) return known;
     if (seen.size >= MAX_SHARED) seen.clear();
     seen.set(set.bitfield, set);
     return set;
-  };
-}
+  }
 
-/** Collections of the overwrites of a channel, which hold no set of permissions that others hold, too. */
-function overwritesSharing(share: ReturnType<typeof createSharing>) {
   // One function for all of them: there are as many collections as channels.
   function setSharing<T extends Collection<string, PermissionOverwrites>>(
     this: T,

@@ -13,19 +13,10 @@ import { withoutMentions } from '../render/text.ts';
 const shownName = (name: PermissionName) =>
   name === 'ViewChannel' ? 'View Channel' : PERMISSIONS[name].shown;
 
-/** Which of the needed permissions are missing in the named channel, and where to give them; `undefined` when none is. Pure. */
-function lackSentence(
-  permissions: Readonly<PermissionsBitField>,
-  needed: readonly PermissionName[],
-  channel: string,
-): string | undefined {
-  const missing = needed.filter((name) => !permissions.has(PermissionFlagsBits[name]));
-  if (missing.length === 0) return undefined;
-  const names = missing.map(shownName).join(', ');
-  return `Askwatch lacks the permission ${names} in ${channel}. Give it that there: Edit Channel, Permissions, the role of Askwatch.`;
-}
-
-/** What is missing in a channel or thread, as far as Discord has announced it. */
+/**
+ * Which of the needed permissions are missing in a channel or thread, and where to give them, as far as Discord has announced
+ * it; `undefined` when none is.
+ */
 export type MissingPermissions = (channel: string) => string | undefined;
 
 export function createMissingPermissions(client: Client): MissingPermissions {
@@ -38,9 +29,11 @@ export function createMissingPermissions(client: Client): MissingPermissions {
     const permissions = channel.permissionsFor(user);
     const of = channel.isThread() ? channel.parent : channel;
     const needed = channel.isThread() ? IN_THREAD : IN_CHANNEL;
-    return permissions
-      ? lackSentence(permissions, needed, `#${withoutMentions(of?.name ?? id)}`)
-      : undefined;
+    const missing = needed.filter((name) => permissions?.has(PermissionFlagsBits[name]) === false);
+    if (missing.length === 0) return undefined;
+    const names = missing.map(shownName).join(', ');
+    const where = `#${withoutMentions(of?.name ?? id)}`;
+    return `Askwatch lacks the permission ${names} in ${where}. Give it that there: Edit Channel, Permissions, the role of Askwatch.`;
   };
 }
 

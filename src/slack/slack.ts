@@ -160,11 +160,11 @@ export async function createSlack(options: {
   /** Does something in the workspace of a channel; what goes wrong there is a `DeliveryError`. */
   async function deliver<T>(
     name: string,
-    send: (messages: Workspace['messages'], channel: string, workspace: Workspace) => Promise<T>,
+    send: (workspace: Workspace, channel: string) => Promise<T>,
   ): Promise<T> {
     const { workspace, channel } = await workspaces.at(name);
     try {
-      return await send(workspace.messages, channel, workspace);
+      return await send(workspace, channel);
     } catch (error) {
       await workspace.checkAccess(error);
       throw deliveryError(error);
@@ -209,26 +209,26 @@ export async function createSlack(options: {
 
     async post({ channel: name, card, id, attempted }) {
       const alert = { id, goesOn: card.goesOn, attempted };
-      return await deliver(name, async (messages, channel) => {
+      return await deliver(name, async ({ messages }, channel) => {
         const { ts, goesOn } = await messages.postAlert({ channel }, renderAlert(card), alert);
         return { message: ts, thread: ts, goesOn };
       });
     },
 
     async update(name, posted, card) {
-      await deliver(name, (messages, channel) =>
+      await deliver(name, ({ messages }, channel) =>
         messages.update(channel, posted.message, renderAlert(card), 'alert'),
       );
     },
 
     async endAnswer(unfinished) {
-      await deliver(unfinished.channel, (_messages, channel, workspace) =>
+      await deliver(unfinished.channel, (workspace, channel) =>
         workspace.endAnswer(channel, unfinished),
       );
     },
 
     async announce({ channel: name, posted: { thread }, card, id, attempted }) {
-      await deliver(name, (messages, channel) => {
+      await deliver(name, ({ messages }, channel) => {
         const to = { channel, thread, broadcast: true };
         return messages.postAlert(to, renderLine(card), { id, attempted });
       });

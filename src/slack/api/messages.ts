@@ -19,12 +19,6 @@ interface Alert {
   goesOn?: boolean | undefined;
 }
 
-/** A message that is there, and what it was posted with. */
-interface Sent {
-  ts: string;
-  goesOn: boolean;
-}
-
 /** Messages of ours in Slack. All of these throw what the `WebClient` throws, or a `DeliveryError` while limited. */
 export type Messages = ReturnType<typeof createMessages>;
 
@@ -42,14 +36,17 @@ const UNTOUCHED = { parse: 'none', link_names: false } as const;
 const NO_PREVIEWS = { unfurl_links: false, unfurl_media: false } as const;
 
 /** The outcome of a search for an earlier message. */
-type Found = ({ kind: 'found' } & Sent) | { kind: 'absent' } | { kind: 'unreadable' };
+type Found =
+  | { kind: 'found'; ts: string; goesOn: boolean }
+  | { kind: 'absent' }
+  | { kind: 'unreadable' };
 
 export function createMessages(client: webApi.WebClient, queue: SendQueue) {
   async function send(
     { channel, thread, broadcast }: Destination,
     content: Content,
     { id, goesOn = false }: Alert,
-  ): Promise<Sent> {
+  ) {
     const { ts } = await client.chat.postMessage({
       channel,
       ...inThread(thread, broadcast),

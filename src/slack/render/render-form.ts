@@ -33,6 +33,18 @@ export function renderForm(
   { begin = {}, chosen = {} }: { begin?: FormBegin; chosen?: Record<string, unknown> } = {},
 ): types.ModalView {
   const { form } = command;
+  const values = withFirst(command, { ...begin.values, ...chosen });
+  const inputs = formFields(command, chosen, begin).map(
+    (field): types.InputBlock => ({
+      type: 'input',
+      block_id: field.name,
+      label: plainText(capital(field.name)),
+      hint: plainText(clip(field.description, MAX_HINT)),
+      optional: !field.required,
+      dispatch_action: form?.chooses?.input === field.name,
+      element: elementOf(field, values[field.name], begin.values?.[field.name]),
+    }),
+  );
   return {
     type: 'modal',
     callback_id: FORM,
@@ -40,35 +52,11 @@ export function renderForm(
     submit: plainText(clip(form?.send ?? 'Send', MAX_TITLE)),
     close: plainText('Cancel'),
     private_metadata: JSON.stringify(origin),
-    blocks: [
-      ...(origin.home ? [section([channelElement(origin.channel)])] : []),
-      ...renderFields(command, { begin, chosen }),
-    ],
+    blocks: [...(origin.home ? [section([channelElement(origin.channel)])] : []), ...inputs],
   };
 }
 
-function renderFields(
-  command: Command,
-  { begin, chosen }: { begin: FormBegin; chosen: Record<string, unknown> },
-): types.InputBlock[] {
-  const values = withFirst(command, { ...begin.values, ...chosen });
-  return formFields(command, chosen, begin).map((field) => {
-    const decides = command.form?.chooses?.input === field.name;
-    return {
-      type: 'input',
-      block_id: field.name,
-      label: plainText(labelOf(field)),
-      hint: plainText(clip(field.description, MAX_HINT)),
-      optional: !field.required,
-      dispatch_action: decides,
-      element: elementOf(field, values[field.name], begin.values?.[field.name]),
-    };
-  });
-}
-
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
-
-const labelOf = ({ name }: Field) => capital(name);
 
 /** `first` is what stands in a text at first; what was typed since, Slack keeps. */
 function elementOf(field: Field, value: unknown, first = ''): types.InputBlock['element'] {

@@ -1,6 +1,6 @@
 import { type ButtonInteraction, type InteractionReplyOptions, MessageFlags } from 'discord.js';
 import type { ConversationAt } from '../../bot/ask/shown-answers.ts';
-import { type Card, decodeAction } from '../../bot/shared/card.ts';
+import { decodeAction } from '../../bot/shared/card.ts';
 import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { withNote } from '../answers/end-answer.ts';
@@ -70,8 +70,12 @@ async function show(
   showOpenly: (answer: Answer) => Promise<void>,
 ): Promise<void> {
   if (reply.kind === 'nothing') return;
-  if (reply.kind === 'card') await showCard(pressed, reply.card, reply.private);
-  else if (reply.private) await answerPrivately(pressed, reply, { fillsReply: false });
+  if (reply.kind === 'card') {
+    await pressed.interaction.followUp({
+      ...renderMessage(reply.card),
+      ...(reply.private ? { flags: MessageFlags.Ephemeral } : {}),
+    });
+  } else if (reply.private) await answerPrivately(pressed, reply, { fillsReply: false });
   else {
     try {
       await showOpenly(reply);
@@ -102,13 +106,6 @@ async function conversationOf(pressed: Pressed): Promise<ConversationAt> {
   if (message.embeds.length > 0) return { place: here, thread: message.id };
   const above = await conversations.of(here, message.id);
   return { place: here, thread: above ?? threadOf(press) ?? message.id };
-}
-
-async function showCard({ interaction: press }: Pressed, card: Card, only: boolean) {
-  await press.followUp({
-    ...renderMessage(card),
-    ...(only ? { flags: MessageFlags.Ephemeral } : {}),
-  });
 }
 
 /**

@@ -18,7 +18,6 @@ import { createInstallRoutes, type Route } from './workspaces/install.ts';
 import {
   type EncryptedInstallation,
   installedWorkspaces,
-  listenForRemoval,
 } from './workspaces/installed-workspaces.ts';
 import { acknowledgeRateLimits, createSocket } from './workspaces/socket.ts';
 import type { Workspace } from './workspaces/workspace.ts';
@@ -191,7 +190,6 @@ export async function createSlack(options: {
       bot = given;
       await workspaces.open(stopping.signal);
       listen(app, { workspaces, bot: given, log });
-      if (installed) listenForRemoval(app, installed, log);
       await socket?.open();
       if (state === 'new') state = 'started';
     },

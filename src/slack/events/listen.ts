@@ -1,22 +1,24 @@
 import type { App, Context } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { topLevelNames } from '../../bot/commands/command.ts';
-import { formProblems } from '../../bot/commands/form.ts';
+import { formOf, formProblems } from '../../bot/commands/form.ts';
 import type { Bot } from '../../bot/platform.ts';
 import type { UserInput } from '../answers/user-input.ts';
-import { FORM } from '../render/render-form.ts';
+import { readFailure } from '../api/call-failure.ts';
+import { FORM, isShowable, renderForm } from '../render/render-form.ts';
 import { escapeText } from '../render/text.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
-import { createForms } from './forms.ts';
 import { createHome } from './home.ts';
 import {
+  inputIn,
   inputOf,
   type MessageEvent,
   parseButtonPress,
   parseCommand,
   parseForm,
   parseMessage,
+  type SlashCommand,
 } from './parse-events.ts';
 
 const NOT_INSTALLED =
@@ -28,7 +30,6 @@ export function listen(
   { workspaces, bot, log }: { workspaces: Workspaces; bot: Bot; log: Logger },
 ): void {
   const home = createHome({ workspaces, bot, log, qualify });
-  const forms = createForms({ bot, log, qualify });
   const names = topLevelNames(bot.commands);
   const commands = new Set(names);
 
@@ -56,20 +57,54 @@ export function listen(
     return workspace;
   }
 
+  /** Opens the form of what was typed; false when it has none, or Slack does not show it. */
+  async function openForm(workspace: Workspace, typed: SlashCommand): Promise<boolean> {
+    const command = formOf(`${typed.command} ${typed.text}`, bot.commands);
+    if (!command) return false;
+    const { invocation } = qualify(workspace, parseCommand(typed));
+    const opened = await bot.openForm(command, invocation);
+    // Whoever gets no form gets the reply of the bare command.
+    if ('card' in opened || !isShowable(opened.begin)) return false;
+    const { channel_id: channel, response_url: responseUrl, trigger_id } = typed;
+    const view = renderForm(command, { command: command.name, channel, responseUrl }, opened);
+    try {
+      await workspace.client.views.open({ trigger_id, view });
+      return true;
+    } catch (error) {
+      log.warn({ reason: readFailure(error).code }, 'a form could not be shown');
+      return false;
+    }
+  }
+
+  /** Shows the inputs that go with what was chosen; false when that was in no form of ours. */
+  async function changeForm({ client }: Workspace, payload: unknown): Promise<boolean> {
+    const filled = parseForm(payload, bot.commands);
+    if (!filled) return false;
+    const { viewId, hash, command, origin, values } = filled;
+    try {
+      const view = renderForm(command, origin, { chosen: values });
+      await client.views.update({ view_id: viewId, hash, view });
+    } catch (error) {
+      // Whoever chooses quickly changes it again.
+      log.debug({ reason: readFailure(error).code }, 'a form could not be changed');
+    }
+    return true;
+  }
+
   for (const name of names) {
     app.command(`/${name}`, async ({ ack, command, context }) => {
       // Slack shows an error to the person after three seconds, so nothing that takes time comes before this.
       const workspace = await workspaceOf(context);
       await ack(workspace ? undefined : { response_type: 'ephemeral', text: NOT_INSTALLED });
-      if (!workspace || (await forms.open(workspace, command))) return;
+      if (!workspace || (await openForm(workspace, command))) return;
       converse(workspace, parseCommand(command));
     });
   }
 
   // Bolt leaves a command that nobody listens to unanswered; all but ours, since every matching listener runs.
   app.command(new RegExp(`^/(?!(?:${names.join('|')})$)`), async ({ ack, command }) => {
-    const qualify = names.map((name) => `/${name}`).join(', ');
-    const text = `Askwatch does not know ${escapeText(command.command)}. It knows ${qualify}.`;
+    const known = names.map((name) => `/${name}`).join(', ');
+    const text = `Askwatch does not know ${escapeText(command.command)}. It knows ${known}.`;
     await ack({ response_type: 'ephemeral', text });
   });
 
@@ -88,7 +123,7 @@ export function listen(
   app.action({ type: 'block_actions' }, async ({ ack, body, context }) => {
     await ack();
     const workspace = await workspaceOf(context);
-    if (!workspace || (await forms.change(workspace, body))) return;
+    if (!workspace || (await changeForm(workspace, body))) return;
     if (home.press(workspace, body)) return;
     const input = parseButtonPress(body);
     if (input) converse(workspace, input);
@@ -123,21 +158,29 @@ export function listen(
     if (!workspace) return;
     const actions = await workspace.agent.stopped(channel, thread);
     for (const [index, { command, values }] of actions.entries()) {
-      converse(workspace, {
-        invocation: {
-          id: `slack:${channel}:${user}:${ts}:${index}`,
-          request: { command, values },
-          place: { platform: 'slack', channel },
-          thread,
-          // Nobody else is there to press it.
-          person: { id: user, name: 'you' },
-        },
-        channel,
-        addressed: true,
-        inThread: true,
+      const input = inputIn(channel, {
+        id: `slack:${channel}:${user}:${ts}:${index}`,
+        request: { command, values },
+        thread,
+        // Nobody else is there to press it.
+        person: { id: user, name: 'you' },
       });
+      converse(workspace, { ...input, inThread: true });
     }
   });
+
+  // Source: Slack docs, "tokens_revoked event".
+  async function onRemoval(teamId: string | undefined): Promise<void> {
+    if (teamId === undefined) log.warn('Slack named no workspace that removed Askwatch');
+    else await workspaces.removed?.(teamId);
+  }
+  if (workspaces.removed) {
+    app.event('app_uninstalled', ({ body }) => onRemoval(body.team_id));
+    app.event('tokens_revoked', async ({ body, event }) => {
+      // Tokens of people are none of ours.
+      if (event.tokens.bot?.length) await onRemoval(body.team_id);
+    });
+  }
 
   app.event('app_mention', ({ event, context }) => onMessage(event, context));
   app.event('message', ({ event, context }) => onMessage(event as MessageEvent, context));

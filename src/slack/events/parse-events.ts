@@ -36,21 +36,21 @@ const WRITTEN_BY_PEOPLE = new Set<string | undefined>([
   'thread_broadcast',
 ]);
 
+/** What is said to the bot in a channel, in no thread. */
+export function inputIn(channel: string, invocation: Omit<Invocation, 'place'>): UserInput {
+  const place = { platform: 'slack', channel };
+  return { invocation: { ...invocation, place }, channel, addressed: true, inThread: false };
+}
+
 /** A slash command as an input. */
 export function parseCommand(command: SlashCommand): UserInput {
   const text = decodeText(command.text ?? '', () => undefined);
-  return {
-    invocation: {
-      id: `slack:${command.trigger_id}`,
-      request: { line: `${command.command} ${text}`.trim() },
-      place: { platform: 'slack', channel: command.channel_id },
-      person: { id: command.user_id, name: command.user_name || command.user_id },
-    },
-    channel: command.channel_id,
-    addressed: true,
-    inThread: false,
-    responseUrl: command.response_url,
-  };
+  const input = inputIn(command.channel_id, {
+    id: `slack:${command.trigger_id}`,
+    request: { line: `${command.command} ${text}`.trim() },
+    person: { id: command.user_id, name: command.user_name || command.user_id },
+  });
+  return { ...input, responseUrl: command.response_url };
 }
 
 /**
@@ -75,19 +75,13 @@ export function parseMessage(
   ).trim();
   // A picture without a word in a thread is not a question.
   if (question === '' && !addressed) return undefined;
-  return {
-    invocation: {
-      id: `slack:${event.channel}:${event.ts}`,
-      request: requestOf(question, commands),
-      place: { platform: 'slack', channel: event.channel },
-      thread: event.thread_ts ?? event.ts,
-      person: { id: user, name: user },
-    },
-    channel: event.channel,
-    ts: event.ts,
-    addressed,
-    inThread: event.thread_ts !== undefined,
-  };
+  const input = inputIn(event.channel, {
+    id: `slack:${event.channel}:${event.ts}`,
+    request: requestOf(question, commands),
+    thread: event.thread_ts ?? event.ts,
+    person: { id: user, name: user },
+  });
+  return { ...input, ts: event.ts, addressed, inThread: event.thread_ts !== undefined };
 }
 
 const mentions = (text: string, self: BotIdentity) =>
@@ -131,21 +125,19 @@ export function parseButtonPress(payload: unknown): UserInput | undefined {
   // A message with replies is in a thread by its own name, and still stands in the channel.
   const inThread = thread !== undefined && thread !== ts;
   const responseUrl = textOf(response_url);
+  const input = inputIn(place, {
+    id: `slack:${place}:${person.id}:${atTs}`,
+    request: press.request,
+    ...(thread !== undefined && { thread }),
+    person,
+    pressed: ts ?? '',
+  });
   return {
-    invocation: {
-      id: `slack:${place}:${person.id}:${atTs}`,
-      request: press.request,
-      place: { platform: 'slack', channel: place },
-      ...(thread === undefined ? {} : { thread }),
-      person,
-      pressed: ts ?? '',
-    },
-    channel: place,
-    addressed: true,
+    ...input,
     inThread,
     ...(message !== undefined && ts !== undefined && { pressed: shownOf(ts, shown) }),
     // What is sent to this address stands in the channel, not in the thread.
-    ...(inThread || responseUrl === undefined ? {} : { responseUrl }),
+    ...(!inThread && responseUrl !== undefined && { responseUrl }),
   };
 }
 
@@ -210,18 +202,9 @@ export function parseForm(payload: unknown, commands: readonly Command[]): Fille
 /** A submitted form as an input of its person in the channel where they opened it. */
 export function inputOf({ viewId, command, origin, values, person }: FilledForm): UserInput {
   const { channel, responseUrl } = origin;
-  return {
-    invocation: {
-      id: `slack:${viewId}`,
-      request: { command: command.name, values },
-      place: { platform: 'slack', channel },
-      person,
-    },
-    channel,
-    addressed: true,
-    inThread: false,
-    ...(responseUrl !== undefined && { responseUrl }),
-  };
+  const request = { command: command.name, values };
+  const input = inputIn(channel, { id: `slack:${viewId}`, request, person });
+  return { ...input, ...(responseUrl !== undefined && { responseUrl }) };
 }
 
 function originOf(text: unknown): FormOrigin | undefined {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { App, webApi } from '@slack/bolt';
+import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { type Collection, createEncryption } from '../../bot/platform.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
@@ -24,8 +24,6 @@ export interface EncryptedInstallation {
 export interface InstalledWorkspaces extends Workspaces {
   /** Keeps an installation, in place of an earlier one of that workspace, and speaks with it at once. */
   install(installation: Installation): Promise<void>;
-  /** Slack says that the workspace removed the app, or took its token away. */
-  removed(teamId: string): Promise<void>;
 }
 
 /** A workspace, and how its installation is stored; no two are stored alike. */
@@ -118,30 +116,32 @@ export function installedWorkspaces(options: {
     await forgetLeft(teamId, sealed, Promise.race([workspace.conversation.drained(), late]));
   }
 
-  /** Never rejects. */
   async function forgetLeft(teamId: string, sealed: string, lastAnswers?: Promise<void>) {
-    const forgotten = forgetInOrder(teamId, sealed, lastAnswers).catch((error: unknown) => {
-      log.error(
-        { err: error, teamId },
-        'what is kept of a workspace that removed Askwatch could not be removed; the next start tries again',
-      );
-    });
+    const forgotten = forgetInOrder(teamId, sealed, lastAnswers);
     forgetting.add(forgotten);
     await forgotten;
     forgetting.delete(forgotten);
   }
 
+  /** Never rejects. */
   async function forgetInOrder(teamId: string, sealed: string, lastAnswers?: Promise<void>) {
-    await forgetAll(teamId);
-    if (lastAnswers) {
-      // Answers that were being given are remembered when they end. By then it may be installed again.
-      await lastAnswers;
-      if (!installed.has(teamId)) await forgetAll(teamId);
+    try {
+      await forgetAll(teamId);
+      if (lastAnswers) {
+        // Answers that were being given are remembered when they end. By then it may be installed again.
+        await lastAnswers;
+        if (!installed.has(teamId)) await forgetAll(teamId);
+      }
+      // Last: while it is there, a start finds out that the workspace left. It may have given another one by now.
+      await installations.update(teamId, (current) =>
+        current?.sealed === sealed ? undefined : current,
+      );
+    } catch (error) {
+      log.error(
+        { err: error, teamId },
+        'what is kept of a workspace that removed Askwatch could not be removed; the next start tries again',
+      );
     }
-    // Last: while it is there, a start finds out that the workspace left. It may have given another one by now.
-    await installations.update(teamId, (current) =>
-      current?.sealed === sealed ? undefined : current,
-    );
   }
 
   /** One after another, since there may be hundreds: some may have left while nobody listened. */
@@ -234,18 +234,4 @@ export function installedWorkspaces(options: {
       await exit(entry, { forget: true });
     },
   };
-}
-
-/** Listens for workspaces that remove the app, or revoke its bot token. Source: Slack docs, "tokens_revoked event". */
-export function listenForRemoval(app: App, { removed }: InstalledWorkspaces, log: Logger): void {
-  async function onRemoval(teamId: string | undefined): Promise<void> {
-    if (teamId === undefined) log.warn('Slack named no workspace that removed Askwatch');
-    else await removed(teamId);
-  }
-
-  app.event('app_uninstalled', ({ body }) => onRemoval(body.team_id));
-  app.event('tokens_revoked', async ({ body, event }) => {
-    // Tokens of people are none of ours.
-    if (event.tokens.bot?.length) await onRemoval(body.team_id);
-  });
 }

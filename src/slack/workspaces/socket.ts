@@ -69,8 +69,11 @@ export function createSocket(options: {
     for (;;) {
       await pause(backoffMs(), undefined, { signal: closing.signal });
       failures += 1;
+      const deadline = setTimeout(() => void client.disconnect(), HELLO_WITHIN_MS);
       try {
-        await connectOnce();
+        await client.start().finally(() => clearTimeout(deadline));
+        // Closed while it was being opened.
+        if (closing.signal.aborted) await client.disconnect();
         return;
       } catch (error) {
         if (closing.signal.aborted) throw error;
@@ -81,17 +84,6 @@ export function createSocket(options: {
         await pause(retryAfterMs, undefined, { signal: closing.signal });
       }
     }
-  }
-
-  async function connectOnce(): Promise<void> {
-    const deadline = setTimeout(() => void client.disconnect(), HELLO_WITHIN_MS);
-    try {
-      await client.start();
-    } finally {
-      clearTimeout(deadline);
-    }
-    // Closed while it was being opened.
-    if (closing.signal.aborted) await client.disconnect();
   }
 
   return {

@@ -15,6 +15,8 @@ export interface Workspaces {
   of(teamId: string | undefined): Promise<Workspace | undefined>;
   /** The workspace of a channel as the bot names it, and Slack's id of the channel. Throws `DeliveryError`. */
   at(channel: string): Promise<{ workspace: Workspace; channel: string }>;
+  /** Slack says that a workspace removed the app, or took its token away. Absent for the one workspace of a token. */
+  removed?(teamId: string): Promise<void>;
   /** How the bot names what Slack names within a workspace, such as a channel. */
   nameOf(workspace: Workspace, name: string): string;
   /** Resolves when every reply under way is shown; none comes after them. */

@@ -2,14 +2,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../../bot/shared/errors.ts';
-import type { BotIdentity } from '../api/bot-identity.ts';
 import { readFailure, startError } from '../api/call-failure.ts';
 import type { Paces } from '../api/paces.ts';
 import { createWorkspace, type Workspace } from './workspace.ts';
 
 /** The workspaces that let us in. */
 export interface Workspaces {
-  /** Signs in where that is needed. Throws `PlatformStartError` when Slack refuses. */
+  /**
+   * Signs in where that is needed. Throws `PlatformStartError` when Slack refuses the bot token or the app lacks the scope to
+   * post.
+   */
   open(signal: AbortSignal): Promise<void>;
   /** The workspace of an event, by Slack's id of it; undefined where the app is not installed, or no longer. */
   of(teamId: string | undefined): Promise<Workspace | undefined>;
@@ -45,9 +47,30 @@ export function onlyWorkspace(options: {
     },
   });
   return {
+    /** Asks Slack who we are, until there is an answer. */
     async open(signal) {
-      const retryMs = 5 * paces.retryMs;
-      Object.assign(only.self, await signIn({ client, log, retryMs, signal }));
+      for (;;) {
+        try {
+          const {
+            user_id = '',
+            team_id = '',
+            user = 'Askwatch',
+            ...more
+          } = await client.auth.test();
+          checkScopes(more.response_metadata?.scopes ?? [], log);
+          Object.assign(only.self, { userId: user_id, teamId: team_id, name: user });
+          return;
+        } catch (error) {
+          const refusal = startError(error, 'SLACK_BOT_TOKEN');
+          if (refusal) throw refusal;
+          // While Slack is away, if it names no time itself.
+          const { code, retryAfterMs = 5 * paces.retryMs } = readFailure(error);
+          log.warn({ reason: code }, 'Slack cannot be reached; trying again');
+          await pause(retryAfterMs, undefined, { signal }).catch((cause: unknown) => {
+            throw new PlatformStartError('Slack was stopped before it was connected.', { cause });
+          });
+        }
+      }
     },
     of: async () => only,
     at: async (channel) => ({ workspace: only, channel }),
@@ -58,35 +81,6 @@ export function onlyWorkspace(options: {
     },
     close: only.close,
   };
-}
-
-/**
- * Asks Slack who we are, until there is an answer.
- * Throws `PlatformStartError` when Slack refuses the bot token or the app lacks the scope to post.
- */
-async function signIn(options: {
-  client: webApi.WebClient;
-  log: Logger;
-  /** Between two attempts while Slack is away, if it names no time itself. */
-  retryMs: number;
-  signal: AbortSignal;
-}): Promise<BotIdentity> {
-  const { client, log, retryMs, signal } = options;
-  for (;;) {
-    try {
-      const { user_id = '', team_id = '', user = 'Askwatch', ...more } = await client.auth.test();
-      checkScopes(more.response_metadata?.scopes ?? [], log);
-      return { userId: user_id, teamId: team_id, name: user };
-    } catch (error) {
-      const refusal = startError(error, 'SLACK_BOT_TOKEN');
-      if (refusal) throw refusal;
-      const { code, retryAfterMs = retryMs } = readFailure(error);
-      log.warn({ reason: code }, 'Slack cannot be reached; trying again');
-      await pause(retryAfterMs, undefined, { signal }).catch((cause: unknown) => {
-        throw new PlatformStartError('Slack was stopped before it was connected.', { cause });
-      });
-    }
-  }
 }
 
 /** What the manifest asks for. Without `chat:write` nothing works at all; the rest is missed one by one. */

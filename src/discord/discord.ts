@@ -129,7 +129,10 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   /** Does something in a channel; what goes wrong there is a `DeliveryError`. */
   async function deliver<T>(channel: string, send: () => Promise<T>): Promise<T> {
     try {
-      if (!SNOWFLAKE.test(channel)) throw noChannel(channel);
+      if (!SNOWFLAKE.test(channel)) {
+        const sentence = `“${channel}” is no Discord channel id. Copy the id with a right click on the channel (Developer Mode on).`;
+        throw new DeliveryError(sentence, { permanent: true });
+      }
       return await send();
     } catch (error) {
       throw deliveryError(error, channel, missingPermissions(channel));
@@ -178,9 +181,3 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
     },
   };
 }
-
-const noChannel = (channel: string) =>
-  new DeliveryError(
-    `“${channel}” is no Discord channel id. Copy the id with a right click on the channel (Developer Mode on).`,
-    { permanent: true },
-  );

@@ -56,7 +56,7 @@ export function createAlerts(
 
   return {
     async post({ channel, card, id, attempted }) {
-      const digest = createHash('sha256').update(id).digest('base64url');
+      const digest = digestOf(id);
       const refers = { goingOn: `ref ${digest.slice(0, 8)}`, over: `ref ${digest.slice(8, 16)}` };
       const role = roleOf(card);
       const send = (shown: Card) => {
@@ -93,13 +93,15 @@ export function createAlerts(
       if (attempted && (await find(channel, isAnnounced))) return;
       await api.send(channel, {
         content,
-        nonce: createHash('sha256').update(id).digest('base64url').slice(0, 25),
+        nonce: digestOf(id).slice(0, 25),
         message_reference: { message_id: message },
         flags: MessageFlags.SuppressNotifications | MessageFlags.SuppressEmbeds,
       });
     },
   };
 }
+
+const digestOf = (id: string) => createHash('sha256').update(id).digest('base64url');
 
 /** The mention of a role, which pings only where it is allowed to. */
 const contentOf = (role: string | undefined) =>

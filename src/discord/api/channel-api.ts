@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import {
   type APIChannel,
   type APIMessage,
-  type DiscordAPIError,
   type REST,
   RESTJSONErrorCodes,
   type RESTPatchAPIChannelMessageJSONBody,
@@ -150,16 +149,10 @@ async function inOpenThread<T>(rest: REST, channel: string, call: () => Promise<
     return await call();
   } catch (error) {
     if (!hasCode(error, InvalidActionOnArchivedThread)) throw error;
-    await openAgain(rest, channel, error);
+    await rest.patch(Routes.channel(channel), { body: { archived: false } }).catch((cause) => {
+      // That the thread is closed says more than that it may not be opened; any other trouble may pass.
+      throw isRefusal(cause) ? error : cause;
+    });
     return await call();
-  }
-}
-
-async function openAgain(rest: REST, thread: string, archived: DiscordAPIError): Promise<void> {
-  try {
-    await rest.patch(Routes.channel(thread), { body: { archived: false } });
-  } catch (error) {
-    // That the thread is closed says more than that it may not be opened; any other trouble may pass.
-    throw isRefusal(error) ? archived : error;
   }
 }

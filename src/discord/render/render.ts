@@ -92,7 +92,8 @@ function renderEmbed(card: Card): APIEmbed {
   const description = descriptionOf(card.parts, Math.min(Limit.description, left));
   left -= description.length;
   const fields: APIEmbedField[] = [];
-  for (const field of factsOf(card.parts).slice(0, Limit.fields).map(fieldOf)) {
+  const facts = card.parts.flatMap((part) => (part.kind === 'facts' ? part.facts : []));
+  for (const field of facts.slice(0, Limit.fields).map(fieldOf)) {
     left -= field.name.length + field.value.length;
     if (left < 0) break;
     fields.push(field);
@@ -104,10 +105,6 @@ function renderEmbed(card: Card): APIEmbed {
     ...(fields.length === 0 ? {} : { fields }),
     ...(footer ? { footer: { text: footer } } : {}),
   };
-}
-
-function factsOf(parts: readonly CardPart[]): Fact[] {
-  return parts.flatMap((part) => (part.kind === 'facts' ? part.facts : []));
 }
 
 function fieldOf({ label, value }: Fact): APIEmbedField {

@@ -38,16 +38,13 @@ export function createHomePages() {
     return page;
   }
 
-  function noticeOf({ notice }: Page): HomeNotice | undefined {
-    return notice && performance.now() < notice.untilMs ? notice : undefined;
-  }
-
   async function publishOnce(
     page: Page,
     { workspace: { client, queue }, person }: { workspace: Workspace; person: string },
     make: MakeHome,
   ): Promise<void> {
-    const view = await make(noticeOf(page));
+    const { notice } = page;
+    const view = await make(notice && performance.now() < notice.untilMs ? notice : undefined);
     const digest = createHash('sha256').update(JSON.stringify(view)).digest('base64');
     const { shown } = page;
     if (shown?.digest === digest && performance.now() - shown.atMs < KEEP_MS) return;

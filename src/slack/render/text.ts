@@ -71,7 +71,8 @@ const PIPED_SO_FAR = /<[^<>|\s]*\|[^<>\n]*$/;
  * the name of another address; other links stay. Takes the whole text so far, since a mention may be spread over pieces of a
  * stream.
  */
-export const harmless = (markdown: string): string => withoutMentions(withoutMasks(markdown));
+export const harmless = (markdown: string): string =>
+  withoutMentions(unmask(unpipe(markdown)).text);
 
 /**
  * The sign is written as an entity, which is Slack's own way, and parted from what follows by a zero-width space, in case
@@ -79,10 +80,6 @@ export const harmless = (markdown: string): string => withoutMentions(withoutMas
  */
 export function withoutMentions(markdown: string): string {
   return markdown.replace(MENTION, '&lt;\u200b').replace(EVERYONE, '@\u200b');
-}
-
-function withoutMasks(markdown: string): string {
-  return unmask(unpipe(markdown)).text;
 }
 
 /** Of a growing text, what of it without masks stays as it is. */

@@ -8,26 +8,26 @@ import { renderCard } from '../render/render-card.ts';
 /** How long a workspace that refused a chart is shown texts; then it is tried again, since Slack brings charts to all. */
 const REMEMBERED_MS = 60 * 60_000;
 
-/** Shows cards with their charts where a workspace takes them, and with their texts where it does not. */
-export function createCharts(log: Logger) {
+/**
+ * Shows cards with their charts where a workspace takes them, and with their texts where it does not: sends the card, and
+ * once more, without charts, when Slack refuses its blocks. Throws what `send` throws.
+ */
+export function createShowCard(log: Logger) {
   let refusedUntilMs = Number.NEGATIVE_INFINITY;
 
-  return {
-    /** Sends the card; once more, without charts, when Slack refuses its blocks. Throws what `send` throws. */
-    async show<T>(card: Card, send: (content: Content) => Promise<T>) {
-      if (!hasChart(card)) return await send(renderCard(card));
-      if (performance.now() < refusedUntilMs) return await send(renderCard(withoutCharts(card)));
-      try {
-        return await send(renderCard(card));
-      } catch (error) {
-        if (!areBlocksRefused(error)) throw error;
-        const sent = await send(renderCard(withoutCharts(card)));
-        // Only now it is known that it was the chart.
-        refusedUntilMs = performance.now() + REMEMBERED_MS;
-        log.info('the workspace takes no charts of Slack yet; they are shown as text for an hour');
-        return sent;
-      }
-    },
+  return async <T>(card: Card, send: (content: Content) => Promise<T>) => {
+    if (!hasChart(card)) return await send(renderCard(card));
+    if (performance.now() < refusedUntilMs) return await send(renderCard(withoutCharts(card)));
+    try {
+      return await send(renderCard(card));
+    } catch (error) {
+      if (!areBlocksRefused(error)) throw error;
+      const sent = await send(renderCard(withoutCharts(card)));
+      // Only now it is known that it was the chart.
+      refusedUntilMs = performance.now() + REMEMBERED_MS;
+      log.info('the workspace takes no charts of Slack yet; they are shown as text for an hour');
+      return sent;
+    }
   };
 }
 

@@ -10,7 +10,7 @@ import {
   showAnswer,
   showEphemeralAnswer,
 } from './answer.ts';
-import { createCharts } from './charts.ts';
+import { createShowCard } from './charts.ts';
 import type { UserInput } from './user-input.ts';
 
 /** Uses of one response address, one less than Slack allows. */
@@ -28,25 +28,25 @@ export function createConversation(options: {
 }) {
   const { showing, checkAccess } = options;
   const { messages, log } = showing;
-  const charts = createCharts(log);
+  const showCard = createShowCard(log);
   const underWay = new Set<Promise<void>>();
 
   async function reply(bot: Bot, input: UserInput, showEphemeral: ShowEphemeral): Promise<void> {
     const answer = await bot.dispatch(input.invocation);
     if (answer.kind === 'nothing') return;
     if (answer.kind === 'card') {
-      if (answer.private) await charts.show(answer.card, showEphemeral);
-      else await showCard(answer.card, input);
+      if (answer.private) await showCard(answer.card, showEphemeral);
+      else await showCardToAll(answer.card, input);
       return;
     }
     if (answer.private) await showEphemeralAnswer(answer, showEphemeral);
     else await showAnswer(answer, input, { ...showing, hold });
   }
 
-  async function showCard(card: Card, input: UserInput): Promise<void> {
+  async function showCardToAll(card: Card, input: UserInput): Promise<void> {
     const to = destinationOf(input);
     const { responseUrl } = input;
-    await charts.show(card, async (content) => {
+    await showCard(card, async (content) => {
       try {
         await messages.post(to, content, `${input.invocation.id}/card`);
       } catch (error) {

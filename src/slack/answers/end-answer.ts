@@ -5,6 +5,7 @@ import type { BotIdentity } from '../api/bot-identity.ts';
 import { readFailure } from '../api/call-failure.ts';
 import { type Messages, readingOf, readMessages } from '../api/messages.ts';
 import type { SendQueue } from '../api/send-queue.ts';
+import type { Streams } from '../api/streams.ts';
 import { type Content, context, type ShownMessage } from '../render/blocks.ts';
 import { renderEnd, renderNote, WAITING } from '../render/render-answer.ts';
 import { harmless } from '../render/text.ts';
@@ -34,10 +35,11 @@ export function createEndAnswer(options: {
   client: webApi.WebClient;
   queue: SendQueue;
   messages: Messages;
+  streams: Streams;
   agent: Agent;
   self: BotIdentity;
 }): (channel: string, unfinished: UnfinishedAnswer) => Promise<void> {
-  const { client, queue, messages, agent, self } = options;
+  const { client, queue, messages, streams, agent, self } = options;
 
   /** The messages of a thread, or of a channel, since an answer began; oldest first. */
   async function since(channel: string, thread: string | undefined, beganAtMs: number) {
@@ -68,9 +70,8 @@ export function createEndAnswer(options: {
   }
 
   async function endStream(channel: string, ts: string, blocks: types.KnownBlock[]) {
-    const run = () => client.chat.stopStream({ channel, ts, blocks });
     try {
-      await queue.patiently({ method: 'chat.stopStream', channel, repeatable: true, run });
+      await streams.abandon({ channel, ts }, blocks);
       return true;
     } catch (error) {
       // Slack ends each by itself after some minutes; such a message is changed like any other.

@@ -76,9 +76,9 @@ export function createStreams(client: webApi.WebClient, queue: SendQueue, self: 
         }),
       );
     },
-    /** Ends one as it is, whether or not it is under way. */
-    async abandon({ channel, ts }: StreamAt) {
-      const run = () => client.chat.stopStream({ channel, ts });
+    /** Ends one as it is, whether or not it is under way, with these blocks under it. */
+    async abandon({ channel, ts }: StreamAt, blocks?: types.KnownBlock[]) {
+      const run = () => client.chat.stopStream({ channel, ts, ...(blocks && { blocks }) });
       await queue.patiently({ method: 'chat.stopStream', channel, repeatable: true, run });
     },
     /** A stream whose start was not answered: our newest message in the thread after `after` that nobody else knows of. */

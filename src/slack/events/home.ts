@@ -133,21 +133,17 @@ export function createHome(options: {
     press(workspace: Workspace, payload: unknown) {
       const press = parseHomePress(payload);
       if (press?.command !== HOME_FORM) return false;
-      workspace.conversation.track(guarded(openForm(workspace, press)));
+      track(workspace, openForm(workspace, press));
       return true;
     },
     /** Does what a form asks for that was opened in a home. Returns at once; never throws. */
-    submit: (workspace: Workspace, input: UserInput) =>
-      workspace.conversation.track(guarded(change(workspace, input))),
+    submit: (workspace: Workspace, input: UserInput) => track(workspace, change(workspace, input)),
   };
 
   /** What nobody foresaw ends here, in the log. */
-  async function guarded(done: Promise<void>): Promise<void> {
-    try {
-      await done;
-    } catch (error) {
-      log.error({ err: error }, 'something done in a home failed');
-    }
+  function track({ conversation }: Workspace, done: Promise<void>): void {
+    const failed = (error: unknown) => log.error({ err: error }, 'something done in a home failed');
+    conversation.track(done.catch(failed));
   }
 }
 

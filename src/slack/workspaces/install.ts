@@ -61,20 +61,10 @@ export function createInstallRoutes(options: InstallOptions): Route[] {
   const { log } = options;
   const installer = createInstaller(options);
 
-  async function begin(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    setPageHeaders(response);
-    await installer.handleInstallPath(request, response, {}, { scopes: [...options.scopes] });
-  }
-
-  async function end(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    await installer.handleCallback(request, response, {
-      success: ({ team = { id: '' }, appId = '' }) =>
-        sendPage(response, 200, donePage(team, appId, options)),
-      failure: (error) => sendFailure(response, error, log),
-    });
-  }
-
-  const route = (path: string, show: typeof begin): Route => ({
+  const route = (
+    path: string,
+    show: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+  ): Route => ({
     method: 'GET',
     path,
     handle(request, response) {
@@ -85,7 +75,19 @@ export function createInstallRoutes(options: InstallOptions): Route[] {
       });
     },
   });
-  return [route(INSTALL_PATH, begin), route('/slack/oauth_redirect', end)];
+  return [
+    route(INSTALL_PATH, async (request, response) => {
+      setPageHeaders(response);
+      await installer.handleInstallPath(request, response, {}, { scopes: [...options.scopes] });
+    }),
+    route('/slack/oauth_redirect', (request, response) =>
+      installer.handleCallback(request, response, {
+        success: ({ team = { id: '' }, appId = '' }) =>
+          sendPage(response, 200, donePage(team, appId, options)),
+        failure: (error) => sendFailure(response, error, log),
+      }),
+    ),
+  ];
 }
 
 function createInstaller(options: InstallOptions) {

@@ -63,7 +63,7 @@ export function createWorkspace(options: {
     /** Ends the access when Slack says, and confirms, that the token is no longer good. */
     checkAccess,
     /** Ends an answer that an earlier process left in a channel. */
-    endAnswer: createEndAnswer({ client, queue, messages, agent, self }),
+    endAnswer: createEndAnswer({ client, queue, messages, streams, agent, self }),
     rightsOf: createRights({ client, self, log }),
     conversation: createConversation({
       showing: { messages, streams, agent, edits, paces, log },

@@ -2,7 +2,7 @@ import { webApi } from '@slack/bolt';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Card, Chart } from '../../../src/bot/shared/card.ts';
-import { createCharts } from '../../../src/slack/answers/charts.ts';
+import { createShowCard } from '../../../src/slack/answers/charts.ts';
 import type { Content } from '../../../src/slack/render/blocks.ts';
 import { barsOf, renderChart } from '../../../src/slack/render/render-chart.ts';
 import { type ChartBlock, chartsIn, isChartRight } from '../../fakes/slack/chart.ts';
@@ -93,7 +93,7 @@ describe('a chart as Slack’s own', () => {
   test('of three in one card the third is its text', () => {
     const chart = chartOf([1, 2]);
     const { log } = recordingLog();
-    return createCharts(log).show(cardWith(chart, chart, chart), async ({ text, blocks }) => {
+    return createShowCard(log)(cardWith(chart, chart, chart), async ({ text, blocks }) => {
       expect(blocksProblem(blocks)).toBeUndefined();
       expect(chartsIn(blocks)).toHaveLength(2);
       expect(JSON.stringify(blocks.at(-1))).toContain('last 24 hours: ▁·█');
@@ -111,10 +111,10 @@ describe('where Slack refuses a chart', () => {
     const clock = { nowMs: 0 };
     vi.spyOn(performance, 'now').mockImplementation(() => clock.nowMs);
     onTestFinished(() => void vi.restoreAllMocks());
-    const charts = createCharts(log);
+    const showCard = createShowCard(log);
     const tried: Content[] = [];
     const show = (card: Card) =>
-      charts.show(card, async (content) => {
+      showCard(card, async (content) => {
         tried.push(content);
         const error = answer(content);
         if (error) throw error;

@@ -1,5 +1,5 @@
 import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits } from 'discord.js';
-import type { Answer, Reply } from '../../bot/shared/invocation.ts';
+import type { Answer } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { channelTarget } from '../answers/answer-target.ts';
 import { showInConversation } from '../answers/show-answer.ts';
@@ -30,7 +30,7 @@ const UNREADABLE = 'Discord does not let me read this message. Mention me in it,
  * with the privileged intent any in a conversation of ours.
  */
 export async function handleMessage(heard: Heard): Promise<void> {
-  const { message, bot, rightsOf, missingPermissions, log } = heard;
+  const { message, api, bot, rightsOf, missingPermissions, log } = heard;
   if (message.author.bot || message.system || message.webhookId) return;
   const me = message.client.user.id;
   const mentioned = message.mentions.users.has(me);
@@ -54,7 +54,11 @@ export async function handleMessage(heard: Heard): Promise<void> {
     person: { id: message.author.id, name: nameOf(message), ...rightsOf(message) },
   });
   try {
-    await show(heard, where, reply);
+    if (reply.kind === 'answer') await answerMessage(heard, where, reply);
+    else if (reply.kind === 'card') {
+      const card = { ...renderMessage(reply.card), nonce: `c${message.id}` };
+      await api.reply(message.channelId, message.id, card);
+    }
   } catch (error) {
     const channel = message.channelId;
     if (isDeleted(error)) {
@@ -106,17 +110,6 @@ async function whereOf({ message, api, conversations }: Heard): Promise<Where> {
   }
   if (open !== undefined) return { place, thread: open.thread };
   return { place, thread: above, above: above ?? message.id };
-}
-
-async function show(heard: Heard, where: Where, reply: Reply): Promise<void> {
-  const { message, api } = heard;
-  if (reply.kind === 'nothing') return;
-  if (reply.kind === 'answer') {
-    await answerMessage(heard, where, reply);
-    return;
-  }
-  const card = { ...renderMessage(reply.card), nonce: `c${message.id}` };
-  await api.reply(message.channelId, message.id, card);
 }
 
 async function answerMessage(heard: Heard, where: Where, answer: Answer) {

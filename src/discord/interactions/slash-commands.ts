@@ -78,13 +78,11 @@ function requestOf({ commandName, options }: ChatInputCommandInteraction) {
   const subcommand = options.getSubcommand(false);
   const given: readonly CommandInteractionOption[] =
     subcommand === null ? options.data : (options.data[0]?.options ?? []);
-  return {
-    command: subcommand === null ? commandName : `${commandName} ${subcommand}`,
-    values: Object.fromEntries(given.map(({ name, value }) => [name, value])) as Record<
-      string,
-      unknown
-    >,
-  };
+  const command = subcommand === null ? commandName : `${commandName} ${subcommand}`;
+  const values: Record<string, unknown> = Object.fromEntries(
+    given.map(({ name, value }) => [name, value]),
+  );
+  return { command, values };
 }
 
 /**

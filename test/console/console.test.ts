@@ -56,11 +56,14 @@ function wholeAnswer(url: string, root: string, index = -1) {
 describe('asking', () => {
   test('posts the question in the channel and streams the answer into its thread', async () => {
     const { url, provider } = await startTestConsole();
-    provider.answerWith('The *sky* scatters blue light.', { chunkMs: 60 });
+    provider.answerWith('The *sky* scatters blue light.');
+    const release = provider.holdChunks(2);
     const tab = await openTab(url);
     const said = await tab.say('/ask why is the sky blue');
     expect(said.shown).toBe('thread');
     if (said.shown !== 'thread') return;
+    await eventually(() => textHeard(tab) !== '');
+    release();
 
     const answer = await wholeAnswer(url, said.message);
     expect(answer.text).toBe('The *sky* scatters blue light.');

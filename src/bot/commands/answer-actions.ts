@@ -5,10 +5,10 @@ import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { toAsker } from '../shared/invocation.ts';
 import { shortened } from '../shared/text-format.ts';
-import { type Call, command, type Once } from './command.ts';
+import { type Call, command, type Once, requiredText } from './command.ts';
 
 const input = z.object({
-  answer: z.string().max(40).describe('The answer the button stands under'),
+  answer: requiredText(40, 'The answer the button stands under'),
 });
 
 const DAY_MS = 86_400_000;

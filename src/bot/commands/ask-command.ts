@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { notedCard, noteIn } from '../incidents/incident-service.ts';
 import { toEveryone } from '../shared/invocation.ts';
 import { shortened } from '../shared/text-format.ts';
-import { command } from './command.ts';
+import { command, optionalText, requiredText } from './command.ts';
 
 /** `/ask`: a question, answered in a thread as it is generated, or a note for the incident over that thread. */
 export const askCommand = command({
@@ -10,12 +10,8 @@ export const askCommand = command({
   summary: 'Ask a question; the answer comes in a thread, and you can go on there',
   right: 'anyone',
   input: z.object({
-    question: z.string().min(1).max(100_000).describe('What you want to know'),
-    model: z
-      .string()
-      .max(200)
-      .optional()
-      .describe('A model of /askwatch models; the default when left out'),
+    question: requiredText(100_000, 'What you want to know').min(1),
+    model: optionalText(200, 'A model of /askwatch models; the default when left out'),
     private: z.boolean().optional().describe('true shows the answer only to you'),
   }),
   examples: ['/ask why is the sky blue?', '/ask private=true what does ECONNRESET mean?'],

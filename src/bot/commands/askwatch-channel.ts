@@ -4,7 +4,7 @@ import { chatModels, isServed } from '../ask/catalog.ts';
 import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { toAsker, toEveryone } from '../shared/invocation.ts';
-import { type Call, command } from './command.ts';
+import { type Call, command, optionalText } from './command.ts';
 
 /** What takes a channel's own choice back. */
 const DEFAULT = 'default';
@@ -28,11 +28,10 @@ export const modelCommand = command({
     when: ({ model }) => isSet(model),
   },
   input: z.object({
-    model: z
-      .string()
-      .max(200)
-      .optional()
-      .describe('A model of /askwatch models, or default; left out, or show, shows the one set'),
+    model: optionalText(
+      200,
+      'A model of /askwatch models, or default; left out, or show, shows the one set',
+    ),
   }),
   examples: ['/askwatch model', '/askwatch model long-200k', '/askwatch model default'],
   form: {
@@ -86,11 +85,7 @@ export const promptCommand = command({
     when: ({ prompt }) => isSet(prompt),
   },
   input: z.object({
-    prompt: z
-      .string()
-      .max(4_000)
-      .optional()
-      .describe('The text, or default; left out, or show, shows the one set'),
+    prompt: optionalText(4_000, 'The text, or default; left out, or show, shows the one set'),
   }),
   examples: [
     '/askwatch prompt',

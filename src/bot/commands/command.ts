@@ -16,7 +16,7 @@ import type { BotSettings } from '../shared/settings.ts';
 
 /**
  * A command, declared once; platforms, help, manifests and docs/commands.md are made from it.
- * `input` is flat: texts, whole numbers, booleans and choices, each with `.describe()`.
+ * `input` is flat: texts (`requiredText`, `optionalText`), whole numbers, booleans and choices, each with `.describe()`.
  */
 export interface Command<Input extends z.ZodObject = z.ZodObject> {
   /** What is typed after the slash: `ask`, `monitor add`. */
@@ -87,6 +87,14 @@ export interface FormBegin {
 export function command<Input extends z.ZodObject>(declaration: Command<Input>): Command {
   return declaration as unknown as Command;
 }
+
+/** An input that is a text of at most `max` characters. */
+export const requiredText = (max: number, description: string) =>
+  z.string().max(max).describe(description);
+
+/** The same for an input that may be left out. */
+export const optionalText = (max: number, description: string) =>
+  requiredText(max, description).optional();
 
 /** One input of a command, in words every platform can use. */
 export interface Field {

@@ -7,10 +7,10 @@ import { CommandError } from '../shared/errors.ts';
 import { toAsker } from '../shared/invocation.ts';
 import { isDown, isUp } from '../shared/status.ts';
 import { shortened } from '../shared/text-format.ts';
-import { command } from './command.ts';
+import { command, requiredText } from './command.ts';
 
 const input = z.object({
-  incident: z.string().max(60).describe('The incident the button stands under'),
+  incident: requiredText(60, 'The incident the button stands under'),
 });
 
 const WHY = 'Why is this down, and what should we look at first?';

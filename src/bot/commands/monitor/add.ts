@@ -12,23 +12,21 @@ import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { checkWords } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { inWords } from '../../shared/text-format.ts';
-import { type Call, command } from '../command.ts';
+import { type Call, command, optionalText, requiredText } from '../command.ts';
 import { pushParts } from './ping-help.ts';
 
 const RecordType = DnsConfig.shape.record_type.unwrap();
 
 const AddInput = z.object({
-  target: z
-    .string()
-    .max(2048)
-    .describe(
-      'What to check: an address such as https://example.com, or a word for a heartbeat’s job',
-    ),
-  name: z.string().max(200).optional().describe('What to call it; the host when left out'),
+  target: requiredText(
+    2048,
+    'What to check: an address such as https://example.com, or a word for a heartbeat’s job',
+  ),
+  name: optionalText(200, 'What to call it; the host when left out'),
   type: CheckType.optional().describe(
     'Kind of check; HTTP, or what the keyword or record asks for when left out',
   ),
-  keyword: z.string().max(1000).optional().describe('A text that must be in the page'),
+  keyword: optionalText(1000, 'A text that must be in the page'),
   record: RecordType.optional().describe('The DNS record that must resolve'),
   interval: z
     .int()

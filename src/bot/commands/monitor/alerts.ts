@@ -5,35 +5,18 @@ import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toEveryone } from '../../shared/invocation.ts';
 import { placeKey } from '../../shared/place.ts';
-import { type Call, command } from '../command.ts';
+import { type Call, command, optionalText } from '../command.ts';
 
 const input = z.object({
   switch: z.enum(['on', 'off']).describe('on or off'),
-  filter: z
-    .string()
-    .max(200)
-    .optional()
-    .describe('Only monitors with this text in name or target; all when left out'),
-  quiet: z
-    .string()
-    .max(40)
-    .optional()
-    .describe('Hours in which nothing new is posted, such as 22:00-07:00; off ends them'),
-  zone: z
-    .string()
-    .max(60)
-    .optional()
-    .describe('Time zone of the quiet hours, such as Europe/Berlin; UTC when left out'),
-  remind: z
-    .string()
-    .max(20)
-    .optional()
-    .describe('How often to say that an outage goes on, 15m to 24h; off ends it'),
-  mention: z
-    .string()
-    .max(200)
-    .optional()
-    .describe('A user group or role to call when an outage begins; off ends it'),
+  filter: optionalText(200, 'Only monitors with this text in name or target; all when left out'),
+  quiet: optionalText(
+    40,
+    'Hours in which nothing new is posted, such as 22:00-07:00; off ends them',
+  ),
+  zone: optionalText(60, 'Time zone of the quiet hours, such as Europe/Berlin; UTC when left out'),
+  remind: optionalText(20, 'How often to say that an outage goes on, 15m to 24h; off ends it'),
+  mention: optionalText(200, 'A user group or role to call when an outage begins; off ends it'),
 });
 
 /** `/monitor alerts`: which alerts this channel hears, and how it is told. */

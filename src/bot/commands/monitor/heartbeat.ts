@@ -3,7 +3,7 @@ import { StatusError } from '../../../clients/errors.ts';
 import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toAsker } from '../../shared/invocation.ts';
-import { command } from '../command.ts';
+import { command, requiredText } from '../command.ts';
 
 /** `/monitor heartbeat`: reports a job as alive by hand, as the job itself would. */
 export const monitorHeartbeat = command({
@@ -11,10 +11,7 @@ export const monitorHeartbeat = command({
   summary: 'Report a job as alive by hand; only you see the answer',
   right: 'anyone',
   input: z.object({
-    token: z
-      .string()
-      .max(2048)
-      .describe('The push address of its monitor, or the token at its end'),
+    token: requiredText(2048, 'The push address of its monitor, or the token at its end'),
   }),
   examples: ['/monitor heartbeat https://askwatch.example.com/api/v1/public/push/hb_abc'],
   wholeLine: true,

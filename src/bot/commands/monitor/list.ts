@@ -6,7 +6,7 @@ import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { isDown, isUp, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { counted, shortened } from '../../shared/text-format.ts';
-import { command } from '../command.ts';
+import { command, optionalText } from '../command.ts';
 
 /** Rows of one card: what fits in a message on every platform. */
 const MAX_ROWS = 20;
@@ -17,11 +17,7 @@ export const monitorList = command({
   summary: 'All monitors with their live status, those that are DOWN first',
   right: 'anyone',
   input: z.object({
-    filter: z
-      .string()
-      .max(200)
-      .optional()
-      .describe('Only those with this text in name or target, or with this status'),
+    filter: optionalText(200, 'Only those with this text in name or target, or with this status'),
   }),
   examples: ['/monitor list', '/monitor list shop', '/monitor list down'],
   async run({ filter }, { monitoring }) {
@@ -36,7 +32,7 @@ export const listPage = command({
   right: 'anyone',
   input: z.object({
     page: z.int().min(1).max(10_000).describe('Which page'),
-    filter: z.string().max(200).optional().describe('As in the list'),
+    filter: optionalText(200, 'As in the list'),
   }),
   async run({ page, filter }, { monitoring }) {
     return toAsker(listCard(await monitoring.list(), filter, page));

@@ -8,11 +8,11 @@ import { type Reply, toAsker, toEveryone } from '../../shared/invocation.ts';
 import type { Right } from '../../shared/rights.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { shortened } from '../../shared/text-format.ts';
-import { type Call, command, type Once } from '../command.ts';
+import { type Call, command, type Once, requiredText } from '../command.ts';
 import { findMonitor } from './show.ts';
 
 const input = z.object({
-  monitor: z.string().max(2048).describe('Its name, a part of its name or target, or its id'),
+  monitor: requiredText(2048, 'Its name, a part of its name or target, or its id'),
 });
 
 /** Everybody watches the same monitors. */
@@ -99,7 +99,7 @@ export const removeForGood = command({
   name: 'monitor remove for good',
   summary: 'Remove a monitor, as its button says',
   right: mayManage('remove monitors'),
-  input: z.object({ monitor: z.string().max(200).describe('Its id') }),
+  input: z.object({ monitor: requiredText(200, 'Its id') }),
   once: onceFor('remove'),
   async run({ monitor: id }, call) {
     const known = (await listAll(call.monitoring)).find((one) => one.id === id);

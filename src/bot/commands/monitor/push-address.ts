@@ -6,11 +6,11 @@ import { CommandError } from '../../shared/errors.ts';
 import { toAsker } from '../../shared/invocation.ts';
 import type { Right } from '../../shared/rights.ts';
 import { shortened } from '../../shared/text-format.ts';
-import { command } from '../command.ts';
+import { command, requiredText } from '../command.ts';
 import { listAll, onceFor } from './manage.ts';
 import { NEW_PUSH_ADDRESS, pushParts } from './ping-help.ts';
 
-const input = z.object({ monitor: z.string().max(200).describe('Its id') });
+const input = z.object({ monitor: requiredText(200, 'Its id') });
 
 const right: Right = { setting: 'mayManage', over: 'shared', to: 'make push addresses' };
 

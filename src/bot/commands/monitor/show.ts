@@ -7,7 +7,7 @@ import { toEveryone } from '../../shared/invocation.ts';
 import { checkWords, isDown, isUp, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { inWords, shortened } from '../../shared/text-format.ts';
-import { command } from '../command.ts';
+import { command, requiredText } from '../command.ts';
 import { type History, historyOf } from './history.ts';
 import { pingHelp } from './ping-help.ts';
 
@@ -19,7 +19,7 @@ export const monitorShow = command({
   summary: 'One monitor: its status, since when and why, uptime, response times, last outages',
   right: 'anyone',
   input: z.object({
-    monitor: z.string().max(2048).describe('Its name, a part of its name or target, or its id'),
+    monitor: requiredText(2048, 'Its name, a part of its name or target, or its id'),
   }),
   examples: ['/monitor show shop'],
   wholeLine: true,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Model, OPTIONAL_PARAMETERS } from '../../contracts/gateway.ts';
 import { chatModels, isServed } from '../ask/catalog.ts';
-import { type CardPart, textPart } from '../shared/card.ts';
+import { type CardPart, tablePart, textPart } from '../shared/card.ts';
 import { toAsker } from '../shared/invocation.ts';
 import { counted } from '../shared/text-format.ts';
 import { command } from './command.ts';
@@ -38,11 +38,10 @@ export const modelsCommand = command({
 });
 
 function textModels(models: readonly Model[], standard: string | undefined): CardPart {
-  return {
-    kind: 'table',
-    columns: ['Model', 'Context', 'Accepts', 'Speed', 'Quality', 'Cost', 'By'],
-    rows: models.map((model) => row(model, model.id === standard)),
-  };
+  return tablePart(
+    ['Model', 'Context', 'Accepts', 'Speed', 'Quality', 'Cost', 'By'],
+    models.map((model) => row(model, model.id === standard)),
+  );
 }
 
 function row(model: Model, isDefault: boolean): string[] {
@@ -71,15 +70,14 @@ function leftOut(models: readonly Model[]): CardPart[] {
 }
 
 function imageModels(models: readonly Model[]): CardPart {
-  return {
-    kind: 'table',
-    columns: ['Image model', 'Pictures', 'By'],
-    rows: models.map(({ id, resolutions = [], owned_by }) => [
+  return tablePart(
+    ['Image model', 'Pictures', 'By'],
+    models.map(({ id, resolutions = [], owned_by }) => [
       id,
       [...new Set([resolutions[0], resolutions.at(-1)])].filter(Boolean).join(' to '),
       owned_by,
     ]),
-  };
+  );
 }
 
 /** Context sizes are written as the models' makers do: 200K is 200,000 tokens, 8K is 8,192. */

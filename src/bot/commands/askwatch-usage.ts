@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { UsageEntry } from '../ask/usage-log.ts';
-import { type Card, type CardPart, textCard } from '../shared/card.ts';
+import { type Card, type CardPart, tablePart, textCard } from '../shared/card.ts';
 import { toAsker } from '../shared/invocation.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import { command } from './command.ts';
@@ -68,16 +68,15 @@ function table(
     String(sum.answers),
     sum.tokens.toLocaleString('en'),
   ];
-  return {
-    kind: 'table',
-    columns: [column, 'Answers', 'Tokens'],
-    rows: [
+  return tablePart(
+    [column, 'Answers', 'Tokens'],
+    [
       ...sums
         .slice(0, MAX_ROWS)
         .map((sum) => row(shortened(sum.group.at(-1)?.[shown] ?? '', 60), sum)),
       ...(others.length > 0 ? [row(`${others.length} others`, total(others.flat()))] : []),
     ],
-  };
+  );
 }
 
 const total = (answers: readonly UsageEntry[]) => ({

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { StatusError } from '../../clients/errors.ts';
 import { conversationKey } from '../ask/conversations.ts';
 import { newSnooze } from '../incidents/snoozes.ts';
-import { textCard } from '../shared/card.ts';
+import { factsPart, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { toAsker } from '../shared/invocation.ts';
-import { isDown, isUp } from '../shared/status.ts';
 import { shortened } from '../shared/text-format.ts';
 import { command, requiredText } from './command.ts';
+import { listTone } from './monitor/list.ts';
 
 const input = z.object({
   incident: requiredText(60, 'The incident the button stands under'),
@@ -22,7 +22,7 @@ export const isIncidentQuestion = (question: string) => question === WHY || ques
 
 /** Says who did it before, to whoever came second. */
 const toldSecond = (title: string, label: string, atMs: number) =>
-  toAsker({ tone: 'info', title, parts: [{ kind: 'facts', facts: [{ label, value: { atMs } }] }] });
+  toAsker({ tone: 'info', title, parts: [factsPart({ label, value: { atMs } })] });
 
 /** Somebody looks after it: shown in every place that was told. */
 const acknowledge = command({
@@ -83,7 +83,7 @@ const check = command({
     const text = now.status_reason
       ? `Looked at just now: ${now.status_reason}`
       : `Looked at just now${typeof now.response_time_ms === 'number' ? `, answered in ${Math.round(now.response_time_ms)} ms` : ''}.`;
-    return toAsker(textCard(isDown(now) ? 'bad' : isUp(now) ? 'good' : 'warning', title, text));
+    return toAsker(textCard(listTone([now]), title, text));
   },
 });
 

@@ -1,4 +1,4 @@
-import { type Card, type CardPart, textPart } from '../shared/card.ts';
+import { type Card, type CardPart, factsPart, tablePart, textPart } from '../shared/card.ts';
 import { shortened } from '../shared/text-format.ts';
 import { type Command, fieldsOf, usageOf } from './command.ts';
 
@@ -9,7 +9,7 @@ export function usageCard(command: Command): Card {
     label: required ? name : `${name} (optional)`,
     value: description,
   }));
-  const inputs: CardPart[] = facts.length === 0 ? [] : [{ kind: 'facts', facts }];
+  const inputs = facts.length === 0 ? [] : [factsPart(...facts)];
   return {
     tone: 'info',
     title: `How to use /${command.name}`,
@@ -28,16 +28,11 @@ export function problemCard(command: Command, problems: readonly string[]): Card
 
 /** Commands with what they do. */
 export function commandsCard(commands: readonly Command[], title = 'What Askwatch can do'): Card {
+  const rows = commands.map((command) => [usageOf(command), command.summary]);
   return {
     tone: 'info',
     title,
-    parts: [
-      {
-        kind: 'table',
-        columns: ['Command', 'Does'],
-        rows: commands.map((command) => [usageOf(command), command.summary]),
-      },
-    ],
+    parts: [tablePart(['Command', 'Does'], rows)],
     footer: 'Put words with spaces in quotes: name="My shop".',
   };
 }

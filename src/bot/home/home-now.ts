@@ -4,7 +4,7 @@ import type { Monitor } from '../../contracts/monitoring.ts';
 import { listTitle, listTone } from '../commands/monitor/list.ts';
 import { isOpen } from '../incidents/incidents.ts';
 import type { Alert, Incident } from '../incidents/watch-state.ts';
-import { type Card, type CardPart, type Fact, textCard, textPart } from '../shared/card.ts';
+import { type Card, type CardPart, factsPart, textCard, textPart } from '../shared/card.ts';
 import { explainOutage } from '../shared/explain-error.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
@@ -82,10 +82,9 @@ function outageOf({ status_changed_at, status_reason }: Monitor, known?: Inciden
 
 function outagePart({ monitor, sinceMs, cause }: Outage & { monitor: Monitor }): CardPart {
   const { name, target } = monitor;
-  const facts: Fact[] = [
+  return factsPart(
     { label: shortened(name || target, 60), value: shortened(shownTarget(target), 80) },
     ...(sinceMs === undefined ? [] : [{ label: 'DOWN since', value: { atMs: sinceMs } }]),
     ...(cause === undefined ? [] : [{ label: 'Cause', value: shortened(cause, 200) }]),
-  ];
-  return { kind: 'facts', facts };
+  );
 }

@@ -13,6 +13,7 @@ import {
   type Card,
   type CardAction,
   type CardPart,
+  factsPart,
   isCarried,
   textCard,
   textPart,
@@ -134,17 +135,14 @@ export function createHomes(options: {
       await channels.describe(place),
       ...(always ? ['It hears every alert because ALERT_CHANNELS names it.'] : []),
     ];
-    const part: CardPart = {
-      kind: 'facts',
-      facts: [
-        { label: 'Alerts', value: shortened(hears.join(' '), MAX_TEXT) },
-        { label: 'Model', value: model ?? `${standard} (default)` },
-        {
-          label: 'Prompt',
-          value: prompt === undefined ? 'default' : shortened(prompt, MAX_TEXT),
-        },
-      ],
-    };
+    const part = factsPart(
+      { label: 'Alerts', value: shortened(hears.join(' '), MAX_TEXT) },
+      { label: 'Model', value: model ?? `${standard} (default)` },
+      {
+        label: 'Prompt',
+        value: prompt === undefined ? 'default' : shortened(prompt, MAX_TEXT),
+      },
+    );
     return { place, parts: [part], actions: await changesFor(person, place) };
   }
 

@@ -47,6 +47,13 @@ export interface Fact {
 /** A part of nothing but text. */
 export const textPart = (text: string) => ({ kind: 'text', text }) as const;
 
+/** A part of labels with what stands behind each. */
+export const factsPart = (...facts: Fact[]) => ({ kind: 'facts', facts }) satisfies CardPart;
+
+/** A part of rows under the names of their columns. */
+export const tablePart = (columns: string[], rows: string[][]) =>
+  ({ kind: 'table', columns, rows }) satisfies CardPart;
+
 /** A card of nothing but a title and texts. */
 export const textCard = (tone: Card['tone'], title: string, ...texts: string[]): Card => ({
   tone,

@@ -6,7 +6,7 @@ import {
   type MonitorCreated,
   type MonitorCreateInput,
 } from '../../../contracts/monitoring.ts';
-import { type Card, textPart } from '../../shared/card.ts';
+import { type Card, factsPart, textPart } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { checkWords } from '../../shared/status.ts';
@@ -181,15 +181,12 @@ function createdCard(created: MonitorCreated, heard: string): Card {
     tone: 'good',
     title: `Now watching ${name}`,
     parts: [
-      {
-        kind: 'facts',
-        facts: [
-          { label: 'Target', value: shownTarget(target) },
-          { label: 'Kind', value: check_type },
-          ...every,
-          { label: 'Id', value: id },
-        ],
-      },
+      factsPart(
+        { label: 'Target', value: shownTarget(target) },
+        { label: 'Kind', value: check_type },
+        ...every,
+        { label: 'Id', value: id },
+      ),
       textPart(heard),
       ...(push_url === undefined ? [] : pushParts(push_url)),
     ],

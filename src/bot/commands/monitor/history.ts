@@ -3,7 +3,7 @@ import type { MonitoringClient } from '../../../clients/monitoring.ts';
 import type { Monitor } from '../../../contracts/monitoring.ts';
 import type { CheckRecord, Incident, Uptime } from '../../../contracts/monitoring-additions.ts';
 import { latencyFacts, MAX_RESPONSE_TIMES } from '../../incidents/latency.ts';
-import type { CardPart, Fact } from '../../shared/card.ts';
+import { type CardPart, type Fact, tablePart } from '../../shared/card.ts';
 import { observedSpans } from '../../shared/observed-spans.ts';
 import { inWords, shortened } from '../../shared/text-format.ts';
 import { chartFromMs, responseChart } from './response-chart.ts';
@@ -92,10 +92,9 @@ function responseFacts(results: readonly CheckRecord[] = []): Fact[] {
 function outageParts(outages: readonly Incident[] = [], nowMs: number): CardPart[] {
   if (outages.length === 0) return [];
   return [
-    {
-      kind: 'table',
-      columns: ['Down from (UTC)', 'For', 'Cause'],
-      rows: outages.slice(0, OUTAGES).map(({ started_at, ended_at, cause }) => {
+    tablePart(
+      ['Down from (UTC)', 'For', 'Cause'],
+      outages.slice(0, OUTAGES).map(({ started_at, ended_at, cause }) => {
         const fromMs = Date.parse(started_at);
         const lastedMs = (ended_at === null ? nowMs : Date.parse(ended_at)) - fromMs;
         return [
@@ -104,6 +103,6 @@ function outageParts(outages: readonly Incident[] = [], nowMs: number): CardPart
           shortened(cause, 100),
         ];
       }),
-    },
+    ),
   ];
 }

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import type { Monitor } from '../../../contracts/monitoring.ts';
 import { matches } from '../../channels/channels.ts';
-import { type Card, type CardAction, isCarried, textCard, textPart } from '../../shared/card.ts';
+import {
+  type Card,
+  type CardAction,
+  isCarried,
+  tablePart,
+  textCard,
+  textPart,
+} from '../../shared/card.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { isDown, isUp, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
@@ -43,7 +50,7 @@ export const listPage = command({
  * A page of the list as a card: DOWN first, then whatever else is not UP, then UP; by name within. The last page stands in
  * for those after it: monitors may have been removed since its button was shown. Pure.
  */
-export function listCard(monitors: readonly Monitor[], filter?: string, page = 1): Card {
+function listCard(monitors: readonly Monitor[], filter?: string, page = 1): Card {
   const shown = monitors.filter(
     (monitor) =>
       filter === undefined ||
@@ -63,22 +70,13 @@ export function listCard(monitors: readonly Monitor[], filter?: string, page = 1
   }
   const pages = Math.ceil(ordered.length / MAX_ROWS);
   const at = Math.min(page, pages);
-  const rows = ordered.slice((at - 1) * MAX_ROWS, at * MAX_ROWS);
+  const rows = ordered.slice((at - 1) * MAX_ROWS, at * MAX_ROWS).map(rowOf);
   const actions = pageActions(at, { pages, filter });
   return {
     tone: listTone(ordered),
     title: listTitle(ordered, some),
     parts: [
-      {
-        kind: 'table',
-        columns: ['Status', 'Name', 'Kind', 'Target'],
-        rows: rows.map((monitor) => [
-          statusCell(monitor),
-          shortened(monitor.name, 60),
-          shortened(monitor.check_type, 20),
-          shortened(shownTarget(monitor.target), 80),
-        ]),
-      },
+      tablePart(['Status', 'Name', 'Kind', 'Target'], rows),
       ...(pages > 1
         ? [
             textPart(
@@ -113,6 +111,13 @@ function inOrder(monitors: readonly Monitor[]): Monitor[] {
       urgency(a) - urgency(b) || a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1),
   );
 }
+
+const rowOf = (monitor: Monitor) => [
+  statusCell(monitor),
+  shortened(monitor.name, 60),
+  shortened(monitor.check_type, 20),
+  shortened(shownTarget(monitor.target), 80),
+];
 
 function statusCell(monitor: Monitor): string {
   const status = shortened(monitor.status, 20);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { StatusError } from '../../../clients/errors.ts';
 import type { MonitoringClient } from '../../../clients/monitoring.ts';
 import type { Monitor } from '../../../contracts/monitoring.ts';
-import { type CardAction, isCarried, textCard, textPart } from '../../shared/card.ts';
+import { type CardAction, factsPart, isCarried, textCard, textPart } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { type Reply, toAsker, toEveryone } from '../../shared/invocation.ts';
 import type { Right } from '../../shared/rights.ts';
@@ -81,7 +81,7 @@ export const monitorRemove = command({
       tone: 'warning',
       title: `Remove ${shortened(name, 100)}?`,
       parts: [
-        { kind: 'facts', facts: [{ label: 'Target', value: shownTarget(target) }] },
+        factsPart({ label: 'Target', value: shownTarget(target) }),
         textPart(
           'Its results and incidents go with it, for good. /monitor pause only stops its checks.',
         ),

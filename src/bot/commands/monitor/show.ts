@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import type { Monitor } from '../../../contracts/monitoring.ts';
 import { matches } from '../../channels/channels.ts';
-import type { Card, Fact } from '../../shared/card.ts';
+import { type Card, type Fact, factsPart } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toEveryone } from '../../shared/invocation.ts';
-import { checkWords, isDown, isUp, NO_PING_YET } from '../../shared/status.ts';
+import { checkWords, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { inWords, shortened } from '../../shared/text-format.ts';
 import { command, requiredText } from '../command.ts';
 import { type History, historyOf } from './history.ts';
+import { listTone } from './list.ts';
 import { pingHelp } from './ping-help.ts';
 
 const MAX_NAMED = 10;
@@ -57,29 +58,26 @@ function monitorCard(monitor: Monitor, { facts, parts }: History): Card {
   const help = pingHelp(monitor);
   const { name, target, check_type, interval_seconds, id } = monitor;
   return {
-    tone: isDown(monitor) ? 'bad' : isUp(monitor) ? 'good' : 'warning',
+    tone: listTone([monitor]),
     title: `${name} is ${monitor.status}`,
     parts: [
-      {
-        kind: 'facts',
-        facts: [
-          { label: 'Target', value: shownTarget(target) },
-          { label: 'Kind', value: check_type },
-          ...moment('Since', monitor.status_changed_at),
-          ...(monitor.status_reason ? [{ label: 'Cause', value: monitor.status_reason }] : []),
-          // 0 where the service tells none.
-          ...(interval_seconds > 0
-            ? [{ label: checkWords(monitor).every, value: inWords(interval_seconds * 1000) }]
-            : []),
-          ...moment(checkWords(monitor).last, monitor.last_checked_at),
-          ...(monitor.waiting_for_first_ping
-            ? [{ label: checkWords(monitor).last, value: `none yet, ${NO_PING_YET}` }]
-            : []),
-          ...(facts.some(({ label }) => label === 'Response time') ? [] : lastResponse(monitor)),
-          ...facts,
-          { label: 'Id', value: id },
-        ],
-      },
+      factsPart(
+        { label: 'Target', value: shownTarget(target) },
+        { label: 'Kind', value: check_type },
+        ...moment('Since', monitor.status_changed_at),
+        ...(monitor.status_reason ? [{ label: 'Cause', value: monitor.status_reason }] : []),
+        // 0 where the service tells none.
+        ...(interval_seconds > 0
+          ? [{ label: checkWords(monitor).every, value: inWords(interval_seconds * 1000) }]
+          : []),
+        ...moment(checkWords(monitor).last, monitor.last_checked_at),
+        ...(monitor.waiting_for_first_ping
+          ? [{ label: checkWords(monitor).last, value: `none yet, ${NO_PING_YET}` }]
+          : []),
+        ...(facts.some(({ label }) => label === 'Response time') ? [] : lastResponse(monitor)),
+        ...facts,
+        { label: 'Id', value: id },
+      ),
       ...parts,
       ...help.parts,
     ],

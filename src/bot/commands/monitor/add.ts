@@ -13,7 +13,7 @@ import { checkWords } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { inWords } from '../../shared/text-format.ts';
 import { type Call, command, optionalText, requiredText } from '../command.ts';
-import { pushParts } from './ping-help.ts';
+import { pushParts } from './push-address.ts';
 
 const RecordType = DnsConfig.shape.record_type.unwrap();
 

@@ -1,14 +1,19 @@
 import { z } from 'zod';
 import { StatusError } from '../../../clients/errors.ts';
 import type { Monitor } from '../../../contracts/monitoring.ts';
-import { textCard } from '../../shared/card.ts';
+import {
+  type CardAction,
+  type CardPart,
+  isCarried,
+  textCard,
+  textPart,
+} from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toAsker } from '../../shared/invocation.ts';
 import type { Right } from '../../shared/rights.ts';
 import { shortened } from '../../shared/text-format.ts';
 import { command, requiredText } from '../command.ts';
 import { listAll, onceFor } from './manage.ts';
-import { NEW_PUSH_ADDRESS, pushParts } from './ping-help.ts';
 
 const input = z.object({ monitor: requiredText(200, 'Its id') });
 
@@ -16,7 +21,7 @@ const right: Right = { setting: 'mayManage', over: 'shared', to: 'make push addr
 
 /** What the button under a heartbeat does: asks whether that is meant, since the address that its job has stops working. */
 export const newPushAddress = command({
-  name: NEW_PUSH_ADDRESS,
+  name: 'monitor push address',
   summary: 'Make a new push address for a heartbeat; asks first',
   right,
   input,
@@ -68,4 +73,36 @@ function heartbeat(monitors: readonly Monitor[], id: string): Monitor {
   throw new CommandError(
     known ? `${shortened(known.name, 60)} is no heartbeat.` : 'This monitor is removed already.',
   );
+}
+
+/** How a job reports itself, with an address that is shown this once. Pure. */
+export const pushParts = (pushUrl: string): CardPart[] => [
+  textPart(
+    'Let the job ask for this address when it has run. It is shown this once; whoever has it can report the job as alive.',
+  ),
+  { kind: 'code', text: `curl -X POST ${pushUrl}` },
+];
+
+/** How a job reports itself, for who has its address or may have another; nothing for what is no job of ours. Pure. */
+export function pingHelp(monitor: Monitor): { parts: CardPart[]; actions: CardAction[] } {
+  // A service of the contract alone counts no changes.
+  if (monitor.check_type !== 'HEARTBEAT' || monitor.status_changes === undefined) {
+    return { parts: [], actions: [] };
+  }
+  const action = {
+    label: 'New push address',
+    command: newPushAddress.name,
+    values: { monitor: monitor.id },
+  };
+  const lost = isCarried(action)
+    ? ' If it is lost, those who may manage monitors make a new one with the button.'
+    : '';
+  return {
+    parts: [
+      textPart(
+        `Its job asks for its push address when it has run: curl -fsS <push address>. With /start at the end it says that it begins, with /fail or its exit code how it ended.${lost}`,
+      ),
+    ],
+    actions: lost === '' ? [] : [action],
+  };
 }

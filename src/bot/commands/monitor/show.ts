@@ -1,27 +1,21 @@
-import { z } from 'zod';
 import type { Monitor } from '../../../contracts/monitoring.ts';
-import { matches } from '../../channels/channels.ts';
 import { type Card, type Fact, factsPart } from '../../shared/card.ts';
-import { CommandError } from '../../shared/errors.ts';
 import { toEveryone } from '../../shared/invocation.ts';
 import { checkWords, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
-import { inWords, shortened } from '../../shared/text-format.ts';
-import { command, requiredText } from '../command.ts';
+import { inWords } from '../../shared/text-format.ts';
+import { command } from '../command.ts';
 import { type History, historyOf } from './history.ts';
 import { listTone } from './list.ts';
-import { pingHelp } from './ping-help.ts';
-
-const MAX_NAMED = 10;
+import { findMonitor, monitorInput } from './manage.ts';
+import { pingHelp } from './push-address.ts';
 
 /** `/monitor show`: one monitor, with whatever the service tells of it. */
 export const monitorShow = command({
   name: 'monitor show',
   summary: 'One monitor: its status, since when and why, uptime, response times, last outages',
   right: 'anyone',
-  input: z.object({
-    monitor: requiredText(2048, 'Its name, a part of its name or target, or its id'),
-  }),
+  input: monitorInput,
   examples: ['/monitor show shop'],
   wholeLine: true,
   async run({ monitor }, { monitoring, log }) {
@@ -30,29 +24,6 @@ export const monitorShow = command({
     return toEveryone(monitorCard(found, history));
   },
 });
-
-/** The monitor that is meant: by id, by name, or by a part that only one has. Throws `CommandError`. Pure. */
-export function findMonitor(monitors: readonly Monitor[], meant: string): Monitor {
-  const byId = monitors.find(({ id }) => id === meant);
-  if (byId) return byId;
-  const named = monitors.filter(({ name }) => name.toLowerCase() === meant.toLowerCase());
-  const candidates =
-    named.length > 0 ? named : monitors.filter((monitor) => matches(monitor, meant));
-  const [only, ...others] = candidates;
-  if (!only) {
-    throw new CommandError(
-      `There is no monitor “${shortened(meant, 60)}”. /monitor list shows those there are.`,
-    );
-  }
-  if (others.length === 0) return only;
-  const names = candidates
-    .slice(0, MAX_NAMED)
-    .map(({ name, id }) => `${shortened(name, 60)} (id ${id})`);
-  const more = candidates.length > MAX_NAMED ? `, and ${candidates.length - MAX_NAMED} more` : '';
-  throw new CommandError(
-    `${candidates.length} monitors match “${shortened(meant, 60)}”: ${names.join(', ')}${more}. Say which, by name or id.`,
-  );
-}
 
 function monitorCard(monitor: Monitor, { facts, parts }: History): Card {
   const help = pingHelp(monitor);

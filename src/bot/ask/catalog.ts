@@ -60,10 +60,9 @@ export function createCatalog(options: {
      * somebody serves. Throws `CommandError` when there is no such model, or nobody serves the one named.
      */
     async chatModel(name?: string) {
-      const chosen = name === undefined ? chooseDefault : chooseNamed;
-      const wanted = name ?? standard;
-      const found = chosen(await models(), wanted) ?? chosen(await models({ fresh: true }), wanted);
-      if (!found) throw noModel(await models(), wanted);
+      const asked = { name, standard };
+      const found = choose(await models(), asked) ?? choose(await models({ fresh: true }), asked);
+      if (!found) throw noModel(await models(), name ?? standard);
       if (name === undefined) noteDefault(found);
       return found;
     },
@@ -84,16 +83,16 @@ function findModel(models: readonly Model[], name: string): Model | undefined {
   return chat.find(({ id }) => id === name) ?? chat.find(({ id }) => id.toLowerCase() === lower);
 }
 
-function chooseNamed(models: readonly Model[], name: string | undefined): Model | undefined {
-  const found = name === undefined ? undefined : findModel(models, name);
-  return found && isServed(found) ? found : undefined;
-}
-
-/** A default that is no model is a mistake to be told; one that nobody serves now is passed over. */
-function chooseDefault(models: readonly Model[], name: string | undefined): Model | undefined {
-  const named = name === undefined ? undefined : findModel(models, name);
-  if (name !== undefined && !named) return undefined;
-  return named && isServed(named) ? named : chatModels(models).find(isServed);
+/** The model named. A default that is no model is a mistake to be told; one that nobody serves now is passed over. */
+function choose(
+  models: readonly Model[],
+  { name, standard }: Record<'name' | 'standard', string | undefined>,
+): Model | undefined {
+  const wanted = name ?? standard;
+  const found = wanted === undefined ? undefined : findModel(models, wanted);
+  if (found && isServed(found)) return found;
+  const mayBeAny = name === undefined && (found !== undefined || standard === undefined);
+  return mayBeAny ? chatModels(models).find(isServed) : undefined;
 }
 
 /** Why there is no model to chat with, and what there is instead. */

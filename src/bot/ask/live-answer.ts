@@ -56,8 +56,9 @@ export async function followAnswer(
       for await (const part of parts) {
         if (part.kind === 'text') text += part.text;
         else {
-          end = { footer: part.footer, ...(part.note === undefined ? {} : { note: part.note }) };
-          afterwards = part.actions;
+          const { note, footer, actions } = part;
+          end = { note, footer };
+          afterwards = actions;
         }
         wake();
       }
@@ -81,7 +82,7 @@ export async function followAnswer(
     if (finished) break;
     shownText = text;
     try {
-      await show({ text, ended: false, ...(meanwhile && { actions: meanwhile }) });
+      await show({ text, ended: false, actions: meanwhile });
     } catch (error) {
       // Tried again, with whatever came meanwhile.
       shownText = '';
@@ -89,12 +90,7 @@ export async function followAnswer(
     }
   }
   await reading;
-  await show({
-    text,
-    ended: true,
-    ...(end && { end }),
-    ...(afterwards && { actions: afterwards }),
-  });
+  await show({ text, ended: true, end, actions: afterwards });
   if (failure) throw failure.error;
 }
 

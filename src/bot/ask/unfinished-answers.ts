@@ -124,21 +124,15 @@ export async function openUnfinishedAnswers(
   }
 
   function unfinished({ id, entry, why }: Left): UnfinishedAnswer {
-    const { invocation, channel, person, beganAtMs, thread, shown } = entry;
+    const { asked, ...answer } = entry;
     return {
+      ...answer,
       id,
-      invocation,
-      channel,
-      person,
-      beganAtMs,
-      shown,
-      private: entry.private,
-      ...(thread !== undefined && { thread }),
-      note: `${why} ${entry.asked ? 'Try again.' : 'Ask again.'}`,
+      note: `${why} ${asked ? 'Try again.' : 'Ask again.'}`,
       async actionsIn(found) {
-        if (!entry.asked) return [];
+        if (!asked) return [];
         // What is said in a thread that is known may have gone on since.
-        if (thread === undefined) await keepAsked(id, entry, found);
+        if (entry.thread === undefined) await keepAsked(id, entry, found);
         return underBroken(id);
       },
     };
@@ -168,18 +162,16 @@ export async function openUnfinishedAnswers(
 
   /** One after another in a channel; none waits for another channel. */
   async function endAll(all: readonly Left[]) {
-    const channels = new Map<string, Left[]>();
+    const lines = new Map<string, Promise<void>>();
     for (const one of all) {
+      const platform = started.find(({ name }) => name === one.entry.platform);
+      if (!platform) continue;
       const key = placeKey(one.entry);
-      channels.set(key, [...(channels.get(key) ?? []), one]);
+      const before = lines.get(key) ?? Promise.resolve();
+      const ended = before.then(() => end(platform, one));
+      lines.set(key, ended);
     }
-    const lines = [...channels.values()].map(async (entries) => {
-      for (const one of entries) {
-        const platform = started.find(({ name }) => name === one.entry.platform);
-        if (platform) await end(platform, one);
-      }
-    });
-    await Promise.all(lines);
+    await Promise.all(lines.values());
   }
 
   function endInBackground(all: readonly Left[]) {
@@ -193,11 +185,6 @@ export async function openUnfinishedAnswers(
     /** The answer, noted from the moment that its platform begins to show it until its end is shown. */
     noted(answer: CommandAnswer, { id: invocation, place, person }: Invocation): Answer {
       const { id, question, model, instead } = answer;
-      const asked = {
-        question,
-        ...(model !== undefined && { model }),
-        ...(instead !== undefined && { instead }),
-      };
       let beganAtMs: number | undefined;
       return {
         ...answer,
@@ -211,8 +198,8 @@ export async function openUnfinishedAnswers(
             beganAtMs,
             private: answer.private,
             shown,
-            ...(thread !== undefined && { thread }),
-            ...(!answer.private && { asked }),
+            thread,
+            asked: answer.private ? undefined : { question, model, instead },
           };
           underWay.set(id, entry);
           try {

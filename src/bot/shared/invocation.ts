@@ -42,9 +42,9 @@ export interface Answer {
   model?: string | undefined;
   private: boolean;
   /** The answer that this one takes the place of, by its id. */
-  instead?: string;
+  instead?: string | undefined;
   /** What is to stand under the answer whose button was pressed, in place of its buttons, once this one is shown. */
-  earlier?: { note: string; actions: CardAction[] };
+  earlier?: { note: string; actions: CardAction[] } | undefined;
   /** Buttons under it while it is generated. */
   actions?: CardAction[];
   /**
@@ -89,7 +89,7 @@ export interface UnfinishedAnswer {
   private: boolean;
   beganAtMs: number;
   /** As the platform told `Answer.begin` last. */
-  thread?: string;
+  thread?: string | undefined;
   shown: Record<string, string>;
   /** Why it ends here and what to do. */
   note: string;

@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { GatewayClient } from '../../clients/gateway.ts';
-import type { CardAction } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
 import type { AnswerPart, CommandAnswer } from '../shared/invocation.ts';
@@ -26,7 +25,7 @@ export interface Question {
   place: Place;
   person: Person;
   /** The answer that this one takes the place of, by its id. */
-  instead?: string;
+  instead?: string | undefined;
   /** The answer that has to be the last of the thread still when the turn of this one has come. */
   last?: string;
   /** What becomes of the answer whose button was pressed. */
@@ -60,6 +59,9 @@ interface Answered {
   asked: Question;
 }
 
+/** What stands under an answer from its end on. */
+type Ending = Pick<Extract<AnswerPart, { kind: 'end' }>, 'note' | 'actions'>;
+
 /** Something was asked between the press of a button and the turn of its answer. */
 class NoLongerLastError extends CommandError {}
 
@@ -78,17 +80,7 @@ export function createAsk(options: {
   settings: BotSettings;
   log: Logger;
 }) {
-  const {
-    gateway,
-    catalog,
-    conversations,
-    channelDefaults,
-    usageLog,
-    contextOf,
-    withoutModel,
-    settings,
-    log,
-  } = options;
+  const { conversations, settings, log } = options;
   const turnTaking = createTurnTaking({ maxWaiting: MAX_WAITING });
   const running = new Map<string, { run: AnswerRun; platform: string }>();
   const privates = createPrivateAnswers();
@@ -113,7 +105,7 @@ export function createAsk(options: {
     try {
       if (key !== undefined) await takeTurn(key, asked, run);
       const context =
-        thread === undefined ? undefined : await contextOf(asked.place, thread, run.signal);
+        thread === undefined ? undefined : await options.contextOf(asked.place, thread, run.signal);
       const whole = yield* textOf(asked, { thread, key, context }, run);
       const { text } = whole;
       if (key !== undefined) await keep(key, { id, asked, answer: text });
@@ -138,8 +130,8 @@ export function createAsk(options: {
   /** Keeps a whole answer. Throws a `CommandError` that says what it means when it cannot be. */
   async function keep(key: string, { id, asked, answer }: Answered & { answer: string }) {
     try {
-      const turn = { id, ...questionOf(asked), answer, atMs: Date.now() };
-      await conversations.add(key, turn, asked.instead);
+      const { question, model, instead } = asked;
+      await conversations.add(key, { id, question, model, answer, atMs: Date.now() }, instead);
     } catch (error) {
       log.error({ err: error }, 'an answer could not be stored');
       throw new CommandError(
@@ -152,10 +144,9 @@ export function createAsk(options: {
   async function keepUnanswered(key: string, { id, asked }: Answered, why: unknown) {
     // A button that came too late asks for nothing that could be asked again.
     if (why instanceof NoLongerLastError) return false;
-    const { instead } = asked;
-    const more = instead === undefined ? {} : { instead };
+    const { question, model, instead } = asked;
     try {
-      await conversations.addUnanswered(key, { id, ...questionOf(asked), ...more });
+      await conversations.addUnanswered(key, { id, question, model, instead });
       return true;
     } catch (error) {
       log.error({ err: error }, 'a question could not be stored');
@@ -166,9 +157,8 @@ export function createAsk(options: {
   /** Notes an answer, whole or not, in the log of who asked how much. Never throws. */
   async function count({ place, person: { id, name } }: Question, { model, tokens }: AnswerRun) {
     if (model === undefined) return;
-    const used = tokens === undefined ? {} : { tokens };
     try {
-      await usageLog.add({ atMs: Date.now(), place, person: id, name, model, ...used });
+      await options.usageLog.add({ atMs: Date.now(), place, person: id, name, model, tokens });
     } catch (error) {
       log.error({ err: error }, 'who asked could not be noted');
     }
@@ -207,12 +197,12 @@ export function createAsk(options: {
       // What was said before ends at the answer that is to be replaced.
       const isReplaced = asked.instead !== undefined && replaced !== -1;
       const turns = isReplaced ? remembered.slice(0, replaced) : remembered;
-      const { model: own, prompt } = await channelDefaults.of(asked.place);
-      const model = await orAborted(catalog.chatModel(asked.model ?? own), run.signal);
+      const { model: own, prompt } = await options.channelDefaults.of(asked.place);
+      const model = await orAborted(options.catalog.chatModel(asked.model ?? own), run.signal);
       const system = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
       const texts = generate(
-        { model, system: system.filter(Boolean).join('\n\n'), turns, question: asked.question },
-        { gateway, run },
+        { system: system.filter(Boolean).join('\n\n'), turns, question: asked.question },
+        { model, gateway: options.gateway, run },
       );
       for (;;) {
         const next = await texts.next();
@@ -222,7 +212,8 @@ export function createAsk(options: {
       }
     } catch (error) {
       const isWanted = run.cutNote === undefined || run.isStalled;
-      const text = isEmpty && isWanted && thread !== undefined && withoutModel(asked, thread);
+      const text =
+        isEmpty && isWanted && thread !== undefined && options.withoutModel(asked, thread);
       if (text) yield { kind: 'text', text };
       throw error;
     }
@@ -240,6 +231,7 @@ export function createAsk(options: {
     // Two presses at one moment.
     if (!privates.forget(id)) return yield { kind: 'end', footer, note: 'It is shared already.' };
     yield { kind: 'text', text };
+    let end: Ending;
     let endTurn: (() => void) | undefined;
     try {
       if (thread !== undefined) {
@@ -247,14 +239,13 @@ export function createAsk(options: {
         endTurn = await turnIn(key, signal);
         await keep(key, { id, asked, answer: text });
       }
-      endTurn?.();
-      yield { kind: 'end', footer, actions: underWhole(id, { isCutOff: false }) };
+      end = { actions: underWhole(id, { isCutOff: false }) };
     } catch (error) {
-      const note = signal.aborted ? NOT_REMEMBERED : noteOf(error);
-      yield { kind: 'end', footer, note };
+      end = { note: signal.aborted ? NOT_REMEMBERED : noteOf(error) };
     } finally {
       endTurn?.();
     }
+    yield { kind: 'end', footer, ...end };
   }
 
   function noteOf(error: unknown): string {
@@ -284,8 +275,8 @@ export function createAsk(options: {
         question: asked.question,
         model: asked.model,
         private: asked.private,
-        ...(asked.instead !== undefined && { instead: asked.instead }),
-        ...(asked.earlier && { earlier: asked.earlier }),
+        instead: asked.instead,
+        earlier: asked.earlier,
         actions: whileGenerated(id),
         stream: (thread, signal) => answerIn(id, asked, thread, signal),
       };
@@ -324,8 +315,6 @@ export function createAsk(options: {
         notShown: () => privates.keep(id, shared),
       };
     },
-    /** Forgets what was said in a thread; resolves to how many answers that were. */
-    forget: (place: Place, thread: string) => conversations.forget(conversationKey(place, thread)),
     /** Gives answers under way a moment to end, cuts the others with a note, and waits until the notes have been read. */
     async stop() {
       stopped = true;
@@ -340,7 +329,7 @@ export function createAsk(options: {
 /** Unguessable, and short enough for a button. */
 const newId = () => randomBytes(9).toString('base64url');
 
-function endOf(run: AnswerRun, end: { note?: string; actions: CardAction[] }): AnswerPart {
+function endOf(run: AnswerRun, end: Ending): AnswerPart {
   return { kind: 'end', footer: run.footer(), ...end };
 }
 
@@ -354,13 +343,8 @@ async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T
   });
 }
 
-const questionOf = ({ question, model }: Question) => ({
-  question,
-  ...(model !== undefined && { model }),
-});
-
 /** An answer that one person saw. */
-export interface PrivateAnswer {
+interface PrivateAnswer {
   person: string;
   question: string;
   model: string | undefined;
@@ -373,7 +357,7 @@ const KEEP_MS = 60 * 60_000;
 const MAX_KEPT = 200;
 
 /** The last private answers, in memory, for those who want to share theirs. */
-export function createPrivateAnswers() {
+function createPrivateAnswers() {
   const nowMs = () => performance.now();
   const kept = new Map<string, PrivateAnswer & { atMs: number }>();
   return {

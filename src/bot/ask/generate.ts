@@ -7,6 +7,13 @@ import type { Turn } from './conversations.ts';
 
 const MAX_ANSWER_CHARACTERS = 100_000;
 
+/** What a model is asked, with what was said before. */
+interface Prompt {
+  system: string;
+  turns: readonly Turn[];
+  question: string;
+}
+
 /** A whole answer. */
 export interface Generated {
   text: string;
@@ -16,21 +23,11 @@ export interface Generated {
 
 /** Yields the text of an answer as it comes; returns it when it is whole, and throws when it is not. */
 export async function* generate(
-  {
-    model,
-    system,
-    turns,
-    question,
-  }: {
-    model: Model;
-    system: string;
-    turns: Turn[];
-    question: string;
-  },
-  { gateway, run }: { gateway: GatewayClient; run: AnswerRun },
+  prompt: Prompt,
+  { model, gateway, run }: { model: Model; gateway: GatewayClient; run: AnswerRun },
 ): AsyncGenerator<string, Generated> {
   run.began(model);
-  const messages = trim({ system, turns, question, contextTokens: model.context_length });
+  const messages = trim(prompt, model.context_length);
   if (!messages) {
     throw new CommandError(
       `This question is too long for ${model.id}. Shorten it, or choose a model with a larger context: /askwatch models.`,
@@ -76,22 +73,16 @@ const MAX_REPLY_TOKENS = 4096;
  * The prompt of a question: system prompt, the newest turns that fit, the question. `undefined` when the question alone
  * does not fit beside a reply. Turns are kept from the newest back without a gap, so that what is left makes sense. Pure.
  */
-export function trim(options: {
-  system: string;
-  turns: readonly Turn[];
-  question: string;
-  contextTokens: number | undefined;
-}): ChatMessage[] | undefined {
-  const context = options.contextTokens ?? ASSUMED_CONTEXT_TOKENS;
-  const system: ChatMessage = { role: 'system', content: options.system };
-  const question: ChatMessage = { role: 'user', content: options.question };
+export function trim(prompt: Prompt, context = ASSUMED_CONTEXT_TOKENS): ChatMessage[] | undefined {
+  const system: ChatMessage = { role: 'system', content: prompt.system };
+  const question: ChatMessage = { role: 'user', content: prompt.question };
   let left =
     context -
     Math.min(Math.ceil(context / 4), MAX_REPLY_TOKENS) -
     estimatePromptTokens([system, question]);
   if (left < 0) return undefined;
   const history: ChatMessage[] = [];
-  for (const turn of [...options.turns].reverse()) {
+  for (const turn of [...prompt.turns].reverse()) {
     const pair: ChatMessage[] = [
       { role: 'user', content: turn.question },
       { role: 'assistant', content: turn.answer },

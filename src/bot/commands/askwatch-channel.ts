@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SYSTEM_PROMPT } from '../ask/ask.ts';
 import { chatModels, isServed } from '../ask/catalog.ts';
+import { conversationKey } from '../ask/conversations.ts';
 import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { toAsker, toEveryone } from '../shared/invocation.ts';
@@ -135,7 +136,7 @@ export const forgetCommand = command({
   right: 'anyone',
   input: z.object({}),
   examples: ['/askwatch forget'],
-  async run(_input, { ask, invocation: { place, thread } }) {
+  async run(_input, { ask, conversations, invocation: { place, thread } }) {
     if (thread === undefined) {
       throw new CommandError(
         'This forgets one thread: say it inside that thread. Where a slash command cannot be typed there, mention Askwatch first: @Askwatch /askwatch forget.',
@@ -147,7 +148,7 @@ export const forgetCommand = command({
         'Something is being answered in this thread. Wait for that, or press Stop, and say it again.',
       );
     }
-    const turns = await ask.forget(place, thread);
+    const turns = await conversations.forget(conversationKey(place, thread));
     return said(
       turns === 0 ? 'There was nothing to forget' : 'This thread is forgotten',
       'The next question here is answered as if it were the first.',

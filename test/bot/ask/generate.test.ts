@@ -15,7 +15,7 @@ test('never sends more than the context less room for a reply, and keeps the new
       text,
       fc.integer({ min: 1, max: 3000 }),
       (turns, question, contextTokens) => {
-        const messages = trim({ system: 'Be brief.', turns, question, contextTokens });
+        const messages = trim({ system: 'Be brief.', turns, question }, contextTokens);
         const all = [
           { role: 'system' as const, content: 'Be brief.' },
           ...turns.flatMap((one) => [
@@ -39,14 +39,14 @@ test('never sends more than the context less room for a reply, and keeps the new
 
 test('assumes 4096 tokens for a model that does not say, and forgets only what does not fit', () => {
   const turns = [turn('old '.repeat(3000), 'x'), turn('new', 'y'.repeat(4000))];
-  const options = { system: 's', turns, question: 'q', contextTokens: undefined };
-  expect(trim(options)?.map(({ content }) => String(content).slice(0, 3))).toEqual([
+  const prompt = { system: 's', turns, question: 'q' };
+  expect(trim(prompt)?.map(({ content }) => String(content).slice(0, 3))).toEqual([
     's',
     'new',
     'yyy',
     'q',
   ]);
-  expect(trim({ ...options, question: 'q'.repeat(4 * 4096) })).toBeUndefined();
+  expect(trim({ ...prompt, question: 'q'.repeat(4 * 4096) })).toBeUndefined();
 });
 
 test.each([

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
+import { TimeoutError } from '../../clients/errors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
+import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Catalog } from '../ask/catalog.ts';
 import type { ChannelDefaults } from '../ask/channel-defaults.ts';
 import type { Channels } from '../channels/channels.ts';
@@ -8,7 +10,9 @@ import { modelCommand, promptCommand } from '../commands/askwatch-channel.ts';
 import type { Command, FormBegin } from '../commands/command.ts';
 import type { OpenForm } from '../commands/dispatch.ts';
 import { failedCard } from '../commands/error-card.ts';
-import type { Alert } from '../incidents/watch-state.ts';
+import { listTitle, listTone } from '../commands/monitor/list.ts';
+import { isOpen } from '../incidents/incidents.ts';
+import type { Alert, Incident } from '../incidents/watch-state.ts';
 import {
   type Card,
   type CardAction,
@@ -18,11 +22,13 @@ import {
   textCard,
   textPart,
 } from '../shared/card.ts';
+import { explainOutage } from '../shared/explain-error.ts';
 import { type Person, type Place, parsePlace, placeKey } from '../shared/place.ts';
 import { hasRight } from '../shared/rights.ts';
 import type { BotSettings } from '../shared/settings.ts';
-import { shortened } from '../shared/text-format.ts';
-import { createMonitorsNow, nowCard, unseenCard } from './home-now.ts';
+import { isDown } from '../shared/status.ts';
+import { shownTarget } from '../shared/target-link.ts';
+import { counted, shortened } from '../shared/text-format.ts';
 
 /** What a person's home shows. */
 export interface Home {
@@ -64,6 +70,13 @@ const MAX_CHANNELS = 15;
 /** Of the alerts that a channel hears, and of its prompt. */
 const MAX_TEXT = 500;
 
+/** Monitors that are DOWN and shown one by one. */
+const MAX_SHOWN = 20;
+/** A home waits no longer for the service. */
+const ASK_MS = 5_000;
+/** Many people may open their homes at one moment: they are shown the same poll. */
+const KEEP_MS = 5_000;
+
 const FORMS = [
   { label: 'Change model', command: modelCommand },
   { label: 'Change prompt', command: promptCommand },
@@ -99,16 +112,17 @@ export function createHomes(options: {
   log: Logger;
 }) {
   const { places, channels, channelDefaults, catalog, settings, log } = options;
-  const monitorsNow = createMonitorsNow(options.monitoring, () => performance.now());
+  const monitorsNow = createMonitorsNow(options.monitoring);
 
   async function now(): Promise<{ card: Card; isEmpty: boolean }> {
     try {
       const monitors = await monitorsNow();
       return { card: nowCard(monitors, options.alerts()), isEmpty: monitors.length === 0 };
     } catch (error) {
-      const card = unseenCard(error);
-      if (!card) throw error;
+      const why = explainOutage(error, 'monitoring service');
+      if (why === undefined) throw error;
       log.warn({ err: error }, 'a home could not show what is down');
+      const card = textCard('warning', 'What is down now cannot be seen', why);
       return { card, isEmpty: false };
     }
   }
@@ -203,4 +217,69 @@ export function createHomes(options: {
       }
     },
   };
+}
+
+/** The monitors as they are now, or were some seconds ago. Throws like the client. */
+export function createMonitorsNow(
+  monitoring: Pick<MonitoringClient, 'list'>,
+): () => Promise<Monitor[]> {
+  let poll: { monitors: Promise<Monitor[]>; atMs: number } | undefined;
+
+  async function ask(): Promise<Monitor[]> {
+    const signal = AbortSignal.timeout(ASK_MS);
+    try {
+      return await monitoring.list({ signal });
+    } catch (error) {
+      poll = undefined;
+      if (!signal.aborted) throw error;
+      throw new TimeoutError(`The list did not come within ${ASK_MS / 1000} s.`, { cause: error });
+    }
+  }
+
+  return async () => {
+    const nowMs = performance.now();
+    if (!poll || nowMs - poll.atMs >= KEEP_MS) poll = { monitors: ask(), atMs: nowMs };
+    return await poll.monitors;
+  };
+}
+
+/** What is DOWN, the newest outage first, since when and why; `alerts` know what the service does not tell. Pure. */
+export function nowCard(monitors: readonly Monitor[], alerts: readonly Alert[] = []): Card {
+  if (monitors.length === 0) return { tone: 'info', title: 'No monitors yet', parts: [] };
+  const open = new Map(alerts.filter(isOpen).map((incident) => [incident.monitorId, incident]));
+  const down = monitors
+    .filter(isDown)
+    .map((monitor) => ({ monitor, ...outageOf(monitor, open.get(monitor.id)) }))
+    .sort((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0));
+  const more = down.length - MAX_SHOWN;
+  return {
+    tone: listTone(monitors),
+    title: listTitle(monitors),
+    parts: [
+      ...down.slice(0, MAX_SHOWN).map(outagePart),
+      ...(more > 0
+        ? [textPart(`${counted(more, 'other')} DOWN: /monitor list down shows all.`)]
+        : []),
+    ],
+  };
+}
+
+interface Outage {
+  sinceMs: number | undefined;
+  cause: string | undefined;
+}
+
+function outageOf({ status_changed_at, status_reason }: Monitor, known?: Incident): Outage {
+  const saidMs = status_changed_at === undefined ? Number.NaN : Date.parse(status_changed_at);
+  const sinceMs = Number.isNaN(saidMs) ? known?.startedAtMs : saidMs;
+  return { sinceMs, cause: status_reason ?? known?.reason };
+}
+
+function outagePart({ monitor, sinceMs, cause }: Outage & { monitor: Monitor }): CardPart {
+  const { name, target } = monitor;
+  return factsPart(
+    { label: shortened(name || target, 60), value: shortened(shownTarget(target), 80) },
+    ...(sinceMs === undefined ? [] : [{ label: 'DOWN since', value: { atMs: sinceMs } }]),
+    ...(cause === undefined ? [] : [{ label: 'Cause', value: shortened(cause, 200) }]),
+  );
 }

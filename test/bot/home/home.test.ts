@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Home } from '../../../src/bot/home/home.ts';
-import { createMonitorsNow, nowCard } from '../../../src/bot/home/home-now.ts';
+import { createMonitorsNow, nowCard } from '../../../src/bot/home/home.ts';
 import type { Person, Place } from '../../../src/bot/shared/place.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import { startTestBot, textOf } from '../../helpers/bot.ts';
@@ -55,13 +55,15 @@ test('who has nothing yet is told how to begin', async () => {
 
 test('homes that open at one moment share one poll, and a failed one is not kept', async () => {
   const clock = { nowMs: 0 };
+  vi.spyOn(performance, 'now').mockImplementation(() => clock.nowMs);
+  onTestFinished(() => void vi.restoreAllMocks());
   const polls: Array<() => Promise<Monitor[]>> = [
     () => Promise.reject(new Error('away')),
     async () => [monitor(1)],
     async () => [monitor(1), monitor(2)],
   ];
   const list = async () => await (polls.shift()?.() ?? []);
-  const monitorsNow = createMonitorsNow({ list }, () => clock.nowMs);
+  const monitorsNow = createMonitorsNow({ list });
   await expect(monitorsNow()).rejects.toThrow('away');
   expect(await Promise.all([monitorsNow(), monitorsNow()])).toEqual([[monitor(1)], [monitor(1)]]);
   clock.nowMs += 4_999;

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createChannelDefaults } from '../../src/bot/ask/channel-defaults.ts';
 import { conversationKey, createConversations } from '../../src/bot/ask/conversations.ts';
 import { createShownAnswers } from '../../src/bot/ask/shown-answers.ts';
@@ -34,10 +34,12 @@ async function open(
   const store = mortalStore(real, life);
   const clock = createHandClock(1_800_000_000_000);
   const { nowMs } = clock;
-  const conversations = createConversations(store, { nowMs });
+  vi.spyOn(Date, 'now').mockImplementation(nowMs);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const conversations = createConversations(store);
   const channels = createChannels(store);
   const channelDefaults = createChannelDefaults(store);
-  const usageLog = createUsageLog(store, nowMs);
+  const usageLog = createUsageLog(store);
   const places = createPersonPlaces(store, {
     hasHomes: (platform) => platform === 'slack',
     log,

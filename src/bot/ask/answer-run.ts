@@ -26,7 +26,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     MAX_ANSWER_MS,
   );
   if (signal?.aborted) onAbort();
-  else signal?.addEventListener('abort', onAbort, { once: true });
+  else signal?.addEventListener('abort', onAbort, { signal: controller.signal });
 
   return {
     /** Aborts when the answer is cut or over. */
@@ -80,7 +80,6 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     end() {
       clearTimeout(whole);
       clearTimeout(stall);
-      signal?.removeEventListener('abort', onAbort);
       controller.abort();
       for (const act of atEnd.splice(0)) act();
     },

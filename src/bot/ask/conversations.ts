@@ -52,8 +52,7 @@ export const conversationKey = (place: Place, thread: string) => `${placeKey(pla
 const placeOfKey = (key: string) => key.split(':', 2).join(':');
 
 /** Conversations in the store: the newest turns of each, kept for 90 days after the last. */
-export function createConversations(store: Store, options: { nowMs?: () => number } = {}) {
-  const { nowMs = Date.now } = options;
+export function createConversations(store: Store) {
   const collection = store.collection<Conversation>({
     name: 'conversations',
     schema: Conversation,
@@ -63,7 +62,7 @@ export function createConversations(store: Store, options: { nowMs?: () => numbe
   return {
     /** Makes the thread ours, so that what is said in it while its first answer comes is a question too. */
     async open(key: string) {
-      await collection.update(key, (current) => current ?? { turns: [], changedAtMs: nowMs() });
+      await collection.update(key, (current) => current ?? { turns: [], changedAtMs: Date.now() });
     },
     isOpen: async (key: string) => (await collection.get(key)) !== undefined,
     /** Oldest first; none for a thread that is not ours. */
@@ -74,7 +73,7 @@ export function createConversations(store: Store, options: { nowMs?: () => numbe
         const turns = current?.turns ?? [];
         const at = instead === undefined ? -1 : turns.findIndex(({ id }) => id === instead);
         const after = at === -1 ? [...turns, turn] : turns.with(at, turn);
-        return { turns: newest(after), changedAtMs: nowMs() };
+        return { turns: newest(after), changedAtMs: Date.now() };
       });
     },
     /** Notes a question whose answer is not whole; nothing of it is told to a model. */
@@ -82,7 +81,7 @@ export function createConversations(store: Store, options: { nowMs?: () => numbe
       await collection.update(key, (current) => ({
         turns: current?.turns ?? [],
         unanswered,
-        changedAtMs: nowMs(),
+        changedAtMs: Date.now(),
       }));
     },
     /** What was asked last, with the id of its answer. */
@@ -116,7 +115,7 @@ export function createConversations(store: Store, options: { nowMs?: () => numbe
       let turns = 0;
       await collection.erase(key, (current) => {
         turns = current?.turns.length ?? 0;
-        return current && { turns: [], changedAtMs: nowMs() };
+        return current && { turns: [], changedAtMs: Date.now() };
       });
       return turns;
     },
@@ -130,7 +129,7 @@ export function createConversations(store: Store, options: { nowMs?: () => numbe
     forgetPlaces: (gone: GonePlaces) => collection.eraseAll((key) => gone.has(placeOfKey(key))),
     /** Forgets conversations in which nothing was said for so long that nobody means them any more. */
     async forgetOld() {
-      const isOld = ({ changedAtMs }: Conversation) => changedAtMs < nowMs() - KEEP_MS;
+      const isOld = ({ changedAtMs }: Conversation) => changedAtMs < Date.now() - KEEP_MS;
       for (const { id, document } of await collection.list()) {
         if (!isOld(document)) continue;
         await collection.update(id, (current) => (current && isOld(current) ? undefined : current));

@@ -21,7 +21,7 @@ export type UsageLog = ReturnType<typeof createUsageLog>;
 const KEEP_MS = 90 * 86_400_000;
 
 /** The log in the store's journal, kept for 90 days. */
-export function createUsageLog(store: Store, nowMs: () => number = Date.now) {
+export function createUsageLog(store: Store) {
   const journal = store.journal<UsageEntry>({ name: 'asked', schema: UsageEntry });
   return {
     add: ({ place, ...entry }: Omit<UsageEntry, 'place'> & { place: Place }) =>
@@ -42,6 +42,6 @@ export function createUsageLog(store: Store, nowMs: () => number = Date.now) {
         mentioning: gone.texts,
       }),
     /** Forgets what nobody asks for any more. */
-    forgetOld: () => journal.prune(nowMs() - KEEP_MS),
+    forgetOld: () => journal.prune(Date.now() - KEEP_MS),
   };
 }

@@ -32,8 +32,7 @@ type Entry = Bucket['entries'][string];
  * Remembers invocations for a day, at most 25,600 of them. One that was claimed but not finished, by a process that died,
  * may be claimed again.
  */
-export function createSeenInvocations(store: Store, options: { nowMs?: () => number } = {}) {
-  const { nowMs = Date.now } = options;
+export function createSeenInvocations(store: Store) {
   const collection = store.collection<Bucket>({
     name: 'seen',
     schema: Bucket,
@@ -42,13 +41,13 @@ export function createSeenInvocations(store: Store, options: { nowMs?: () => num
   });
   const running = new Set<string>();
 
-  const isKept = ({ atMs, keepMs = KEEP_MS }: Entry) => atMs > nowMs() - keepMs;
+  const isKept = ({ atMs, keepMs = KEEP_MS }: Entry) => atMs > Date.now() - keepMs;
 
   function withEntry(bucket: Bucket | undefined, key: string, how: Omit<Entry, 'atMs'>): Bucket {
     const kept = Object.entries(bucket?.entries ?? {})
       .filter(([other, one]) => other !== key && isKept(one))
       .slice(-(MAX_PER_BUCKET - 1));
-    return { entries: Object.fromEntries([...kept, [key, { atMs: nowMs(), ...how }]]) };
+    return { entries: Object.fromEntries([...kept, [key, { atMs: Date.now(), ...how }]]) };
   }
 
   return {

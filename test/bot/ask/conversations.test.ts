@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createConversations } from '../../../src/bot/ask/conversations.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { filesWith } from '../../helpers/files-with.ts';
@@ -12,7 +12,9 @@ async function openConversations() {
   const { log } = recordingLog();
   const folder = await temporaryFolder();
   const store = await openLowdbStore({ folder, log });
-  const conversations = createConversations(store, { nowMs: () => clock.nowMs });
+  vi.spyOn(Date, 'now').mockImplementation(() => clock.nowMs);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const conversations = createConversations(store);
   return { clock, folder, store, conversations };
 }
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Invocation } from '../../../src/bot/shared/invocation.ts';
 import type { Place } from '../../../src/bot/shared/place.ts';
 import { createSeenInvocations } from '../../../src/bot/shared/seen-invocations.ts';
@@ -127,7 +127,9 @@ describe('an invocation that is delivered again', () => {
     let nowMs = 1_800_000_000_000;
     const { log } = recordingLog();
     const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-    const seen = createSeenInvocations(store, { nowMs: () => nowMs });
+    vi.spyOn(Date, 'now').mockImplementation(() => nowMs);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const seen = createSeenInvocations(store);
     expect(await seen.claim('a')).toBe(true);
     await seen.finish('a');
     nowMs += 86_399_000;

@@ -1,7 +1,7 @@
+import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
 import { keyStart } from '../../http/key-bodies.ts';
 import type { KeyInfo, Keys } from '../../http/keys.ts';
-import { forgetOldest } from '../shared/forget-oldest.ts';
 import type { LimitsChange, ListedKey, NewKey, ServiceName } from './api-types.ts';
 import { LISTED_DAYS } from './spans.ts';
 import { lastDays, type UsageRow, type UsageSource } from './usage.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import type { Answer, AnswerPart } from '../../bot/shared/invocation.ts';
 import { notFound } from '../../http/errors.ts';
 import { type Body, MAX_ANSWER_CHARACTERS, type Message } from '../shared/api-types.ts';
-import { forgetOldest } from '../shared/forget-oldest.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { History } from './history.ts';
 import type { PrivateMessages, PrivatePlace } from './private-messages.ts';

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Bot } from '../../bot/platform.ts';
 import { decodeAction } from '../../bot/shared/card.ts';
+import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Person } from '../../bot/shared/place.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
@@ -13,7 +14,6 @@ import {
   type RootMessage,
   type Someone,
 } from '../shared/api-types.ts';
-import { forgetOldest } from '../shared/forget-oldest.ts';
 import { type Answers, type MessageFrame, threadGone } from './answers.ts';
 import { formFor, problemsOf, refusalOf } from './forms.ts';
 import type { History } from './history.ts';

@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Collection } from '../../bot/platform.ts';
+import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
 import { cameOverHttps } from '../login/session-cookie.ts';
 import { Someone } from '../shared/api-types.ts';
-import { forgetOldest } from '../shared/forget-oldest.ts';
 import type { EventStreams } from './event-streams.ts';
 
 const KnownPerson = z.object({ ...Someone.shape, seenAtMs: z.number() });

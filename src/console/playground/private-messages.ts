@@ -1,5 +1,5 @@
+import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import type { Message } from '../shared/api-types.ts';
-import { forgetOldest } from '../shared/forget-oldest.ts';
 import type { EventStreams } from './event-streams.ts';
 import { listedOf } from './history.ts';
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import { StatusError } from '../../clients/errors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import { HttpError } from '../../http/errors.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
 import type { Viewer } from '../login/guards.ts';
-import { forgetOldest } from '../shared/forget-oldest.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,5 +1,6 @@
 import type { UnfinishedAnswers } from '../ask/unfinished-answers.ts';
 import { type Card, textCard } from '../shared/card.ts';
+import { forgetOldest } from '../shared/forget-oldest.ts';
 import {
   type AnswerPart,
   type CommandAnswer,
@@ -202,10 +203,7 @@ function createPressClaims(seenInvocations: SeenInvocations) {
   function remember(key: string, { person: { id, name } }: Invocation) {
     first.delete(key);
     first.set(key, { person: id, name, atMs: performance.now() });
-    for (const oldest of first.keys()) {
-      if (first.size <= MAX_FIRST) break;
-      first.delete(oldest);
-    }
+    forgetOldest(first, MAX_FIRST);
   }
 
   function second(key: string, { shown }: Once, { person }: Invocation): Card | undefined {

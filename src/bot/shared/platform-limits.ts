@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Collection } from '../../store/store.ts';
+import { forgetOldest } from './forget-oldest.ts';
 
 /** What a platform said of calls that come too soon: none of that kind before its `Retry-After` is over. */
 export type PlatformLimits = Awaited<ReturnType<typeof openPlatformLimits>>;
@@ -72,10 +73,7 @@ export async function openPlatformLimits(options: {
       const key = keyOf(kind);
       const untilMs = performance.now() + Math.min(forMs, LONGEST_MS);
       limits.set(key, Math.max(untilMs, limits.get(key) ?? 0));
-      for (const oldest of limits.keys()) {
-        if (limits.size <= MAX_KINDS) break;
-        limits.delete(oldest);
-      }
+      forgetOldest(limits, MAX_KINDS);
       if (forMs >= WORTH_KEEPING_MS) await keep();
     },
   };

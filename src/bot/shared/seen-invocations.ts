@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
+import { forgetOldest } from './forget-oldest.ts';
 
 /** Which invocations were handled, so that a platform's repeats of one have no effect. */
 export type SeenInvocations = ReturnType<typeof createSeenInvocations>;
@@ -56,10 +57,7 @@ export function createSeenInvocations(store: Store) {
       const key = keyOf(id);
       if (running.has(key)) return false;
       running.add(key);
-      for (const oldest of running) {
-        if (running.size <= MAX_RUNNING) break;
-        running.delete(oldest);
-      }
+      forgetOldest(running, MAX_RUNNING);
       let claimed = false;
       try {
         await collection.update(bucketOf(key), (current) => {

@@ -1,14 +1,10 @@
-import type { Logger } from 'pino';
 import { TimeoutError } from '../../clients/errors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
-import type { Catalog } from '../ask/catalog.ts';
-import type { ChannelDefaults } from '../ask/channel-defaults.ts';
-import type { Channels } from '../channels/channels.ts';
 import type { PersonPlaces } from '../channels/person-places.ts';
 import { modelCommand, promptCommand } from '../commands/askwatch-channel.ts';
 import type { Command, FormBegin } from '../commands/command.ts';
-import type { OpenForm } from '../commands/dispatch.ts';
+import type { OpenForm, Services } from '../commands/dispatch.ts';
 import { failedCard } from '../commands/error-card.ts';
 import { listTitle, listTone } from '../commands/monitor/list.ts';
 import { isOpen } from '../incidents/incidents.ts';
@@ -25,7 +21,6 @@ import {
 import { explainOutage } from '../shared/explain-error.ts';
 import { type Person, type Place, parsePlace, placeKey } from '../shared/place.ts';
 import { hasRight } from '../shared/rights.ts';
-import type { BotSettings } from '../shared/settings.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, shortened } from '../shared/text-format.ts';
@@ -100,17 +95,13 @@ const UNKNOWN_PLACE = textCard(
   'Askwatch does not know you in that channel. Type /askwatch model or /askwatch prompt there.',
 );
 
-export function createHomes(options: {
-  places: PersonPlaces;
-  channels: Channels;
-  channelDefaults: ChannelDefaults;
-  catalog: Catalog;
-  monitoring: MonitoringClient;
-  settings: BotSettings;
-  alerts(): readonly Alert[] | undefined;
-  openForm: OpenForm;
-  log: Logger;
-}) {
+export function createHomes(
+  options: Services & {
+    places: PersonPlaces;
+    alerts(): readonly Alert[] | undefined;
+    openForm: OpenForm;
+  },
+) {
   const { places, channels, channelDefaults, catalog, settings, log } = options;
   const monitorsNow = createMonitorsNow(options.monitoring);
 
@@ -163,18 +154,12 @@ export function createHomes(options: {
   /** The buttons of a channel for somebody; where its name is too long for a button, typing is the way. */
   async function changesFor(person: Person, place: Place): Promise<CardAction[]> {
     const asker = { person, place, settings };
-    const may = await Promise.all(
-      FORMS.map(
-        async ({ command: { right } }) => right === 'anyone' || (await hasRight(right, asker)),
-      ),
-    );
-    return FORMS.filter((_form, index) => may[index])
-      .map(({ label, command }) => ({
-        label,
-        command: HOME_FORM,
-        values: { form: command.name, place: placeKey(place) },
-      }))
-      .filter(isCarried);
+    const actions = FORMS.map(async ({ label, command: { name, right } }) => {
+      const mayChange = right === 'anyone' || (await hasRight(right, asker));
+      const values = { form: name, place: placeKey(place) };
+      return mayChange ? [{ label, command: HOME_FORM, values }] : [];
+    });
+    return (await Promise.all(actions)).flat().filter(isCarried);
   }
 
   async function made(owner: HomeOwner): Promise<Home> {

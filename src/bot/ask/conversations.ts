@@ -169,10 +169,11 @@ export function createTurnTaking({ maxWaiting }: { maxWaiting: number }) {
   function turnOf(key: string) {
     let isOver = false;
     return () => {
-      const next = isOver ? undefined : waiting.get(key)?.shift();
-      if (next) next();
-      else if (!isOver) waiting.delete(key);
+      if (isOver) return;
       isOver = true;
+      const next = waiting.get(key)?.shift();
+      if (next) next();
+      else waiting.delete(key);
     };
   }
 

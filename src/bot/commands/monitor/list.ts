@@ -18,6 +18,8 @@ import { command, optionalText } from '../command.ts';
 /** Rows of one card: what fits in a message on every platform. */
 const MAX_ROWS = 20;
 
+const NARROW = 'Narrow it down: /monitor list <part of a name, target, or a status>';
+
 /** `/monitor list`: live statuses, those that need eyes first. */
 export const monitorList = command({
   name: 'monitor list',
@@ -77,13 +79,7 @@ function listCard(monitors: readonly Monitor[], filter?: string, page = 1): Card
     title: listTitle(ordered, some),
     parts: [
       tablePart(['Status', 'Name', 'Kind', 'Target'], rows),
-      ...(pages > 1
-        ? [
-            textPart(
-              `Page ${at} of ${pages}. Narrow it down: /monitor list <part of a name, target, or a status>`,
-            ),
-          ]
-        : []),
+      ...(pages > 1 ? [textPart(`Page ${at} of ${pages}. ${NARROW}`)] : []),
     ],
     ...(actions.length > 0 && { actions }),
   };
@@ -137,14 +133,10 @@ export function listTone(monitors: readonly Monitor[]): Card['tone'] {
 
 /** How many there are of each status: `12 monitors: 2 DOWN, 1 PAUSED, 9 UP`; `some` says which they are. Pure. */
 export function listTitle(monitors: readonly Monitor[], some = ''): string {
-  return `${counted(monitors.length, 'monitor')}${some}: ${counts(inOrder(monitors))}`;
-}
-
-/** `2 DOWN, 1 PAUSED, 9 UP`; the monitors are in order of urgency. */
-function counts(ordered: readonly Monitor[]): string {
   const byStatus = new Map<string, number>();
-  for (const { status } of ordered) byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
-  const texts = [...byStatus].map(([status, count]) => `${count} ${shortened(status, 20)}`);
+  for (const { status } of inOrder(monitors)) byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+  const counts = [...byStatus].map(([status, count]) => `${count} ${shortened(status, 20)}`);
   // A service with as many statuses as monitors must not make an endless title.
-  return texts.length > 6 ? `${texts.slice(0, 6).join(', ')} and others` : texts.join(', ');
+  const others = counts.length > 6 ? ' and others' : '';
+  return `${counted(monitors.length, 'monitor')}${some}: ${counts.slice(0, 6).join(', ')}${others}`;
 }

@@ -1,12 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
-import { type Catalog, chatModels, isServed } from '../ask/catalog.ts';
+import { chatModels, isServed } from '../ask/catalog.ts';
 import { matches } from '../channels/channels.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
-import type { Field } from './command.ts';
+import type { Call, Field } from './command.ts';
 import { listAll } from './monitor/manage.ts';
 
 /** Something to choose while one types. */
@@ -50,12 +49,9 @@ const FRESH_MS = 10_000;
 /** Discord waits three seconds in all. Source: Discord docs, "Receiving and Responding". */
 const WAIT_MS = 1_500;
 
-export function createSuggest(options: {
-  monitoring: MonitoringClient;
-  catalog: Catalog;
-  log: Logger;
-  nowMs?: () => number;
-}): Suggest {
+export function createSuggest(
+  options: Pick<Call, 'monitoring' | 'catalog' | 'log'> & { nowMs?: () => number },
+): Suggest {
   const { monitoring, catalog, log, nowMs = () => performance.now() } = options;
   const monitors = createKnown(() => listAll(monitoring), { nowMs, log });
   const models = createKnown(async () => chatModels(await catalog.models()), { nowMs, log });

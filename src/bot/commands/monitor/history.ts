@@ -1,11 +1,10 @@
-import type { Logger } from 'pino';
-import type { MonitoringClient } from '../../../clients/monitoring.ts';
 import type { Monitor } from '../../../contracts/monitoring.ts';
 import type { CheckRecord, Incident, Uptime } from '../../../contracts/monitoring-additions.ts';
 import { latencyFacts, MAX_RESPONSE_TIMES } from '../../incidents/latency.ts';
 import { type CardPart, type Fact, tablePart } from '../../shared/card.ts';
 import { observedSpans } from '../../shared/observed-spans.ts';
 import { inWords, shortened } from '../../shared/text-format.ts';
+import type { Call } from '../command.ts';
 import { chartFromMs, responseChart } from './response-chart.ts';
 
 /** How long a card waits for what the service can tell; without it the rest is shown. */
@@ -35,10 +34,11 @@ export interface History {
  */
 export async function historyOf(
   monitor: Monitor,
-  { monitoring, nowMs, log }: { monitoring: MonitoringClient; nowMs: number; log: Logger },
+  { monitoring, log }: Pick<Call, 'monitoring' | 'log'>,
 ): Promise<History> {
   if (monitor.status_changes === undefined) return { facts: [], parts: [] };
   const { id } = monitor;
+  const nowMs = Date.now();
   const signal = AbortSignal.timeout(ASK_MS);
   async function ifAnswered<T>(asked: Promise<T>): Promise<T | undefined> {
     try {

@@ -18,10 +18,9 @@ export const monitorShow = command({
   input: monitorInput,
   examples: ['/monitor show shop'],
   wholeLine: true,
-  async run({ monitor }, { monitoring, log }) {
-    const found = findMonitor(await monitoring.list(), monitor);
-    const history = await historyOf(found, { monitoring, nowMs: Date.now(), log });
-    return toEveryone(monitorCard(found, history));
+  async run({ monitor }, call) {
+    const found = findMonitor(await call.monitoring.list(), monitor);
+    return toEveryone(monitorCard(found, await historyOf(found, call)));
   },
 });
 

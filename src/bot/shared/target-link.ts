@@ -1,11 +1,10 @@
 import { mapSecrets, maskedTarget } from '../../contracts/secret-values.ts';
-import type { Card } from './card.ts';
+import { type Card, linkOf } from './card.ts';
 import { shortened } from './text-format.ts';
 
 /** Kinds of check whose target is a page that people can open too. */
 const OPENED = new Set(['HTTP', 'KEYWORD']);
 
-const MAX_URL_LENGTH = 512;
 /** What platforms take on a button, with room for “Open”. */
 const MAX_HOST_LENGTH = 60;
 
@@ -25,9 +24,8 @@ export function targetLink({
   const bare = mapSecrets(target, () => '');
   if (!OPENED.has(checkType.toUpperCase()) || !URL.canParse(bare)) return undefined;
   const url = new URL(bare);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined;
   url.username = '';
   url.password = '';
-  if (url.href.length > MAX_URL_LENGTH) return undefined;
-  return { label: `Open ${shortened(url.host, MAX_HOST_LENGTH)}`, url: url.href };
+  const label = `Open ${shortened(url.host, MAX_HOST_LENGTH)}`;
+  return linkOf({ link: { label, url: url.href } });
 }

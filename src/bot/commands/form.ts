@@ -17,6 +17,7 @@ export function formFields(
   const { form } = command;
   if (!form) return [];
   const fields = fieldsOf(command);
+  const isRequired = (name: string) => form.required?.includes(name) ?? false;
   return form
     .inputs(withFirst(command, chosen))
     .flatMap((name) => fields.filter((field) => field.name === name))
@@ -28,13 +29,10 @@ export function formFields(
         ...(offered && { kind: 'choice' as const, choices: offered }),
         description: hints[name] ?? description,
         long: form.long?.includes(name) ?? false,
-        required: field.required || isRequired(command, field),
+        required: field.required || name === form.chooses?.input || isRequired(name),
       };
     });
 }
-
-const isRequired = ({ form }: Command, { name }: Field) =>
-  form?.chooses?.input === name || (form?.required?.includes(name) ?? false);
 
 /** What was chosen, or stands chosen at first. Pure. */
 export function withFirst(

@@ -49,12 +49,13 @@ const FRESH_MS = 10_000;
 /** Discord waits three seconds in all. Source: Discord docs, "Receiving and Responding". */
 const WAIT_MS = 1_500;
 
-export function createSuggest(
-  options: Pick<Call, 'monitoring' | 'catalog' | 'log'> & { nowMs?: () => number },
-): Suggest {
-  const { monitoring, catalog, log, nowMs = () => performance.now() } = options;
-  const monitors = createKnown(() => listAll(monitoring), { nowMs, log });
-  const models = createKnown(async () => chatModels(await catalog.models()), { nowMs, log });
+export function createSuggest({
+  monitoring,
+  catalog,
+  log,
+}: Pick<Call, 'monitoring' | 'catalog' | 'log'>): Suggest {
+  const monitors = createKnown(() => listAll(monitoring), log);
+  const models = createKnown(async () => chatModels(await catalog.models()), log);
 
   return async (input, typed) => {
     const text = typed.trim();
@@ -88,7 +89,7 @@ function inOrder(monitors: readonly Monitor[], text: string): Monitor[] {
 /** A list as it was last known. It is asked for again when it is no longer fresh, and waited for only so long. */
 function createKnown<T>(
   ask: () => Promise<readonly T[]>,
-  { nowMs, log }: { nowMs: () => number; log: Logger },
+  log: Logger,
 ): () => Promise<readonly T[]> {
   let known: readonly T[] = [];
   let askedAtMs = Number.NEGATIVE_INFINITY;
@@ -104,8 +105,8 @@ function createKnown<T>(
   }
 
   return async () => {
-    if (!asking && nowMs() - askedAtMs >= FRESH_MS) {
-      askedAtMs = nowMs();
+    if (!asking && performance.now() - askedAtMs >= FRESH_MS) {
+      askedAtMs = performance.now();
       asking = renew();
     }
     await Promise.race([asking, pause(WAIT_MS, undefined, { ref: false })]);

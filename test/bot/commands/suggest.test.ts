@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createCatalog } from '../../../src/bot/ask/catalog.ts';
 import { createSuggest } from '../../../src/bot/commands/suggest.ts';
 import { createGatewayClient } from '../../../src/clients/gateway.ts';
@@ -24,12 +24,14 @@ async function start() {
     timeoutMs: 600_000,
   });
   const time = { nowMs: 0 };
+  vi.spyOn(performance, 'now').mockImplementation(() => time.nowMs);
   onTestFinished(async () => {
+    vi.restoreAllMocks();
     await Promise.all([gateway.close(), monitoring.close()]);
     await Promise.all([provider.close(), service.close()]);
   });
   const catalog = createCatalog({ gateway, log });
-  const suggest = createSuggest({ monitoring, catalog, log, nowMs: () => time.nowMs });
+  const suggest = createSuggest({ monitoring, catalog, log });
   const names = async (typed: string) => (await suggest('filter', typed)).map(({ value }) => value);
   return { suggest, names, service, time, lines };
 }

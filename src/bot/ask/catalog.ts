@@ -114,7 +114,5 @@ function noModel(models: readonly Model[], name: string | undefined): CommandErr
   }
   const why = (named ?? chat[0])?.unavailable_reason;
   const what = named ? `The model “${named.id}” cannot answer now.` : 'No model can answer now.';
-  return new CommandError(
-    [what, ...(why ? [why] : []), ...(served.length > 0 ? [able] : [])].join(' '),
-  );
+  return new CommandError([what, why, served.length > 0 && able].filter(Boolean).join(' '));
 }

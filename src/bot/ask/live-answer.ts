@@ -45,8 +45,7 @@ export async function followAnswer(
   const ended = new AbortController();
   let text = '';
   let shownText = '';
-  let end: LiveView['end'];
-  let afterwards: CardAction[] | undefined;
+  let last: Pick<LiveView, 'end' | 'actions'> = {};
   let finished = false;
   let failure: { error: unknown } | undefined;
   let wake = () => {};
@@ -57,8 +56,7 @@ export async function followAnswer(
         if (part.kind === 'text') text += part.text;
         else {
           const { note, footer, actions } = part;
-          end = { note, footer };
-          afterwards = actions;
+          last = { end: { note, footer }, actions };
         }
         wake();
       }
@@ -90,7 +88,7 @@ export async function followAnswer(
     }
   }
   await reading;
-  await show({ text, ended: true, end, actions: afterwards });
+  await show({ text, ended: true, ...last });
   if (failure) throw failure.error;
 }
 

@@ -27,12 +27,13 @@ export const modelsCommand = command({
       title: `${counted(chat.filter(isServed).length, 'model')} can answer`,
       parts,
       footer: [
-        ...(chat.some(({ ranks }) => ranks)
-          ? ['Speed, quality and cost are ranks: 1 is the slowest, the plainest, the cheapest.']
-          : []),
-        ...(chat.every(isServed) ? [] : ['Where nobody stands, no connected provider serves it.']),
+        chat.some(({ ranks }) => ranks) &&
+          'Speed, quality and cost are ranks: 1 is the slowest, the plainest, the cheapest.',
+        !chat.every(isServed) && 'Where nobody stands, no connected provider serves it.',
         'Choose with /ask model=<name> <question>.',
-      ].join(' '),
+      ]
+        .filter(Boolean)
+        .join(' '),
     });
   },
 });

@@ -20,8 +20,9 @@ import type { UsageLog } from './usage-log.ts';
 export interface Question {
   question: string;
   /** A model of the catalog; the operator's default when undefined. */
-  model: string | undefined;
-  private: boolean;
+  model?: string | undefined;
+  /** Whether only the person who asks sees the answer. */
+  private?: boolean | undefined;
   place: Place;
   person: Person;
   /** The answer that this one takes the place of, by its id. */
@@ -274,7 +275,7 @@ export function createAsk(options: {
         id,
         question: asked.question,
         model: asked.model,
-        private: asked.private,
+        private: asked.private ?? false,
         instead: asked.instead,
         earlier: asked.earlier,
         actions: whileGenerated(id),
@@ -303,7 +304,7 @@ export function createAsk(options: {
       if (!shared) return undefined;
       const { question, model } = shared;
       // Shared once more after it could not be shown, it is still one answer.
-      const asked = { question, model, private: false, place, person, instead: id };
+      const asked = { question, model, place, person, instead: id };
       return {
         kind: 'answer',
         id,

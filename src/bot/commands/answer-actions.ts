@@ -5,11 +5,15 @@ import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { toAsker } from '../shared/invocation.ts';
 import { shortened } from '../shared/text-format.ts';
-import { type Call, command, type Once, requiredText } from './command.ts';
+import { type Call, type Command, command, type Once, requiredText } from './command.ts';
 
 const input = z.object({
   answer: requiredText(40, 'The answer the button stands under'),
 });
+
+/** What a button under an answer does. Whoever sees the answer may press it. */
+const button = (declaration: Omit<Command<typeof input>, 'right' | 'input'>) =>
+  command({ ...declaration, right: 'anyone', input });
 
 const DAY_MS = 86_400_000;
 
@@ -17,11 +21,9 @@ const DAY_MS = 86_400_000;
 const GO_ON = 'Go on exactly where you stopped.';
 
 /** Everybody who sees an answer grow may stop it. */
-const stop = command({
+const stop = button({
   name: 'answer stop',
   summary: 'End an answer where it is',
-  right: 'anyone',
-  input,
   async run({ answer }, { ask, person }) {
     if (!ask.cut(answer, `Stopped by ${shortened(person.name, 80)}.`)) {
       throw new CommandError('This answer has ended already.');
@@ -55,11 +57,9 @@ async function lastAsked(
 }
 
 /** Another answer to the same question, in place of the first in what the thread remembers. */
-const again = command({
+const again = button({
   name: 'answer again',
   summary: 'Answer the last question of a thread anew',
-  right: 'anyone',
-  input,
   once,
   async run({ answer }, call) {
     const { ask, place, person } = call;
@@ -74,17 +74,14 @@ const again = command({
       'Only the last question of a thread can be answered anew. Ask it again.',
     );
     const earlier = { note: 'Answered anew below.', actions: [] };
-    const asked = { question, model, private: false, place, person };
-    return ask.answer({ ...asked, instead, last: id, earlier });
+    return ask.answer({ question, model, place, person, instead, last: id, earlier });
   },
 });
 
 /** The rest of an answer that reached the longest that its model gives. */
-const goOn = command({
+const goOn = button({
   name: 'answer continue',
   summary: 'Have an answer go on where it stopped',
-  right: 'anyone',
-  input,
   once,
   async run({ answer }, call) {
     const { ask, place, person } = call;
@@ -94,8 +91,7 @@ const goOn = command({
       'Only the last answer of a thread can go on. Ask for what is missing.',
     );
     const earlier = { note: 'It goes on below.', actions: thumbs(answer) };
-    const asked = { question: GO_ON, model, private: false, place, person };
-    return ask.answer({ ...asked, last: id, earlier });
+    return ask.answer({ question: GO_ON, model, place, person, last: id, earlier });
   },
 });
 
@@ -115,11 +111,9 @@ const rate = command({
 });
 
 /** Shows everyone what only one person saw. */
-const share = command({
+const share = button({
   name: 'answer share',
   summary: 'Show a private answer to everyone',
-  right: 'anyone',
-  input,
   once: ({ answer }) => ({
     key: `share ${answer}`,
     keepMs: DAY_MS,

@@ -25,6 +25,6 @@ export const askCommand = command({
         return toEveryone(notedCard(text));
       }
     }
-    return ask.answer({ question, model, private: only ?? false, place, person });
+    return ask.answer({ question, model, private: only, place, person });
   },
 });

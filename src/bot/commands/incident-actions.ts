@@ -6,12 +6,16 @@ import { factsPart, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { toAsker } from '../shared/invocation.ts';
 import { shortened } from '../shared/text-format.ts';
-import { command, requiredText } from './command.ts';
+import { type Command, command, requiredText } from './command.ts';
 import { listTone } from './monitor/list.ts';
 
 const input = z.object({
   incident: requiredText(60, 'The incident the button stands under'),
 });
+
+/** What a button under an incident does. Whoever sees the incident may press it. */
+const button = (declaration: Omit<Command<typeof input>, 'right' | 'input'>) =>
+  command({ ...declaration, right: 'anyone', input });
 
 const WHY = 'Why is this down, and what should we look at first?';
 const SUMMARY =
@@ -25,11 +29,9 @@ const toldSecond = (title: string, label: string, atMs: number) =>
   toAsker({ tone: 'info', title, parts: [factsPart({ label, value: { atMs } })] });
 
 /** Somebody looks after it: shown in every place that was told. */
-const acknowledge = command({
+const acknowledge = button({
   name: 'incident acknowledge',
   summary: 'Say that you look after an incident',
-  right: 'anyone',
-  input,
   async run({ incident: id }, { incidents, person }) {
     const by = shortened(person.name, 80);
     const before = await incidents.mark(id, 'acknowledged', (atMs) => ({ by, atMs }));
@@ -39,11 +41,9 @@ const acknowledge = command({
 });
 
 /** New outages of the same monitors wait for an hour. */
-const snooze = command({
+const snooze = button({
   name: 'incident snooze',
   summary: 'Hear nothing new of this monitor for an hour',
-  right: 'anyone',
-  input,
   async run({ incident: id }, { incidents, person }) {
     const before = await incidents.mark(id, 'snoozed', (atMs) => newSnooze(person.name, atMs));
     if (!before) return { kind: 'nothing' };
@@ -52,11 +52,9 @@ const snooze = command({
 });
 
 /** What was held back is told. */
-const unsnooze = command({
+const unsnooze = button({
   name: 'incident unsnooze',
   summary: 'Hear of new outages of this monitor again',
-  right: 'anyone',
-  input,
   async run({ incident: id }, { incidents }) {
     if (!(await incidents.endSnoozes(id))) throw new CommandError('This snooze is over already.');
     return { kind: 'nothing' };
@@ -64,11 +62,9 @@ const unsnooze = command({
 });
 
 /** A check at once, where the service offers it. */
-const check = command({
+const check = button({
   name: 'incident check',
   summary: 'Look at the monitor of an incident at once',
-  right: 'anyone',
-  input,
   async run({ incident: id }, { incidents, monitoring }) {
     const [{ monitorId, name }] = incidents.get(id);
     const now = await monitoring.check(monitorId).catch((error: unknown) => {
@@ -88,11 +84,9 @@ const check = command({
 });
 
 const question = (name: string, summary: string, text: string) =>
-  command({
+  button({
     name,
     summary,
-    right: 'anyone',
-    input,
     // Each thread has an answer of its own; somebody may ask once more when something has happened since.
     once: ({ incident }, { place, thread = '' }) => ({
       key: `${name} ${incident} ${conversationKey(place, thread)}`,
@@ -101,7 +95,7 @@ const question = (name: string, summary: string, text: string) =>
     }),
     async run({ incident: id }, { incidents, ask, place, person }) {
       incidents.get(id);
-      return ask.answer({ question: text, model: undefined, private: false, place, person });
+      return ask.answer({ question: text, place, person });
     },
   });
 

@@ -13,7 +13,6 @@ export interface ConversationAt {
 const Shown = z.object({
   messages: z.array(z.object({ id: z.string(), channel: z.string(), thread: z.string() })),
 });
-type Shown = z.infer<typeof Shown>;
 
 /**
  * Which conversation a message shown outside of any thread belongs to. Without a thread nothing but this connects a button
@@ -29,7 +28,7 @@ export function createShownAnswers(
   store: Store,
   { maxMessages = MAX_MESSAGES }: { maxMessages?: number } = {},
 ) {
-  const collection = store.collection<Shown>({
+  const collection = store.collection({
     name: 'shown-answers',
     schema: Shown,
     version: 1,

@@ -204,7 +204,7 @@ function fieldNamed(fields: readonly Field[], key: string | undefined): Field | 
 
 interface Word {
   /** Of `key=value`; a quoted word has none, nor has a URL with a `=` in its query. */
-  key?: string;
+  key: string | undefined;
   text: string;
   quoted: boolean;
   /** Where the next word is looked for. */
@@ -221,7 +221,7 @@ function wordAt(text: string, from: number): Word | undefined {
   const plain = /\S*/y;
   plain.lastIndex = at;
   const value = quoted ?? { text: plain.exec(text)?.[0] ?? '', end: plain.lastIndex };
-  return { ...(key === undefined ? {} : { key }), ...value, quoted: quoted !== undefined };
+  return { key, ...value, quoted: quoted !== undefined };
 }
 
 /** A quote closes only before a space or the end, so `'it's mine'` is one text; one that never closes is a letter. */

@@ -39,15 +39,14 @@ export function createDispatch(
   }: { seenInvocations: SeenInvocations; unfinished: Pick<UnfinishedAnswers, 'noted'> },
 ): Dispatch {
   const { log } = services;
-  const pressClaims = createPressClaims(seenInvocations);
-
-  async function finished(marking: Promise<void>) {
+  const marked: Marked = async (marking) => {
     try {
       await marking;
     } catch (error) {
       log.error({ err: error }, 'an invocation was handled but could not be marked so');
     }
-  }
+  };
+  const pressClaims = createPressClaims(seenInvocations, marked);
 
   return async (invocation) => {
     try {
@@ -60,11 +59,11 @@ export function createDispatch(
     const reply = await answer(invocation);
     if (reply.kind === 'answer') {
       return unfinished.noted(
-        finishing(reply, () => finished(seenInvocations.finish(invocation.id))),
+        finishing(reply, () => marked(seenInvocations.finish(invocation.id))),
         invocation,
       );
     }
-    await finished(seenInvocations.finish(invocation.id));
+    await marked(seenInvocations.finish(invocation.id));
     return reply;
   };
 
@@ -76,16 +75,11 @@ export function createDispatch(
     }
     try {
       const outcome = await command.run(input, call);
-      if (claim && outcome.kind === 'answer') {
-        return claimed(outcome, {
-          finish: () => finished(claim.finish()),
-          giveBack: () => finished(claim.giveBack()),
-        });
-      }
-      await (claim && finished(claim.finish()));
+      if (claim && outcome.kind === 'answer') return claimed(outcome, claim);
+      await claim?.finish();
       return outcome;
     } catch (error) {
-      await (claim && finished(claim.giveBack()));
+      await claim?.giveBack();
       throw error;
     }
   }
@@ -179,7 +173,10 @@ function finishing(answer: CommandAnswer, finish: () => Promise<void>): CommandA
   return { ...answer, stream };
 }
 
-/** A press that acts. */
+/** Waits until something is marked as handled; an error is logged, since it is handled all the same. */
+type Marked = (marking: Promise<void>) => Promise<void>;
+
+/** A press that acts. Neither rejects. */
 interface Claim {
   /** It came to its end: further presses are refused as long as they mean the same. */
   finish(): Promise<void>;
@@ -197,7 +194,7 @@ const MAX_FIRST = 10_000;
  * Lets a press of a button act once, where several presses mean one and the same. A claim of a process that died before its
  * end may be claimed again.
  */
-function createPressClaims(seenInvocations: SeenInvocations) {
+function createPressClaims(seenInvocations: SeenInvocations, marked: Marked) {
   const first = new Map<string, { person: string; name: string; atMs: number }>();
 
   function remember(key: string, { person: { id, name } }: Invocation) {
@@ -238,10 +235,10 @@ function createPressClaims(seenInvocations: SeenInvocations) {
       }
       remember(id, invocation);
       return {
-        finish: () => seenInvocations.finish(id, all.keepMs),
+        finish: () => marked(seenInvocations.finish(id, all.keepMs)),
         async giveBack() {
           first.delete(id);
-          await seenInvocations.giveBack(id);
+          await marked(seenInvocations.giveBack(id));
         },
       };
     },

@@ -1,6 +1,6 @@
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { FILE_MODE, isMissing, makeFolder, replaceFile } from './files.ts';
+import { FILE_MODE, ifThere, makeFolder, replaceFile } from './files.ts';
 
 /** Folder of the data folder that holds a file for each journal: outside of it, so that a missing journal is missed. */
 export const ACKNOWLEDGED = 'acknowledged';
@@ -73,13 +73,7 @@ export async function openAcknowledged(path: string) {
 
 /** What was noted about a journal. */
 export async function readAcknowledged(path: string): Promise<Map<string, Extent>> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return new Map();
-    throw error;
-  }
+  const text = (await ifThere(readFile(path, 'utf8'))) ?? '';
   const lines = text.split('\n').map((line) => LINE.exec(line));
   return new Map(
     lines.flatMap((found) => {

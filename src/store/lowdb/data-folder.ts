@@ -3,7 +3,7 @@ import { chmod, lstat, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { DataFolderError } from '../errors.ts';
-import { FILE_MODE, FOLDER_MODE, isMissing, makeFolder, namesIn } from './files.ts';
+import { FILE_MODE, FOLDER_MODE, ifThere, makeFolder, namesIn } from './files.ts';
 
 /** Names of folders that hold documents or journals. */
 export const STORED_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
@@ -103,11 +103,7 @@ async function close(
 
 async function makePrivate(path: string, found: Stats): Promise<void> {
   if (found.isSymbolicLink() || (found.mode & FOR_OTHERS) === 0) return;
-  try {
-    await chmod(path, found.isDirectory() ? FOLDER_MODE : FILE_MODE);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  await ifThere(chmod(path, found.isDirectory() ? FOLDER_MODE : FILE_MODE));
 }
 
 /**
@@ -115,12 +111,5 @@ async function makePrivate(path: string, found: Stats): Promise<void> {
  * wrote for a moment that starts at the same time (nobody has the lock yet).
  */
 async function statIfThere(path: string): Promise<Stats | undefined> {
-  for (const look of [stat, lstat]) {
-    try {
-      return await look(path);
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-    }
-  }
-  return undefined;
+  return (await ifThere(stat(path))) ?? (await ifThere(lstat(path)));
 }

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Logger } from 'pino';
-import { FILE_MODE, isMissing, makeFolder, syncFolder } from './files.ts';
+import { FILE_MODE, ifThere, makeFolder, syncFolder } from './files.ts';
 
 const NEWLINE = 0x0a;
 const CHUNK_BYTES = 64 * 1024;
@@ -122,31 +122,23 @@ export async function* linesOf(
   if (length > 0) onUnfinished(length);
 }
 
-/**
- * How far the whole lines of a file go, and how many they are; of a file that is not there, nothing. With
- * `ifShorterThan`, `undefined` for a file of that length or more, which then is not read.
- */
-export async function extentOf(
-  path: string,
-  options?: { ifShorterThan: number },
-): Promise<{ bytes: number; records: number } | undefined> {
-  try {
-    if (options && (await stat(path)).size >= options.ifShorterThan) return undefined;
-    let bytes = 0;
-    let records = 0;
-    let read = 0;
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-      for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, at + 1)) {
-        records += 1;
-        bytes = read + at + 1;
-      }
-      read += chunk.length;
+/** How far the whole lines of a file go, and how many they are; of a file that is not there, nothing. */
+export async function extentOf(path: string): Promise<{ bytes: number; records: number }> {
+  return (await ifThere(countLines(path))) ?? { bytes: 0, records: 0 };
+}
+
+async function countLines(path: string) {
+  let bytes = 0;
+  let records = 0;
+  let read = 0;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, at + 1)) {
+      records += 1;
+      bytes = read + at + 1;
     }
-    return { bytes, records };
-  } catch (error) {
-    if (isMissing(error)) return { bytes: 0, records: 0 };
-    throw error;
+    read += chunk.length;
   }
+  return { bytes, records };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { link, readFile, rename } from 'node:fs/promises';
+import { link, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type Adapter, Low } from 'lowdb';
 import type { Logger } from 'pino';
@@ -7,14 +7,7 @@ import { z } from 'zod';
 import { CorruptDocumentError, NewerDocumentError } from '../errors.ts';
 import type { CollectionDeclaration } from '../store.ts';
 import { checkedContent, withChecksum } from './checksum.ts';
-import {
-  isMissing,
-  removeIfThere,
-  replaceFile,
-  syncFolder,
-  temporaryOf,
-  writeTemporary,
-} from './files.ts';
+import { ifThere, removeIfThere, replaceFile, syncFolder, temporaryOf } from './files.ts';
 import type { Quarantine } from './quarantine.ts';
 
 /** Ending of the file that holds the version before. */
@@ -83,14 +76,9 @@ export function openDocumentFile<T>(
   }
 
   async function inspect(at: string): Promise<Found<T>> {
-    let text: string;
-    try {
-      text = await readFile(at, 'utf8');
-    } catch (error) {
-      // Any other failure is about the disk, not about what the file holds: it goes to the caller, nothing is moved.
-      if (isMissing(error)) return { state: 'missing' };
-      throw error;
-    }
+    // A failure to read is about the disk, not about what the file holds: it goes to the caller, nothing is moved.
+    const text = await ifThere(readFile(at, 'utf8'));
+    if (text === undefined) return { state: 'missing' };
     try {
       return { state: 'good', stored: decodeOwn(text) };
     } catch (error) {
@@ -99,21 +87,9 @@ export function openDocumentFile<T>(
     }
   }
 
-  async function replace(text: string, makeWay: () => Promise<void>): Promise<void> {
-    const temporary = await writeTemporary(path, text);
-    try {
-      await makeWay();
-      await rename(temporary, path);
-    } catch (error) {
-      await removeIfThere(temporary).catch(() => {});
-      throw error;
-    }
-    await syncFolder(folder);
-  }
-
   async function keepPrevious(): Promise<void> {
     await removeIfThere(previousPath);
-    await linkIfThere(path, previousPath);
+    await ifThere(link(path, previousPath));
   }
 
   /**
@@ -136,7 +112,7 @@ export function openDocumentFile<T>(
   }
 
   async function erase({ text }: Stored<T>): Promise<void> {
-    await replace(text, eraseCompanions);
+    await replaceFile(path, text, eraseCompanions);
     try {
       // A copy rather than a second name: one bad sector must not take both.
       await replaceFile(previousPath, text);
@@ -184,7 +160,7 @@ export function openDocumentFile<T>(
 
     // Never with null, for which `Low` writes nothing.
     async write(stored) {
-      if (stored) await replace(stored.text, keepPrevious);
+      if (stored) await replaceFile(path, stored.text, keepPrevious);
     },
   };
 
@@ -229,12 +205,4 @@ function freeze<T>(value: T): T {
   Object.freeze(value);
   for (const inner of Object.values(value)) freeze(inner);
   return value;
-}
-
-async function linkIfThere(from: string, to: string): Promise<void> {
-  try {
-    await link(from, to);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
 }

@@ -13,6 +13,16 @@ export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
+/** What an operation on a file or folder gives; `undefined` when that is not there. */
+export async function ifThere<T>(operation: Promise<T>): Promise<T | undefined> {
+  try {
+    return await operation;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
 /**
  * Makes names created, renamed or removed in a folder survive power loss.
  * Windows cannot do this for a folder and orders the changes itself.
@@ -50,9 +60,8 @@ async function isFolder(path: string): Promise<boolean> {
   try {
     if ((await stat(path)).isDirectory()) return true;
   } catch (error) {
-    if (isMissing(error)) return false;
-    if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw error;
-    return false;
+    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return false;
+    throw error;
   }
   throw new DataFolderError(
     `${path} is a file, and a folder of Askwatch belongs there. Move it away, or set DATA_DIR to another folder.`,
@@ -100,10 +109,18 @@ export async function writeTemporary(
   return temporary;
 }
 
-/** Puts a text in the place of a file: after a crash there is the old file or the new one, whole. One call at a time. */
-export async function replaceFile(path: string, text: string): Promise<void> {
+/**
+ * Puts a text in the place of a file: after a crash there is the old file or the new one, whole. `makeWay` is what has to be
+ * done between writing the text and putting it there. One call at a time.
+ */
+export async function replaceFile(
+  path: string,
+  text: string | AsyncIterable<string>,
+  makeWay: () => Promise<void> = async () => {},
+): Promise<void> {
   const temporary = await writeTemporary(path, text);
   try {
+    await makeWay();
     await rename(temporary, path);
   } catch (error) {
     await removeIfThere(temporary).catch(() => {});
@@ -114,19 +131,14 @@ export async function replaceFile(path: string, text: string): Promise<void> {
 
 /** Removes a file; one that is not there is no error. Durable only after `syncFolder`. */
 export async function removeIfThere(path: string): Promise<void> {
-  try {
-    await unlink(path);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  await ifThere(unlink(path));
 }
 
 /** Names in a folder; none when the folder is not there. */
 export async function namesIn(folder: string): Promise<string[]> {
   try {
-    return await readdir(folder);
+    return (await ifThere(readdir(folder))) ?? [];
   } catch (error) {
-    if (isMissing(error)) return [];
     // Says what is wrong where it is a file.
     if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') await isFolder(folder);
     throw error;

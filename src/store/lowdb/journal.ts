@@ -1,4 +1,3 @@
-import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -16,7 +15,7 @@ import {
   linesOf,
   openAppendFile,
 } from './day-file.ts';
-import { isMissing, namesIn, removeIfThere, syncFolder, writeTemporary } from './files.ts';
+import { ifThere, isMissing, namesIn, removeIfThere, replaceFile, syncFolder } from './files.ts';
 import type { Losses } from './losses.ts';
 
 /** Longer records are refused, and longer lines skipped. */
@@ -47,11 +46,6 @@ interface Waiting {
 }
 
 /** A journal of one file per UTC day, a record with its checksum on each line. At most one file is open for appending. */
-export interface LowdbJournal<T extends JournalRecord> extends Journal<T> {
-  /** Waits for appends under way and closes the file. */
-  close(): Promise<void>;
-}
-
 export function createLowdbJournal<T extends JournalRecord>(
   declaration: JournalDeclaration<T>,
   options: {
@@ -62,7 +56,7 @@ export function createLowdbJournal<T extends JournalRecord>(
     assertOpen: () => void;
     log: Logger;
   },
-): LowdbJournal<T> {
+): Journal<T> & { close(): Promise<void> } {
   const { folder, acknowledged, losses, assertOpen, log } = options;
   let waiting: Waiting[] = [];
   let last: Promise<void> = Promise.resolve();
@@ -126,7 +120,7 @@ export function createLowdbJournal<T extends JournalRecord>(
 
   async function recordsIn(path: string, bytes: number, noted: Extent | undefined) {
     if (noted?.bytes === bytes) return noted.records;
-    return bytes === 0 ? 0 : ((await extentOf(path))?.records ?? 0);
+    return bytes === 0 ? 0 : (await extentOf(path)).records;
   }
 
   async function flush(): Promise<void> {
@@ -247,25 +241,13 @@ export function createLowdbJournal<T extends JournalRecord>(
 
   async function eraseIn(day: string, erasure: Erasure<T>): Promise<void> {
     const path = dayPath(folder, day);
-    try {
-      if (!(await isToErase(day, erasure))) return;
-    } catch (error) {
-      // Noted, and lost.
-      if (isMissing(error)) return;
-      throw error;
-    }
+    // One that is not there was noted, and is lost.
+    if (!(await ifThere(isToErase(day, erasure)))) return;
     if (current?.day === day) await closeCurrent();
     const kept = { bytes: 0, records: 0 };
-    const temporary = await writeTemporary(path, piecesLeft(day, erasure, kept));
-    try {
-      // First: what is removed on purpose must not be missed.
-      await (await notesOf()).forget([day]);
-      await rename(temporary, path);
-    } catch (error) {
-      await removeIfThere(temporary).catch(() => {});
-      throw error;
-    }
-    await syncFolder(folder);
+    // What is removed on purpose must not be missed.
+    const makeWay = async () => (await notesOf()).forget([day]);
+    await replaceFile(path, piecesLeft(day, erasure, kept), makeWay);
     if (kept.records === 0) await remove([day]);
     else await note(day, kept);
   }
@@ -318,6 +300,7 @@ export function createLowdbJournal<T extends JournalRecord>(
       for (const day of await days()) await inTurn(() => eraseIn(day, { change, texts }));
     },
 
+    /** Waits for appends under way and closes the file. */
     close: () =>
       inTurn(async () => {
         await closeCurrent();

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CorruptDocumentError } from '../errors.ts';
 import type { StoreKey } from '../store.ts';
-import { isMissing, replaceFile } from './files.ts';
+import { ifThere, replaceFile } from './files.ts';
 
 const NAME = 'secret.key';
 
@@ -21,13 +21,8 @@ export function createKeyFile(folder: string, assertOpen: () => void): StoreKey 
 
   const read: StoreKey['read'] = async () => {
     assertOpen();
-    let text: string;
-    try {
-      text = (await readFile(path, 'utf8')).trim();
-    } catch (error) {
-      if (isMissing(error)) return 'missing';
-      throw error;
-    }
+    const text = (await ifThere(readFile(path, 'utf8')))?.trim();
+    if (text === undefined) return 'missing';
     if (KEY.test(text)) return { key: text };
     if (text === GIVEN_UP) return 'given up';
     throw new CorruptDocumentError(

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { StoreInUseError } from '../errors.ts';
-import { isMissing, namesIn, removeIfThere, syncFolder, writeTemporary } from './files.ts';
+import { ifThere, isMissing, namesIn, removeIfThere, syncFolder, writeTemporary } from './files.ts';
 
 const LOCK = '.lock';
 const SUCCESSOR = `${LOCK}.after-`;
@@ -64,7 +64,7 @@ async function lastOfChain(folder: string): Promise<{ text: string } | undefined
   let path = join(folder, LOCK);
   let last: { text: string } | undefined;
   for (;;) {
-    const text = await readIfThere(path);
+    const text = await ifThere(readFile(path, 'utf8'));
     if (text === undefined) return last;
     last = { text };
     path = successorOf(folder, text);
@@ -136,16 +136,7 @@ async function shortenChain(folder: string, claim: string): Promise<void> {
 }
 
 async function release(path: string, own: string): Promise<void> {
-  if ((await readIfThere(path)) === own) await removeIfThere(path);
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+  if ((await ifThere(readFile(path, 'utf8'))) === own) await removeIfThere(path);
 }
 
 /**

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { ACKNOWLEDGED, type Extent, openAcknowledged, readAcknowledged } from './acknowledged.ts';
 import { dayPath, extentOf } from './day-file.ts';
-import { isMissing, namesIn, replaceFile } from './files.ts';
+import { ifThere, namesIn, replaceFile } from './files.ts';
 
 /** File of the data folder that says what was found to be lost, for `askwatch doctor`. */
 export const LOSSES = 'losses.json';
@@ -47,12 +47,14 @@ export function openLosses(folder: string, log: Logger) {
 
 /** What was found to be lost so far; nothing of a file that cannot be read. */
 async function readLosses(folder: string): Promise<Loss[]> {
+  const text = await ifThere(readFile(join(folder, LOSSES), 'utf8'));
   try {
-    const content: unknown = JSON.parse(await readFile(join(folder, LOSSES), 'utf8'));
-    return z.array(Loss).catch([]).parse(content);
-  } catch (error) {
-    if (isMissing(error) || error instanceof SyntaxError) return [];
-    throw error;
+    return z
+      .array(Loss)
+      .catch([])
+      .parse(JSON.parse(text ?? '[]'));
+  } catch {
+    return [];
   }
 }
 
@@ -89,17 +91,18 @@ export async function findLosses(folder: string, { isRunning }: { isRunning: boo
 
 /** Files that are shorter than what was acknowledged of them. */
 async function compare(folder: string) {
-  const found: Array<{ journal: string; day: string; noted: Extent; lost: Extent }> = [];
+  const shorter: Array<{ journal: string; day: string; noted: Extent; lost: Extent }> = [];
   for (const journal of await namesIn(join(folder, ACKNOWLEDGED))) {
     for (const [day, noted] of await readAcknowledged(join(folder, ACKNOWLEDGED, journal))) {
       const path = dayPath(join(folder, journal), day);
-      const left = await extentOf(path, { ifShorterThan: noted.bytes });
-      if (!left) continue;
+      const found = await ifThere(stat(path));
+      if (found && found.size >= noted.bytes) continue;
+      const left = await extentOf(path);
       const records = Math.max(0, noted.records - left.records);
-      found.push({ journal, day, noted, lost: { bytes: noted.bytes - left.bytes, records } });
+      shorter.push({ journal, day, noted, lost: { bytes: noted.bytes - left.bytes, records } });
     }
   }
-  return found;
+  return shorter;
 }
 
 function inWords({ bytes, records }: Extent): string {

@@ -9,12 +9,8 @@ import {
   ModelList,
 } from '../contracts/gateway.ts';
 import { expectStream, readChunks } from './chunk-stream.ts';
-import {
-  createCallLimit,
-  openServiceConnection,
-  type ServiceRequest,
-} from './service-connection.ts';
-import { readJson } from './service-response.ts';
+import { openServiceConnection, type ServiceRequest } from './service-connection.ts';
+import { readJson, withoutOddAdditions } from './service-response.ts';
 
 /**
  * The model gateway as typed functions. Every function throws a `CallError` or a `ContractError`; after an abort, the
@@ -35,19 +31,7 @@ export interface GatewayClient {
   close(): Promise<void>;
 }
 
-/** A model whose additions to the contract are left out where another service means something else by those names. */
-const ForeignModel = Model.extend({
-  kind: Model.shape.kind.catch(undefined),
-  context_length: Model.shape.context_length.catch(undefined),
-  input: Model.shape.input.catch(undefined),
-  resolutions: Model.shape.resolutions.catch(undefined),
-  ranks: Model.shape.ranks.catch(undefined),
-  supported_parameters: Model.shape.supported_parameters.catch(undefined),
-  description: Model.shape.description.catch(undefined),
-  available: Model.shape.available.catch(undefined),
-  unavailable_reason: Model.shape.unavailable_reason.catch(undefined),
-});
-const ForeignModelList = ModelList.extend({ data: z.array(ForeignModel) });
+const ForeignModelList = ModelList.extend({ data: z.array(withoutOddAdditions(Model)) });
 
 /**
  * Opens a client of the model gateway at `baseUrl`, with or without a slash at its end.
@@ -66,26 +50,6 @@ export function createGatewayClient(options: {
   const service = openServiceConnection(options);
   const headers = { authorization: `Bearer ${options.apiKey}` };
 
-  function begin(call: ServiceRequest, ms: number, signal: AbortSignal | undefined) {
-    const limit = createCallLimit(signal);
-    limit.after(ms, `${service.nameOf(call)} did not answer within ${ms / 1000} s.`);
-    return limit;
-  }
-
-  async function fetchJson<T>(
-    call: ServiceRequest,
-    schema: z.ZodType<T>,
-    ms: number,
-    signal?: AbortSignal,
-  ) {
-    const limit = begin(call, ms, signal);
-    try {
-      return await service.send(call, limit, (answer) => readJson(answer, schema));
-    } finally {
-      limit.release();
-    }
-  }
-
   const ask = (body: ChatRequest): ServiceRequest => ({
     method: 'POST',
     path: GatewayPath.chatCompletions,
@@ -96,13 +60,20 @@ export function createGatewayClient(options: {
   return {
     async models({ signal } = {}) {
       const call: ServiceRequest = { method: 'GET', path: GatewayPath.models, headers };
-      return (await fetchJson(call, ForeignModelList, timeoutMs, signal)).data;
+      const { data } = await service.sendWithin(timeoutMs, call, signal, (answer) =>
+        readJson(answer, ForeignModelList),
+      );
+      return data;
     },
-    complete: (request, { signal } = {}) =>
-      fetchJson(ask({ ...request, stream: false }), ChatCompletion, answerTimeoutMs, signal),
+    complete(request, { signal } = {}) {
+      const call = ask({ ...request, stream: false });
+      return service.sendWithin(answerTimeoutMs, call, signal, (answer) =>
+        readJson(answer, ChatCompletion),
+      );
+    },
     async *stream(request, { signal } = {}) {
       const call = ask({ ...request, stream: true });
-      const limit = begin(call, answerTimeoutMs, signal);
+      const limit = service.begin(answerTimeoutMs, call, signal);
       try {
         const callOff = limit.after(
           stallMs,

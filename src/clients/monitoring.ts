@@ -9,18 +9,12 @@ import {
   pushPath,
 } from '../contracts/monitoring.ts';
 import {
-  AddedPath,
   addedPath,
-  type CheckRecord,
   CheckRecordList,
   DayList,
   IdempotencyHeader,
-  type Incident,
   IncidentList,
-  type MaintenanceChange,
-  type MonitorChange,
   MonitorDetails,
-  type RecentIncident,
   RecentIncidentList,
   RenewedPushToken,
   RollupList,
@@ -29,12 +23,13 @@ import {
 import { oneLine } from '../contracts/one-line.ts';
 import { maskedTarget } from '../contracts/secret-values.ts';
 import { ContractError } from './errors.ts';
+import { openServiceConnection, type ServiceRequest } from './service-connection.ts';
 import {
-  createCallLimit,
-  openServiceConnection,
-  type ServiceRequest,
-} from './service-connection.ts';
-import { readJson, readLongList, type ServiceResponse } from './service-response.ts';
+  readJson,
+  readLongList,
+  type ServiceResponse,
+  withoutOddAdditions,
+} from './service-response.ts';
 
 /** A row of the list that is not as the contract has it. */
 export interface InvalidMonitor {
@@ -53,85 +48,18 @@ interface Options {
   signal?: AbortSignal;
 }
 
-/**
- * The monitoring service as typed functions. Every function throws a `CallError` or a `ContractError`; after an abort,
- * the signal's own reason.
- */
-export interface MonitoringClient extends AddedCalls {
-  /**
-   * All active monitors with their live statuses; a list whose `count` is not its length is a `ContractError`.
-   * `includePaused` is an addition: a service of the contract alone may refuse it. A row that is not as the contract has it
-   * is told to `onInvalid`, and stands in the list if it has an id and a status: without a name it has its target or id for
-   * one, and an interval of 0 seconds stands for none. Of several rows with one id the first that is not UP counts.
-   */
-  list(
-    options?: Options & { includePaused?: boolean; onInvalid?: (row: InvalidMonitor) => void },
-  ): Promise<Monitor[]>;
-  /** With an `idempotencyKey`, our service makes one monitor of as many calls; one of the contract alone ignores it. */
-  create(
-    monitor: MonitorCreateInput,
-    options?: Options & { idempotencyKey?: string },
-  ): Promise<MonitorCreated>;
-  /** Sends one heartbeat. */
-  push(token: string, options?: Options): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** A time in which history is looked at, ISO 8601; the service has a default for what is left out. */
-export interface HistoryRange {
+interface HistoryRange {
   from?: string;
   to?: string;
 }
 
-/** What our service has beyond the contract; another one answers 404. */
-interface AddedCalls {
-  show(id: string, options?: Options): Promise<MonitorDetails>;
-  /** Settings that are not named stay; `null` takes one back to its default. */
-  change(id: string, change: MonitorChange, options?: Options): Promise<MonitorDetails>;
-  remove(id: string, options?: Options): Promise<void>;
-  pause(id: string, options?: Options): Promise<MonitorDetails>;
-  resume(id: string, options?: Options): Promise<MonitorDetails>;
-  /** Looks now; the answer comes after the look. */
-  check(id: string, options?: Options): Promise<MonitorDetails>;
-  /** Sets all maintenance windows, in place of those there are. */
-  setMaintenance(
-    id: string,
-    windows: MaintenanceChange['windows'],
-    options?: Options,
-  ): Promise<MonitorDetails>;
-  /** Makes a new push address for a heartbeat; the one before stops working. */
-  renewPushToken(id: string, options?: Options): Promise<RenewedPushToken>;
-  /** The last looks, newest first. */
-  results(id: string, options?: Options & { limit?: number }): Promise<CheckRecord[]>;
-  /** Times in which it was DOWN, newest first. */
-  incidents(id: string, options?: Options & { limit?: number }): Promise<Incident[]>;
-  rollups(
-    id: string,
-    options?: Options & HistoryRange & { by?: RollupList['by'] },
-  ): Promise<RollupList>;
-  uptime(id: string, options?: Options & HistoryRange): Promise<Uptime>;
-  /** How the days of all monitors went, up to 500 monitors at a time: those whose id comes after `after`. */
-  days(options?: Options & { days?: number; after?: string }): Promise<DayList>;
-  /** Of all monitors, newest first. */
-  recentIncidents(options?: Options & { limit?: number }): Promise<RecentIncident[]>;
-  /** Tells that the job of a heartbeat started, failed, or ended with an exit code, 0 to 255. */
-  pushSignal(token: string, signal: 'start' | 'fail' | number, options?: Options): Promise<void>;
-}
-
-/** A monitor whose additions to the contract are left out where another service means something else by those names. */
-const ForeignMonitor = Monitor.extend({
+/** A monitor as any service may send it. */
+const ForeignMonitor = withoutOddAdditions(Monitor).extend({
   // Another service may show secrets that stand in a target; here nothing keeps, sends or writes them.
   target: Monitor.shape.target.overwrite(maskedTarget).overwrite(oneLine),
   // A name with line breaks would be instructions in a prompt.
   name: Monitor.shape.name.overwrite(oneLine),
-  status_changed_at: Monitor.shape.status_changed_at.catch(undefined),
-  status_changes: Monitor.shape.status_changes.catch(undefined),
-  status_reason: Monitor.shape.status_reason.catch(undefined),
-  last_checked_at: Monitor.shape.last_checked_at.catch(undefined),
-  response_time_ms: Monitor.shape.response_time_ms.catch(undefined),
-  flapping: Monitor.shape.flapping.catch(undefined),
-  waiting_for_first_ping: Monitor.shape.waiting_for_first_ping.catch(undefined),
-  stale: Monitor.shape.stale.catch(undefined),
 });
 /** As much of a row as can be watched: its id and status. The rest is what it can be. */
 const MendedMonitor = ForeignMonitor.extend({
@@ -145,22 +73,21 @@ const MendedMonitor = ForeignMonitor.extend({
 const RowId = MendedMonitor.pick({ id: true });
 
 const ForeignMonitorList = {
-  envelope: MonitorList.extend({
-    monitors: z.array(z.unknown()),
-    next: MonitorList.shape.next.catch(undefined),
-  }),
+  envelope: withoutOddAdditions(MonitorList).extend({ monitors: z.array(z.unknown()) }),
   name: 'monitors',
   item: ForeignMonitor,
 } as const;
 
-/** The contract's "ISO 8601 UTC" is also written with `+00:00`, or without any zone. */
-const ForeignMonitorCreated = MonitorCreated.extend({
-  target: MonitorCreated.shape.target.overwrite(maskedTarget).overwrite(oneLine),
-  name: MonitorCreated.shape.name.overwrite(oneLine),
-  created_at: z.iso.datetime({ offset: true, local: true }),
-  interval_seconds: MonitorCreated.shape.interval_seconds.catch(undefined),
-  push_url: MonitorCreated.shape.push_url.catch(undefined),
+const ForeignMonitorCreated = withoutOddAdditions(MonitorCreated).extend({
+  target: ForeignMonitor.shape.target,
+  name: ForeignMonitor.shape.name,
 });
+
+/**
+ * The monitoring service as typed functions. Every function throws a `CallError` or a `ContractError`; after an abort,
+ * the signal's own reason.
+ */
+export type MonitoringClient = ReturnType<typeof createMonitoringClient>;
 
 /**
  * Opens a client of the monitoring service at `baseUrl`, with or without a slash at its end.
@@ -171,40 +98,52 @@ export function createMonitoringClient(options: {
   apiKey: string;
   timeoutMs?: number;
   log?: Logger;
-}): MonitoringClient {
+}) {
   const { timeoutMs = 10_000 } = options;
   const service = openServiceConnection(options);
   const headers = { 'x-api-key': options.apiKey };
 
-  async function send<T>(
+  function send<T>(
     call: ServiceRequest,
-    signal: AbortSignal | undefined,
+    { signal }: Options,
     read: (answer: ServiceResponse) => Promise<T> | T,
-  ) {
-    const limit = createCallLimit(signal);
-    limit.after(timeoutMs, `${service.nameOf(call)} did not answer within ${timeoutMs / 1000} s.`);
-    try {
-      return await service.send(call, limit, read);
-    } finally {
-      limit.release();
-    }
+  ): Promise<T> {
+    return service.sendWithin(timeoutMs, call, signal, read);
   }
 
   function ask<T>(
     call: Omit<ServiceRequest, 'headers'>,
     shape: z.ZodType<T>,
-    { signal }: Options = {},
+    options: Options = {},
   ): Promise<T> {
-    return send({ ...call, headers }, signal, (answer) => readJson(answer, shape));
+    return send({ ...call, headers }, options, (answer) => readJson(answer, shape));
   }
 
   return {
-    list({ signal, includePaused = false, onInvalid = () => {} } = {}) {
+    /**
+     * All active monitors with their live statuses; a list whose `count` is not its length is a `ContractError`.
+     * `includePaused` is an addition: a service of the contract alone may refuse it. A row that is not as the contract has it
+     * is told to `onInvalid`, and stands in the list if it has an id and a status: without a name it has its target or id for
+     * one, and an interval of 0 seconds stands for none. Of several rows with one id the first that is not UP counts.
+     */
+    list({
+      includePaused = false,
+      onInvalid = () => {},
+      ...options
+    }: Options & {
+      includePaused?: boolean;
+      onInvalid?: (row: InvalidMonitor) => void;
+    } = {}): Promise<Monitor[]> {
       const path = MonitoringPath.monitors + query({ include_paused: includePaused || undefined });
-      const call: ServiceRequest = { method: 'GET', path, headers };
-      return send(call, signal, (answer) => readMonitors(answer, onInvalid));
+      return send({ method: 'GET', path, headers }, options, (answer) =>
+        readMonitors(answer, onInvalid),
+      );
     },
-    create(monitor, { signal, idempotencyKey } = {}) {
+    /** With an `idempotencyKey`, our service makes one monitor of as many calls; one of the contract alone ignores it. */
+    create(
+      monitor: MonitorCreateInput,
+      { idempotencyKey, ...options }: Options & { idempotencyKey?: string } = {},
+    ): Promise<MonitorCreated> {
       const repeatable = idempotencyKey && { [IdempotencyHeader.key]: idempotencyKey };
       const call: ServiceRequest = {
         method: 'POST',
@@ -212,69 +151,67 @@ export function createMonitoringClient(options: {
         headers: { ...headers, ...repeatable },
         body: monitor,
       };
-      return send(call, signal, (answer) => readJson(answer, ForeignMonitorCreated));
+      return send(call, options, (answer) => readJson(answer, ForeignMonitorCreated));
     },
-    async push(token, { signal } = {}) {
+    /** Sends one heartbeat. */
+    push(token: string, options: Options = {}): Promise<void> {
       // The token is the credential, so no key is sent and no error shows the path.
       const call: ServiceRequest = {
         method: 'POST',
         path: pushPath(token),
         shownPath: MonitoringPath.push,
       };
-      await send(call, signal, (answer) => answer.body.dump());
+      return send(call, options, (answer) => answer.body.dump());
     },
-    show: (id, options) =>
+
+    // What our service has beyond the contract; another one answers 404.
+
+    show: (id: string, options?: Options) =>
       ask({ method: 'GET', path: addedPath('monitor', { id }) }, MonitorDetails, options),
-    change: (id, body, options) =>
-      ask({ method: 'PATCH', path: addedPath('monitor', { id }), body }, MonitorDetails, options),
-    async remove(id, { signal } = {}) {
-      const call: ServiceRequest = {
-        method: 'DELETE',
-        path: addedPath('monitor', { id }),
-        headers,
-      };
-      await send(call, signal, (answer) => answer.body.dump());
+    remove(id: string, options: Options = {}): Promise<void> {
+      const path = addedPath('monitor', { id });
+      return send({ method: 'DELETE', path, headers }, options, (answer) => answer.body.dump());
     },
-    pause: (id, options) =>
+    pause: (id: string, options?: Options) =>
       ask({ method: 'POST', path: addedPath('pause', { id }) }, MonitorDetails, options),
-    resume: (id, options) =>
+    resume: (id: string, options?: Options) =>
       ask({ method: 'POST', path: addedPath('resume', { id }) }, MonitorDetails, options),
-    check: (id, options) =>
+    /** Checks it now; the answer comes after the check. */
+    check: (id: string, options?: Options) =>
       ask({ method: 'POST', path: addedPath('check', { id }) }, MonitorDetails, options),
-    setMaintenance(id, windows, options) {
-      const path = addedPath('maintenance', { id });
-      return ask({ method: 'PUT', path, body: { windows } }, MonitorDetails, options);
-    },
-    renewPushToken: (id, options) =>
+    /** Makes a new push address for a heartbeat; the one before stops working. */
+    renewPushToken: (id: string, options?: Options) =>
       ask({ method: 'POST', path: addedPath('pushToken', { id }) }, RenewedPushToken, options),
-    async results(id, { limit, ...options } = {}) {
+    /** The last checks, newest first. */
+    async results(id: string, { limit, ...options }: Options & { limit?: number } = {}) {
       const path = addedPath('results', { id }) + query({ limit });
       return (await ask({ method: 'GET', path }, CheckRecordList, options)).results;
     },
-    async incidents(id, { limit, ...options } = {}) {
+    /** Times in which it was DOWN, newest first. */
+    async incidents(id: string, { limit, ...options }: Options & { limit?: number } = {}) {
       const path = addedPath('incidents', { id }) + query({ limit });
       return (await ask({ method: 'GET', path }, IncidentList, options)).incidents;
     },
-    rollups(id, { by, from, to, ...options } = {}) {
+    rollups(
+      id: string,
+      { by, from, to, ...options }: Options & HistoryRange & { by?: RollupList['by'] } = {},
+    ) {
       const path = addedPath('rollups', { id }) + query({ by, from, to });
       return ask({ method: 'GET', path }, RollupList, options);
     },
-    uptime(id, { from, to, ...options } = {}) {
+    uptime(id: string, { from, to, ...options }: Options & HistoryRange = {}) {
       const path = addedPath('uptime', { id }) + query({ from, to });
       return ask({ method: 'GET', path }, Uptime, options);
     },
-    days({ days, after, ...options } = {}) {
+    /** How the days of all monitors went, up to 500 monitors at a time: those whose id comes after `after`. */
+    days({ days, after, ...options }: Options & { days?: number; after?: string } = {}) {
       const path = addedPath('days', {}) + query({ days, after });
       return ask({ method: 'GET', path }, DayList, options);
     },
-    async recentIncidents({ limit, ...options } = {}) {
+    /** Of all monitors, newest first. */
+    async recentIncidents({ limit, ...options }: Options & { limit?: number } = {}) {
       const path = addedPath('recentIncidents', {}) + query({ limit });
       return (await ask({ method: 'GET', path }, RecentIncidentList, options)).incidents;
-    },
-    async pushSignal(token, kind, { signal } = {}) {
-      const path = addedPath('pushSignal', { token, signal: String(kind) });
-      const call: ServiceRequest = { method: 'POST', path, shownPath: AddedPath.pushSignal };
-      await send(call, signal, (answer) => answer.body.dump());
     },
     close: () => service.close(),
   };

@@ -86,26 +86,50 @@ export function openServiceConnection(options: { baseUrl: string; apiKey: string
     }
   }
 
+  /**
+   * Sends a call and gives a good answer to `read`; both are repeated where a repeat is harmless.
+   * Throws `NetworkError`, `StatusError`, `ContractError`, or the reason of the limit.
+   */
+  async function send<T>(
+    call: ServiceRequest,
+    limit: CallLimit,
+    read: (answer: ServiceResponse) => Promise<T> | T,
+  ): Promise<T> {
+    for (let tried = 1; ; tried++) {
+      try {
+        return await attempt(call, limit, read);
+      } catch (error) {
+        const pauseMs = tried < ATTEMPTS ? pauseBeforeRepeat(call, error, tried) : undefined;
+        if (pauseMs === undefined) throw error;
+        log?.debug({ call: nameOf(call), err: error, pauseMs }, 'calling again');
+        await pauseOrGiveUp(pauseMs, limit, error);
+      }
+    }
+  }
+
+  /** Begins a call that has to be over in `ms`, repeats included. */
+  function begin(ms: number, call: ServiceRequest, signal: AbortSignal | undefined): CallLimit {
+    const limit = createCallLimit(signal);
+    limit.after(ms, `${nameOf(call)} did not answer within ${ms / 1000} s.`);
+    return limit;
+  }
+
   return {
     nameOf,
-    /**
-     * Sends a call and gives a good answer to `read`; both are repeated where a repeat is harmless.
-     * Throws `NetworkError`, `StatusError`, `ContractError`, or the reason of the limit.
-     */
-    async send<T>(
+    begin,
+    send,
+    /** Begins and sends a call whose answer is over when it has been read. */
+    async sendWithin<T>(
+      ms: number,
       call: ServiceRequest,
-      limit: CallLimit,
+      signal: AbortSignal | undefined,
       read: (answer: ServiceResponse) => Promise<T> | T,
     ): Promise<T> {
-      for (let tried = 1; ; tried++) {
-        try {
-          return await attempt(call, limit, read);
-        } catch (error) {
-          const pauseMs = tried < ATTEMPTS ? pauseBeforeRepeat(call, error, tried) : undefined;
-          if (pauseMs === undefined) throw error;
-          log?.debug({ call: nameOf(call), err: error, pauseMs }, 'calling again');
-          await pauseOrGiveUp(pauseMs, limit, error);
-        }
+      const limit = begin(ms, call, signal);
+      try {
+        return await send(call, limit, read);
+      } finally {
+        limit.release();
       }
     },
     /** Ends what is under way. */
@@ -180,7 +204,7 @@ export interface CallLimit {
 }
 
 /** Joins the caller's signal with time limits. Unlike `AbortSignal.any`, it leaves nothing on a signal that lives long. */
-export function createCallLimit(signal: AbortSignal | undefined): CallLimit {
+function createCallLimit(signal: AbortSignal | undefined): CallLimit {
   const controller = new AbortController();
   const timers = new Set<NodeJS.Timeout>();
   const abort = () => controller.abort(signal?.reason);

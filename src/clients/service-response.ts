@@ -35,6 +35,15 @@ export async function readJson<T>(answer: ServiceResponse, schema: z.ZodType<T>)
   return checkShape(await readValue(answer), schema, answer);
 }
 
+/** A shape whose additions to the contract are left out where another service means something else by those names. */
+export function withoutOddAdditions<S extends z.ZodObject>(shape: S): S {
+  const additions = Object.entries(shape.shape).filter(
+    ([, field]) => field instanceof z.ZodOptional,
+  );
+  const forgiving = additions.map(([name, field]) => [name, field.catch(undefined)]);
+  return shape.extend(Object.fromEntries(forgiving)) as S;
+}
+
 /** An item of a list that does not have the shape that was asked for. */
 interface InvalidItem {
   /** Its place in the list, from 0. */

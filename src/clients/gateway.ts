@@ -16,19 +16,10 @@ import { readJson, withoutOddAdditions } from './service-response.ts';
  * The model gateway as typed functions. Every function throws a `CallError` or a `ContractError`; after an abort, the
  * signal's own reason.
  */
-export interface GatewayClient {
-  models(options?: { signal?: AbortSignal }): Promise<Model[]>;
-  /** One whole answer. */
-  complete(request: ChatRequest, options?: { signal?: AbortSignal }): Promise<ChatCompletion>;
-  /**
-   * An answer chunk by chunk as it is generated. Ends only when it is whole: a cut, garbled or stalled stream throws
-   * after the chunks that came. Leaving the loop or aborting ends the call at the service.
-   */
-  stream(
-    request: ChatRequest,
-    options?: { signal?: AbortSignal },
-  ): AsyncIterable<ChatCompletionChunk>;
-  close(): Promise<void>;
+export type GatewayClient = ReturnType<typeof createGatewayClient>;
+
+interface Options {
+  signal?: AbortSignal;
 }
 
 const ForeignModelList = ModelList.extend({ data: z.array(withoutOddAdditions(Model)) });
@@ -45,7 +36,7 @@ export function createGatewayClient(options: {
   answerTimeoutMs?: number;
   stallMs?: number;
   log?: Logger;
-}): GatewayClient {
+}) {
   const { timeoutMs = 10_000, answerTimeoutMs = 600_000, stallMs = 60_000 } = options;
   const service = openServiceConnection(options);
   const headers = { authorization: `Bearer ${options.apiKey}` };
@@ -58,20 +49,28 @@ export function createGatewayClient(options: {
   });
 
   return {
-    async models({ signal } = {}) {
+    async models({ signal }: Options = {}): Promise<Model[]> {
       const call: ServiceRequest = { method: 'GET', path: GatewayPath.models, headers };
       const { data } = await service.sendWithin(timeoutMs, call, signal, (answer) =>
         readJson(answer, ForeignModelList),
       );
       return data;
     },
-    complete(request, { signal } = {}) {
+    /** One whole answer. */
+    complete(request: ChatRequest, { signal }: Options = {}): Promise<ChatCompletion> {
       const call = ask({ ...request, stream: false });
       return service.sendWithin(answerTimeoutMs, call, signal, (answer) =>
         readJson(answer, ChatCompletion),
       );
     },
-    async *stream(request, { signal } = {}) {
+    /**
+     * An answer chunk by chunk as it is generated. Ends only when it is whole: a cut, garbled or stalled stream throws
+     * after the chunks that came. Leaving the loop or aborting ends the call at the service.
+     */
+    async *stream(
+      request: ChatRequest,
+      { signal }: Options = {},
+    ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
       const call = ask({ ...request, stream: true });
       const limit = service.begin(answerTimeoutMs, call, signal);
       try {

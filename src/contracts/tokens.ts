@@ -26,11 +26,6 @@ export function roughTokens(text: string | Uint8Array): number {
   return thousandths / 1000;
 }
 
-/** About how many tokens a text is. */
-export function estimateTextTokens(text: string): number {
-  return Math.ceil(roughTokens(text));
-}
-
 /** Counts the tokens of one text; a caller that holds texts in another form brings its own. */
 type Count = (text: string) => number;
 

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifySchema } from 'fastify';
 import type { Logger } from 'pino';
-import { answerFor } from './error-answers.ts';
-import { HttpError } from './errors.ts';
+import { asHttpError, errorBody } from './error-answers.ts';
 
 /**
  * A POST route that reads its request and writes its answer itself. Fastify's pipeline around a handler costs more CPU
@@ -28,7 +27,7 @@ export interface Exchange {
 }
 
 /** Is told of every answer: its status, and how long it took. */
-export type Observe = (route: string, status: number, seconds: number) => void;
+type Observe = (route: string, status: number, seconds: number) => void;
 
 /** nginx's status for a caller that left before it was answered. */
 const LEFT_UNANSWERED = 499;
@@ -83,11 +82,15 @@ export function sendError(
   log: Logger,
   headers: Record<string, string> = {},
 ): void {
-  const { status, body, headers: own } = answerFor(error);
-  if (!(error instanceof HttpError) && status >= 500) {
+  const refusal = asHttpError(error);
+  if (refusal !== error && refusal.status >= 500) {
     log.error({ err: error, reqId: exchange.id }, 'request failed');
   }
   // The rest of a body nobody reads would have to be read before the connection could serve another request.
   const close = exchange.request.complete ? {} : { connection: 'close' };
-  sendJson(exchange, status, JSON.stringify(body), { ...headers, ...own, ...close });
+  sendJson(exchange, refusal.status, JSON.stringify(errorBody(refusal)), {
+    ...headers,
+    ...refusal.headers,
+    ...close,
+  });
 }

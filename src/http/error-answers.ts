@@ -7,15 +7,9 @@ import { HttpError } from './errors.ts';
 
 /** Turns whatever a handler threw into the contracts' error body; what we did not expect is told to the log only. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { status, headers, body } = answerFor(error);
-  if (status >= 500) request.log.error({ err: error }, 'request failed');
-  reply.code(status).headers(headers).send(body);
-}
-
-/** The parts of the answer to whatever was thrown. */
-export function answerFor(error: unknown) {
-  const known = asHttpError(error);
-  return { status: known.status, headers: known.headers, body: errorBody(known) };
+  const refusal = asHttpError(error);
+  if (refusal.status >= 500) request.log.error({ err: error }, 'request failed');
+  reply.code(refusal.status).headers(refusal.headers).send(errorBody(refusal));
 }
 
 /**
@@ -108,7 +102,8 @@ export function asHttpError(error: unknown): HttpError {
 
 /**
  * The 400 for a body, query or path that does not fit its schema: names the field by its path and says what is
- * allowed. `input` is what was sent; it decides between "missing" and "wrong" and never stands in the answer.
+ * allowed. The issues are in plain words; `input` is what was sent: it decides between "missing" and "wrong" and never stands
+ * in the answer.
  */
 export function validationError(
   issues: readonly z.core.$ZodIssue[],
@@ -128,7 +123,7 @@ export function validationError(
     const message =
       issue.code === 'invalid_type'
         ? `The ${part} must be a JSON object.`
-        : `The ${part} is not valid: ${wordsOf(issue)}.`;
+        : `The ${part} is not valid: ${issue.message}.`;
     return new HttpError(400, ErrorCode.invalidValue, message);
   }
   if (valueAt(input, issue.path) === undefined) {
@@ -136,22 +131,9 @@ export function validationError(
       param,
     });
   }
-  return new HttpError(400, ErrorCode.invalidValue, `Invalid '${param}': ${wordsOf(issue)}.`, {
+  return new HttpError(400, ErrorCode.invalidValue, `Invalid '${param}': ${issue.message}.`, {
     param,
   });
-}
-
-/** What an issue asks for; of a union whose branches all want another type, the types. */
-function wordsOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_union' && issue.message === 'Invalid input') {
-    const types = issue.errors.map(([first]) =>
-      first?.code === 'invalid_type' ? first.expected : '',
-    );
-    if (types.length > 0 && types.every((type) => type !== '')) {
-      return `expected ${types.join(' or ')}`;
-    }
-  }
-  return issue.message.replace(/^Invalid input: /, '');
 }
 
 /**

@@ -31,29 +31,10 @@ export interface KeyInfo {
 }
 
 /** The API keys of one service, held in memory for look-ups and stored as hashes. */
-export interface Keys {
-  readonly service: Service;
-  /** Makes a key; `key` exists only in this answer. Throws a 400 for limits that the service does not have. */
-  create(name: string, limits?: KeyLimits): Promise<KeyInfo & { key: string }>;
-  /**
-   * Makes a key that lives as long as the process and is not stored: the bot's own, for the embedded services. Its id is
-   * its name, so that who looks at usage sees one caller over all restarts.
-   */
-  createTransient(name: string): string;
-  /** The stored keys, oldest first. */
-  list(): KeyInfo[];
-  /** Changes limits of a key from now on; `undefined` when there is none with this id. Throws a 400 as `create` does. */
-  limit(id: string, change: KeyLimitsChange): Promise<KeyInfo | undefined>;
-  /** Refuses the key from now on; false when there is none with this id. */
-  revoke(id: string): Promise<boolean>;
-  /** When a key was presented last, Unix time; `undefined` when it was not since this process began. */
-  lastUsedMs(id: string): number | undefined;
-  /** Whose key this is, or `undefined`. */
-  verify(key: string): KeyInfo | undefined;
-}
+export type Keys = Awaited<ReturnType<typeof openKeys>>;
 
 /** Opens the keys of one service. Call once a process and service. */
-export async function openKeys(store: Store, service: Service): Promise<Keys> {
+export async function openKeys(store: Store, service: Service) {
   const collection = store.collection({
     name: `${service}-keys`,
     schema: StoredKey,
@@ -101,7 +82,8 @@ export async function openKeys(store: Store, service: Service): Promise<Keys> {
 
   return {
     service,
-    async create(name, limits = {}) {
+    /** Makes a key; `key` exists only in this answer. Throws a 400 for limits that the service does not have. */
+    async create(name: string, limits: KeyLimits = {}): Promise<KeyInfo & { key: string }> {
       assertLimitable(limits);
       const { key, id, hash, createdAtMs } = make(name);
       const document = { name, hash, createdAtMs, ...asField(limits) };
@@ -110,18 +92,24 @@ export async function openKeys(store: Store, service: Service): Promise<Keys> {
       known.set(id, { info, hash: Buffer.from(hash), transient: false });
       return { ...info, key };
     },
-    createTransient(name) {
+    /**
+     * Makes a key that lives as long as the process and is not stored: the bot's own, for the embedded services. Its id is
+     * its name, so that who looks at usage sees one caller over all restarts.
+     */
+    createTransient(name: string): string {
       const { key, id, hash, createdAtMs } = make(name);
       const info = { id: name, name, createdAtMs };
       known.set(id, { info, hash: Buffer.from(hash), transient: true });
       return key;
     },
-    list: () =>
+    /** The stored keys, oldest first. */
+    list: (): KeyInfo[] =>
       [...known.values()]
         .filter((entry) => !entry.transient)
         .map((entry) => entry.info)
         .sort((a, b) => a.createdAtMs - b.createdAtMs),
-    async limit(id, change) {
+    /** Changes limits of a key from now on; `undefined` when there is none with this id. Throws a 400 as `create` does. */
+    async limit(id: string, change: KeyLimitsChange): Promise<KeyInfo | undefined> {
       assertLimitable(change);
       const document = await collection.update(id, (stored) => {
         if (!stored) return undefined;
@@ -134,15 +122,18 @@ export async function openKeys(store: Store, service: Service): Promise<Keys> {
       known.set(id, { ...entry, info });
       return info;
     },
-    async revoke(id) {
+    /** Refuses the key from now on; false when there is none with this id. */
+    async revoke(id: string): Promise<boolean> {
       if (!known.has(id)) return false;
       // Removed on the disk first: were that to fail after it was gone here, it would be back with the next start.
       await collection.update(id, () => undefined);
       known.delete(id);
       return true;
     },
-    lastUsedMs: (id) => known.get(id)?.usedAtMs,
-    verify(key) {
+    /** When a key was presented last, Unix time; `undefined` when it was not since this process began. */
+    lastUsedMs: (id: string) => known.get(id)?.usedAtMs,
+    /** Whose key this is, or `undefined`. */
+    verify(key: string): KeyInfo | undefined {
       if (key.length !== keyLength || !key.startsWith(prefix)) return undefined;
       const found = known.get(key.slice(prefix.length, prefix.length + ID_LENGTH));
       // Compared also when the id is unknown, so that the time does not tell which ids exist.

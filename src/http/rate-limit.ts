@@ -43,26 +43,20 @@ export function createRateLimit(options: {
       const window = windowFor(who);
       const used = window.used(now);
       const allowed = used < limit;
-      const place = allowed ? window.add(1, now) : undefined;
+      if (allowed) window.add(1, now);
       return {
         allowed,
         limit,
         remaining: allowed ? limit - used - 1 : 0,
         /** Until the oldest counted request leaves the window, milliseconds; 0 when none is counted. */
         resetMs: window.oldestMs(now),
-        /** Counts the request no more, as if it had never been; to be called once. */
-        takeBack(): void {
-          if (place !== undefined) window.takeBack(place, 1);
-        },
       };
     },
   };
 }
 
 /** The headers that tell the caller where it stands; `Retry-After` only on a refusal. */
-export function rateLimitHeaders(
-  verdict: Omit<RateLimitVerdict, 'takeBack'>,
-): Record<string, string> {
+export function rateLimitHeaders(verdict: RateLimitVerdict): Record<string, string> {
   const resetSeconds = Math.ceil(verdict.resetMs / 1000);
   return {
     [RateLimitHeader.limit]: String(verdict.limit),

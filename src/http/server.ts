@@ -27,33 +27,17 @@ import {
   validationError,
 } from './error-answers.ts';
 import { HttpError, notFound } from './errors.ts';
-import { addMetrics, type Metrics } from './metrics.ts';
+import { addMetrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { hideMethod, refuseOtherMethods, restoreMethod } from './other-methods.ts';
 import type { HttpRequest, HttpServer } from './server-types.ts';
 import { createTrustedProxies } from './trusted-proxies.ts';
 
 /** Says what is wrong, or that nothing is, by throwing or not. */
-export type ReadyCheck = () => Promise<void> | void;
+type ReadyCheck = () => Promise<void> | void;
 
-export interface ServerKit {
-  server: HttpServer;
-  metrics: Metrics;
-  /** Adds a part that `/readyz` asks; its name stands in the answer. */
-  addReadyCheck(name: string, check: ReadyCheck): void;
-  /** Adds a route whose request is handed on unread, for libraries that read it themselves. */
-  addRawRoute(
-    method: 'GET' | 'POST',
-    path: string,
-    handle: (request: IncomingMessage, response: ServerResponse) => void,
-  ): void;
-  /** Adds a route that goes past Fastify. */
-  addDirectRoute(route: DirectRoute): void;
-  /** Starts to listen; resolves to the address as `http://host:port`. */
-  listen(address: { host: string; port: number }): Promise<string>;
-  /** Stops taking connections and waits for answers under way. */
-  close(): Promise<void>;
-}
+/** The server, and how rooms add to it. */
+export type ServerKit = Awaited<ReturnType<typeof createServer>>;
 
 /** Bytes of a request body when a route does not say otherwise. */
 const BODY_LIMIT_BYTES = 256 * 1024;
@@ -76,7 +60,7 @@ export async function createServer(options: {
   version: string;
   /** Networks and addresses of the proxies whose `X-Forwarded-For`, `-Proto` and `-Host` are believed; none when absent. */
   trustedProxies?: readonly string[];
-}): Promise<ServerKit> {
+}) {
   const log = ownLog(options.log);
   const proxies = createTrustedProxies(options.trustedProxies ?? [], log);
   const direct = createDirectRoutes(
@@ -178,25 +162,34 @@ export async function createServer(options: {
   return {
     server,
     metrics,
-    addReadyCheck: (name, check) => void readyChecks.set(name, check),
-    addRawRoute(method, path, handle) {
+    /** Adds a part that `/readyz` asks; its name stands in the answer. */
+    addReadyCheck: (name: string, check: ReadyCheck) => void readyChecks.set(name, check),
+    /** Adds a route whose request is handed on unread, for libraries that read it themselves. */
+    addRawRoute(
+      method: 'GET' | 'POST',
+      path: string,
+      handle: (request: IncomingMessage, response: ServerResponse) => void,
+    ): void {
       addUnreadRoute(server, method, path, { hide: true }, ({ raw }, response) =>
         handle(raw, response),
       );
     },
-    addDirectRoute(route) {
+    /** Adds a route that goes past Fastify. */
+    addDirectRoute(route: DirectRoute): void {
       direct.add(route);
       // The document is made from Fastify's routes, and Fastify is asked for the same path in another spelling.
       addUnreadRoute(server, 'POST', route.path, route.schema, ({ raw, ip, id }, response) =>
         route.handle({ request: raw, response, ip, id }),
       );
     },
-    async listen({ host, port }) {
+    /** Starts to listen; resolves to the address as `http://host:port`. */
+    async listen({ host, port }: { host: string; port: number }): Promise<string> {
       // Last, when all routes are there.
       server.register(refuseOthers);
       return await server.listen({ host, port });
     },
-    async close() {
+    /** Stops taking connections and waits for answers under way. */
+    async close(): Promise<void> {
       dropUnused();
       await server.close();
     },

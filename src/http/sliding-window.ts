@@ -1,18 +1,5 @@
 /** What was counted in the last `windowMs`. Times come from a clock that never goes back, milliseconds. */
-export interface SlidingWindow {
-  /** How much counts now. */
-  used(nowMs: number): number;
-  /** Counts so much from now on; gives the place to take it back from. */
-  add(amount: number, nowMs: number): number;
-  /** Counts so much less of what was added there, as if it had never been; nothing once it has left the window. */
-  takeBack(place: number, amount: number): void;
-  /** Until no more than `most` of what counts now still counts, milliseconds; 0 when that is so already. */
-  waitMs(most: number, nowMs: number): number;
-  /** Until the oldest of what counts leaves, milliseconds; 0 when nothing counts. */
-  oldestMs(nowMs: number): number;
-  /** Until nothing counts any more, milliseconds; 0 when nothing does. */
-  emptyMs(nowMs: number): number;
-}
+export type SlidingWindow = ReturnType<typeof createSlidingWindow>;
 
 /** Entries that have left are cut off when there are so many, and no fewer than are still there. */
 const MAX_LEFT = 1_000;
@@ -23,7 +10,7 @@ const MAX_LEFT = 1_000;
  * With `stepMs`, what comes within one step is one entry and counts until the step's end has left: up to a step longer, never
  * shorter. That bounds the memory by `windowMs / stepMs` entries, however much is added.
  */
-export function createSlidingWindow(windowMs: number, stepMs = 0): SlidingWindow {
+export function createSlidingWindow(windowMs: number, stepMs = 0) {
   let times: number[] = [];
   let amounts: number[] = [];
   /** Places before the first of the arrays, and those of the arrays that have left. */
@@ -45,11 +32,13 @@ export function createSlidingWindow(windowMs: number, stepMs = 0): SlidingWindow
   }
 
   return {
-    used(nowMs) {
+    /** How much counts now. */
+    used(nowMs: number): number {
       drop(nowMs);
       return total;
     },
-    add(amount, nowMs) {
+    /** Counts so much from now on; gives the place to take it back from. */
+    add(amount: number, nowMs: number): number {
       drop(nowMs);
       const time = stepMs === 0 ? nowMs : Math.ceil(nowMs / stepMs) * stepMs;
       if (times.at(-1) !== time) {
@@ -61,14 +50,16 @@ export function createSlidingWindow(windowMs: number, stepMs = 0): SlidingWindow
       total += amount;
       return gone + last;
     },
-    takeBack(place, amount) {
+    /** Counts so much less of what was added there, as if it had never been; nothing once it has left the window. */
+    takeBack(place: number, amount: number): void {
       const at = place - gone;
       const there = amounts[at];
       if (at < left || there === undefined) return;
       amounts[at] = there - amount;
       total -= amount;
     },
-    waitMs(most, nowMs) {
+    /** Until no more than `most` of what counts now still counts, milliseconds; 0 when that is so already. */
+    waitMs(most: number, nowMs: number): number {
       drop(nowMs);
       let rest = total;
       let at = left;
@@ -78,12 +69,14 @@ export function createSlidingWindow(windowMs: number, stepMs = 0): SlidingWindow
       }
       return at === left ? 0 : (times[at - 1] ?? 0) + windowMs - nowMs;
     },
-    oldestMs(nowMs) {
+    /** Until the oldest of what counts leaves, milliseconds; 0 when nothing counts. */
+    oldestMs(nowMs: number): number {
       drop(nowMs);
       const oldest = times[left];
       return oldest === undefined ? 0 : oldest + windowMs - nowMs;
     },
-    emptyMs(nowMs) {
+    /** Until nothing counts any more, milliseconds; 0 when nothing does. */
+    emptyMs(nowMs: number): number {
       drop(nowMs);
       const newest = times.at(-1);
       return newest === undefined ? 0 : newest + windowMs - nowMs;

@@ -23,18 +23,8 @@ const FORWARDED = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'] a
 /** Addresses that the log names as proxies that are not trusted; any stranger may seem to be one. */
 const MAX_NAMED = 10;
 
-/** The proxies whose word on whom they ask for is believed. */
-export interface TrustedProxies {
-  isTrusted(address: string | undefined): boolean;
-  /**
-   * The address of who asks: that of the connection; from a trusted proxy what it says, and so on along the way. Nothing
-   * else may be left in the request's `X-Forwarded-For` for others to read. `undefined` once the connection is gone.
-   */
-  addressOf(request: IncomingMessage): string | undefined;
-}
-
-/** Takes networks and addresses that `isProxyNetwork` finds good. */
-export function createTrustedProxies(networks: readonly string[], log: Logger): TrustedProxies {
+/** The proxies whose word on whom they ask for is believed. Takes networks and addresses that `isProxyNetwork` finds good. */
+export function createTrustedProxies(networks: readonly string[], log: Logger) {
   const trusted = networks.map((text) => {
     const network = readNetwork(text);
     if (!network) throw new Error(`"${text}" is no network of proxies.`);
@@ -76,7 +66,11 @@ export function createTrustedProxies(networks: readonly string[], log: Logger): 
 
   return {
     isTrusted,
-    addressOf(request) {
+    /**
+     * The address of who asks: that of the connection; from a trusted proxy what it says, and so on along the way. Nothing
+     * else may be left in the request's `X-Forwarded-For` for others to read. `undefined` once the connection is gone.
+     */
+    addressOf(request: IncomingMessage): string | undefined {
       const { headers } = request;
       const peer = request.socket.remoteAddress;
       if (!isTrusted(peer)) {

@@ -82,27 +82,3 @@ test('those who have gone are forgotten', () => {
   const before = heapAfter(15_000);
   expect(heapAfter(50_000) - before).toBeLessThan(4_000_000);
 });
-
-test('what is taken back was never there, whoever came in between', () => {
-  let now = 0;
-  const rateLimit = createRateLimit({ limit: 2, windowMs: WINDOW_MS, nowMs: () => now });
-  const first = rateLimit.take('a');
-  now = 10_000;
-  rateLimit.take('a');
-  expect(rateLimit.take('a').allowed).toBe(false);
-  first.takeBack();
-  expect(rateLimit.take('a')).toMatchObject({ allowed: true, remaining: 0 });
-  expect(rateLimit.take('a')).toMatchObject({ allowed: false, resetMs: WINDOW_MS });
-});
-
-test('taking back what was refused, or has left, changes nothing', () => {
-  let now = 0;
-  const rateLimit = createRateLimit({ limit: 1, windowMs: WINDOW_MS, nowMs: () => now });
-  const first = rateLimit.take('a');
-  rateLimit.take('a').takeBack();
-  expect(rateLimit.take('a').allowed).toBe(false);
-  now = WINDOW_MS;
-  rateLimit.take('a');
-  first.takeBack();
-  expect(rateLimit.take('a').allowed).toBe(false);
-});

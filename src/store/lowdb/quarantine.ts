@@ -27,7 +27,7 @@ interface Copy {
 
 /** Opens the folder, which need not be there. Whatever else somebody has put into it stays. */
 export async function openQuarantine(folder: string) {
-  let copies = (await namesIn(folder)).flatMap((name) => copyOf(name) ?? []);
+  let copies = copiesIn(await namesIn(folder));
 
   async function remove(isOver: (copy: Copy) => boolean): Promise<void> {
     const over = copies.filter(isOver);
@@ -47,7 +47,7 @@ export async function openQuarantine(folder: string) {
       const name = `${documentAt(path)}.${time}.${randomUUID().slice(0, 8)}`;
       const to = join(folder, name);
       await rename(path, to);
-      copies.push(...[copyOf(name) ?? []].flat());
+      copies.push(...copiesIn([name]));
       await syncFolder(folder);
       await syncFolder(dirname(path));
       return to;
@@ -61,10 +61,12 @@ export async function openQuarantine(folder: string) {
   };
 }
 
-function copyOf(name: string): Copy | undefined {
-  const [, document, collection, time] = NAME.exec(name) ?? [];
-  if (document === undefined || collection === undefined || time === undefined) return undefined;
-  const [day, clock = ''] = time.split('T');
-  const atMs = Date.parse(`${day}T${clock.replaceAll('-', ':')}`);
-  return Number.isNaN(atMs) ? undefined : { name, document, collection, atMs };
+function copiesIn(names: readonly string[]): Copy[] {
+  return names.flatMap((name) => {
+    const [, document, collection, time] = NAME.exec(name) ?? [];
+    if (document === undefined || collection === undefined || time === undefined) return [];
+    const [day, clock = ''] = time.split('T');
+    const atMs = Date.parse(`${day}T${clock.replaceAll('-', ':')}`);
+    return Number.isNaN(atMs) ? [] : [{ name, document, collection, atMs }];
+  });
 }

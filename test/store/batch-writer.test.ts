@@ -36,7 +36,7 @@ test('a batch is of no more records than an append takes, and of those that fit 
   expect(writer.waiting()).toBe(0);
 });
 
-test('what waits above the limit is dropped also while nothing is refused, and whoever waits for it is told', async () => {
+test('records beyond the limit are dropped although the disk refuses nothing, and their promises reject', async () => {
   const { writer, disk, lines } = startWriter();
   const outcomes: string[] = [];
   writer.add(1, {
@@ -53,7 +53,7 @@ test('what waits above the limit is dropped also while nothing is refused, and w
   });
 });
 
-test('a full disk is tried again after a second, in the order in which they came', async () => {
+test('records that a full disk refused are written again after a second, in their order', async () => {
   const { writer, disk } = startWriter();
   disk.refusing = diskFull();
   writer.add(1);
@@ -66,7 +66,7 @@ test('a full disk is tried again after a second, in the order in which they came
   expect(disk.written).toEqual([[1, 2]]);
 });
 
-test('closing tells what a full disk refuses to the last', async () => {
+test('closing logs how many records a full disk refused to the last', async () => {
   const { writer, disk, lines } = startWriter();
   disk.refusing = diskFull();
   for (const number of [1, 2, 3]) writer.add(number);
@@ -78,7 +78,7 @@ test('closing tells what a full disk refuses to the last', async () => {
   ]);
 });
 
-test('what is added after closing is written at once', async () => {
+test('a record that is added after closing is written at once', async () => {
   const { writer, disk } = startWriter();
   await writer.close();
   writer.add(1);

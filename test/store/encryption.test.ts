@@ -4,7 +4,7 @@ import { createEncryption } from '../../src/store/encryption.ts';
 const seal = createEncryption('client-secret', 'a purpose');
 const TEXT = '{"botToken":"xoxb-1-ü"}';
 
-test('what is sealed is opened with the same secret alone, for its owner alone', () => {
+test('an encrypted text is decrypted only with the same secret and for the same owner', () => {
   const sealed = seal.encrypt(TEXT, 'T1');
   expect(seal.decrypt(sealed, 'T1')).toBe(TEXT);
   expect(createEncryption('client-secret', 'a purpose').decrypt(sealed, 'T1')).toBe(TEXT);
@@ -13,14 +13,14 @@ test('what is sealed is opened with the same secret alone, for its owner alone',
   expect(createEncryption('client-secret', 'another').decrypt(sealed, 'T1')).toBeUndefined();
 });
 
-test('nothing of the text can be seen, and no two are sealed alike', () => {
+test('an encrypted text shows nothing of the original, and no two are alike', () => {
   const [one, two] = [seal.encrypt(TEXT, 'T1'), seal.encrypt(TEXT, 'T1')];
   expect(one).not.toBe(two);
   expect(Buffer.from(one, 'base64url').toString()).not.toContain('xoxb');
   expect(one).toMatch(/^[\w-]+$/);
 });
 
-test('whatever is changed in it, it is not opened', () => {
+test('an encrypted text that was changed anywhere is not decrypted', () => {
   const bytes = Buffer.from(seal.encrypt(TEXT, 'T1'), 'base64url');
   for (const at of bytes.keys()) {
     const changed = Buffer.from(bytes);

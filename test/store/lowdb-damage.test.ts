@@ -84,7 +84,7 @@ describe.each(damages)('when the file of a document is %s', (_name, damage) => {
     expect(again.lines).toEqual([]);
   });
 
-  test('and so is the version before: every use is refused, also after a restart, and nothing is moved', async () => {
+  test('and the version before is too, every use is refused, also after a restart, and no file is moved', async () => {
     const { folder, path, previous, quarantine } = await writtenTwice();
     const bad = damage(await readFile(path));
     await writeFile(path, bad);
@@ -103,7 +103,7 @@ describe.each(damages)('when the file of a document is %s', (_name, damage) => {
     await expect(stat(quarantine)).rejects.toThrow('ENOENT');
   });
 
-  test('and there is no version before: it is refused as well', async () => {
+  test('and there is no version before, every use is refused as well', async () => {
     const { folder, path, previous } = await writtenTwice();
     await writeFile(path, damage(await readFile(path)));
     await rm(previous);
@@ -111,7 +111,7 @@ describe.each(damages)('when the file of a document is %s', (_name, damage) => {
     await expect(store.collection(notes).get('a')).rejects.toThrow(CorruptDocumentError);
   });
 
-  test('and may be forgotten: both are moved to quarantine and it counts as never written', async () => {
+  test('and the collection may forget it, both files are moved to quarantine and it counts as never written', async () => {
     const { folder, path, previous, quarantine } = await writtenTwice();
     const bad = damage(await readFile(path));
     await writeFile(path, bad);
@@ -229,7 +229,7 @@ describe('a damaged journal', () => {
     }
   });
 
-  test('that lost whole records, or all of itself, says so once, and how much', async () => {
+  test('that lost whole records, or all of them, is logged once, with how many', async () => {
     const { folder, path } = await written();
     const good = await readFile(path);
     const ends = [...good.entries()].flatMap(([at, byte]) => (byte === 0x0a ? [at + 1] : []));
@@ -267,7 +267,7 @@ describe('a damaged journal', () => {
     }
   });
 
-  test('does not cry wolf: for a record never acknowledged, after pruning and clearing, or without notes', async () => {
+  test('is not reported for a record that was never acknowledged, after pruning or clearing, or without notes', async () => {
     const { folder, path } = await written();
     const quiet = async (append?: string) => {
       const { lines } = await valuesAt(folder, append);
@@ -299,7 +299,7 @@ describe('a damaged journal', () => {
     }
   });
 
-  test('is refused where records stand on those before them, whichever is damaged, and left as it is', async () => {
+  test('is refused where records build on those before them, whichever is damaged, and left as it is', async () => {
     const { folder, path } = await written();
     const good = await readFile(path);
     for (const value of ['one', 'two', 'thr']) {

@@ -61,7 +61,7 @@ test('a removed document leaves nothing in versions before, damaged copies and h
   expect(await filesWith(MARKER, folder)).toEqual(OTHER);
 });
 
-test('changes that are written together with an erasure leave nothing either', async () => {
+test('an update that is written together with an erasure leaves nothing of what it removed either', async () => {
   const { folder, collection } = await markedEverywhere();
   await Promise.all([
     collection.update('a', (now) => ({ text: `${now?.text}, more` })),
@@ -81,7 +81,7 @@ test('an erased document still has a second copy', async () => {
   expect(await again.store.collection(notes).get('a')).toEqual({ text: 'rest' });
 });
 
-test('the damaged copy of a document that counts as never written goes when that is erased', async () => {
+test('the damaged copy of a document that counts as never written is removed when the document is erased', async () => {
   const { folder, store, collection, path } = await markedEverywhere();
   await collection.erase('a', () => ({ text: MARKER }));
   await store.close();
@@ -93,7 +93,7 @@ test('the damaged copy of a document that counts as never written goes when that
   expect(await filesWith(MARKER, folder)).toEqual(OTHER);
 });
 
-test('of all that fits nothing is left, nor of damaged copies whosever they are', async () => {
+test('erasing all documents that fit leaves nothing of them, and no damaged copy of their collection', async () => {
   const { folder, store, collection } = await markedEverywhere();
   const others = store.collection({ ...notes, name: 'others' });
   await others.update('a', () => ({ text: 'stays' }));
@@ -108,7 +108,7 @@ test('of all that fits nothing is left, nor of damaged copies whosever they are'
   expect(await collection.get('a').catch(() => 'closed')).toBe('closed');
 });
 
-test('what a kill left half written is gone with the next start', async () => {
+test('a half-written file that a kill left is removed at the next start', async () => {
   const { folder, store } = await markedEverywhere();
   await store.close();
   await rm(join(folder, 'notes', fileNameOf('a')));
@@ -186,7 +186,7 @@ test('a record of which a part is erased stays, and files without any are not wr
   expect(await readFile(fileOf(folder, 2))).toEqual(second);
 });
 
-test('records that cannot be read, or were never finished, go when something is erased', async () => {
+test('records that cannot be read, or were never finished, are removed when something is erased', async () => {
   const { folder, store } = await markedJournal();
   await store.close();
   const text = await readFile(fileOf(folder, 1), 'utf8');
@@ -203,7 +203,7 @@ test('records that cannot be read, or were never finished, go when something is 
   expect(loss?.what).toContain('holds a damaged record');
 });
 
-test('what is appended while something is erased is there afterwards', async () => {
+test('records that are appended during an erasure are there afterwards', async () => {
   const { folder, store, journal } = await markedJournal();
   const many = Array.from({ length: 300 }, (_, n) => n);
   await Promise.all([

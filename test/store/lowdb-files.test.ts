@@ -53,7 +53,7 @@ test('no text of a user stands in a path', async () => {
   expect((await everythingIn(folder)).join(' ')).not.toContain('secret');
 });
 
-test('what a killed process left half written is removed at the next start, and nothing else', async () => {
+test('files that a killed process left half written are removed at the next start, and nothing else is', async () => {
   const folder = await folderOnDisk();
   const store = await openAt(folder);
   await store.collection(notes).update('a', () => ({ text: 'one' }));
@@ -158,7 +158,7 @@ test('documents that no longer fit in memory are read again from their files', a
   );
 });
 
-test('a journal is written as it was by the first version, and what that wrote is read', async () => {
+test('a journal is written in the form of the first version, and its files are read', async () => {
   const folder = await folderOnDisk();
   const line =
     '{"sum":"085f2716da97c46d","record":{"atMs":1795176000000,"value":"héllo \\ud800 \\"\\\\\\n"}}\n';

@@ -65,7 +65,7 @@ describe('a data folder that is open to other users', () => {
     }
   });
 
-  test('stays as it is when others can only read it and it holds something else; what is ours is closed', async () => {
+  test('stays as it is when others can only read it and it holds something else, and our own files become private', async () => {
     const { folder, file } = await usedFolder();
     await mkdir(join(folder, 'Photos'), { mode: 0o755 });
     await chmod(join(folder, 'notes'), 0o755);
@@ -82,7 +82,7 @@ describe('a data folder that is open to other users', () => {
   });
 });
 
-test('what another process that starts writes for a moment and removes again disturbs no start', async () => {
+test('files that another starting process writes and removes again do not disturb a start', async () => {
   const { folder } = await usedFolder();
   const { log } = recordingLog();
   let done = false;

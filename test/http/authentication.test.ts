@@ -135,7 +135,7 @@ test('behind a trusted proxy one flood holds up nobody else', async () => {
   expect(await tryFrom('192.0.2.1, 192.0.2.2')).toBe(401);
 });
 
-test('tries from ever another address of one IPv6 network are counted together', async () => {
+test('failed tries from many addresses of one IPv6 network are counted together', async () => {
   const store = await openLowdbStore({ folder: await temporaryFolder(), log: recordingLog().log });
   onTestFinished(() => store.close());
   const keys = await openKeys(store, 'monitoring');

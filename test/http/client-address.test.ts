@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { clientKeyOf } from '../../src/http/client-address.ts';
 
-describe('callers are told apart by', () => {
+describe('callers are distinguished by', () => {
   test.each([
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],

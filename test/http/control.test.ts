@@ -44,7 +44,7 @@ async function startControl(usage?: (query: object) => Promise<unknown>) {
   return { call, keys, folder };
 }
 
-test('the socket is for the user of the program alone, whatever the umask', async () => {
+test('the control socket is open to the user of the program alone, whatever the umask', async () => {
   const old = process.umask(0);
   onTestFinished(() => {
     process.umask(old);
@@ -53,7 +53,7 @@ test('the socket is for the user of the program alone, whatever the umask', asyn
   expect(((await stat(controlSocket(folder))).mode & 0o777).toString(8)).toBe('600');
 });
 
-test('makes a key with limits, changes them one by one, and revokes it', async () => {
+test('the control socket creates a key with limits, changes them one by one, and revokes it', async () => {
   const { call, keys } = await startControl();
   const limits = { requestsPerMinute: 5, tokensPerDay: 100 };
   const made = await call('POST', 'keys/gateway', { name: ' job ', limits });
@@ -92,7 +92,7 @@ test.each([
   expect([...keys.gateway.list(), ...keys.monitoring.list()]).toEqual([]);
 });
 
-test('reads usage where it is counted, and checks what is asked for', async () => {
+test('the control socket answers usage where it is counted, and refuses a wrong query', async () => {
   const asked: object[] = [];
   const { call } = await startControl(async (query) => {
     asked.push(query);

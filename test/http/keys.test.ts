@@ -73,7 +73,7 @@ test('a key is stored as a hash and its public id; the key itself is nowhere on 
   }
 });
 
-test('keys are known again after a restart, revoked and transient ones are not', async () => {
+test('stored keys are accepted after a restart, revoked and transient ones are not', async () => {
   const folder = await temporaryFolder();
   const { store } = await openAt(folder);
   const keys = await openKeys(store, 'monitoring');
@@ -134,7 +134,7 @@ test('limits are kept with a key, changed one by one, and known at once and afte
   expect(again.verify(key)).not.toHaveProperty('limits');
 });
 
-test('limits that are no whole number of at least 1 are not kept', async () => {
+test('limits that are no whole number of at least 1 are not stored', async () => {
   const { store } = await openAt(await temporaryFolder());
   const keys = await openKeys(store, 'gateway');
   const { key, id } = await keys.create('job', { tokensPerDay: 1 });
@@ -146,7 +146,7 @@ test('limits that are no whole number of at least 1 are not kept', async () => {
   expect(keys.verify(key)?.limits).toEqual({ tokensPerDay: 1 });
 });
 
-test('a limit for a key that is not there, or no longer, changes nothing', async () => {
+test('a limit for a key that does not exist, or was revoked, changes nothing', async () => {
   const folder = await temporaryFolder();
   const { store } = await openAt(folder);
   const keys = await openKeys(store, 'gateway');
@@ -167,7 +167,7 @@ test('keys of the monitoring service take no limits, because its contract fixes 
   expect(keys.list()).toMatchObject([{ name: 'b' }]);
 });
 
-test('a transient key is known by its name, under which its usage is counted', async () => {
+test('a transient key has its name as its id, under which its usage is counted', async () => {
   const { store } = await openAt(await temporaryFolder());
   const keys = await openKeys(store, 'gateway');
   const first = keys.createTransient('bot');
@@ -177,7 +177,7 @@ test('a transient key is known by its name, under which its usage is counted', a
   expect(await keys.revoke('bot')).toBe(false);
 });
 
-test('when a key was presented last is known since the start, and only of the right key', async () => {
+test('the time of the last use of a key is known since the start, and only a right key counts', async () => {
   const { store } = await openAt(await temporaryFolder());
   const keys = await openKeys(store, 'gateway');
   const { id, key } = await keys.create('a');

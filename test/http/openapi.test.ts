@@ -7,7 +7,7 @@ import { openApiOf } from '../helpers/openapi.ts';
 const Thing = z.object({ id: z.string(), made: z.iso.datetime().optional(), count: z.int() });
 const NewThing = z.strictObject({ id: z.string() });
 
-test('what a route says of its answers changes nothing of what is sent', async () => {
+test('the description of the answers of a route does not change what is sent', async () => {
   const { ask } = await runningServer(({ server }) => {
     const answers = {
       200: { description: 'Fine.', content: { 'text/plain': { schema: z.string().max(1) } } },
@@ -32,7 +32,7 @@ test('what a route says of its answers changes nothing of what is sent', async (
   });
 });
 
-test('a schema with a name stands in the document once, and what a reader may not rely on in none', async () => {
+test('a schema with a name stands in the document once, and no answer forbids additional fields', async () => {
   const { url } = await runningServer(({ server }) => {
     const List = z.object({ things: z.array(Thing) });
     const headers = {
@@ -120,7 +120,7 @@ test('a schema without a name stands where it is used', async () => {
   expect(responses['200'].content['application/json'].schema).toEqual(shape);
 });
 
-test('one name for a request and an answer is a mistake', async () => {
+test('one name for a request and an answer is an error', async () => {
   const { ask } = await runningServer(({ server }) => {
     server.post('/a', { schema: { body: Thing, components: { Thing } } }, () => '');
     server.get('/b', { schema: { response: { 200: Thing }, components: { Thing } } }, () => ({
@@ -131,7 +131,7 @@ test('one name for a request and an answer is a mistake', async () => {
   expect((await ask('/openapi.json')).status).toBe(500);
 });
 
-test('a header that is described in two ways is a mistake', async () => {
+test('a header that is described in two ways is an error', async () => {
   const { ask } = await runningServer(({ server }) => {
     for (const description of ['One.', 'Two.']) {
       const headers = { 'x-odd': { description, schema: { type: 'string' } } } as const;

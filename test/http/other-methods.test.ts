@@ -76,7 +76,7 @@ describe('methods that a path does not take', () => {
     },
   );
 
-  test('with a body that was not asked for, or a path in another spelling, are no other', async () => {
+  test('are refused with a body that nobody wants and for a path in another spelling too', async () => {
     const { url } = await startGateway();
     const body = 'content-type: text/xml\r\ncontent-length: 4\r\n';
     const withBody = `${raw('PROPFIND', GatewayPath.models, body)}<a/>`;
@@ -85,7 +85,7 @@ describe('methods that a path does not take', () => {
     expect(await refusalOf(url, spelled)).toMatchObject({ status: 405, allow: 'GET, HEAD' });
   });
 
-  test('of a path that is none are a 404', async () => {
+  test('are a 404 on a path that does not exist', async () => {
     const { url } = await runningServer();
     for (const method of ['GET', 'PROPFIND', 'TRACE', 'OPTIONS']) {
       const refusal = await refusalOf(url, raw(method, '/nothing'));
@@ -93,7 +93,7 @@ describe('methods that a path does not take', () => {
     }
   });
 
-  test('are told of every route of a path, whatever scope it is in, and in no document', async () => {
+  test('are known from every route of a path in whatever scope, and stand in no document', async () => {
     const { url, ask } = await runningServer(({ server }) => {
       server.get('/things/:id', { schema: { tags: ['things'] } }, () => ({}));
       server.register(
@@ -113,7 +113,7 @@ describe('methods that a path does not take', () => {
   });
 });
 
-test('a method that there is not is no HTTP request', async () => {
+test('an unknown method is no HTTP request', async () => {
   const { url } = await runningServer();
   for (const method of ['FOO', 'get', 'G\u0000T', 'PROPFINDER']) {
     const refusal = await refusalOf(url, raw(method, '/healthz'));

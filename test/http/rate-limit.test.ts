@@ -65,7 +65,7 @@ test('a refused request uses no quota: who keeps asking is served again as soon 
   expect(allowed).toBe(30);
 });
 
-test('those who have gone are forgotten', () => {
+test('callers who have been silent for a window are forgotten', () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   let now = 0;

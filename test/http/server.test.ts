@@ -253,7 +253,7 @@ describe('slow clients', () => {
   });
 });
 
-test('a caller that asks for another server and resets its connection ends nothing', async () => {
+test('a caller that sends CONNECT and resets its connection does not stop the server', async () => {
   const { url, ask, kit } = await runningServer();
   let seen = 0;
   kit.server.server.on('connect', () => {

@@ -21,7 +21,7 @@ const step = fc.record({
   back: fc.option(fc.record({ ago: fc.nat(5), part: fc.nat(50) }), { nil: undefined }),
 });
 
-test('counts exactly what was added in the last 60 seconds and not taken back', () => {
+test('the window counts exactly what was added in the last 60 seconds and not taken back', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150, size: 'max' }), fc.nat(200), (steps, most) => {
       let now = 5_000;
@@ -53,7 +53,7 @@ test('counts exactly what was added in the last 60 seconds and not taken back', 
   );
 });
 
-test('in steps it counts everything for 60 seconds at least and a step longer at most, in few entries', () => {
+test('a window in steps counts everything for 60 seconds at least and a step longer at most, in few entries', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.nat(40), fc.integer({ min: 1, max: 9 })), {
@@ -81,7 +81,7 @@ test('in steps it counts everything for 60 seconds at least and a step longer at
   );
 });
 
-test('says that nothing counts when all was taken back', () => {
+test('the window is empty when everything was taken back', () => {
   const window = createSlidingWindow(WINDOW_MS);
   window.takeBack(window.add(3, 1_000), 3);
   expect(window.emptyMs(1_000)).toBe(0);
@@ -89,7 +89,7 @@ test('says that nothing counts when all was taken back', () => {
   expect(window.waitMs(0, 1_001)).toBe(0);
 });
 
-test('goes on for long without keeping what has left, and with places that stay right', () => {
+test('the window forgets what has left it, and places stay right for long', () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const heapUsed = () => {

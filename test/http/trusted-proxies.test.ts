@@ -118,7 +118,7 @@ describe('the address of who asks', () => {
     }
   });
 
-  test('is not told of by more lines of the log than ten, whoever asks', () => {
+  test('is logged for at most ten proxies that are not trusted', () => {
     const { log, lines } = recordingLog();
     const { addressOf } = createTrustedProxies([], log);
     for (let n = 0; n < 100; n += 1) {

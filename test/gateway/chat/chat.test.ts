@@ -49,7 +49,7 @@ describe('a streamed answer', () => {
     expect((await usage(1)).map(({ end }) => end)).toEqual(['upstream_error']);
   });
 
-  test('stops the provider when its reader stops, and goes on when it reads again', async () => {
+  test('pauses the provider while the client does not read, and goes on when it reads again', async () => {
     const { url, key, openai } = await startWithProviders();
     openai.failWith({ kind: 'endless' });
     const { socket } = await connectCaller(url);
@@ -81,7 +81,7 @@ describe('a streamed answer', () => {
     expect(openai.connections()).toBeLessThan(6);
   });
 
-  test('of several callers at once stay apart', async () => {
+  test('is never mixed with the answers of other callers', async () => {
     const { post, openai, usage } = await startWithProviders();
     openai.answerWith((body) => `Echo: ${body.messages[0].content}`, { chunkMs: 1 });
     const answers = await Promise.all(
@@ -199,7 +199,7 @@ describe('the key', () => {
     }
   });
 
-  test('that is wrong holds up nobody else behind a trusted proxy, on no route', async () => {
+  test('that is wrong does not limit other callers behind the same trusted proxy, on any route', async () => {
     const { url } = await startGateway({ trustedProxies: ['127.0.0.0/8'] });
     const statusOf = async (method: string, path: string, forwarded: string) => {
       const headers = { authorization: 'Bearer guess', 'x-forwarded-for': forwarded };

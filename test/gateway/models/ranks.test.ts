@@ -71,7 +71,7 @@ describe('ranks of the shipped catalog, for every combination of providers,', ()
     }
   });
 
-  test('never say the opposite of the names', () => {
+  test('never contradict the names of the models', () => {
     for (const live of combinations) {
       const found = compared(live);
       for (const [lower, higher] of BY_NAME) {
@@ -110,7 +110,7 @@ describe('ranks of the shipped catalog, for every combination of providers,', ()
   });
 });
 
-test('a catalog lists ranks: of whoever answers, of the first named where nothing is set, and none of the unknown', async () => {
+test('a catalog lists the ranks of the model that answers, of the first one named where no provider is set, and none of unknown models', async () => {
   const ranksIn = async (providers: Parameters<typeof startGateway>[0]) => {
     const { client } = await startGateway(providers);
     const { data } = await client.models.list();

@@ -209,7 +209,7 @@ describe('tools', () => {
       'messages.1.content.0',
       [{ role: 'system', content: [{ type: 'image_url', image_url: { url: 'x' } }] }],
     ],
-  ])('that cannot be told are refused before the call, at %s', async (param, messages) => {
+  ])('that cannot be translated are refused before the call, at %s', async (param, messages) => {
     const { api, upstream } = await startClaude();
     await expect(complete(upstream, asking([user('Rain?'), ...messages]))).rejects.toMatchObject({
       kind: 'request',

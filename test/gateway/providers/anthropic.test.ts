@@ -117,7 +117,7 @@ describe('the Messages API behind the gateway', () => {
     expect(api.calls).toHaveLength(8);
   });
 
-  test('is asked in its own words', async () => {
+  test('is called in its own request format', async () => {
     const { ask, api } = await startClaude();
     await ask.create({
       model: 'claude',
@@ -159,7 +159,7 @@ describe('the Messages API behind the gateway', () => {
     expect(api.calls[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  test('is asked for no longer a reply than it gives', async () => {
+  test('is asked for no more tokens than the model can answer with', async () => {
     const { post, api } = await startClaude();
     for (const max_tokens of [1, 64_000, 150_000])
       await post({ model: 'claude', messages, max_tokens });
@@ -218,7 +218,7 @@ describe('the Messages API behind the gateway', () => {
     expect([api.calls.length, api.refusals]).toEqual([6, []]);
   });
 
-  test('may think only when the caller says so, and then nobody reads it', async () => {
+  test('thinks only when the caller asks for it, and the thinking is not passed on', async () => {
     const { post, api } = await startClaude({ model: 'claude-haiku-5-5' });
     api.answerWith({
       blocks: [
@@ -242,7 +242,7 @@ describe('the Messages API behind the gateway', () => {
     expect(api.calls[0]?.body.max_tokens).toBe(16_384);
   });
 
-  test('keeps a conversation that goes on in its cache, and counts what that saves', async () => {
+  test('caches a conversation that goes on, and the usage counts the cached tokens', async () => {
     const { ask, post, api } = await startClaude();
     const usage = { cache_creation_input_tokens: 100, cache_read_input_tokens: 2000 };
     api.answerWith({ blocks: [{ type: 'text', text: 'Yes.' }], usage });
@@ -286,7 +286,7 @@ describe('the Messages API behind the gateway', () => {
     expect(api.refusals).toEqual([]);
   });
 
-  test('sees pictures, and says which it cannot take before it is asked', async () => {
+  test('takes pictures, and those it cannot take are refused before the call', async () => {
     const { post, api } = await startClaude();
     const look = (url: string) =>
       post({
@@ -343,7 +343,7 @@ describe('the Messages API behind the gateway', () => {
     { tool_choice: { type: 'odd' }, tools: [{ type: 'function', function: { name: 'f' } }] },
     { tools: [{ type: 'function' }] },
     { tools: 'f' },
-  ])('is not asked for what it has no word for: %j', async (more) => {
+  ])('is not sent a parameter that it does not have: %j', async (more) => {
     const { post, api, second } = await startClaude();
     const answer = await post({ model: 'claude', messages, ...more });
     expect(answer.status).toBe(400);
@@ -355,7 +355,7 @@ describe('the Messages API behind the gateway', () => {
     expect(second.calls).toHaveLength(1);
   });
 
-  test('is asked without parameters that say nothing to it, and with those that only it knows', async () => {
+  test('is called without parameters that mean nothing to it, and with those that only it knows', async () => {
     const { post, api } = await startClaude();
     const schema = { type: 'object', properties: {} };
     const answer = await post({
@@ -389,7 +389,7 @@ describe('the Messages API behind the gateway', () => {
     ]);
   });
 
-  test('is given a conversation that says anything at all', async () => {
+  test('is sent a conversation that begins with the user and has no empty turns', async () => {
     const { post, api } = await startClaude();
     const user = (text: string) => ({ role: 'user', content: [{ type: 'text', text }] });
     const assistant = (text: string) => ({ ...user(text), role: 'assistant' });
@@ -435,7 +435,7 @@ describe('the Messages API behind the gateway', () => {
     expect(api.refusals).toEqual([]);
   });
 
-  test('is cut here at white space, which it does not stop at', async () => {
+  test('is cut at stop sequences of white space by the gateway, since it does not stop there', async () => {
     const { ask, api } = await startClaude();
     api.answerWith('one\n\ntwo');
     const request = { model: 'claude', messages, stop: '\n' };
@@ -577,7 +577,7 @@ describe('the Messages API when it fails', () => {
     },
   );
 
-  test('is asked again over the same connection after a stream', async () => {
+  test('is called again over the same connection after a stream', async () => {
     const { ask, api } = await startClaude();
     for (let time = 0; time < 6; time++) {
       await read(await ask.create({ model: 'claude', messages, stream: true }));
@@ -586,7 +586,7 @@ describe('the Messages API when it fails', () => {
     expect(api.connections()).toBeLessThan(6);
   });
 
-  test('is left as soon as the caller leaves', async () => {
+  test('has its call closed as soon as the client leaves', async () => {
     const { ask, api, usage } = await startClaude();
     api.failWith({ kind: 'only-pings', everyMs: 20, afterDeltas: 2 });
     const stream = await ask.create({ model: 'claude', messages, stream: true });
@@ -596,7 +596,7 @@ describe('the Messages API when it fails', () => {
   });
 });
 
-describe('the fake of it', () => {
+describe('the fake Messages API', () => {
   const body = {
     model: 'claude-haiku-4-5',
     max_tokens: 9,

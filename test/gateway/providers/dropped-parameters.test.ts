@@ -50,27 +50,27 @@ async function startFake() {
   return fake;
 }
 
-test('a name says nothing of a model at another OPENAI_BASE_URL: all goes there', async () => {
+test('all parameters are sent to another OPENAI_BASE_URL, whatever the name of the model', async () => {
   const { post, openai } = await startMixed();
   const { status, headers } = await post({ ...ASKED, model: 'elsewhere' });
   expect([status, headers.get('x-askwatch-dropped')]).toEqual([200, null]);
   expect(openai.calls[0]?.body).toMatchObject(ASKED);
 });
 
-test.each([false, true])('what was left out is named, streamed: %s', async (stream) => {
+test.each([false, true])('dropped parameters are named, streamed: %s', async (stream) => {
   const { post, gemini } = await startMixed();
   const { status, headers } = await post({ ...ASKED, model: 'less', stream });
   expect([status, headers.get('x-askwatch-dropped')]).toEqual([200, 'presence_penalty']);
   expect(gemini.calls[0]?.body).not.toHaveProperty('presence_penalty');
 });
 
-test.each([1, 3])('so it is of %i variants', async (n) => {
+test.each([1, 3])('parameters that were left out are named once for %i variants', async (n) => {
   const { post } = await startMixed();
   const { headers } = await post({ ...ASKED, model: 'less', n });
   expect(headers.get('x-askwatch-dropped')).toBe('presence_penalty');
 });
 
-test('a strict caller is refused, or answered by one who takes all of it', async () => {
+test('a strict request is refused, or answered by an upstream that takes all its parameters', async () => {
   const { post, gemini, groq } = await startMixed();
   const strict = { 'x-askwatch-strict': 'true' };
   const { messages, ...parameters } = ASKED;
@@ -91,7 +91,7 @@ test('a strict caller is refused, or answered by one who takes all of it', async
   expect(named.status).toBe(400);
 });
 
-test('the list of models tells which parameters each heeds', async () => {
+test('the list of models names the parameters that each supports', async () => {
   const { url, key } = await startMixed();
   const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
   const { data } = ModelList.parse(await answer.json());
@@ -104,7 +104,7 @@ test('the list of models tells which parameters each heeds', async () => {
   );
 });
 
-test('the offline engine tells that it has no use for a temperature', async () => {
+test('the offline engine names temperature as left out', async () => {
   const { post } = await startGateway();
   const { status, headers } = await post({ ...ASKED, model: 'small-4k' });
   expect([status, headers.get('x-askwatch-dropped')]).toEqual([
@@ -131,7 +131,7 @@ test.each([FILE, SOUND])(
   },
 );
 
-test('what a provider does not take of them is a 400 that says so, and a refusal is a text there', async () => {
+test('content parts that a provider does not take are a 400 that names them, and a refusal is sent as text', async () => {
   const { post, gemini } = await startMixed();
   for (const stream of [false, true]) {
     const refused = await post({ model: 'less', messages: turns(FILE), stream });
@@ -148,7 +148,7 @@ test('what a provider does not take of them is a 400 that says so, and a refusal
   });
 });
 
-test('what Anthropic is not told is named', async () => {
+test('parameters that are not sent to Anthropic are named', async () => {
   const fake = await startAnthropic({ models: ['claude-sonnet-5'] });
   onTestFinished(() => fake.close());
   const { post } = await startGateway({

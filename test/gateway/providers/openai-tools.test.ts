@@ -87,7 +87,7 @@ describe.each(['openai', 'mistral'] as const)('a model of %s that calls tools', 
   const tools: OpenAI.ChatCompletionTool[] = [{ type: 'function', function: weather }];
   const request = { model: 'tooled', messages, tools, tool_choice: 'auto' as const };
 
-  test('is told of them, and its call arrives whole', async () => {
+  test('is sent the tools, and its call arrives whole', async () => {
     const { client, upstream } = await startWithTools(provider);
     const { choices } = await client.chat.completions.create(request);
     expect(choices[0]?.message.tool_calls).toEqual([CALL]);
@@ -106,7 +106,7 @@ describe.each(['openai', 'mistral'] as const)('a model of %s that calls tools', 
     expect(await usage(1)).toMatchObject([{ end: 'complete', completionTokens: 5 }]);
   });
 
-  test.each([false, true])('gets what the tool says, and answers, streamed: %s', async (stream) => {
+  test.each([false, true])('gets the tool’s result and answers, streamed: %s', async (stream) => {
     const { client, upstream, usage } = await startWithTools(provider);
     const asked: unknown[] = [];
     const run = (args: string) => {

@@ -107,7 +107,7 @@ async function startRow(name: Name, model: string, apiKey?: string) {
 }
 
 describe.each(TRIED)('%s, with %s', (name, model) => {
-  test('takes every parameter of the contract, whole and streamed, and heeds stop', async () => {
+  test('takes every parameter of the contract, whole and streamed, and honours stop', async () => {
     const { client, fake } = await startRow(name, model);
     fake.answerWith('one two ### three');
     const { completions } = client.chat;
@@ -177,7 +177,7 @@ describe.each(TRIED)('%s, with %s', (name, model) => {
     }
   });
 
-  test('tells the usage of a stream because it is asked as it wants to be', async () => {
+  test('sends the usage of a stream when it is asked for in its own way', async () => {
     const fake = await startFake(name, model);
     const provider: Provider = providerAt(name, fake.url, fake.apiKey);
     const request = { model: 'role', messages: [{ role: 'user' as const, content: 'Hi' }] };
@@ -284,7 +284,7 @@ describe('a refusal', () => {
     },
   );
 
-  test('is not taken for one of our key because the caller says so', async () => {
+  test('is not blamed on our key because the caller’s text says so', async () => {
     const { post } = await startRow('gemini', 'gemini-3.8-flash');
     const messages = [{ role: 'user', content: 'Hi' }];
     const answer = await post({ model: 'role', messages, 'API key not valid': 1 });

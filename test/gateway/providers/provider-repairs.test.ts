@@ -112,7 +112,7 @@ describe('a streamed answer', () => {
     [200, { kind: 'unusable' }],
     [600, { kind: 'unusable' }],
     [undefined, { kind: 'unusable' }],
-  ])('whose error has the code %j is told as that status', (code, told) => {
+  ])('whose error has the code %j is answered with that status', (code, told) => {
     const error = { ...(code !== undefined && { code }), message: 'x' };
     try {
       readAll('openrouter', [chunk([], { error })]);
@@ -142,11 +142,11 @@ describe('a whole answer', () => {
     { choices: [null] },
     whole({ content: 'no role' }),
     whole({ role: 'assistant', content: 7 }),
-  ])('of another shape is none: %j', (value) => {
+  ])('of another shape is refused: %j', (value) => {
     expect(() => readCompletion(value, provider('gemini'), 'm')).toThrow(/has the wrong shape/);
   });
 
-  test('that broke off is none', () => {
+  test('that broke off is refused', () => {
     const value = whole({ role: 'assistant', content: 'half' }, 'insufficient_system_resource');
     expect(() => readCompletion(value, provider('deepseek'), 'm')).toThrow(/broke off/);
     expect(readCompletion(value, provider('openai'), 'm').choices).toHaveLength(1);

@@ -42,7 +42,7 @@ describe('the upstreams of a model', () => {
     ]);
   });
 
-  test('the next one answers when nothing listens at the first', async () => {
+  test('fall over to the next one when nothing listens at the first', async () => {
     const { post, openai, groq } = await startWithProviders();
     await openai.close();
     const { status } = await post({ model: 'two', messages });
@@ -50,7 +50,7 @@ describe('the upstreams of a model', () => {
     expect(groq.calls).toHaveLength(1);
   });
 
-  test('no other is asked once a chunk was sent, nor for a request that is wrong', async () => {
+  test('do not fall over once a chunk was sent, nor for an invalid request', async () => {
     const { post, openai, groq } = await startWithProviders({ stallMs: 2_000 });
     openai.failWith({ kind: 'stall', afterChunks: 1 }, 1);
     await post({ model: 'two', messages, stream: true }).catch((error: unknown) => error);
@@ -81,7 +81,7 @@ describe('the upstreams of a model', () => {
     [500, 502, 'upstream_error', /answered with an error \(500\)/, null],
     [503, 503, 'service_unavailable', /overloaded/, null],
     [429, 429, 'rate_limit_exceeded', /takes no more requests/, null],
-  ])('a provider’s %d is told as %d %s', async (given, status, code, message, retry) => {
+  ])('a provider’s %d is answered as %d %s', async (given, status, code, message, retry) => {
     const { post, openai, logged } = await startWithProviders();
     openai.failWith({
       kind: 'status',
@@ -167,7 +167,7 @@ describe('the upstreams of a model', () => {
     await eventually(() => openai.calls.every(({ aborted, finished }) => aborted || finished));
   });
 
-  test('an answer without usage is given our estimate, and is noted as estimated', async () => {
+  test('an answer without usage gets our estimate, and is recorded as estimated', async () => {
     const { post, openai, usage } = await startWithProviders();
     openai.failWith({
       kind: 'status',
@@ -213,7 +213,7 @@ describe('what a provider is sent', () => {
     expect(groq.calls[0]?.headers.authorization).toBe(`Bearer ${groq.apiKey}`);
   });
 
-  test('nothing for a body that is wrong, and the field is named', async () => {
+  test('is nothing for an invalid body, whose field is named', async () => {
     const { post, openai, usage } = await startWithProviders();
     const cases: Array<[unknown, number, string | null, string]> = [
       ['{', 400, null, 'invalid_json'],

@@ -34,7 +34,7 @@ async function startElsewhere(models: NonNullable<Models>) {
 }
 
 describe('the shipped catalog over another service at OPENAI_BASE_URL', () => {
-  test('that has none of its names: all nine answer with the model of the largest context, and it is said', async () => {
+  test('that has none of its names answers all nine with the model of the largest context, and the log says so', async () => {
     const { calls, listed, texts, gateway, logged } = await startElsewhere([
       { id: 'nomic-embed-text', context_length: 1_000_000 },
       'tiny',
@@ -60,7 +60,7 @@ describe('the shipped catalog over another service at OPENAI_BASE_URL', () => {
     expect(logged.filter((line) => line.includes('llama-70b (131072'))).toHaveLength(1);
   });
 
-  test('that has some of them: the others have a stand-in', async () => {
+  test('that has some of its names answers the others with a stand-in', async () => {
     const { calls, gateway } = await startElsewhere(['gpt-5.6-luna', 'big']);
     const called = await calls();
     expect(called.get('fast-8k')).toBe('gpt-5.6-luna');
@@ -69,14 +69,14 @@ describe('the shipped catalog over another service at OPENAI_BASE_URL', () => {
     expect(gateway.answering().notes).toHaveLength(1);
   });
 
-  test('that has all of them: they are used, and nothing is said', async () => {
+  test('that has all of its names is used as it is, and nothing is logged', async () => {
     const names = ['big', 'gpt-5.6-luna', 'gpt-5.6-terra', 'gpt-5.6-sol'];
     const { calls, gateway } = await startElsewhere(names);
     expect([...new Set((await calls()).values())].sort()).toEqual(names.slice(1).sort());
     expect(gateway.answering().notes).toBeUndefined();
   });
 
-  test('that hangs at the start holds it up for a moment only, is called by the names, and asked again', async () => {
+  test('that hangs at the start delays it for a moment only, is called by the names of the catalog, and is listed again', async () => {
     let lists = 0;
     const server = createServer((request, response) => {
       if (request.url !== '/v1/models') return void response.writeHead(404).end('{}');
@@ -108,7 +108,7 @@ describe('the shipped catalog over another service at OPENAI_BASE_URL', () => {
     expect((await client.models.list()).data).toHaveLength(13);
   });
 
-  test('is not asked where every model has a name', async () => {
+  test('is not listed where every model has a name', async () => {
     const asked: string[] = [];
     const server = createServer((request, response) => {
       asked.push(request.url ?? '');

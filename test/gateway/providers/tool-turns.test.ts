@@ -22,7 +22,7 @@ test.each([false, true])(
   },
 );
 
-test('the offline engine answers one too', async () => {
+test('the offline engine answers a conversation with tool turns too', async () => {
   const { client } = await startGateway();
   const { choices } = await client.chat.completions.create({ model: 'small-4k', messages });
   expect(choices[0]?.message.content).toContain('Why not?');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ClientCancellation } from '../../../src/gateway/shared/client-cancellation.ts';
 
-test('a client leaves once, and everyone who listens is told', () => {
+test('a client leaves once, and every listener is called', () => {
   const cancellation = new ClientCancellation();
   const told: string[] = [];
   const stop = cancellation.onCancel(() => told.push('stopped listening'));

@@ -110,7 +110,7 @@ test('A circuit stays open twice as long, up to five minutes, while the probes f
   expect(openMsOf()).toBe(15_000);
 });
 
-test('The time a circuit is open varies by a fifth, but never ends before one the provider told', () => {
+test('The time a circuit is open varies by a fifth, but never ends before the one that the provider asked for', () => {
   const { fail, a, b, openMsOf } = standingBreaker(() => 1);
   fail();
   fail();
@@ -131,7 +131,7 @@ test.each([
   [failure('account'), 60_000],
   [failure('limited', 0), 0],
   [failure('limited'), 0],
-])('One failure %# opens the circuit at once, or not', (error, expected) => {
+])('One failure opens the circuit at once or does not, by its kind (%#)', (error, expected) => {
   const { fail, a, openMsOf } = standingBreaker();
   fail(a, error);
   expect(openMsOf()).toBe(expected);
@@ -145,7 +145,7 @@ test('A failed probe opens the circuit for longer, whatever opened it first', ()
   expect(openMsOf()).toBe(120_000);
 });
 
-test('A circuit whose time is over is half open: one request tries it out, whatever that leads to', () => {
+test('A circuit whose time is over is half open: one request probes it, whatever its outcome', () => {
   const { circuitBreaker, clock, fail, a, b, isOpen } = standingBreaker();
   fail(a, failure('account'));
   clock.ms += 60_000;
@@ -167,7 +167,7 @@ test('A circuit whose time is over is half open: one request tries it out, whate
   expect(circuitBreaker.choose([a, b], true)).toBe(a);
 });
 
-test('What was asked before the circuit opened or closed says nothing about it', () => {
+test('A request from before the circuit opened or closed does not change it', () => {
   const { circuitBreaker, clock, fail, a, b, openMsOf, isOpen } = standingBreaker();
   const before = Array.from({ length: 6 }, () => circuitBreaker.attempt(a));
   fail();
@@ -191,7 +191,7 @@ test('What was asked before the circuit opened or closed says nothing about it',
   expect(isOpen()).toBe(false);
 });
 
-test('An answer from before forgives nothing, and closes no circuit that opened later', () => {
+test('An answer to an earlier request clears no failures, and closes no circuit that opened later', () => {
   const { circuitBreaker, clock, fail, a, openMsOf, isOpen } = standingBreaker();
   const before = circuitBreaker.attempt(a);
   fail();
@@ -206,7 +206,7 @@ test('An answer from before forgives nothing, and closes no circuit that opened 
   expect(isOpen()).toBe(true);
 });
 
-test('A probe that outlives its time has no say in the next one', () => {
+test('A probe that outlives its time does not affect the next one', () => {
   const { circuitBreaker, clock, fail, a, b } = standingBreaker();
   const restAndWait = () => {
     fail(a, failure('account'));
@@ -222,7 +222,7 @@ test('A probe that outlives its time has no say in the next one', () => {
   expect(circuitBreaker.choose([a, b], true)).toBe(b);
 });
 
-test('One asked while its circuit is open closes it by an answer, and does not keep it open longer by a failure', () => {
+test('An upstream that is called although its circuit is open closes it by an answer, and a failure does not prolong it', () => {
   const { circuitBreaker, fail, a, openMsOf, isOpen } = standingBreaker();
   fail(a, failure('account'));
   fail();
@@ -273,14 +273,14 @@ test('Open circuits come last, the one whose time ends first before the others',
   expect(circuitBreaker.choose([b, a, c], true)).toBe(a);
 });
 
-test('Each model of a provider has a circuit of its own, for all who ask it', () => {
+test('Each model of a provider has a circuit of its own, shared by all callers', () => {
   const { fail, isOpen } = standingBreaker();
   fail(upstream('a', 'broken'), failure('account'));
   expect(isOpen(upstream('a', 'broken'))).toBe(true);
   expect(isOpen(upstream('a', 'other'))).toBe(false);
 });
 
-test('Opening is one line, closing is one, and short times told by the provider are no warning', () => {
+test('Opening and closing log one line each, and a short pause that a provider asks for is no warning', () => {
   const { circuitBreaker, clock, fail, a, lines } = standingBreaker();
   const told = () => lines.splice(0).map(({ level, msg, openMs }) => [level, msg, openMs]);
   for (let times = 0; times < 10; times += 1) fail();
@@ -298,7 +298,7 @@ test('Opening is one line, closing is one, and short times told by the provider 
   expect(told().map(([level]) => level)).toEqual([20, 20]);
 });
 
-test('The metrics tell whose circuit is open and what became of each attempt', async () => {
+test('The metrics show which circuits are open and the outcome of each attempt', async () => {
   const { log } = recordingLog();
   const { ask } = await runningServer(({ metrics }) => {
     const circuitBreaker = createCircuitBreaker({ metrics, log });

@@ -34,7 +34,7 @@ function collectGarbage(): void {
   runInNewContext('gc')();
 }
 
-describe('of a call that has ended nothing is kept', () => {
+describe('a call that has ended leaves nothing in memory', () => {
   const forEver = () => new Promise<void>(() => {});
   const [opening, ...rest] = goodAnswer('bytes', true);
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 9999\r\n\r\n';
@@ -74,7 +74,7 @@ describe('of a call that has ended nothing is kept', () => {
     expect(answers).toHaveLength(CALLS);
   });
 
-  test('not even by a connection on which many were sent ahead', async () => {
+  test('after a connection on which many were sent ahead', async () => {
     const { url, key, kit } = await startWithUpstream();
     const listeners = new Promise<() => number>((resolve) => {
       kit.server.server.once('connection', (socket) =>

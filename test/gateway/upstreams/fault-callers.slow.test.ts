@@ -86,7 +86,7 @@ describe('a client that does not read its answer', () => {
     await eventually(() => openai.calls[0]?.aborted || openai.calls[0]?.finished);
   });
 
-  test('and then leaves, has not had it', async () => {
+  test('and then leaves is not recorded as answered', async () => {
     const running = await startWithProviders(PATIENT);
     const { url, key, openai } = running;
     openai.answerWith(() => [LONG_ANSWER]);
@@ -98,7 +98,7 @@ describe('a client that does not read its answer', () => {
     expect(await endsOf(running)).toEqual(['client_gone']);
   });
 
-  test('but slowly, is waited for', async () => {
+  test('but reads slowly is waited for', async () => {
     const drainMs = 1_500;
     const running = await startWithProviders({ ...PATIENT, drainMs });
     const { url, key, openai } = running;
@@ -123,7 +123,7 @@ describe('a client that does not send all of its request', () => {
   test.each([
     ['the headers', ''],
     ['half of the body', '{"model":"one","mess'],
-  ])('and leaves after %s is recorded, and nobody is asked', async (_name, body) => {
+  ])('and leaves after %s is recorded, and no upstream is called', async (_name, body) => {
     const running = await startWithProviders(PATIENT);
     const { url, key, openai } = running;
     const { socket } = await connectCaller(url);
@@ -147,7 +147,7 @@ describe('a client that does not send all of its request', () => {
     expect(await endsOf(running)).toEqual(['client_gone']);
   });
 
-  test('in time is told so', async () => {
+  test('in time gets a 408', async () => {
     const running = await startWithProviders(PATIENT);
     const { url, key, kit, openai } = running;
     // Looked at every second.

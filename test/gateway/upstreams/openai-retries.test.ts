@@ -29,7 +29,7 @@ async function startWithRetries() {
 }
 
 describe('the official client', () => {
-  test('tries twice more what a server could not do', async () => {
+  test('repeats a request twice after a server error', async () => {
     const { failing, sentMs, openai, usage } = await startWithRetries();
     openai.failWith({ kind: 'wrong-shape' });
     const error = await failing();
@@ -39,7 +39,7 @@ describe('the official client', () => {
     expect((await usage(3)).map(({ end }) => end)).toEqual(Array(3).fill('upstream_error'));
   });
 
-  test.each([false, true])('has its answer when a try helps, streamed: %s', async (stream) => {
+  test.each([false, true])('has its answer when a repeat works, streamed: %s', async (stream) => {
     const { client, sentMs, openai, usage } = await startWithRetries();
     openai.failWith({ kind: stream ? 'html' : 'wrong-shape' }, 1);
     const answer = await client.chat.completions.create({ ...question, stream });
@@ -51,7 +51,7 @@ describe('the official client', () => {
     expect((await usage(2)).map(({ end }) => end)).toEqual(['upstream_error', 'complete']);
   });
 
-  test('waits as long as it is told after a 429', async () => {
+  test('waits after a 429 as long as Retry-After says', async () => {
     const { client, sentMs, openai } = await startWithRetries();
     // Longer than the gateway itself would wait with its caller on the line.
     const headers = { 'retry-after': '2.1' };
@@ -62,7 +62,7 @@ describe('the official client', () => {
     expect((sentMs[1] ?? 0) - (sentMs[0] ?? 0)).toBeGreaterThan(2_050);
   });
 
-  test('is told when to come back after the limit of its key', async () => {
+  test('receives the time to wait when its key is over its limit', async () => {
     const { keys, url } = await startWithRetries();
     const { key } = await keys.create('limited', { requestsPerMinute: 1 });
     const client = new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });
@@ -102,7 +102,7 @@ describe('the official client', () => {
     expect(openai.calls).toEqual([]);
   });
 
-  test('gives up when its own time is over, and the provider is told', async () => {
+  test('gives up when its own time is over, and the call to the provider is closed', async () => {
     const { client, openai, usage } = await startWithRetries();
     openai.failWith({ kind: 'hang-before-headers' });
     const call = client.chat.completions.create(question, { timeout: 300, maxRetries: 0 });

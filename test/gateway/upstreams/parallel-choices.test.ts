@@ -192,7 +192,7 @@ describe('a provider that gives one variant', () => {
     expect(groq.calls).toHaveLength(AT_A_TIME);
   });
 
-  test('breaks off when one call does', async () => {
+  test('breaks off when one of its calls does', async () => {
     const { groq, single } = await startSingle();
     groq.failWith({ kind: 'cut', afterChunks: 1 }, 1);
     const chunks = withParallelChoices(single, 3).stream(ask(3, { stream: true }), never());
@@ -446,7 +446,7 @@ test('no call is begun once the client has left, even if those under way end wel
   expect(asked).toBe(AT_A_TIME);
 });
 
-test('no further stream is begun either', async () => {
+test('no further stream is begun once the client has left either', async () => {
   const { upstream, seen } = scripted(1, () => ({
     texts: [],
     tellsUsage: true,
@@ -563,7 +563,7 @@ describe('a service at OPENAI_BASE_URL that takes n and gives one choice', () =>
     expect(record?.completionTokens).toBe(three.usage?.completion_tokens);
   });
 
-  test('so it is of a stream', async () => {
+  test('is asked for the rest of a streamed answer too', async () => {
     const { client, fake } = await startDeaf();
     const stream = await client.chat.completions.create({
       model: 'one',

@@ -102,7 +102,7 @@ describe('falling over', () => {
     expect(waitedMs).toEqual([]);
   });
 
-  test('leads on when nothing listens, and opens the circuit of that upstream after three times', async () => {
+  test('uses the next upstream when nothing listens, and opens the circuit of the first after three times', async () => {
     const { openai, clock, lines, answering } = await startAsking();
     await openai.close();
     for (let times = 0; times < 5; times += 1) expect(await answering()).toBe('groq');
@@ -127,7 +127,7 @@ describe('falling over', () => {
     expect(await answering()).toBe('openai');
   });
 
-  test('takes a 429 that means an empty account for one', async () => {
+  test('recognises a 429 that means an empty account', async () => {
     const { openai, lines, failing } = await startAsking('one');
     const error = { message: 'You exceeded your quota.', code: 'insufficient_quota' };
     openai.failWith({ kind: 'status', status: 429, body: { error } });
@@ -145,7 +145,7 @@ describe('falling over', () => {
   });
 });
 
-describe('asking again', () => {
+describe('retrying', () => {
   test.each([
     { kind: 'reset' },
     { kind: 'status', status: 500 },
@@ -159,7 +159,7 @@ describe('asking again', () => {
     expect(waitedMs).toEqual([250, 500]);
   });
 
-  test('a short wish to be left alone is waited for, a long one is told', async () => {
+  test('waits for a short Retry-After, and passes a long one on', async () => {
     const { openai, clock, waitedMs, answering, failing } = await startAsking('one');
     openai.failWith({ kind: 'status', status: 429, headers: { 'retry-after': '2' } }, 1);
     expect(await answering()).toBe('openai');
@@ -211,7 +211,7 @@ describe('asking again', () => {
     expect(await answering()).toBe('openai');
   });
 
-  test('does not keep all waiting for the one that wishes the longest', async () => {
+  test('does not wait for the upstream with the longest Retry-After', async () => {
     const { openai, groq, waitedMs, answering } = await startAsking();
     openai.failWith({ kind: 'status', status: 429, headers: { 'retry-after': '2' } });
     groq.failWith({ kind: 'status', status: 500 }, 1);
@@ -220,7 +220,7 @@ describe('asking again', () => {
     expect(openai.calls).toHaveLength(1);
   });
 
-  test('asks only those again whose failure passes', async () => {
+  test('repeats only upstreams whose failure passes', async () => {
     const { openai, groq, answering } = await startAsking();
     openai.failWith({ kind: 'status', status: 401 });
     groq.failWith({ kind: 'reset' }, 1);
@@ -230,7 +230,7 @@ describe('asking again', () => {
 });
 
 describe('a client who leaves', () => {
-  test('during an attempt ends it, and no other upstream is asked', async () => {
+  test('during an attempt ends it, and no other upstream is called', async () => {
     const { openai, groq, ask } = await startAsking();
     openai.failWith({ kind: 'hang-before-headers' });
     const cancellation = new AbortController();
@@ -269,7 +269,7 @@ describe('a client who leaves', () => {
     expect(await answering()).toBe('openai');
   });
 
-  test('is told so, though the upstream fails in the same moment, which is not counted', async () => {
+  test('is recorded as gone although the upstream fails at the same moment, and the failure is not counted', async () => {
     const { log } = recordingLog();
     const circuitBreaker = createCircuitBreaker({ log });
     const asked: string[] = [];
@@ -291,7 +291,7 @@ describe('a client who leaves', () => {
     expect(asked).toEqual(['a', 'a', 'a', 'a']);
   });
 
-  test('before anything was asked has nobody asked', async () => {
+  test('before the first attempt causes none', async () => {
     const { openai, ask } = await startAsking();
     await expect(ask(AbortSignal.abort('gone'))).rejects.toBe('gone');
     expect(openai.calls).toEqual([]);
@@ -314,7 +314,7 @@ function named(provider: string): Upstream {
   return { provider, model: 'm', maxChoices: 1, complete: unused, stream: unused };
 }
 
-describe('what is told in the end', () => {
+describe('the final error', () => {
   const late = { retryAfterMs: 60_000 };
   test.each([
     { told: 1, failures: [failure('account'), failure('unusable')] },
@@ -344,7 +344,7 @@ describe('what is told in the end', () => {
     await expect(asking).rejects.toBe(failures[told]);
   });
 
-  test('is what is no failure of an upstream, as it is', async () => {
+  test('is an error of our own as it is', async () => {
     const { log } = recordingLog();
     const bug = new TypeError('A bug.');
     const circuitBreaker = createCircuitBreaker({ log });

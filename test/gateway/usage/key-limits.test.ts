@@ -83,7 +83,7 @@ interface Begun {
   reply: number;
 }
 
-test('no 60 seconds, day or month ever hold more than the limits, nobody who fits is refused, and all is given back', async () => {
+test('no minute, day or month ever holds more than the limits, no request that fits is refused, and reserved tokens are given back', async () => {
   await fc.assert(
     fc.asyncProperty(
       limitsArbitrary,
@@ -233,7 +233,7 @@ describe('requests per minute', () => {
 });
 
 describe('tokens per minute', () => {
-  test('a request refused twice gives back its own request only, and what it had set aside once', async () => {
+  test('a refused request gives back its own count and its reserved tokens only once', async () => {
     const { ledger } = await openLedger();
     const key = keyWith({ requestsPerMinute: 5, tokensPerMinute: 100 });
     const [first, second] = [ledger.open(key), ledger.open(key)];
@@ -250,7 +250,7 @@ describe('tokens per minute', () => {
     expect(ledger.left(key)).toEqual({ requestsPerMinute: 4, tokensPerMinute: 100 });
   });
 
-  test('a request that has ended, because its caller left, takes nothing any more', async () => {
+  test('a request whose caller left uses no more of the limits', async () => {
     const { ledger } = await openLedger();
     const key = keyWith({ requestsPerMinute: 5, tokensPerMinute: 100 });
     const meter = ledger.open(key);
@@ -260,7 +260,7 @@ describe('tokens per minute', () => {
     expect(ledger.left(key)).toEqual({ requestsPerMinute: 5, tokensPerMinute: 100 });
   });
 
-  test('what is set aside counts until the request has ended, and then what it used', async () => {
+  test('reserved tokens count until the request has ended, and its real usage after that', async () => {
     const { ledger, clock } = await openLedger();
     const key = keyWith({ tokensPerMinute: 1_000 });
     const first = ledger.open(key);
@@ -291,7 +291,7 @@ describe('tokens per minute', () => {
     third.reserve(100, 1);
   });
 
-  test('a request that never fits is told so, and clients are told not to repeat it', async () => {
+  test('a request that can never fit is refused with a sentence and a header against retries', async () => {
     const { ledger } = await openLedger();
     const meter = ledger.open(keyWith({ tokensPerMinute: 1_000 }));
     const refusal = refusalOf(() => meter.reserve(600.2, 400));

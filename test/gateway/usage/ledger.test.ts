@@ -135,7 +135,7 @@ describe('a request', () => {
     [1.5, 5],
     [5, Number.NaN],
     [1e15, 1],
-  ])('for which the provider told %d and %d tokens is estimated', async (prompt, answer) => {
+  ])('for which the provider reported %d and %d tokens is estimated', async (prompt, answer) => {
     const folder = await temporaryFolder();
     const { ledger, close } = await openLedger({ folder });
     const meter = ledger.open(keyWith());
@@ -148,7 +148,7 @@ describe('a request', () => {
     expect(await recordsIn(folder)).toMatchObject([{ promptTokens: 4, estimated: true }]);
   });
 
-  test('whose estimate fails is recorded all the same, and gives back what it had set aside', async () => {
+  test('whose estimate fails is recorded all the same, and gives back its reserved tokens', async () => {
     const folder = await temporaryFolder();
     const { ledger, close } = await openLedger({ folder });
     const key = keyWith({ tokensPerDay: 100 });
@@ -318,7 +318,7 @@ describe('the counts by day, key and model', () => {
 
   const yesterday = ['2026-11-20 key00001 one 1 10+20'];
 
-  test('and with them the budgets outlive a restart', async () => {
+  test('outlive a restart, and the budgets with them', async () => {
     const { folder, tomorrowMs } = await usedYesterday();
     expect((await reopen(folder, NOON_MS)).left).toEqual({ tokensPerDay: 70, tokensPerMonth: 70 });
     expect((await reopen(folder, tomorrowMs)).left).toEqual({

@@ -110,7 +110,7 @@ describe('a chat call of a key with limits', () => {
     expect(openai.calls).toHaveLength(2);
   });
 
-  test('gives back what was set aside, so that many fit one after another', async () => {
+  test('gives back its reserved tokens, so that many calls fit one after another', async () => {
     const { ask, report, usage } = await startLimited({ tokensPerDay: 1_000 });
     for (let turn = 0; turn < 5; turn += 1) {
       // Each sets aside nine tenths of the day and uses little of it.

@@ -115,7 +115,7 @@ test.each([
   expect(await refusal(dns(config))).toBeUndefined();
 });
 
-describe('an address in any clothes', () => {
+describe('an address in any notation', () => {
   const suffix = fc.constantFrom('', '.', ':80', ':8443', '/', '/a?b#c', '/@1.1.1.1', '?@1.1.1.1/');
   const scheme = fc.constantFrom('http://', 'https://', 'HTTP://', 'hTTps://');
   const kind = fc.constantFrom('HTTP', 'KEYWORD');
@@ -173,7 +173,7 @@ describe('an address in any clothes', () => {
   });
 });
 
-test('whatever is written as a target is taken or refused with words, and nothing else', async () => {
+test('any text as a target is accepted or refused with a sentence, and nothing else happens', async () => {
   const piece = fc.oneof(
     fc.constantFrom(
       'http:',
@@ -212,7 +212,7 @@ test('whatever is written as a target is taken or refused with words, and nothin
 });
 
 describe('a name that changes its answer', () => {
-  test('after it was taken is judged again at every check and every hop', async () => {
+  test('after it was accepted is checked again at every check and every redirect', async () => {
     const forbidden = await startWebTarget(undefined, { host: '127.0.0.2' });
     const target = await startWebTarget((_request, response) =>
       response.writeHead(302, { location: `http://rebind.example:${forbidden.port}/` }).end(),

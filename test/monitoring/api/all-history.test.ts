@@ -41,7 +41,7 @@ async function twoSites() {
   return { service, clock, shopId, blogId };
 }
 
-test('the days of all monitors are those of each', async () => {
+test('the days of all monitors are the same as those of each monitor', async () => {
   const { service, clock, shopId, blogId } = await twoSites();
   await clock.advance(HOUR_MS);
   const list = DayList.parse((await service.call('GET', DAYS)).body);
@@ -74,7 +74,7 @@ test('a day begins for all monitors at midnight, UTC', async () => {
   expect(shop?.down_ms).toEqual([2 * HOUR_MS, 0]);
 });
 
-test('what comes after a monitor is asked for by its id, also when it is gone', async () => {
+test('the monitors after an id are listed also when the monitor of that id is gone', async () => {
   const service = await startService();
   const ids: string[] = [];
   for (const name of ['one', 'two', 'three']) {
@@ -112,7 +112,7 @@ test('incidents of all monitors come newest first, each with its monitor', async
   expect(RecentIncidentList.parse(body).incidents).toMatchObject([{ monitor: id, name: 'Job' }]);
 });
 
-test('what is asked for in vain is named', async () => {
+test('a wrong query parameter is a 400 that names it', async () => {
   const service = await startService();
   for (const [query, param] of [
     ['days=0', 'days'],

@@ -341,7 +341,7 @@ const BAD: Array<{ why: string; json: unknown; param: string | null; says?: RegE
   },
 ];
 
-test('what is wrong is a 400 that names the field, and nothing is stored', async () => {
+test('an invalid create is a 400 that names the field, and nothing is stored', async () => {
   const { call, createKey, list, folder } = await startService();
   const before = await storedText(folder);
   for (const { why, json, param, says } of BAD) {
@@ -478,7 +478,7 @@ describe('the rate limit', () => {
     ['DELETE', '/api/v1/public/push/unknown', 405],
     ['GET', '/api/v1/%70ublic/nothing', 404],
     ['GET', '/api/v1/public/push/', 404],
-  ])('stands on %s %s too, which is a %d', async (method, path, status) => {
+  ])('has its headers on %s %s too, which is a %d', async (method, path, status) => {
     const { call } = await startService();
     const answer = await call(method, path);
     expect(answer.status).toBe(status);
@@ -488,7 +488,7 @@ describe('the rate limit', () => {
     if (status === 405) expect(answer.headers.allow).toContain('POST');
   });
 
-  test('stands on a 401 and counts by address, until too many fail', async () => {
+  test('has its headers on a 401 and counts by address, until too many fail', async () => {
     const { call } = await startService();
     const first = await call('GET', MONITORS, { key: null });
     expect(first.status).toBe(401);
@@ -503,7 +503,7 @@ describe('the rate limit', () => {
   });
 });
 
-test('a method that is not possible is told before the body is checked', async () => {
+test('a method that is not possible is refused before the body is checked', async () => {
   const { call } = await startService();
   const answer = await call('PUT', MONITORS, {
     body: 'not JSON',

@@ -156,7 +156,7 @@ describe.each(KINDS)('%s', (kind) => {
     ...Object.entries(settings).flatMap(([name, { type }]) => triesOf(`config.${name}`, type)),
   ];
 
-  test('every field of a create: what cannot be is a 400 that names it, and nothing is stored', async () => {
+  test('every field of a create is checked: a bad value is a 400 that names it, and nothing is stored', async () => {
     const service = await startService();
     const send = await caller(service);
     let made = 0;
@@ -168,7 +168,7 @@ describe.each(KINDS)('%s', (kind) => {
     expect(await service.list()).toHaveLength(made);
   });
 
-  test('every field of a change: what cannot be is a 400 that names it, and nothing changes', async () => {
+  test('every field of a change is checked: a bad value is a 400 that names it, and nothing changes', async () => {
     const service = await startService();
     const send = await caller(service);
     const { id } = await service.create(GOOD[kind]);
@@ -277,7 +277,7 @@ test('the list is given whatever else is in its query', async () => {
   }
 });
 
-test('no answer to a bad body speaks the language of a validator', async () => {
+test('no answer to a bad body uses the words of a validator', async () => {
   const { call, create } = await startService();
   const { id } = await create(GOOD.KEYWORD);
   const patch = `${MONITORS}/${id}`;
@@ -398,7 +398,7 @@ test('every path takes its methods and answers 405 to all else', async () => {
   }
 });
 
-test('every route of one monitor is a 404 for an id that is none', async () => {
+test('every route of one monitor is a 404 for an unknown id', async () => {
   const { call } = await startService();
   for (const id of ['mon_0', '%2e%2e%2f', '%00', '__proto__', 'x'.repeat(400), '%F0%9F%92%A9']) {
     for (const [method, end, json] of [

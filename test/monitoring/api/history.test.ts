@@ -86,7 +86,7 @@ test('rollups sum up by minute, hour and day', async () => {
   expect((await get('rollups')).body.by).toBe('hour');
 });
 
-test('the uptime of a time is what was seen up of what was seen', async () => {
+test('the uptime of a time is the share that was seen up of all that was seen', async () => {
   const { get, clock } = await withHistory();
   const nowMs = clock.wallMs();
   const from = iso(nowMs - 5 * MINUTE_MS);
@@ -111,7 +111,7 @@ test('of a time in which nothing was seen the uptime is null', async () => {
   expect((await get(`rollups?${query}`)).body).toEqual({ by: 'hour', rollups: [] });
 });
 
-test('times are read with any offset, and none is UTC', async () => {
+test('times are read with any offset, and as UTC without one', async () => {
   const { get } = await withHistory();
   for (const from of [
     '2026-12-01T09:30:00Z',
@@ -126,7 +126,7 @@ test('times are read with any offset, and none is UTC', async () => {
   }
 });
 
-test('what is still to come is no part of it', async () => {
+test('the future is no part of the history', async () => {
   const { get, clock } = await withHistory();
   const { body } = await get(`uptime?to=${iso(clock.wallMs() + 86_400_000)}`);
   expect(body.to).toBe(iso(clock.wallMs()));
@@ -187,7 +187,7 @@ test('as many rows as an answer holds can be had', async () => {
   expect((await get(`rollups?${query}`)).status).toBe(200);
 });
 
-describe('what is not there', () => {
+describe('a monitor that does not exist', () => {
   test.each(['results', 'incidents', 'rollups', 'uptime'])(
     '%s of an unknown monitor',
     async (what) => {

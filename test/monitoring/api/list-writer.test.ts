@@ -80,7 +80,7 @@ test('the list is that of now, whatever has changed since it was written before'
   expect(seen.size).toBe(changes.length - 1);
 });
 
-test('those that are not shown are neither written nor counted, and none is a list too', async () => {
+test('monitors that are not shown are neither written nor counted, and an empty list is written too', async () => {
   const { write, asItIs } = setUp();
   const monitors = ['a', 'b', 'c'].map(site);
   expect(await write([], shown)).toEqual({ count: 0, monitors: [] });

@@ -51,7 +51,7 @@ async function storedText(folder: string): Promise<string> {
 }
 
 describe('show', () => {
-  test('tells what the list tells, and the settings with their defaults', async () => {
+  test('has the fields of the list, and the settings with their defaults', async () => {
     const { show, list, id } = await withMonitor(job);
     const shown = await show();
     expect(shown).toMatchObject((await list())[0] ?? {});
@@ -68,7 +68,7 @@ describe('show', () => {
     });
   });
 
-  test('tells why it is down and since when, until it is over', async () => {
+  test('has the cause and the start of an outage, until it is over', async () => {
     const target = await startWebTarget();
     const monitor = { ...site, target: target.url, config: { confirm_down: 1 } };
     const { show, post } = await withMonitor(monitor);
@@ -167,7 +167,7 @@ describe('change', () => {
       /send the value/,
     ],
   ];
-  test('what is wrong is a 400 that names the field, and nothing changes', async () => {
+  test('a wrong value is a 400 that names the field, and nothing changes', async () => {
     const config = { interval_seconds: 30, timeout_seconds: 7 };
     const { patch, show } = await withMonitor({ ...site, config });
     const before = await show();
@@ -194,7 +194,7 @@ describe('change', () => {
     });
   });
 
-  test('changes at the same time all hold, and those that cannot stand together do not', async () => {
+  test('concurrent changes all hold, and one that conflicts with another is refused', async () => {
     const { patch, show } = await withMonitor({ ...site, config: { interval_seconds: 60 } });
     const [named, ...answers] = await Promise.all([
       patch({ name: 'Cart' }),
@@ -317,7 +317,7 @@ describe('headers that look like secrets', () => {
     expect(sent).not.toHaveProperty('x-api-key');
   });
 
-  test('stand for nothing in a create', async () => {
+  test('are refused in a create when only their mask is sent', async () => {
     const { call, list } = await startService();
     const json = { ...site, config: { headers: { authorization: '…' } } };
     expect(refusalIn(await call('POST', MONITORS, { json }))).toMatchObject({
@@ -329,7 +329,7 @@ describe('headers that look like secrets', () => {
 });
 
 describe('a part of the list', () => {
-  test('holds those with a status, or so many at a time, until all were told', async () => {
+  test('holds the monitors with a status, or so many at a time, until all were listed', async () => {
     const { call, create } = await startService();
     const made: string[] = [];
     for (let at = 0; at < 5; at += 1) made.push((await create({ ...job, name: `Job ${at}` })).id);
@@ -404,7 +404,7 @@ describe('pause and resume', () => {
   });
 });
 
-describe('look now', () => {
+describe('check now', () => {
   test('the answer comes after the check', async () => {
     const target = await startWebTarget();
     const { post } = await withMonitor({ ...site, target: target.url });
@@ -491,7 +491,7 @@ describe('maintenance', () => {
       'windows.0.starts_at',
     ],
   ];
-  test('what is wrong is a 400 that names the field, and the windows stay', async () => {
+  test('a wrong window is a 400 that names the field, and the windows stay', async () => {
     const service = await withMonitor();
     await put(service, { windows: [cron] });
     for (const [json, param] of bad) {
@@ -503,7 +503,7 @@ describe('maintenance', () => {
 });
 
 describe('delete', () => {
-  test('it is gone, with its push URL and all that was stored of it, and stays gone', async () => {
+  test('a deleted monitor is gone with its push URL and all that was stored of it, and stays gone', async () => {
     const service = await startService();
     const { id, push_url = '' } = await service.create({ ...job, name: 'To be forgotten' });
     const push = new URL(push_url).pathname;
@@ -521,7 +521,7 @@ describe('delete', () => {
     expect(await list()).toEqual([]);
   });
 
-  test('it is not checked any more', async () => {
+  test('a deleted monitor is not checked any more', async () => {
     const clock = createFakeClock();
     const target = await startWebTarget();
     const { path, post, call } = await withMonitor({ ...site, target: target.url }, { clock });
@@ -533,7 +533,7 @@ describe('delete', () => {
   });
 });
 
-test('who waits for a check of what is deleted, or paused, is told so', async () => {
+test('a request that waits for a check gets an error when the monitor is deleted or paused', async () => {
   const target = await startWebTarget(() => {});
   const { path, post, call, create, createKey } = await withMonitor({
     ...site,
@@ -606,7 +606,7 @@ describe('a create with an Idempotency-Key', () => {
     expect(anew).toMatchObject({ status: 400, code: 'target_not_allowed' });
   });
 
-  test('that is refused is refused to all who sent it, and leaves the key free', async () => {
+  test('that is refused is refused to all concurrent requests, and leaves the key free', async () => {
     const service = await startService({ allowPrivate: ['127.0.0.2/32'] });
     const createTwice = (host: string) => {
       const there = { ...site, target: `http://${host}:9/` };

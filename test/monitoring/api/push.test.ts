@@ -37,7 +37,7 @@ test('a push URL is where others reach the service', async () => {
   expect(await pushUrlFor(closed, 'evil.example')).toContain(`${closed.url}/api/`);
 });
 
-test('a token is renewed: the one before is nothing, and what is known of the job stays', async () => {
+test('a renewed token replaces the one before, and the state of the job stays', async () => {
   const folder = await temporaryFolder();
   const { id, push, signal, show, call, close } = await withJob({ folder });
   await signal('fail');
@@ -78,7 +78,7 @@ test('a create that is repeated does not show a token that was renewed since', a
   expect(repeated.body).not.toHaveProperty('push_url');
 });
 
-test('a job tells that it starts, how it ended, and that it is well again', async () => {
+test('a job signals its start, its exit code, and that it is well again', async () => {
   const { signal, show } = await withJob();
   expect(await signal('start')).toMatchObject({ status: 200, body: { ok: true } });
   expect(await show()).toMatchObject({ status: 'UP', last_checked_at: null });
@@ -154,7 +154,7 @@ const NO_SIGNALS = [
   '٣',
   '__proto__',
 ];
-test('what is no signal is a 400 that says what is possible', async () => {
+test('an unknown signal is a 400 that says what is possible', async () => {
   const { signal, show } = await withJob();
   const before = await show();
   for (const text of NO_SIGNALS) {
@@ -168,7 +168,7 @@ test('what is no signal is a 400 that says what is possible', async () => {
   }
 });
 
-test('who does not know the token is not told what signals there are', async () => {
+test('a caller with an unknown token is not shown which signals exist', async () => {
   const { call } = await startService();
   for (const what of ['', '/start', '/nonsense']) {
     const answer = await call('POST', `/api/v1/public/push/unknown${what}`, { key: null });

@@ -74,7 +74,7 @@ test('no 60 seconds hold more than 120 answered requests of a key, and nobody un
   );
 });
 
-test('requests without a good key have a limit by address, which takes nothing from those with one', async () => {
+test('requests without a valid key have a limit by address, which takes nothing from requests with one', async () => {
   const clock = createFakeClock();
   const { call } = await startService({ clock });
   const statuses: number[] = [];

@@ -252,7 +252,7 @@ describe('names of secrets', () => {
     ...['token', 'access_token', 'api_key', 'apikey', 'X-API-Key', 'key', 'sig', 'X-Amz-Signature'],
     ...['password', 'passwd', 'client_secret', 'X-Amz-Credential', 'authorization', 'jwt', 'code'],
     ...['%74oken', 'auth', 'sessionid', 'api[key]', 'Ocp-Apim-Subscription-Key', 'user.pass'],
-  ])('%s is one', (name) => {
+  ])('%s is the name of a secret', (name) => {
     expect(isSecretName(name)).toBe(true);
   });
 
@@ -266,7 +266,7 @@ describe('names of secrets', () => {
     'accept',
     'encode',
     '',
-  ])('%s is none', (name) => {
+  ])('%s is not the name of a secret', (name) => {
     expect(isSecretName(name)).toBe(false);
   });
 

@@ -46,13 +46,13 @@ describe('a server that never comes to an end', () => {
       piece: 'X-More: and more\r\n',
       reason: 'the headers of the answer are too large',
     },
-  ])('$what is left', async ({ start, piece, reason }) => {
+  ])('is disconnected when it sends $what', async ({ start, piece, reason }) => {
     const target = await startRawTarget((socket) => endlessly(socket, start, piece));
     expect(await http(target.url)).toMatchObject({ ok: false, outcome: 'protocol', reason });
     await eventually(() => target.closed() === 1);
   });
 
-  test('of a chunk extension is left', async () => {
+  test('is disconnected when it sends an endless chunk extension', async () => {
     const target = await startRawTarget((socket) =>
       endlessly(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;', 'extension'),
     );
@@ -60,7 +60,7 @@ describe('a server that never comes to an end', () => {
     await eventually(() => target.closed() === 1);
   });
 
-  test('of its body passes, read to the limit', async () => {
+  test('passes with an endless body, which is read to the limit', async () => {
     const target = await startRawTarget((socket) =>
       endlessly(socket, 'HTTP/1.1 200 OK\r\n\r\n', 'body'),
     );
@@ -70,7 +70,7 @@ describe('a server that never comes to an end', () => {
   });
 });
 
-test('a server that switches to another protocol is left at once', async () => {
+test('a server that switches to another protocol is disconnected at once', async () => {
   const target = await startRawTarget((socket) =>
     socket.once('data', () =>
       socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
@@ -118,19 +118,19 @@ test.each([
   ['application/ld+json', '{"a":1}', '7 bytes of JSON'],
   ['text/xml; charset=utf-8', '<a/>', '4 bytes of XML'],
   ['image/png', 'png', '3 bytes of text'],
-])('says what it looked through: %s', async (type, body, where) => {
+])('a KEYWORD check says what it searched: %s', async (type, body, where) => {
   const target = await startWebTarget((_request, response) =>
     response.writeHead(200, { 'content-type': type }).end(body),
   );
   expect((await keyword(target.url, 'Cart')).reason).toBe(`keyword not found in ${where}`);
 });
 
-test('says that there was nothing to look through', async () => {
+test('a KEYWORD check says that there was nothing to search', async () => {
   const target = await startWebTarget((_request, response) => response.writeHead(204).end());
   expect((await keyword(target.url, 'Cart')).reason).toBe('keyword not found: the answer is empty');
 });
 
-test('a name that is not looked up in time is a timeout', async () => {
+test('a name that is not resolved in time is a timeout', async () => {
   const { http } = setUp({ lookup: () => new Promise(() => {}) });
   expect(await http('http://slow.example/', { timeout_seconds: 1 })).toMatchObject({
     ok: false,

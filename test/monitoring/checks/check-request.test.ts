@@ -20,7 +20,7 @@ const redirectTo = (to: () => string, status = 302) =>
   });
 
 describe('headers', () => {
-  test('are sent over ours, which are sent besides', async () => {
+  test('replace ours of the same name, and our others are sent besides', async () => {
     const target = await startWebTarget();
     await http(target.url, { headers: { ...SECRETS, ACCEPT: 'text/html', 'X-Empty': '' } });
     const [request] = target.requests;
@@ -35,7 +35,7 @@ describe('headers', () => {
     });
   });
 
-  test('stay on the way within one origin', async () => {
+  test('are kept over redirects within one origin', async () => {
     const target = await startWebTarget((request, response) => {
       if (request.url === '/a') response.writeHead(302, { location: '/b' });
       response.end();
@@ -44,7 +44,7 @@ describe('headers', () => {
     expect(target.requests[1]?.headers).toEqual(target.requests[0]?.headers);
   });
 
-  test('never go on to another host, nor back from there', async () => {
+  test('are dropped at a redirect to another host, and not sent again when it leads back', async () => {
     let back = '';
     const other = await redirectTo(() => back);
     const elsewhere = `http://127.0.0.2:${other.port}/`;
@@ -148,7 +148,7 @@ describe('redirects', () => {
     expect(target.requests).toHaveLength(max_redirects + 1);
   });
 
-  test('of exactly so many are followed', async () => {
+  test('are followed up to exactly that many', async () => {
     const target = await startWebTarget((request, response) => {
       const next = { '/': '/1', '/1': '/2' }[request.url ?? ''];
       if (next) response.writeHead(302, { location: next });

@@ -43,7 +43,7 @@ describe('a good certificate', () => {
     expect(asked).toEqual(['localhost']);
   });
 
-  test('its end is known too when the check fails', async () => {
+  test('has its end recorded when the check fails too', async () => {
     const target = await startTls();
     target.answerWith((_request, response) => response.writeHead(503).end());
     expect(await http(target.url)).toMatchObject({
@@ -53,7 +53,7 @@ describe('a good certificate', () => {
     });
   });
 
-  test('over plain HTTP there is none', async () => {
+  test('is absent over plain HTTP', async () => {
     const target = await startWebTarget();
     expect(await http(target.url)).not.toHaveProperty('certificateEndsMs');
   });
@@ -179,7 +179,7 @@ describe('a certificate that ends soon', () => {
     );
   });
 
-  test('is told from exactly so many days on', () => {
+  test('is reported from exactly that many days on', () => {
     expect(expiryWarning(14 * DAY_MS, 14, 0)).toBeDefined();
     expect(expiryWarning(14 * DAY_MS + 1, 14, 0)).toBeUndefined();
   });

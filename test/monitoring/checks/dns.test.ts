@@ -77,7 +77,7 @@ describe.each(RECORDS)('$type records', ({ type, answer, expected, wrong }) => {
     });
   });
 
-  test('fail when an expected value is missing, without telling the others', async () => {
+  test('fail when an expected value is missing, without showing the others', async () => {
     const { result } = await look(answer, { record_type: type, expected: [...expected, wrong] });
     expect(result).toMatchObject({ ok: false, outcome: 'dns' });
     expect(result.reason).toContain(wrong);
@@ -156,7 +156,7 @@ test('says that nothing answers at the resolver', async () => {
   });
 });
 
-test('a server that has always been fast may be slow: that is no silence', async () => {
+test('a server that has always been fast may answer slowly without counting as silent', async () => {
   let delayMs = 0;
   const { again, server } = await look(
     [['192.0.2.1']],
@@ -189,7 +189,7 @@ describe('an answer that is cut short', () => {
     expect(result.reason).toMatch(/^nothing answers at the resolver/);
   });
 
-  test('of a name that does not exist is one too', async () => {
+  test('is a failure too when the name does not exist', async () => {
     const { result } = await look('NXDOMAIN', { rcode: 'NXDOMAIN' }, { truncates: true });
     expect(result).toMatchObject({ ok: true });
   });
@@ -214,7 +214,7 @@ describe('the answer code that is wanted', () => {
     expect(result.reason).toMatch(/ answered NOERROR, expected NXDOMAIN$/);
   });
 
-  test('silence is none of them', async () => {
+  test('silence matches no answer code', async () => {
     const { result } = await look('silence', { rcode: 'SERVFAIL', timeout_seconds: 1 });
     expect(result).toMatchObject({ ok: false, outcome: 'timeout' });
   });

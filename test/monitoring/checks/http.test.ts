@@ -142,7 +142,7 @@ describe('an HTTP check', () => {
     expect(sent).toBeLessThan(64 * 1024 * 1024);
   });
 
-  test('a check that is broken off says nothing and closes its connection', async () => {
+  test('a check that is aborted has no result and closes its connection', async () => {
     const target = await startRawTarget(() => {});
     const closing = new AbortController();
     const pending = setUp().check(monitorOf('HTTP', target.url, {}), closing.signal);
@@ -261,7 +261,7 @@ describe('addresses', () => {
     });
   });
 
-  test('a forbidden one is not tried beside an allowed one, nor told', async () => {
+  test('a forbidden address is not tried beside an allowed one, nor shown', async () => {
     const forbidden = await startWebTarget(undefined, { host: '127.0.0.2' });
     const lookup: NameLookup = async () => ['127.0.0.2', '127.0.0.1'];
     const result = await setUp({ lookup }).http(`http://many.example:${forbidden.port}`);
@@ -284,7 +284,7 @@ describe('addresses', () => {
     { answer: 'NXDOMAIN' as const, reason: 'the name does not exist (NXDOMAIN)' },
     { answer: 'SERVFAIL' as const, reason: 'the name could not be looked up (SERVFAIL)' },
     { answer: [], reason: 'the name has no address' },
-  ])('a name without one fails with words: $reason', async ({ answer, reason }) => {
+  ])('a name without an address fails with a sentence: $reason', async ({ answer, reason }) => {
     const dns = await startDnsServer(() => answer);
     const lookup = createNameLookup({ servers: [dns.address] });
     const result = await setUp({ lookup }).http('http://shop.example/');
@@ -335,7 +335,7 @@ describe('a KEYWORD check', () => {
     ['deflate', deflateRawSync('köy Cart')],
     ['br', brotliCompressSync('köy Cart')],
     ['br, gzip', gzipSync(brotliCompressSync('köy Cart'))],
-  ])('unpacks %s', async (coding, body) => {
+  ])('decompresses %s', async (coding, body) => {
     const target = await page(body, { 'content-encoding': coding });
     expect(await setUp().keyword(target.url, 'köy Cart')).toMatchObject({ ok: true });
   });
@@ -349,7 +349,7 @@ describe('a KEYWORD check', () => {
     },
     { coding: 'zstd', body: Buffer.from('x'), reason: 'packed in an unknown way (zstd)' },
     { coding: 'gzip, gzip, gzip', body: Buffer.from('x'), reason: 'packed in an unknown way' },
-  ])('fails with words on a bad packing: $coding $reason', async ({ coding, body, reason }) => {
+  ])('says what is wrong with an encoding: $coding $reason', async ({ coding, body, reason }) => {
     const target = await page(body, { 'content-encoding': coding });
     const result = await setUp().keyword(target.url, 'Cart');
     expect(result).toMatchObject({ ok: false, outcome: 'protocol' });
@@ -366,7 +366,7 @@ describe('a KEYWORD check', () => {
     expect(await setUp().keyword(target.url, 'café')).toMatchObject({ ok: true });
   });
 
-  test('reads no more than the limit of a small answer that unpacks to much', async () => {
+  test('reads no more than the limit of a small answer that decompresses to much', async () => {
     const bomb = gzipSync(Buffer.alloc(100 * 1024 * 1024), { level: 1 });
     const target = await page(bomb, { 'content-encoding': 'gzip' });
     const before = process.memoryUsage().rss;

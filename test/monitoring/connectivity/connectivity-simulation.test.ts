@@ -13,7 +13,7 @@ const hostsOf = (seen: Seen) => new Set(seen.downs.map(({ host }) => host));
 /** Down for two checks and up for two, at its own time. */
 const flaps = (host: number, atMs: number) => Math.floor((atMs + host * 7_919) / 150_000) % 2 === 0;
 
-test('all hosts fail at once because our network is lost: none is DOWN, and it is told once', async () => {
+test('no monitor goes DOWN when all hosts fail because our network is lost, and the loss is logged once', async () => {
   const loss = { fromMs: 90_000, toMs: 150_000 };
   const seen = await simulate({
     seed: 1,
@@ -27,7 +27,7 @@ test('all hosts fail at once because our network is lost: none is DOWN, and it i
   expectNotHeldLong(seen);
 }, 60_000);
 
-test('all hosts are really down: all are DOWN, and the network is not said to be lost', async () => {
+test('all monitors go DOWN when all hosts are really down, and the network is not reported as lost', async () => {
   const seen = await simulate({
     seed: 2,
     hosts: MANY,
@@ -43,7 +43,7 @@ test('all hosts are really down: all are DOWN, and the network is not said to be
   expectNotHeldLong(seen);
 }, 60_000);
 
-test('a third of them really down, some up and down: exactly these are DOWN', async () => {
+test('exactly the hosts that are really down are DOWN when a third of them are and some flap', async () => {
   const loss = { fromMs: 200_000, toMs: 260_000 };
   const seen = await simulate({
     seed: 3,
@@ -60,7 +60,7 @@ test('a third of them really down, some up and down: exactly these are DOWN', as
   expectNotHeldLong(seen);
 }, 60_000);
 
-test('targets on this machine are DOWN when they are, and say nothing of the network', async () => {
+test('targets on this machine go DOWN when they fail, and are no evidence about the network', async () => {
   const seen = await simulate({
     seed: 4,
     hosts: 500,
@@ -90,7 +90,7 @@ test('a failure that counted as one loss began does not add up with the next los
   expectToldOf(losses, seen);
 });
 
-test('whatever comes when, no good host is DOWN and each loss is told once', async () => {
+test('no good host is ever DOWN and each loss is logged once, in random histories', async () => {
   const worlds = fc.record({
     seed: fc.integer(),
     hosts: fc.integer({ min: 600, max: 900 }),

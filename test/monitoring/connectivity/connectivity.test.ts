@@ -45,7 +45,7 @@ function setUp(probe = { there: true, takesMs: 0 }) {
 const hosts = (count: number, from = 0) =>
   Array.from({ length: count }, (_, index) => `${from + index}.example`);
 
-test('counts what passes and what fails alone, at once and without a probe', async () => {
+test('counts a success and a lone failure at once and without a probe', async () => {
   const { clock, judge, verdicts, probes } = setUp();
   for (let look = 0; look < 20; look += 1) judge('a.example');
   for (const host of hosts(50)) judge(host, good);
@@ -74,7 +74,7 @@ test.each(['connection', 'timeout', 'name'] as const)(
   },
 );
 
-test('counts what it held back when the network is there', async () => {
+test('counts the failures it held back when the network is there', async () => {
   const { clock, judge, verdicts, told, probes } = setUp({ there: true, takesMs: 300 });
   for (const host of hosts(40)) judge(host);
   await clock.advance(299);
@@ -84,7 +84,7 @@ test('counts what it held back when the network is there', async () => {
   expect([told, probes()]).toEqual([[], 1]);
 });
 
-test('needs more than 30 % of the hosts looked at, however many there are', async () => {
+test('doubts the network when more than 30 % of the checked hosts begin to fail, however many there are', async () => {
   /** Whether it is in doubt when one of so many looks is a turn. */
   const doubts = async (oneOf: number, looks: number) => {
     const { clock, judge, probes } = setUp();
@@ -100,7 +100,7 @@ test('needs more than 30 % of the hosts looked at, however many there are', asyn
   expect(await doubts(4, 3_000)).toBe(false);
 });
 
-test('turns further apart than ten seconds are no doubt', async () => {
+test('failures that begin more than ten seconds apart raise no doubt', async () => {
   for (const [everyMs, doubts] of [
     [2_500, true],
     [2_501, false],
@@ -114,7 +114,7 @@ test('turns further apart than ten seconds are no doubt', async () => {
   }
 });
 
-test('a host that goes up and down is one host', async () => {
+test('a host that goes up and down counts as one host', async () => {
   const { clock, judge, probes, verdicts } = setUp();
   for (let look = 0; look < 200; look += 1) {
     for (const host of hosts(4)) judge(host, look % 2 === 0 ? refused : good);
@@ -124,7 +124,7 @@ test('a host that goes up and down is one host', async () => {
   expect(new Set(verdicts)).toEqual(new Set(['count']));
 });
 
-test('hosts that are down already are no turn when they fail again', async () => {
+test('hosts that are down already raise no doubt when they fail again', async () => {
   const { clock, judge, probes } = setUp();
   for (const host of hosts(20)) {
     judge(host);
@@ -173,7 +173,7 @@ async function setUpLost() {
   return set;
 }
 
-test('a target that is not allowed says nothing of the network', async () => {
+test('a target that is not allowed is no evidence about the network', async () => {
   const { clock, judge, network } = await setUpLost();
   judge('new.example', failure('blocked'));
   await clock.advance(0);
@@ -181,7 +181,7 @@ test('a target that is not allowed says nothing of the network', async () => {
 });
 
 describe('while the network is lost', () => {
-  test('drops all that fails by it, and counts what fails otherwise', async () => {
+  test('drops the failures that it causes, and counts those of other kinds', async () => {
     const { clock, judge, verdicts, told } = await setUpLost();
     for (let second = 0; second < 60; second += 1) {
       judge(`${second % 9}.example`);
@@ -196,7 +196,7 @@ describe('while the network is lost', () => {
     ['another host', 'new.example', good],
     ['a host that answers with an error', '3.example', failure('status')],
     ['a host of our own network that had failed', '10.0.0.7', good],
-  ])('is back by %s, once', async (_, host, result) => {
+  ])('ends once, by %s', async (_, host, result) => {
     const { clock, judge, verdicts, told, network } = await setUpLost();
     judge('10.0.0.7');
     await clock.advance(30_000);
@@ -218,7 +218,7 @@ describe('while the network is lost', () => {
     },
   );
 
-  test('asks the probe no sooner than two seconds after its last answer, and is back by it', async () => {
+  test('runs the probe no sooner than two seconds after its last answer, and ends by it', async () => {
     const { clock, judge, verdicts, told, probe, probes } = await setUpLost();
     for (let look = 0; look < 40; look += 1) {
       judge('0.example');
@@ -238,7 +238,7 @@ describe('while the network is lost', () => {
   });
 });
 
-test('drops after the return what began before it', async () => {
+test('drops after the return the failures of checks that began before it', async () => {
   const { clock, judge, verdicts } = await setUpLost();
   await clock.advance(30_000);
   judge('0.example', good);
@@ -250,7 +250,7 @@ test('drops after the return what began before it', async () => {
   expect(verdicts).toEqual(['count', 'drop', 'count', 'count']);
 });
 
-test('tells each loss, also one that comes soon after another', async () => {
+test('logs each loss, also one that comes soon after another', async () => {
   const { clock, judge, told, network } = await setUpLost();
   for (let loss = 0; loss < 3; loss += 1) {
     await clock.advance(1_000);
@@ -288,7 +288,7 @@ test('a host that is reached while the network is in doubt outweighs a probe tha
   expect(told).toEqual(['lost since 1000']);
 });
 
-test('a question still open when the network came back does not answer for later', async () => {
+test('a probe still open when the network came back does not count for a later doubt', async () => {
   const { clock, judge, told, probe, verdicts } = await setUpLost();
   probe.takesMs = 3_000;
   await clock.advance(2_000);
@@ -305,7 +305,7 @@ test('a question still open when the network came back does not answer for later
   expect(told).toEqual(['lost since 0', 'back since 0']);
 });
 
-test('does not ask again for two seconds while many targets are really down', async () => {
+test('does not probe again for two seconds while many targets are really down', async () => {
   const { clock, judge, verdicts, probes } = setUp({ there: true, takesMs: 10 });
   for (const host of hosts(200)) {
     judge(host);
@@ -343,7 +343,7 @@ test('forgets the first of very many hosts, and remembers the last', async () =>
   expect(probes()).toBe(before + 1);
 }, 30_000);
 
-test('never holds a finding for 5 s, nor one that passed at all, whatever comes', async () => {
+test('never holds a failure for 5 s, and never a success, in random histories', async () => {
   const event = fc.record({
     waitMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3_000 })),
     host: fc.integer({ min: 0, max: 30 }),

@@ -28,11 +28,11 @@ test('an anchor that refuses the connection answers too', async () => {
   await expect(reach({ host: '127.0.0.1', port }, 5_000)).resolves.toBeUndefined();
 });
 
-test('where there is no way there is no answer', async () => {
+test('a probe without a route to its anchor has no answer', async () => {
   await expect(reach({ host: NOWHERE, port: 53 }, 5_000)).rejects.toThrow('ENETUNREACH');
 });
 
-test('where all is silent there is no answer in time', async () => {
+test('a probe of a silent anchor has no answer in time', async () => {
   const { port, close } = await silentServer();
   try {
     await expect(reach({ host: '127.0.0.1', port }, 200)).rejects.toThrow('aborted');
@@ -41,7 +41,7 @@ test('where all is silent there is no answer in time', async () => {
   }
 });
 
-test('with no anchor but this machine it cannot tell, and says that the network is there', async () => {
+test('a probe with no anchor but this machine says that the network is there', async () => {
   const port = await listening(async (taken) => taken);
   for (const anchors of [[], [`127.0.0.1:${port}`], ['127.0.0.53'], ['::1', '[::1]:53']]) {
     const probe = createProbe({ anchors });
@@ -50,14 +50,14 @@ test('with no anchor but this machine it cannot tell, and says that the network 
   }
 });
 
-test('says that the network is gone when no anchor answers, whatever this machine does', async () => {
+test('a probe says that the network is gone when no anchor answers, whatever this machine does', async () => {
   await listening(async (port) => {
     const anchors = [NOWHERE, `${NOWHERE}:80`, `127.0.0.1:${port}`];
     expect(await createProbe({ anchors }).isThere()).toBe(false);
   });
 });
 
-test('without anchors the resolvers of this machine are asked, as they are now', async () => {
+test('a probe without anchors uses the current resolvers of this machine', async () => {
   let resolvers = ['127.0.0.53', '[::1]:5353', '::1'];
   const probe = createProbe({ resolvers: () => resolvers });
   expect([probe.canTell(), await probe.isThere()]).toEqual([false, true]);

@@ -52,7 +52,7 @@ test('each monitor keeps its entries and their order, however many are put toget
   );
 });
 
-test('what comes near each other is together, more of it than there was room for at first too', async () => {
+test('entries near each other are kept together, also when more come than there was room for', async () => {
   const rounds = Array.from({ length: 20 }, (_, round) =>
     Array.from({ length: 300 }, (_, index) => coveredEntry(`m${index}`, round)),
   );

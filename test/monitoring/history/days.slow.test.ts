@@ -64,7 +64,7 @@ test('hours that are stored while days are read count once', async () => {
   await history.close();
 });
 
-test('of a monitor that was removed there are no days, and no book is opened anew', async () => {
+test('a removed monitor has no days, and no aggregation is begun anew', async () => {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   onTestFinished(() => store.close());

@@ -111,7 +111,7 @@ test.concurrent.for([
   },
 );
 
-test('a result is worth the time until the next one, and at most two intervals', async () => {
+test('a result counts for the time until the next one, and for two intervals at most', async () => {
   const service = await startHistory();
   await service.look('a', NOON);
   await service.look('a', NOON + MINUTE, timedOut);
@@ -165,7 +165,7 @@ const change = (number: number, more: Partial<StatusChange>): StatusChange => ({
   ...more,
 });
 
-test('an incident goes from DOWN to the next change, and a change told twice counts once', async () => {
+test('an incident goes from DOWN to the next change, and a change that is reported twice counts once', async () => {
   const service = await startHistory();
   const down = change(1, { sinceMs: NOON, outcome: 'timeout', reason: 'no answer within 5 s' });
   await service.history.addChanges('a', [down]);
@@ -190,7 +190,7 @@ test('an incident goes from DOWN to the next change, and a change told twice cou
   ]);
 });
 
-test('a pause ends what the result before was worth', async () => {
+test('a pause ends the time for which the result before counts', async () => {
   const service = await startHistory();
   await service.look('a', NOON);
   await service.history.cover('a', NOON + 10 * SECOND);
@@ -210,7 +210,7 @@ test('covered time is unseen', async () => {
   expect(await service.history.uptime('a', range)).toMatchObject({ upMs: 0, downMs: 0 });
 });
 
-test('what is forgotten stays forgotten', async () => {
+test('the history of a removed monitor does not come back', async () => {
   const service = await startHistory();
   await service.look('a', NOON);
   await service.look('b', NOON);

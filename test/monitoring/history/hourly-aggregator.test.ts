@@ -64,13 +64,13 @@ test('after a long stop, hours are stored a part of the monitors at a time', asy
   expect(books.openSinceMs(NOON + 5 * HOUR)).toBe(NOON + 5 * HOUR);
 });
 
-test('closing stops it', async () => {
+test('closing stops the aggregation', async () => {
   const { books } = await startBooks(1);
   await books.storeDue(NOON + 5 * HOUR, () => true);
   expect(books.openSinceMs(NOON + 5 * HOUR)).toBe(NOON);
 });
 
-test('what is stored ends with a sight that is worth until the first entry that came since', async () => {
+test('the last stored entry counts until the first entry that came since', async () => {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   onTestFinished(() => store.close());

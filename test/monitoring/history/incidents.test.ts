@@ -26,7 +26,7 @@ const changes = fc
     });
   });
 
-test('incidents are the times of DOWN, one after another, whatever is told twice', () => {
+test('incidents are the times of DOWN, one after another, also when a change is reported twice', () => {
   fc.assert(
     fc.property(changes, fc.array(fc.nat({ max: 29 })), (all, repeats) => {
       let kept: ReturnType<typeof fold>;
@@ -53,7 +53,7 @@ test('incidents are the times of DOWN, one after another, whatever is told twice
   );
 });
 
-test('a list holds every change that was told before it', async () => {
+test('a list of incidents holds every change that was reported before it', async () => {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   onTestFinished(() => store.close());
@@ -68,7 +68,7 @@ test('a list holds every change that was told before it', async () => {
   expect(await incidents.list('a', 10)).toMatchObject([{ id: 'a:1', ended_as: 'UP' }]);
 });
 
-test('the newest hundred are kept', () => {
+test('the newest hundred incidents are kept', () => {
   let kept: ReturnType<typeof fold>;
   for (let number = 1; number <= 300; number += 1) {
     const [from, to] = number % 2 ? (['UP', 'DOWN'] as const) : (['DOWN', 'UP'] as const);

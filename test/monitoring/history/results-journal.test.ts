@@ -85,7 +85,7 @@ test('entries are read as they were written', async () => {
   );
 });
 
-test('what a program before wrote is read, and columns that one after may add are left out', async () => {
+test('entries of an earlier version are read, and columns that a later version may add are left out', async () => {
   const folder = await openFolder();
   const schema = z.looseObject({ atMs: z.int() });
   // By hand, as it stands on the disks of others: the format does not change unnoticed.
@@ -115,7 +115,7 @@ test('what a program before wrote is read, and columns that one after may add ar
   ]);
 });
 
-test('what this run wrote is left out, if so asked', async () => {
+test('entries of this run are left out on request', async () => {
   const { store } = await openFolder();
   const journal = openResultsJournal(store, 'now');
   await journal.append([coveredEntry('a', NOON)]);

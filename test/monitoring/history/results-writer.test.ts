@@ -34,7 +34,7 @@ const nth = <T>(list: T[], index: number): T => {
   return item;
 };
 
-test('one that is alone is written after 50 ms, and others with the next write, not before 250 ms', async () => {
+test('a lone result is written after 50 ms, and later ones with the next write, not before 250 ms', async () => {
   const { writer, appends } = startWriter();
   const first = writer.add(entry(1));
   await vi.advanceTimersByTimeAsync(49);
@@ -52,7 +52,7 @@ test('one that is alone is written after 50 ms, and others with the next write, 
   await Promise.all(others);
 });
 
-test('a hundred do not wait', async () => {
+test('a hundred results are written at once', async () => {
   const { writer, appends } = startWriter();
   const all = Array.from({ length: 100 }, (_, index) => writer.add(entry(index)));
   await vi.advanceTimersByTimeAsync(0);
@@ -61,7 +61,7 @@ test('a hundred do not wait', async () => {
   await Promise.all(all);
 });
 
-test('what a full disk refuses is told, kept and written later, in order', async () => {
+test('results that a full disk refuses are logged, kept and written later, in order', async () => {
   const { writer, appends, lines } = startWriter();
   const refused = expect(writer.add(entry(1))).rejects.toThrow('no space left');
   await vi.advanceTimersByTimeAsync(50);
@@ -94,7 +94,7 @@ test('a full disk keeps the newest 10,000, and says how many were lost', async (
   });
 });
 
-test('what cannot be written for another reason is lost at once, and does not hold up the rest', async () => {
+test('results that cannot be written for another reason are lost at once, and do not hold up the rest', async () => {
   const { writer, appends } = startWriter();
   const refused = expect(writer.add(entry(1))).rejects.toThrow('too long');
   await vi.advanceTimersByTimeAsync(50);
@@ -107,7 +107,7 @@ test('what cannot be written for another reason is lost at once, and does not ho
   await next;
 });
 
-test('closing writes what waits', async () => {
+test('closing writes the results that wait', async () => {
   const { writer, appends } = startWriter();
   const added = writer.add(entry(1));
   const closed = writer.close();

@@ -139,7 +139,7 @@ describe('every signal and the deadline, in every state', () => {
     return signal ? signalled(state, config, signal, NOW_MS) : pingMissed(state, config, NOW_MS);
   }
 
-  test('the table has all of them', () => {
+  test('each has a row in the table', () => {
     const all = Object.keys(states).flatMap((state) =>
       Object.keys(events).map((event) => `${state}, ${event}`),
     );
@@ -239,14 +239,14 @@ describe('what was due while the service was off', () => {
     expect(deadlineMs(state, config, sinceMs)).toBe(dueMs);
   });
 
-  test('also a run, which has its own time when it began after the start', () => {
+  test('is also a run, which has its own time when it began after the start', () => {
     const short = settings({ grace_seconds: 3_600, max_run_seconds: 60 });
     const running = stateAfter(short, [5_000, start]);
     expect(deadlineMs(running, short, 900_000)).toBe(900_000 + HOUR_MS);
     expect(deadlineMs(running, short, 5_000)).toBe(65_000);
   });
 
-  test('also by a crontab', () => {
+  test('is also a ping of a crontab', () => {
     const hourly = settings({ cron: '0 * * * *', grace_seconds: 300 });
     const pinged = stateAfter(hourly, [at('01:01'), ping]);
     expect(deadlineMs(pinged, hourly, at('07:30'))).toBe(at('07:35'));
@@ -298,7 +298,7 @@ describe('a crontab', () => {
     expect(state.pingCountsToMs).toBe(at('02:54'));
   });
 
-  test('says which ping did not come, by the clock of its zone', () => {
+  test('names the ping that did not come, by the clock of its zone', () => {
     const nightly = settings({ cron: '30 2 * * *', timezone: 'Europe/Berlin' });
     const state = stateAfter(nightly, [at('01:31'), ping]);
     const dueMs = Date.parse('2026-03-04T01:30Z') + HOUR_MS;
@@ -484,7 +484,7 @@ describe('over any history', () => {
     story.paid = Math.max(story.paid, early ? owed : passed);
   }
 
-  test('is what a plain account of it says', () => {
+  test('the status equals that of a simple model', () => {
     fc.assert(
       fc.property(
         step,

@@ -47,7 +47,7 @@ const LOOKUP_QUESTIONS = 2;
 const outcomes = (answers: PromiseSettledResult<unknown>[]) =>
   answers.map((answer) => (answer.status === 'fulfilled' ? 'made' : answer.reason.code));
 
-test('creates that are the same look the name up once, however many come before the first answer', async () => {
+test('identical creates resolve the name of the target once, however many come before the first answer', async () => {
   const { create, monitors, store, questions } = await setUp(() => '1.1.1.1');
   const answers = await Promise.all(Array.from({ length: 8 }, () => create('a')));
   expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);

@@ -105,7 +105,7 @@ test.each([
   expect(at(windows, time)).toBe(is);
 });
 
-test('of windows over each other the first listed is told, and a change between them is a change', () => {
+test('of overlapping windows the first listed counts, and a change between them is a change', () => {
   const long = once('2026-05-01T10:00', '2026-05-01T14:00', 'move');
   const short = once('2026-05-01T11:00', '2026-05-01T12:00', 'reboot');
   const told = (windows: MaintenanceWindow[]) =>
@@ -129,7 +129,7 @@ test('of windows over each other the first listed is told, and a change between 
   ]);
 });
 
-test('says when to ask again of a window without a gap, and covers all the while', () => {
+test('gives the next time to judge a window without a gap, which covers all the while', () => {
   const window = each('* * * * *', 1);
   let nowMs = Date.parse('2026-05-01T10:00:30Z');
   for (let asked = 0; asked < 5; asked += 1) {
@@ -148,7 +148,7 @@ test('finds the end of a long window that begins again each minute', () => {
   );
 });
 
-test('answers anew when the clock was set back', () => {
+test('windows are judged anew when the clock was set back', () => {
   const windows = [each('0 23 * * *', 60), once('2026-05-01T10:00', '2026-05-01T12:00')];
   expect(at(windows, '2026-05-03T23:10Z')).toBe('in until 2026-05-04T00:00');
   expect(at(windows, '2026-05-01T09:00Z')).toBe('out until 2026-05-01T10:00');
@@ -261,7 +261,7 @@ describe('minute by minute', () => {
   });
 });
 
-test('tells every change of twenty windows one after the other', () => {
+test('finds every change of twenty windows one after the other', () => {
   const windows = Array.from({ length: 20 }, (_, index) => each(`${index} 3 * * *`, 15));
   const startMs = Date.parse('2026-05-01T00:00Z');
   let changes = 0;
@@ -276,7 +276,7 @@ test('tells every change of twenty windows one after the other', () => {
 });
 
 describe('checking windows', () => {
-  test('takes what can be', () => {
+  test('accepts valid windows', () => {
     expect(checkWindows([])).toBeUndefined();
     expect(
       checkWindows([

@@ -136,8 +136,8 @@ test('a monitor that could not be stored does not exist, and the next one does',
   await close();
 });
 
-describe('what a check found', () => {
-  test('is written when it is news, and not at every check', async () => {
+describe('the result of a check', () => {
+  test('is written when it changes something, and not at every check', async () => {
     const { monitors, writes, close } = await setUp();
     const { monitor } = await monitors.add(site('a'));
     const settle = async (result: CheckResult, nowMs: number) => {
@@ -238,7 +238,7 @@ describe('an edit', () => {
     await after.close();
   });
 
-  test('sees the edit before it, and what it throws is thrown and changes nothing', async () => {
+  test('sees the edit before it, and one that throws changes nothing', async () => {
     const { monitors, close } = await setUp();
     const { monitor } = await monitors.add(site('a'));
     const longer = () =>
@@ -307,7 +307,7 @@ describe('an edit', () => {
     await after.close();
   });
 
-  test('of nothing gives nothing', async () => {
+  test('of an unknown monitor gives undefined', async () => {
     const { monitors, writes, close } = await setUp();
     expect(await monitors.edit('mon_none', () => ({ maintenance: [] }))).toBeUndefined();
     expect(await monitors.remove('mon_none')).toBe(false);
@@ -512,7 +512,7 @@ describe('a create that is repeated', () => {
   });
 });
 
-test('what a person set and could not be stored has not happened, and its number is free again', async () => {
+test('a pause that could not be stored has no effect, and its change number is free again', async () => {
   const { monitors, broken, again } = await setUp();
   const { monitor } = await monitors.add(site('a'));
   for (const ms of [1, 2]) await monitors.settle(monitor.id, found(monitor.state, failed, ms));
@@ -531,7 +531,7 @@ test('what a person set and could not be stored has not happened, and its number
   await after.close();
 });
 
-test('what a person set and is stored has happened, though its incident cannot be stored yet', async () => {
+test('a pause that is stored holds, though its incident cannot be stored yet', async () => {
   const { monitors, broken, again } = await setUp();
   const { monitor } = await monitors.add(site('a'));
   for (const ms of [1, 2]) await monitors.settle(monitor.id, found(monitor.state, failed, ms));
@@ -544,7 +544,7 @@ test('what a person set and is stored has happened, though its incident cannot b
   await after.close();
 });
 
-test('others are told of a change when it is durable, and of one that cannot be stored all the same', async () => {
+test('listeners receive a change when it is durable, and one that cannot be stored all the same', async () => {
   const { monitors, broken, changes, close } = await setUp();
   const { monitor } = await monitors.add(site('a'));
   await monitors.settle(monitor.id, found(monitor.state, failed, 1));

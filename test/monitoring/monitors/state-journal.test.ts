@@ -67,7 +67,7 @@ const record = (monitor: string, revision: number, changes: StatusChange[] = [])
   ...(changes.length > 0 && { changes }),
 });
 
-test('states that come while one is written are written together, of each monitor the newest', async () => {
+test('states that come during a write are written together, of each monitor the newest', async () => {
   const writes: string[] = [];
   const folder = await temporaryFolder();
   const first = await open(folder, (what) => void writes.push(what));
@@ -205,7 +205,7 @@ async function live(folder: string, { steps, killAt, isMade }: Life, acknowledge
   return writes;
 }
 
-test('killed at any of its writes, what was acknowledged is known at the next start', async () => {
+test('acknowledged states are known at the next start after a kill at any write', async () => {
   const steps = Array.from({ length: 16 }, (_, at) => ({
     // One that is written once has to come through every compaction.
     monitor: at < 4 ? at : at % 3,
@@ -242,7 +242,7 @@ const lives = fc.array(
   { minLength: 2, maxLength: 5 },
 );
 
-test('killed and refused again and again, what was acknowledged is known at every start', async () => {
+test('acknowledged states are known at every start after repeated kills and refused writes', async () => {
   await fc.assert(
     fc.asyncProperty(lives, async (all) => {
       const folder = await temporaryFolder();

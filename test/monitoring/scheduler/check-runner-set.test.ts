@@ -79,7 +79,7 @@ describe('a monitor that is paused', () => {
     expect(monitor.state).toMatchObject({ status: 'UP', changes: 2 });
   });
 
-  test('shows what was found before when it is resumed, until that is confirmed anew', async () => {
+  test('shows its status from before when it is resumed, until a new one is confirmed', async () => {
     const world = await createWorld();
     const { clock, targets, watch } = world;
     targets.answer = () => down;
@@ -119,7 +119,7 @@ describe('a monitor that is paused', () => {
 });
 
 describe('maintenance', () => {
-  test('begins and ends on time, and checks go on beneath it', async () => {
+  test('begins and ends on time, and checks go on during it', async () => {
     const world = await createWorld();
     const { clock, targets } = world;
     const monitor = await world.site('shop');
@@ -143,7 +143,7 @@ describe('maintenance', () => {
     expect(monitor.state).toMatchObject({ status: 'DOWN', changes: 2 });
   });
 
-  test('is over what is found from the moment it begins, also when its job comes late', async () => {
+  test('covers results from the moment it begins, also when its timer is late', async () => {
     const world = await createWorld();
     const { clock, targets } = world;
     targets.answer = () => down;
@@ -213,7 +213,7 @@ describe('maintenance', () => {
   });
 });
 
-test('after a restart windows are judged at once, and who is paused stays so', async () => {
+test('windows are judged at once after a restart, and a paused monitor stays paused', async () => {
   const folder = await temporaryFolder();
   const first = await createWorld({ folder });
   const { clock } = first;
@@ -273,7 +273,7 @@ describe('a monitor that is edited while it is checked', () => {
     expect(new Set(gaps)).toEqual(new Set([20_000]));
   });
 
-  test('counts nothing either when the check ends before the watch is told', async () => {
+  test('counts nothing either when the check ends before the scheduler has the edit', async () => {
     const world = await createWorld();
     const { clock, targets, monitors, watch } = world;
     targets.answer = () => down;
@@ -354,7 +354,7 @@ describe('a check that is asked for', () => {
     expect(monitor.state.status).toBe('DOWN');
   });
 
-  test('says why it is in vain: paused, removed, our own network gone, or the end', async () => {
+  test('fails with the reason: paused, removed, our own network gone, or the end', async () => {
     const world = await createWorld();
     const { clock, targets, watch, monitors, network } = world;
     const named = async (name: string) => {
@@ -395,7 +395,7 @@ describe('a check that is asked for', () => {
   });
 });
 
-test('while our own network is gone nothing is found of targets, and all is stale', async () => {
+test('no check counts while our own network is gone, and all monitors are stale', async () => {
   const world = await createWorld();
   const { clock, targets, watch, network } = world;
   const monitors = await Promise.all(
@@ -493,7 +493,7 @@ describe('a heartbeat', () => {
     expect(watch.isStale(monitor)).toBe(false);
   });
 
-  test('takes signals while it is paused or in maintenance, beneath', async () => {
+  test('takes signals while it is paused or in maintenance, which show when that is over', async () => {
     const world = await createWorld();
     const { clock, watch } = world;
     const monitor = await job(world);

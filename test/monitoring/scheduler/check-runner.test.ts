@@ -68,7 +68,7 @@ describe('a monitor', () => {
     expect(metrics).toMatch(/askwatch_monitors\{status="UP"\} 1\n/);
   });
 
-  test('looks a second time before it goes DOWN, and one failure alone is nothing', async () => {
+  test('is checked a second time before it goes DOWN, and stays UP after a lone failure', async () => {
     const clock = createFakeClock();
     let failures = 1;
     const target = await startWebTarget((_request, response) => {
@@ -90,7 +90,7 @@ describe('a monitor', () => {
     expect(monitor).toMatchObject({ status: 'UP', status_changes: 0 });
   });
 
-  test('of the kinds KEYWORD and DNS is checked as well', async () => {
+  test('of the types KEYWORD and DNS is checked as well', async () => {
     const target = await startWebTarget((_request, response) => response.end('Add to Cart'));
     const dns = await startDnsServer(() => [['192.0.2.1']]);
     const service = await startService();
@@ -137,7 +137,7 @@ describe('a monitor', () => {
   });
 });
 
-test('many checks at once stay within the caps and give no warning', async () => {
+test('many concurrent checks stay within the limits and give no warning', async () => {
   const warnings: string[] = [];
   const listen = (warning: Error) => void warnings.push(warning.message);
   process.on('warning', listen);
@@ -261,7 +261,7 @@ describe('a restart', () => {
     expect(new Set(times).size).toBeGreaterThan(1);
   });
 
-  test('that comes while a check is under way counts it for nothing', async () => {
+  test('that comes while a check is under way ignores its result', async () => {
     const folder = await temporaryFolder();
     const target = await startWebTarget(() => {});
     const first = await startService({ folder });

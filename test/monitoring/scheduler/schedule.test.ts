@@ -165,7 +165,7 @@ describe('after a sleep', () => {
     },
   );
 
-  test('what is not due keeps its time on the wall', async () => {
+  test('a job that is not due keeps its time of day', async () => {
     const { clock, schedule, startsOf, every } = setUp();
     schedule.start();
     every('often', 5_000);
@@ -180,7 +180,7 @@ describe('after a sleep', () => {
     expect(startsOf('daily')).toHaveLength(daily + 1);
   });
 
-  test('a wall clock that is set back is told, and is no sleep', async () => {
+  test('a wall clock that is set back is reported, and is no sleep', async () => {
     const { clock, schedule, every, woken } = setUp();
     schedule.start();
     every('a', 10_000);
@@ -190,7 +190,7 @@ describe('after a sleep', () => {
     expect(schedule.sleeps()).toBe(0);
   });
 
-  test('a busy event loop is late, and not asleep', async () => {
+  test('a busy event loop counts as late, not as asleep', async () => {
     const { clock, schedule, every, woken } = setUp();
     schedule.start();
     every('a', 10_000);
@@ -203,7 +203,7 @@ describe('after a sleep', () => {
 });
 
 describe('lag', () => {
-  test('is told once when the head of the queue waits for room, and once when it is over', async () => {
+  test('is reported once when the head of the queue waits for room, and once when it is over', async () => {
     let takesMs = 9_000;
     const { clock, schedule, every, late } = setUp({ maxInFlight: 1, takesMs: () => takesMs });
     schedule.start();
@@ -218,7 +218,7 @@ describe('lag', () => {
     expect(schedule.isOverloaded()).toBe(false);
   });
 
-  test('of those who wait for their host is no fault of ours', async () => {
+  test('does not count jobs that wait for their host', async () => {
     const { clock, schedule, every, late } = setUp({ maxPerHost: 1, takesMs: () => 4_000 });
     schedule.start();
     for (const id of ['h/1', 'h/2', 'h/3', 'h/4']) every(id, 60_000);
@@ -250,7 +250,7 @@ describe('lag', () => {
   });
 });
 
-describe('a job that is told anew while it runs', () => {
+describe('a job that is set anew while it runs', () => {
   test('takes the new interval and host, and never runs twice at once', async () => {
     const { clock, schedule, startsOf, seen, every } = setUp({ takesMs: () => 3_000 });
     schedule.start();
@@ -299,7 +299,7 @@ describe('a job that is told anew while it runs', () => {
   });
 });
 
-test('looks a second time beside the rhythm, which stays', async () => {
+test('runs a job a second time beside its rhythm, which stays', async () => {
   const { clock, schedule, startsOf, every } = setUp();
   schedule.start();
   every('a', 60_000);
@@ -316,7 +316,7 @@ test('looks a second time beside the rhythm, which stays', async () => {
   expect(sinceLast).toHaveLength(3);
 });
 
-test('runs a job without a rhythm once, at the last time it was told', async () => {
+test('runs a job without a rhythm once, at the last time that was set', async () => {
   const { clock, schedule, startsOf } = setUp();
   schedule.start();
   const nowMs = clock.monotonicMs();
@@ -364,7 +364,7 @@ test('goes on after a run that threw', async () => {
   expect(schedule.inFlight()).toBe(0);
 });
 
-test('a job that is told to run while it runs waits until it has ended', async () => {
+test('a job that is to run now while it runs waits until it has ended', async () => {
   const { clock, schedule, startsOf, seen, every } = setUp({ takesMs: () => 3_000 });
   schedule.start();
   every('a', 60_000);
@@ -411,7 +411,7 @@ test('a job that is moved to later while it waits for its host leaves its turn t
   expect(startsOf('h/2')).toHaveLength(1);
 });
 
-test('keeps every promise whatever the jobs, their run times and the caps', async () => {
+test('keeps every promise whatever the jobs, their run times and the limits', async () => {
   const job = fc.record({
     host: fc.integer({ min: 0, max: 3 }),
     intervalSeconds: fc.integer({ min: 5, max: 120 }),

@@ -147,7 +147,7 @@ function play(state: MonitorState, event: Event, confirmation: [number, number],
   return next(state, resultOf(event.finding, nowMs), { toDown, toUp }, nowMs);
 }
 
-test('does what the rules say, whatever is found and set, in whatever order', () => {
+test('follows the rules for any results and settings, in any order', () => {
   fc.assert(
     fc.property(story, confirmed, confirmed, (events, toDown, toUp) => {
       const model = createModel(toDown, toUp);

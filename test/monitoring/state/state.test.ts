@@ -275,7 +275,7 @@ test.each([
   expect(state.firstFailureMs).toBeUndefined();
 });
 
-test('tells why with a change', () => {
+test('gives the reason with a change', () => {
   const { change } = next(play('x').state, refused, USUAL, 5000);
   expect(change).toMatchObject({ outcome: 'connection', reason: refused.reason });
   const back = next(play('xx').state, ok, USUAL, 5000).change;
@@ -326,7 +326,7 @@ test('DEGRADED and UP by turns are no flips', () => {
   expect(play('ss.'.repeat(9)).state.flips).toEqual([]);
 });
 
-test('flapping is over after fifteen minutes without a flip, however it is asked', () => {
+test('flapping is over after fifteen minutes without a flip, whichever function judges it', () => {
   const { state, nowMs } = play('xx.xx.xx');
   const calmMs = nowMs + 15 * MINUTE_MS;
   expect(isFlapping(state, calmMs)).toBe(true);
@@ -339,13 +339,13 @@ test('flapping is over after fifteen minutes without a flip, however it is asked
   expect(again.state).toMatchObject({ flapping: false, flips: [calmMs + 1] });
 });
 
-test('stays flapping and visible beneath a cover, which is no flip', () => {
+test('stays flapping under a pause or maintenance, which is no flip', () => {
   const { state, nowMs } = play('xx.xx.xxMPU');
   expect(isFlapping(state, nowMs)).toBe(true);
   expect(state.flips).toHaveLength(5);
 });
 
-test('a clock that is set back by a day ends flapping, and no time is to come', () => {
+test('a clock that is set back by a day ends flapping, and no time lies in the future', () => {
   const { state } = play('xx.xx.xx', USUAL, { ...presumedUp(0), lastCheckedMs: 1440 * MINUTE_MS });
   expect(isFlapping(state, 5000)).toBe(false);
   const back = uncover(cover(state, 'PAUSED', 6000).state, 7000);
@@ -359,7 +359,7 @@ test('a job that flaps is UP after one ping all the same', () => {
   expect(step.state.problem).toBeUndefined();
 });
 
-test('goes DOWN at once when told to, also beneath a cover', () => {
+test('goes DOWN at once for a late heartbeat, also under maintenance', () => {
   const late = { outcome: 'late', reason: 'no ping' } as const;
   const step = goDown({ ...play('x').state, problem: late }, 4000, 5000);
   expect(step.change).toMatchObject({ to: 'DOWN', sinceMs: 4000, atMs: 5000, ...late });
@@ -370,7 +370,7 @@ test('goes DOWN at once when told to, also beneath a cover', () => {
   expect(found(beneath.state)).toEqual({ status: 'DOWN', sinceMs: 4000 });
 });
 
-test('a check that said nothing takes back what was not confirmed, and no more', () => {
+test('a check without a result takes back unconfirmed failures, and no more', () => {
   const after = (story: string, confirmation?: Confirmation) => {
     const { state } = play(story, confirmation);
     const step = discardUnconfirmed(state);
@@ -465,7 +465,7 @@ test.each([
   expect(changes[0]?.replace(/^\d+: | at \d+/g, '')).toBe(change);
 });
 
-test('looks a second time after five seconds, or half the interval if that is shorter', () => {
+test('is checked a second time after five seconds, or half the interval if that is shorter', () => {
   expect(recheckAfterMs({ interval_seconds: 60 })).toBe(5_000);
   expect(recheckAfterMs({ interval_seconds: 5 })).toBe(2_500);
   expect(recheckAfterMs({ interval_seconds: 60, retry_seconds: 20 })).toBe(20_000);

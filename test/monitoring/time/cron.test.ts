@@ -79,7 +79,7 @@ function fits(value: number, text: string, min: number, max: number): boolean {
   });
 }
 
-describe('times at which the clock changes', () => {
+describe('times near a change of the clock', () => {
   test.each([
     // 02:30 does not exist: as soon as the clock has moved on.
     [
@@ -292,7 +292,7 @@ describe('for any expression, zone and moment', () => {
     );
   });
 
-  test('the next day is the first that a look at each of them finds', () => {
+  test('the next day is the first that a search through each of them finds', () => {
     fc.assert(
       fc.property(expression, moment, (text, ms) => {
         const fields = text.split(' ');
@@ -415,7 +415,7 @@ describe('reads a crontab', () => {
     expect(() => parseCron(`${minute} * * * *`, 'UTC')).toThrow(RangeError);
   });
 
-  test('answers anything at all with times or a sentence', () => {
+  test('returns times or a sentence for any text', () => {
     const characters = fc.constantFrom(...'0123456789*/,-# @LWabjn?');
     const word = fc.array(characters, { maxLength: 8 }).map((letters) => letters.join(''));
     fc.assert(
@@ -448,7 +448,7 @@ test('reads an expression once', () => {
   expect(parseCron('1 2 3 4 5', 'Europe/Berlin')).not.toBe(parseCron('1 2 3 4 5', 'UTC'));
 });
 
-test('says which of a crontab and its zone is wrong, and what to write', () => {
+test('names which of a crontab and its zone is wrong, and what to write', () => {
   expect(cronFault(undefined, 'UTC')).toBeUndefined();
   expect(cronFault('0 3 * * *', 'Asia/Kathmandu')).toBeUndefined();
   expect(cronFault('0 25 * * *', 'UTC')).toEqual({

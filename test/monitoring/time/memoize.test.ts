@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { memoize } from '../../../src/monitoring/time/memoize.ts';
 
-test('makes each value once, keeps no more than it may, and nothing that could not be made', () => {
+test('computes each value once, keeps no more than its limit, and caches no failure', () => {
   const made: number[] = [];
   const half = memoize(2, (key: number) => {
     made.push(key);

@@ -218,7 +218,7 @@ async function play({ steps, kills, faults }: Given, { mayFlap = false } = {}) {
   return { book, ...world };
 }
 
-test('channels hear every outage that a poll saw, once and in order, whatever fails and whenever it restarts', async () => {
+test('every outage that a poll saw reaches each channel once and in order, whatever fails and whenever the program restarts', async () => {
   await fc.assert(
     fc.asyncProperty(history, async (given) => {
       const { book, platforms, wrong } = await play(given);
@@ -262,7 +262,7 @@ const IN_A_GROUP: Given = {
   faults: [[], []],
 };
 
-test('what goes down and up and then stays DOWN is told in one message a place, whatever fails and whenever it restarts', async () => {
+test('a monitor that flaps and then stays DOWN is one message in each place, whatever fails and whenever the program restarts', async () => {
   const quick = fc.constantFrom(5_000, 20_000, 20_000, 70_000, 240_000, 400_000);
   const flaps = fc.tuple(fc.constantFrom(0, 0, 0, 1, 2, 3), fc.constantFrom('UP', 'DOWN'));
   const flapping: fc.Arbitrary<Given['steps'][number]> = fc.record({

@@ -3,7 +3,7 @@ import type { UsageEntry } from '../../../src/bot/ask/usage-log.ts';
 import type { Platform } from '../../../src/bot/platform.ts';
 import { readAnswer, startTestBot } from '../../helpers/bot.ts';
 
-test('who asked how much is read over all channels of all platforms, from a moment on', async () => {
+test('usage by person is read over all channels of all platforms, from a given time on', async () => {
   const { say, bot } = await startTestBot();
   await readAnswer(await say('/ask one', { place: { platform: 'slack', channel: 'C1' } }), 'T1');
   await readAnswer(await say('/ask two', { place: { platform: 'discord', channel: 'D1' } }), 'T2');
@@ -17,7 +17,7 @@ test('who asked how much is read over all channels of all platforms, from a mome
   for await (const asked of bot.usageLog.everywhere(last + 1)) throw new Error(asked.place);
 });
 
-test('a channel is called what its platform calls it, once that is started', async () => {
+test('a channel has the name that its platform gives it, once that has started', async () => {
   const { bot } = await startTestBot();
   const never = async () => {
     throw new Error('nothing is posted');

@@ -17,7 +17,7 @@ async function openWorld() {
 
 const mentions = ({ slack }: AlertWorld) => slack.messages.map(({ card }) => card.mention);
 
-describe('somebody is called', () => {
+describe('a mention calls somebody', () => {
   test('by the post of an outage, and stays named in it', async () => {
     const world = await openWorld();
     await world.see({ m0: 'DOWN' });
@@ -40,7 +40,7 @@ describe('somebody is called', () => {
     expect(mentions(world)).toEqual(['S123']);
   });
 
-  test('by what quiet hours left when something is still DOWN, not otherwise', async () => {
+  test('by the digest of quiet hours when something is still DOWN, not otherwise', async () => {
     const world = await openWorld();
     await world.set({ quiet: { fromMinute: 22 * 60, toMinute: 60, zone: 'UTC' } });
     await world.pass(3 * HOUR);
@@ -57,7 +57,7 @@ describe('somebody is called', () => {
     expect(mentions(world)).toEqual([undefined, 'S123', undefined]);
   });
 
-  test('by what is told late only while it goes on', async () => {
+  test('by a late alert only while the outage goes on', async () => {
     const world = await openWorld();
     world.slack.failWith(() => new DeliveryError('away', { permanent: false }));
     await world.see({ m0: 'DOWN' });
@@ -83,7 +83,7 @@ describe('somebody is called', () => {
     expect(mentions(world)).toEqual(['S123', undefined]);
   });
 
-  test('never by a line', async () => {
+  test('but never by a line in a thread', async () => {
     const world = await openWorld();
     await world.set({ remindMs: HOUR });
     const said: unknown[] = [];
@@ -98,7 +98,7 @@ describe('somebody is called', () => {
     expect(said).toEqual([undefined, undefined]);
   });
 
-  test('when nobody watches, and not by notices', () => {
+  test('by the alert that monitoring is out of reach, and not by notices', () => {
     const polls = { count: 3, sinceMs: 0, error: new Error('away') };
     const around = { nowMs: 90_000, newId: () => 'b1', places: ['slack:C1'] };
     const [monitoringOutage] = withMonitoringOutage(undefined, polls, around)?.alerts ?? [];

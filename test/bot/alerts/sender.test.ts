@@ -157,7 +157,7 @@ function countOutages(history: readonly Statuses[], index: number): number {
   ).length;
 }
 
-test('tells every outage exactly once and ends with the truth, whatever fails and whenever it is killed', async () => {
+test('the sender delivers every outage exactly once and ends with the true status, whatever fails and whenever it is killed', async () => {
   const statuses = fc.tuple(fc.constantFrom('UP', 'DOWN'), fc.constantFrom('UP', 'DOWN'));
   const trouble = fc.record({
     history: fc.array(statuses, { minLength: 2, maxLength: 10 }),
@@ -265,7 +265,7 @@ test('a platform that is away holds up no other', async () => {
   await store.close();
 });
 
-test('waits as long as a platform asks, and gives up after a day', async () => {
+test('the sender waits as long as a platform asks, and gives up after a day', async () => {
   const { live, slack, discord, durable, lines, isSettled, store } = await openWorld();
   const program = await live();
   await program.poll(['UP']);
@@ -336,7 +336,7 @@ test.each([
   },
 );
 
-test('a line that cannot be said is left out, since the message says it too', async () => {
+test('a line that cannot be posted is left out, since the message says the same', async () => {
   const { live, slack, discord, durable, isSettled, store } = await openWorld();
   const program = await live();
   await program.poll(['UP']);
@@ -358,7 +358,7 @@ test('a line that cannot be said is left out, since the message says it too', as
   await store.close();
 });
 
-test('what is held back does not wait for a clock that was set back', () => {
+test('a message that is held back does not wait for a clock that was set back', () => {
   const nowMs = 1_800_000_000_000;
   const delivery = {
     ...{ place: 'slack:C1', postId: 'a', attempted: true, posted: { message: '1', thread: '1' } },

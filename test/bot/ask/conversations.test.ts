@@ -18,7 +18,7 @@ async function openConversations() {
   return { clock, folder, store, conversations };
 }
 
-test('what was said in a thread that was forgotten is in no file any more', async () => {
+test('the turns of a forgotten thread are in no file any more', async () => {
   const { conversations, folder, store } = await openConversations();
   for (const atMs of [1, 2])
     await conversations.add('k', { question: 's3cret', answer: 'a', atMs });
@@ -58,7 +58,7 @@ test('a conversation stays under half a megabyte, and its last turn stays whole'
   await store.close();
 });
 
-test('a thread is ours from its first question on, and forgotten when it was silent for 90 days', async () => {
+test('a thread belongs to the bot from its first question on, and is forgotten after 90 silent days', async () => {
   const { conversations, clock, store } = await openConversations();
   expect(await conversations.isOpen('old')).toBe(false);
   await conversations.open('old');
@@ -85,7 +85,7 @@ test('a question asked while silent threads are forgotten is remembered', async 
   await store.close();
 });
 
-test('of very many opinions on an answer the oldest goes, and everybody has one', async () => {
+test('an answer keeps one rating a person, and drops the oldest of very many', async () => {
   const { conversations, store } = await openConversations();
   await conversations.add('k', { id: 'a', question: 'q', answer: 'a', atMs: 1 });
   for (let i = 1; i <= 102; i += 1) {

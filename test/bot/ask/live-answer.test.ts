@@ -94,7 +94,7 @@ test('shows one view at a time, spaced, newest text winning', async () => {
   expect(performance.now() - beganMs).toBeGreaterThanOrEqual(39 * (shows.length - 2));
 });
 
-test('a view that could not be shown is told of, and shown again at the next turn with what came meanwhile', async () => {
+test('a view that could not be shown is logged, and shown again at the next turn with the text that came meanwhile', async () => {
   const parts = createParts();
   const { shows, show } = createScreen();
   const errors: unknown[] = [];
@@ -117,7 +117,7 @@ test('a view that could not be shown is told of, and shown again at the next tur
   expect(shows.map(({ view }) => view.messages)).toEqual([['one two'], ['one two']]);
 });
 
-test('with turns, what came until the turn is shown, and the end waits for none', async () => {
+test('with turns, each shows the text that came until then, and the end waits for none', async () => {
   const parts = createParts();
   const { shows, show } = createScreen();
   const turns: Array<() => void> = [];

@@ -54,7 +54,7 @@ async function open(folder: string, nowMs = 0) {
   };
 }
 
-test('tries again until the platform has ended it, and holds up no other channel meanwhile', async () => {
+test('an unfinished answer is tried again until the platform has ended it, and holds up no other channel', async () => {
   const first = await open(await temporaryFolder());
   await first.begin('a', 'C1');
   await first.begin('b', 'C1');
@@ -83,7 +83,7 @@ test('tries again until the platform has ended it, and holds up no other channel
   expect(third.lines).toEqual([]);
 });
 
-test('what can never be ended is given up, and so is what nobody waits for any more', async () => {
+test('an answer that can never be ended is given up, and so is one that nobody waits for any more', async () => {
   const first = await open(await temporaryFolder());
   await first.begin('a', 'C1');
   const second = await open(await first.kill());
@@ -117,7 +117,7 @@ test('its invocation is refused from then on; its question can be asked again, u
   expect(await conversations.turns('slack:C2:t1')).toEqual([turn]);
 });
 
-test('what a platform leaves without an end, the one that takes its place ends, and nothing else', async () => {
+test('a platform that is started again ends the answers that the one before left open, and nothing else', async () => {
   const { begin, start, snapshot } = await open(await temporaryFolder());
   const ended: Array<Pick<UnfinishedAnswer, 'id' | 'thread' | 'note'>> = [];
   start(async ({ id, thread = '', note }) => void ended.push({ id, thread, note }));

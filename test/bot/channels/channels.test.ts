@@ -49,8 +49,8 @@ async function openChannel(place: Place = SLACK) {
   };
 }
 
-describe('what is set for a channel', () => {
-  test('is said in sentences, stays when more is set, and is taken back one by one', async () => {
+describe('the alert settings of a channel', () => {
+  test('are shown in sentences, stay when more are set, and are cleared one by one', async () => {
     const { say } = await openChannel();
     await say('on shop');
     const hears = 'This channel hears of monitors with “shop” in name or target.';
@@ -70,7 +70,7 @@ describe('what is set for a channel', () => {
     expect((await say('on mention=off', manager)).text).toContain(`changed\n${hears}\n`);
   });
 
-  test('does not change what it hears, unless a filter is said too', async () => {
+  test('do not change its filter, unless one is given too', async () => {
     const { say } = await openChannel();
     const nothing = 'This channel hears no alerts.';
     expect((await say('on quiet=22:00-07:00')).text).toContain(nothing);
@@ -81,7 +81,7 @@ describe('what is set for a channel', () => {
     expect((await say('on remind=1h')).text).toContain('every hour.');
   });
 
-  test('outlives the alerts: whoever may not set a mention cannot lose it', async () => {
+  test('outlive the end of its alerts, so that nobody without the right can clear a mention', async () => {
     const { say } = await openChannel(DISCORD);
     await say('on mention=<@&123456789012345678>', manager);
     await say('on quiet=22-7');
@@ -89,14 +89,14 @@ describe('what is set for a channel', () => {
     expect((await say('on')).text).toContain('mentions the group with the id 123456789012345678.');
   });
 
-  test('has a zone that can be changed by itself', async () => {
+  test('have a time zone that can be changed by itself', async () => {
     const { say } = await openChannel();
     expect((await say('on quiet=22-7')).text).toContain('from 22:00 to 07:00 (UTC)');
     expect((await say('on zone=Asia/Tokyo')).text).toContain('from 22:00 to 07:00 (Asia/Tokyo)');
     expect((await say('on quiet=23-6')).text).toContain('from 23:00 to 06:00 (Asia/Tokyo)');
   });
 
-  test('is known to who looks and who posts', async () => {
+  test('are known to those who show them and those who post', async () => {
     const { log } = recordingLog();
     const store = await openLowdbStore({ folder: await temporaryFolder(), log });
     const channels = createChannels(store);
@@ -110,7 +110,7 @@ describe('what is set for a channel', () => {
   });
 });
 
-describe('what means nothing', () => {
+describe('a setting without a meaning', () => {
   test.each([
     ['on quiet=night', '“quiet” must be two different times of day such as 22:00-07:00'],
     ['on quiet=07:00-07:00', 'not “07:00-07:00”'],
@@ -126,7 +126,7 @@ describe('what means nothing', () => {
     ['on mention=<!channel>', 'must be a user group'],
     ['on mention=<@U123>', 'must be a user group'],
     ['on shop mention=<@&123456789012345678>', 'must be a user group'],
-  ])('%s is said to be wrong, and changes nothing', async (words, problem) => {
+  ])('is refused and changes nothing: %s', async (words, problem) => {
     const { say, stored } = await openChannel();
     const { text, tone } = await say(words, manager);
     expect(text).toContain(problem);

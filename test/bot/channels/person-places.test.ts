@@ -55,7 +55,7 @@ test('places are forgotten after 90 days, and people with none left are too', as
   await store.close();
 });
 
-test('nothing grows without bound, and only platforms with a home are kept', async () => {
+test('the places do not grow without bound, and only those of platforms with a home are kept', async () => {
   const { store, note, channels, places } = await start();
   for (let count = 0; count < 60; count += 1) await note(`C${count}`);
   expect(await channels()).toHaveLength(50);
@@ -69,7 +69,7 @@ test('nothing grows without bound, and only platforms with a home are kept', asy
   await store.close();
 });
 
-test('what cannot be noted is logged and noted the next time', async () => {
+test('a place that cannot be stored is logged and stored the next time', async () => {
   const { store, lines, note } = await start();
   await store.close();
   await note('C1');

@@ -60,7 +60,7 @@ function quietUntilByLooking({ fromMinute, toMinute, zone }: QuietHours, nowMs: 
 }
 
 describe('the end of a quiet time', () => {
-  test('is that found by looking at the clock every minute, whenever clocks are set', () => {
+  test('is the one that a check of the clock every minute finds, whenever clocks change', () => {
     const minute = fc.integer({ min: 0, max: 1439 });
     /** Times near those at which clocks are set, more often than others. */
     const time = fc.oneof(minute, fc.integer({ min: 0, max: 210 }));
@@ -113,14 +113,14 @@ describe('the end of a quiet time', () => {
   });
 });
 
-describe('what people type', () => {
+describe('the text that people type', () => {
   test.each([
     ['22:00-07:00', 1320, 420],
     ['22-7', 1320, 420],
     ['9:30 – 17:45', 570, 1065],
     ['22:00 to 24:00', 1320, 0],
     ['00:00-6', 0, 360],
-  ])('%j are hours', (text, fromMinute, toMinute) => {
+  ])('%j is read as hours', (text, fromMinute, toMinute) => {
     expect(readHours(text)).toEqual({ fromMinute, toMinute });
   });
 
@@ -136,7 +136,7 @@ describe('what people type', () => {
     ['europe/berlin', 'Europe/Berlin'],
     ['utc', 'UTC'],
     ['America/Argentina/Buenos_Aires', 'America/Argentina/Buenos_Aires'],
-  ])('%j is the zone %j', (text, zone) => {
+  ])('%j is read as the zone %j', (text, zone) => {
     expect(readZone(text)).toBe(zone);
   });
 

@@ -62,7 +62,7 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
 
 const labels = (actions: readonly CardAction[] | undefined) => actions?.map(({ label }) => label);
 
-test('anybody can stop an answer, which says who did; what was there is not remembered', async () => {
+test('anybody can stop an answer, which says who did, and a stopped answer is not remembered', async () => {
   const { provider, handle, press, ask, told } = await start();
   provider.answerWith(['one ', 'two '], { chunkMs: 1 });
   provider.failWith({ kind: 'stall', afterChunks: 2 });
@@ -142,7 +142,7 @@ test('an answer that reached the longest its model gives can go on', async () =>
   expect(textOf(stale)).toContain('Only the last answer of a thread can go on');
 });
 
-test('what people think of an answer is kept with it, once each', async () => {
+test('ratings of an answer are kept with it, one for each person', async () => {
   const folder = await temporaryFolder();
   const { ask, press, stop } = await start({ folder });
   const { end } = await ask('why?', 'T1');
@@ -208,7 +208,7 @@ test('while a later question is answered, nothing before it is made anew or goes
   expect(told()).toEqual(['one', 'Half', 'two', 'Half', 'three']);
 });
 
-test('what was asked between a press and its turn comes first, and the press asks nothing', async () => {
+test('a question asked between a press and its turn comes first, and the press asks nothing', async () => {
   const { provider, ask, press, handle, told } = await start();
   const first = await ask('one', 'T1');
   const again = await press(first.end.actions, 'Regenerate', { thread: 'T1' });
@@ -274,7 +274,7 @@ test('an answer made anew that failed is tried again in place of the first, also
   expect(told()).toEqual(['zero', 'Zero.', 'one']);
 });
 
-test('what is shared in a thread comes after what is being answered there', async () => {
+test('a shared answer comes after the one that is being generated in the thread', async () => {
   const { provider, ask, press, handle, told } = await start();
   provider.answerWith('Quietly.');
   const { end } = await ask('private=true psst?');
@@ -298,7 +298,7 @@ test('what is shared in a thread comes after what is being answered there', asyn
 describe('a button that is pressed twice', () => {
   const broken = { kind: 'status', status: 500 } as const;
 
-  test('is told who was first, unless the same person clicked twice', async () => {
+  test('shows who was first, unless the same person clicked twice', async () => {
     const { provider, ask, press } = await start();
     const first = await ask('one', 'T1');
     const pressedBy = (person: Person) =>
@@ -312,7 +312,7 @@ describe('a button that is pressed twice', () => {
     expect(provider.calls).toHaveLength(2);
   });
 
-  test('can be pressed again when nothing came of it', async () => {
+  test('can be pressed again when the first press failed', async () => {
     const { provider, ask, press } = await start();
     const first = await ask('one', 'T1');
     const again = () => press(first.end.actions, 'Regenerate', { thread: 'T1' });

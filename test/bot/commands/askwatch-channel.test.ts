@@ -94,7 +94,7 @@ test('the word show says what nothing says too, and is neither a model nor a pro
   expect(promptOf(await ask('why?'))).toBe('Be kind.');
 });
 
-test('a prompt that is the one everybody has is no choice of the channel', async () => {
+test('a prompt equal to the default is not stored as the channel’s own', async () => {
   const { bot, say, text } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
   const request = { command: 'askwatch prompt', values: { prompt: 'Be kind.' } };
   await bot.dispatch({ id: 'form:1', request, place: OPS, person: admin });
@@ -132,7 +132,7 @@ test('without the catalog the form of the model says why there is none', async (
   expect(card && textOf(card)).toContain('The model gateway cannot be reached.');
 });
 
-test('who does not manage the channel sees both and changes neither', async () => {
+test('a person who does not manage the channel sees model and prompt and changes neither', async () => {
   const { say, text, ask } = await start();
   const [usual, other] = ['test-model', 'test-vision'];
   const person = member;
@@ -160,7 +160,7 @@ test('a thread that is forgotten goes on as if it were new; others remember', as
   expect(await text(say('/askwatch forget'))).toContain('say it inside that thread');
 });
 
-test('a thread is not forgotten while something is answered in it, which would be remembered', async () => {
+test('a thread is not forgotten while an answer is generated in it', async () => {
   const { bot, say, text, provider } = await start();
   const release = provider.holdChunks(0);
   const answered = readAnswer(await say('/ask what is it?', { thread: 'T1' }), 'T1');
@@ -173,7 +173,7 @@ test('a thread is not forgotten while something is answered in it, which would b
   expect(await bot.isConversation(OPS, 'T1')).toBe(true);
 });
 
-test('who asked how much shows by person and by model, of this channel alone', async () => {
+test('usage shows by person and by model, of this channel alone', async () => {
   const { say, text, ask } = await start();
   const [usual, other] = ['test-model', 'test-vision'];
   expect(await text(say('/askwatch usage'))).toContain('Nobody asked here in the last 30 days');

@@ -82,7 +82,7 @@ describe('a typed line', () => {
     ['/ask model=a model=b why?', '“model” is given twice.'],
     ['/ask question=a why?', '“question” is given'],
     [`/monitor add ${'x'.repeat(4001)}`, 'too long'],
-  ])('says what is unclear: %s', (line, problem) => {
+  ])('is refused with a sentence when it is unclear: %s', (line, problem) => {
     expect(read(line)).toContain(problem);
   });
 
@@ -96,7 +96,7 @@ describe('a typed line', () => {
     expect(read('/monitor addition')).toEqual(own.map(({ name }) => name));
   });
 
-  test('whatever it holds, it is read without an error', () => {
+  test('never throws, whatever it holds', () => {
     const names = commands.map(({ name }) => `/${name}`);
     const piece = fc.oneof(
       fc.string({ unit: anyCharacter }),
@@ -112,7 +112,7 @@ describe('a typed line', () => {
     );
   });
 
-  test('gives back what was written in quotes, for every command', () => {
+  test('keeps texts in quotes, for every command', () => {
     const quote = (text: string) => `"${text.replace(/[\\"“”]/g, '\\$&')}"`;
     const links = /<https?:/;
     const example = fc.constantFrom(...commands).chain((command) => {
@@ -148,7 +148,7 @@ describe('the input of a command', () => {
   const add = commands.find(({ name }) => name === 'monitor add') ?? expect.fail();
   const ask = commands.find(({ name }) => name === 'ask') ?? expect.fail();
 
-  test('gets its types from texts', () => {
+  test('is converted from texts to its types', () => {
     const values = { target: ' x ', type: 'http', interval: '30', name: '' };
     expect(checkInput(add, values)).toEqual({
       ok: true,

@@ -8,7 +8,7 @@ import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-describe('what cannot be done is said in a card', () => {
+describe('a command that fails answers with a card', () => {
   test.each([
     ['/monitor', 'info', 'What /monitor can do'],
     ['', 'info', 'What Askwatch can do'],
@@ -123,7 +123,7 @@ describe('an invocation that is delivered again', () => {
     expect((await readAnswer(again, 't1')).text).not.toBe('');
   });
 
-  test('is remembered for a day', async () => {
+  test('is recognised for a day', async () => {
     let nowMs = 1_800_000_000_000;
     const { log } = recordingLog();
     const store = await openLowdbStore({ folder: await temporaryFolder(), log });
@@ -229,7 +229,7 @@ test('/monitor show finds a monitor by id, by name, and by a part that only one 
   );
 });
 
-test('/monitor alerts says what the channel hears', async () => {
+test('/monitor alerts shows the filter of the channel', async () => {
   const ops: Place = { platform: 'slack', channel: 'C1' };
   const { say } = await startTestBot({ settings: { alertPlaces: [ops] } });
   const said = async (words: string, where: Partial<Pick<Invocation, 'place'>> = {}) =>

@@ -4,7 +4,7 @@ import { formFields, formOf, formProblems } from '../../../src/bot/commands/form
 import { monitorAdd } from '../../../src/bot/commands/monitor/add.ts';
 
 describe('the form of a command', () => {
-  test.each(['/monitor add', 'monitor  ADD ', ' /Monitor add'])('is meant by %j', (line) => {
+  test.each(['/monitor add', 'monitor  ADD ', ' /Monitor add'])('is opened by %j', (line) => {
     expect(formOf(line, commands)).toBe(monitorAdd);
   });
 
@@ -21,14 +21,14 @@ describe('the form of a command', () => {
     ['KEYWORD', ['keyword']],
     ['DNS', ['record']],
     ['HEARTBEAT', []],
-  ])('for the kind %s asks what goes with it', (type, more) => {
+  ])('has the inputs of the kind %s', (type, more) => {
     const fields = formFields(monitorAdd, type === undefined ? {} : { type });
     expect(fields.map(({ name }) => name)).toEqual(['type', 'target', 'name', 'interval', ...more]);
     const required = fields.filter((field) => field.required).map(({ name }) => name);
     expect(required).toEqual(['type', 'target', ...more.filter((name) => name === 'keyword')]);
   });
 
-  test('says what is wrong by the input it is about', () => {
+  test('shows an error beside its input', () => {
     const problems = (values: Record<string, unknown>) => formProblems(monitorAdd, values);
     const target = 'https://example.com';
     expect(problems({ type: 'HTTP', target })).toEqual({});

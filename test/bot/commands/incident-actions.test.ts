@@ -45,7 +45,7 @@ function press(
 
 const labelsOf = (card: Card | undefined) => card?.actions?.map(({ label }) => label);
 
-test('who looks after an incident shows in every place, once, and who pressed', async () => {
+test('an acknowledgement shows in every place, once, with who pressed', async () => {
   const { bot, slack, discord, service, shop } = await startWithIncident();
   const card = slack.messages[0]?.card;
   expect(labelsOf(card)).toEqual(['Acknowledge', 'Snooze 1 h', 'Check now', 'Ask why']);
@@ -96,7 +96,7 @@ test('a button works after a restart, and one of an incident long gone says so',
   expect(textOf(cardOf(await press(second.bot, foreign, 'x')))).toContain('too old');
 });
 
-test('a snoozed monitor is not heard of for an hour, and its recovery is shown', async () => {
+test('a snoozed monitor posts nothing for an hour, and its recovery is shown', async () => {
   const { bot, slack, service, shop } = await startWithIncident();
   await press(bot, slack.messages[0]?.card, 'Snooze 1 h');
   await eventually(
@@ -114,7 +114,7 @@ test('a snoozed monitor is not heard of for an hour, and its recovery is shown',
   expect(slack.messages.map(({ card }) => card.title)).toEqual(['Shop recovered', 'Blog is DOWN']);
 });
 
-test('a snooze is taken back by a button, also when the outage is over: what was held back is told', async () => {
+test('a snooze is ended by a button, also when the outage is over, and what was held back is posted', async () => {
   const { bot, slack, discord, service, shop } = await startWithIncident();
   const card = slack.messages[0]?.card;
   await press(bot, card, 'Snooze 1 h');
@@ -140,7 +140,7 @@ test('a snooze is taken back by a button, also when the outage is over: what was
   expect(textOf(cardOf(await press(bot, over, 'End snooze')))).toContain('over already');
 });
 
-test('check now shows what was found to who pressed, or says that it cannot be', async () => {
+test('“Check now” shows the result to the person who pressed, or says why there is none', async () => {
   const { bot, slack } = await startWithIncident();
   const reply = await press(bot, slack.messages[0]?.card, 'Check now');
   expect(reply).toMatchObject({ kind: 'card', private: true });
@@ -148,7 +148,7 @@ test('check now shows what was found to who pressed, or says that it cannot be',
   expect(textOf(cardOf(reply))).toMatch(/Shop cannot be looked at now: .*does not offer it/);
 });
 
-test('ask why is an answer in the thread of the incident', async () => {
+test('“Ask why” is answered in the thread of the incident', async () => {
   const { bot, slack, provider } = await startWithIncident();
   const reply = await press(bot, slack.messages[0]?.card, 'Ask why');
   expect(reply).toMatchObject({ kind: 'answer', private: false });
@@ -164,7 +164,7 @@ test('commands of buttons cannot be typed and are in no help', async () => {
   );
 });
 
-test('what a button carries comes back as it was, and what is no button is nothing', () => {
+test('the value of a button is read back as it was, and any other value is ignored', () => {
   const word = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 5 });
   fc.assert(
     fc.property(

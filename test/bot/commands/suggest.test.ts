@@ -36,7 +36,7 @@ async function start() {
   return { suggest, names, service, time, lines };
 }
 
-test('every letter asks anew, the service only when the list is no longer fresh', async () => {
+test('suggestions follow every letter, and the service is called only when the list is no longer fresh', async () => {
   const { names, service, time } = await start();
   service.add({ name: 'Shop' });
   for (const typed of ['', 's', 'sh', 'sho', 'shop ']) expect(await names(typed)).toEqual(['Shop']);
@@ -49,7 +49,7 @@ test('every letter asks anew, the service only when the list is no longer fresh'
   expect(service.requests).toHaveLength(2);
 });
 
-test('what the service said last is offered while it hangs or fails, and it is not pressed', async () => {
+test('the last list is offered while the service hangs or fails, and the service is not called again at once', async () => {
   const { names, service, time } = await start();
   service.add({ name: 'Shop' });
   expect(await names('')).toEqual(['Shop']);
@@ -60,7 +60,7 @@ test('what the service said last is offered while it hangs or fails, and it is n
   expect(service.requests).toHaveLength(2);
 });
 
-test('a target’s password is not offered, nor anything for another input', async () => {
+test('suggestions never hold a target’s password, and other inputs have none', async () => {
   const { suggest, service } = await start();
   service.add({ name: 'Shop', target: 'https://me:secret@shop.example' });
   const [shop] = await suggest('monitor', 'shop');

@@ -45,7 +45,7 @@ const monitor = (id: number, more: Partial<Monitor> = {}): Monitor => ({
   ...more,
 });
 
-test('who has nothing yet is told how to begin', async () => {
+test('an empty home shows how to begin', async () => {
   const { home } = await start();
   const empty = await home();
   expect(empty.now.title).toBe('No monitors yet');
@@ -72,7 +72,7 @@ test('homes that open at one moment share one poll, and a failed one is not kept
   expect(await monitorsNow()).toHaveLength(2);
 });
 
-test('what is down comes first, with its time and its cause, and of many the newest', () => {
+test('monitors that are down come first, with time and cause, and of many the newest', () => {
   const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 9, minute)).toISOString();
   const down = Array.from({ length: 60 }, (_, id) =>
     monitor(id, { status: 'DOWN', status_changed_at: at(id), status_reason: `cause ${id}` }),
@@ -90,7 +90,7 @@ test('what is down comes first, with its time and its cause, and of many the new
   expect(nowCard([monitor(1), monitor(2)])).toMatchObject({ tone: 'good', parts: [] });
 });
 
-test('where the service says neither time nor cause, the watch knows since when', async () => {
+test('the start of an outage comes from the poller where the service gives neither time nor cause', async () => {
   const { bot, service, home } = await start();
   const shop = service.add({ name: 'Shop', target: 'https://ada:secret@shop.example/' });
   await bot.start([]);
@@ -113,7 +113,7 @@ test('where the service says neither time nor cause, the watch knows since when'
   }
 });
 
-test('a service that is away is said, and the rest is shown', async () => {
+test('a home says that the service does not answer, and shows the rest', async () => {
   const { home, service, say } = await start();
   await say('/askwatch help');
   service.failWith({ kind: 'status', status: 503 });
@@ -138,7 +138,7 @@ test('each channel shows its alerts, model and prompt; who may not change them g
   expect(channels[0]?.actions.map(({ label }) => label)).toEqual(['Change model', 'Change prompt']);
 });
 
-test('nobody is told of a channel where they did not speak, nor of one that is not of this home', async () => {
+test('a home shows no channel where the person did not speak, nor one of another home', async () => {
   const { home, say } = await start();
   await say('/askwatch prompt A secret prompt.', { place: SECRET, person: grace });
   await say('/askwatch help');
@@ -148,7 +148,7 @@ test('nobody is told of a channel where they did not speak, nor of one that is n
   expect((await home(grace, ['G9'])).channels).toEqual([]);
 });
 
-test('many channels are the last fifteen, and a number', async () => {
+test('of many channels the last fifteen are shown, and how many more there are', async () => {
   const { home, say } = await start();
   for (let count = 1; count <= 18; count += 1) {
     await say('/askwatch help', { place: { platform: 'slack', channel: `C${count}` } });

@@ -121,7 +121,7 @@ describe('a channel that was closed and is open again', () => {
     expect(world.lines()).toEqual([[], []]);
   });
 
-  test('is told of an outage that it missed as of any other, without those before it', async () => {
+  test('gets a missed outage as any other, without those before it', async () => {
     const world = await openWorld();
     world.close();
     await world.see({ m0: 'DOWN' });
@@ -140,7 +140,7 @@ describe('a channel that was closed and is open again', () => {
     expect(message && textOf(message.card)).not.toContain('before');
   });
 
-  test('calls nobody for what is milder, and is told of milder trouble and outages in one message', async () => {
+  test('calls nobody for DEGRADED, and gets DEGRADED and outages in one message', async () => {
     const world = await openWorld();
     await world.set({ mention: { id: 'S0ONCALL', name: '@oncall' } });
     world.close();
@@ -163,7 +163,7 @@ describe('a channel that was closed and is open again', () => {
     ]);
   });
 
-  test('is told nothing when all of it is over', async () => {
+  test('gets nothing when all outages are over', async () => {
     const world = await openWorld();
     world.close();
     await world.see({ m0: 'DOWN', m1: 'DOWN' });
@@ -174,7 +174,7 @@ describe('a channel that was closed and is open again', () => {
     expect(world.slack.messages).toEqual([]);
   });
 
-  test('is told within a minute of what begins then, also when nothing tried it meanwhile', async () => {
+  test('gets a new outage within a minute, also when nothing tried it meanwhile', async () => {
     const world = await openWorld();
     world.close();
     await world.see({ m0: 'DOWN' });
@@ -211,7 +211,7 @@ describe('a channel that was closed and is open again', () => {
     expect(world.lines()).toEqual([[expect.stringMatching(/is still DOWN, for/)]]);
   });
 
-  test('is told at once of outages where only changes of its messages are refused', async () => {
+  test('gets outages at once where only edits of its messages are refused', async () => {
     const world = await openWorld();
     await world.see({ m0: 'DOWN' });
     await world.pass(10 * MINUTE);
@@ -225,7 +225,7 @@ describe('a channel that was closed and is open again', () => {
     expect(world.titles()).toEqual(['Name of m0 recovered', 'Name of m1 is DOWN']);
   });
 
-  test('is told what it missed though changes of its messages stay refused', async () => {
+  test('gets what it missed although edits of its messages stay refused', async () => {
     const world = await openWorld();
     await endAndBegin(world);
     await world.pass(10 * MINUTE);
@@ -234,7 +234,7 @@ describe('a channel that was closed and is open again', () => {
     expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m1 is DOWN']);
   });
 
-  test('hears of a snoozed monitor when the snooze is over, not with what it missed', async () => {
+  test('gets a snoozed monitor when the snooze is over, not with what it missed', async () => {
     const world = await openWorld();
     await world.see({ m0: 'DOWN' });
     const [first] = world.alerts();
@@ -254,7 +254,7 @@ describe('a channel that was closed and is open again', () => {
     expect(world.titles().slice(1)).toEqual(['2 monitors are DOWN', 'Name of m0 is DOWN']);
   });
 
-  test('is spoken of in another channel only while it is closed', async () => {
+  test('is reported in another channel only while it is closed', async () => {
     const world = await openWorld({ places: [OPS, DEV] });
     await endAndBegin(world);
     const titles = () => world.titles(DEV).filter((title) => title.startsWith('Alerts'));
@@ -299,7 +299,7 @@ describe('a channel that is closed', () => {
     expect(gaps.filter((ms) => ms < MINUTE)).toEqual([]);
   });
 
-  test('is not tried while there is nothing to tell', async () => {
+  test('is not tried while there is nothing to deliver', async () => {
     const world = await openWorld();
     world.close();
     await world.see({ m0: 'DOWN' });
@@ -358,7 +358,7 @@ test('of more messages of a closed place than two hundred, the oldest are given 
   expect(withMissed(kept, 'slack:C1', { nowMs, newId: () => 'new' })).toBe(kept);
 });
 
-test('what a closed channel missed is told in one message wherever the program is killed', async () => {
+test('a reopened channel gets what it missed in one message wherever the program is killed', async () => {
   const kills = Array.from({ length: long ? 40 : 7 }, (_, at) => (long ? at + 1 : 5 * at + 1));
   for (const kill of kills) {
     for (const when of ['closed', 'open']) {
@@ -383,7 +383,7 @@ test('what a closed channel missed is told in one message wherever the program i
   }
 });
 
-test('whatever is closed and opened, and whenever it is killed, a channel ends with the truth and hears of nothing twice', async () => {
+test('a channel ends with the true status and gets nothing twice, whatever is closed and opened and whenever the program is killed', async () => {
   const step = fc.record({
     afterMs: fc.constantFrom(5 * SECOND, MINUTE, 4 * MINUTE, 16 * MINUTE),
     id: fc.constantFrom('m0', 'm1', 'm2', 'm3'),

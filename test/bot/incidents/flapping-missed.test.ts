@@ -79,7 +79,7 @@ function openTwiceDown() {
 }
 
 describe('outages between two polls', () => {
-  test('are one message when there were many, however far apart: nobody wants ten at once', () => {
+  test('are one message when there were many, however far apart', () => {
     const watch = openWatch();
     watch.pollAt(600, [
       [60, 61],
@@ -92,7 +92,7 @@ describe('outages between two polls', () => {
     expect(watch.incidents()[0]?.deliveries).toHaveLength(1);
   });
 
-  test('flap by when they were, also when the last is heard of late', () => {
+  test('count as flapping by the times when they were, also when the last is reported late', () => {
     const watch = openWatch();
     watch.pollAt(1, [[1]]);
     watch.pollAt(2, [[1, 2]]);
@@ -143,7 +143,7 @@ describe('outages between two polls', () => {
     expect(watch.incidents()[0]?.deliveries[0]?.earlier?.count).toBe(earlier);
   });
 
-  test('were told already when one that has been on for long is heard of late', () => {
+  test('were delivered already when one that has been on for long is reported late', () => {
     const watch = openTwiceDown();
     watch.pollAt(28, [[1, 2], [3, 4], [10]]);
     const last = watch.incidents().at(-1);
@@ -151,7 +151,7 @@ describe('outages between two polls', () => {
     expect(last?.deliveries).toEqual([expect.not.objectContaining({ earlier: expect.anything() })]);
   });
 
-  test('are counted when they are asked for later, and do not end what flaps', () => {
+  test('are counted when they are fetched later, and do not end the flapping', () => {
     const watch = openTwiceDown();
     // Two at once, of which only the last is seen; that service cannot be asked.
     watch.pollAt(7, [[1, 2], [3, 4], [5, 6], [7]], false);
@@ -184,7 +184,7 @@ describe('outages between two polls', () => {
     expect(watch.incidents().at(-1)).toMatchObject({ endedAtMs: minutes(8), flapping });
   });
 
-  test('that are asked for later make the one that goes on flap, and no second one', () => {
+  test('that are fetched later turn the ongoing one into flapping, without a second message', () => {
     const watch = openWatch();
     const all: Downs = [[1, 2], [3, 4], [5]];
     watch.pollAt(5, all, false);
@@ -208,7 +208,7 @@ describe('outages between two polls', () => {
     return watch;
   }
 
-  test('after an alert of what stayed DOWN are counted in its message', () => {
+  test('after an alert that a monitor stays DOWN are counted in its message', () => {
     const watch = openFlapping();
     watch.pollAt(8, [[1, 2], [3, 4], [5]]);
     watch.tell();
@@ -231,7 +231,7 @@ describe('outages between two polls', () => {
     expect(watch.incidents().at(-1)).toMatchObject({ id: alert?.id, endedAtMs: minutes(9.6) });
   });
 
-  test('do not keep back that it stays DOWN while they cannot be asked for, and do not hide it then', () => {
+  test('do not delay or hide the alert that it stays DOWN while they cannot be fetched', () => {
     const watch = openFlapping();
     const all: Downs = [[1, 2], [3, 4], [5, 5.2], [5.4, 5.6], [6]];
     watch.pollAt(6, all, false);
@@ -248,7 +248,7 @@ describe('outages between two polls', () => {
     expect(watch.incidents().filter(({ endedAtMs }) => endedAtMs === undefined)).toHaveLength(1);
   });
 
-  test('show in the group that what flaps is in', () => {
+  test('show in the group of the flapping monitor', () => {
     const watch = openWatch();
     watch.pollAt(1, [[1]]);
     watch.tell();

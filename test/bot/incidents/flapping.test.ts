@@ -63,7 +63,7 @@ const textAt = (world: AlertWorld, at: number) => {
 };
 
 describe('a monitor that goes down and up', () => {
-  test('is told twice, then in one message that counts until it is calm', async () => {
+  test('is reported twice, then in one message that counts until it is calm', async () => {
     const world = await openShop();
     await flap(world, 2);
     await world.pass(MINUTE);
@@ -142,7 +142,7 @@ describe('a monitor that goes down and up', () => {
     expect(world.slack.messages).toHaveLength(3);
   });
 
-  test('waits while it is snoozed, and is told as what it was', async () => {
+  test('is held back while it is snoozed, and reported as flapping afterwards', async () => {
     const world = await openShop();
     await flap(world, 1);
     await world.see({ shop: 'DOWN' });
@@ -205,7 +205,7 @@ describe('a monitor that goes down and up', () => {
     ]);
   });
 
-  test('and stays down is told anew, though others stay down with it', async () => {
+  test('and stays down is reported anew, though others stay down with it', async () => {
     const world = await openShop();
     await world.see({ a: 'UP', b: 'UP' });
     await flap(world, 2);
@@ -247,7 +247,7 @@ describe('a monitor that goes down and up', () => {
     },
   );
 
-  test('and stays down calls whom an alert calls, and nobody while it is snoozed', async () => {
+  test('and stays down mentions whom an alert mentions, and nobody while it is snoozed', async () => {
     const world = await openShop();
     await world.set({ mention: { id: 'S1', name: '@oncall' } });
     await flap(world, 3);
@@ -269,7 +269,7 @@ describe('a monitor that goes down and up', () => {
     expect(snoozed.titles()[3]).toBe('Name of shop is DOWN');
   });
 
-  test('and stays down in quiet hours is told when they are over', async () => {
+  test('and stays down in quiet hours is reported when they are over', async () => {
     const world = await openDownAgain();
     await world.set({ quiet: { fromMinute: 12 * 60, toMinute: 13 * 60, zone: 'UTC' } });
     await world.pass(53 * MINUTE);
@@ -343,7 +343,7 @@ describe('a monitor that goes down and up', () => {
       expect(world.titles().slice(2)).toEqual(stayedDown(4, 6));
     });
 
-    test('is not told anew for a quarter of an hour after it was', async () => {
+    test('is not reported anew for a quarter of an hour after it was', async () => {
       const world = await openBackAndDown('sleep');
       await world.sleep(13 * MINUTE);
       expect(world.titles().slice(3)).toEqual([
@@ -396,7 +396,7 @@ const monitorOf = (id: string, status: string): Monitor => ({
 });
 
 describe('maintenance', () => {
-  test('tells nothing of what is up before and after', async () => {
+  test('posts nothing for a monitor that is up before and after', async () => {
     const world = await openShop();
     await world.see({ shop: 'MAINTENANCE' });
     await world.pass(HOUR);
@@ -414,7 +414,7 @@ describe('maintenance', () => {
     expect(world.lines()).toEqual([[]]);
   });
 
-  test('is no excuse for what is down after it', async () => {
+  test('does not excuse a monitor that is down after it', async () => {
     const world = await openShop();
     await world.see({ shop: 'MAINTENANCE' });
     await world.pass(HOUR);
@@ -441,7 +441,7 @@ describe('maintenance', () => {
     expect(world.titles()[3]).toBe('Name of shop is DOWN');
   });
 
-  test('is not taken for a status that says something: slow after flapping is told', async () => {
+  test('does not hide that a monitor is DEGRADED after flapping', async () => {
     const world = await openShop();
     await flap(world, 3);
     await world.see({ shop: 'DEGRADED' });
@@ -480,7 +480,7 @@ test('500 that flap together are as many messages as one, though few ended outag
   expect(watching?.downs?.length).toBe(1000);
 });
 
-describe('a monitor of which the service tells since when it is down', () => {
+describe('a monitor whose service gives the start of its outage', () => {
   /** Looks at minutes, at a shop that is down from some of them on, as the service says; the third time it flaps. */
   function openWatch(intervalSeconds: number) {
     let watching: Watching | undefined;
@@ -520,14 +520,14 @@ describe('a monitor of which the service tells since when it is down', () => {
     return pollAt;
   }
 
-  test('is told at once when it has been so for three checks, or for a quarter of an hour', () => {
+  test('is reported at once when it has been down for three checks, or for a quarter of an hour', () => {
     expect(openWatch(60)(7, 'DOWN', 5)).toBe('flaps');
     expect(openWatch(60)(8, 'DOWN', 5)).toBe('DOWN');
     expect(openWatch(3600)(19, 'DOWN', 5)).toBe('flaps');
     expect(openWatch(3600)(20, 'DOWN', 5)).toBe('DOWN');
   });
 
-  test('is told after a quarter of an hour when the clock of the service is ahead', () => {
+  test('is reported after a quarter of an hour when the clock of the service is ahead', () => {
     const pollAt = openWatch(60);
     expect(pollAt(5, 'DOWN', 100)).toBe('flaps');
     expect(pollAt(19, 'DOWN', 100)).toBe('flaps');
@@ -568,7 +568,7 @@ test('500 that stay down together and come back now and then are one message in 
   expect(watching?.alerts.length).toBeLessThan(3 * 500);
 });
 
-test('who asks why is told that it flaps', async () => {
+test('“Ask why” mentions that the monitor flaps', async () => {
   const bot = await startTestBot({ settings: { alertPlaces: [OPS] } });
   const slack = createScriptedPlatform('slack');
   const shop = bot.service.add({ name: 'Shop', target: 'https://shop.example' });

@@ -141,7 +141,7 @@ describe('outages that begin together', () => {
     await world.close();
   });
 
-  test('a group says only now and then how it goes, and its end at once', async () => {
+  test('a group updates its count only now and then, and shows its end at once', async () => {
     const world = await openWorld();
     await world.see(all(10, 'UP'));
     await world.see(all(3, 'DOWN'));
@@ -170,7 +170,7 @@ describe('outages that begin together', () => {
     await world.close();
   });
 
-  test('what stays down after it flapped is not added where it was told before', () => {
+  test('a monitor that stays down after flapping is not added to a group that shows it already', () => {
     const nowMs = 1_800_000_000_000;
     const around = { nowMs, newId: () => 'new' };
     const stayed = (id: string, monitorId: string): Incident => ({
@@ -225,7 +225,7 @@ describe('outages that begin together', () => {
     await world.close();
   });
 
-  test('what is removed while it is down is no longer watched, and never said to have recovered', async () => {
+  test('a monitor that is removed while down is shown as no longer watched, never as recovered', async () => {
     const world = await openWorld();
     await world.see(all(6, 'UP'));
     await world.see(all(2, 'DOWN'));
@@ -299,7 +299,7 @@ describe('outages that begin together', () => {
     await world.close();
   });
 
-  test('a snooze that is over no longer stands in any message, whatever else is seen', async () => {
+  test('a snooze that is over stands in no message any more, whatever else changes', async () => {
     const world = await openWorld([OPS, DEV]);
     await world.see(all(4, 'UP'));
     await world.see({ m3: 'DOWN' });
@@ -326,7 +326,7 @@ describe('outages that begin together', () => {
     await world.close();
   });
 
-  test('a lone outage is told at once although a group waits for its turn', async () => {
+  test('a lone outage is posted at once although a group waits for its turn', async () => {
     const world = await openWorld();
     await world.see(all(5, 'UP'));
     await world.see({ m0: 'DOWN', m1: 'DOWN' });

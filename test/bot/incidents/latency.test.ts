@@ -15,7 +15,7 @@ import { long } from '../../helpers/long.ts';
 const START = 1_800_000_000_000;
 const wordsOf = (responseTimesMs: number[]) => latencyFacts({ responseTimesMs })[0]?.value;
 
-test('response times are a line and what it goes from and to', () => {
+test('response times are shown as a line with its first and last value', () => {
   expect(wordsOf([120, 130, 300, 800, 2400])).toBe('▁▁▂▃█ 120 ms → 2.4 s');
   // Equal ones are flat, and a jitter is no mountain.
   expect(wordsOf([120, 120, 120])).toBe('▁▁▁ 120 ms');
@@ -109,7 +109,7 @@ test('a service of the contract alone is never asked', async () => {
   expect(service.asked).toEqual([]);
 });
 
-test('one that was down already is not asked about again', async () => {
+test('response times of a monitor that was down already are not fetched again', async () => {
   const monitors = [counting('a', 0, { status: 'DOWN' }), counting('b', 0)];
   const service = await startAdditions(monitors);
   const watch = await startSteppedWatch(service, { nowMs: START });

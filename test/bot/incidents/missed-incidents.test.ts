@@ -68,7 +68,7 @@ async function openWatch(service: { url: string; key: string }) {
   };
 }
 
-test('what went down and came back between two polls is told, with its times and its cause', async () => {
+test('an outage between two polls is reported, with its times and its cause', async () => {
   const service = await startService();
   const job = await service.create({ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1' });
   const push = new URL(job.push_url ?? '').pathname;
@@ -162,7 +162,7 @@ function outagesAt({ statuses }: History, change: number): Outage[] {
   );
 }
 
-test('every outage since the first poll is told once, with its times, whenever the service is polled and asked', () => {
+test('every outage since the first poll is reported once, with its times, whenever the service is polled', () => {
   fc.assert(
     fc.property(histories, (history) => {
       let watching: Watching | undefined;
@@ -215,7 +215,7 @@ test('every outage since the first poll is told once, with its times, whenever t
   );
 });
 
-test('a service that is slow to tell what was missed holds alerts up by one answer, not by ten', async () => {
+test('a service that lists missed incidents slowly delays alerts by one answer, not by ten', async () => {
   const { log } = recordingLog();
   const asked: string[] = [];
   const server = createServer((request, response) => {

@@ -44,14 +44,14 @@ const around = {
 };
 const failed: FailedPolls = { count: 3, sinceMs: START, error: unreachable };
 
-test('is told once in each place, and only where somebody hears', () => {
+test('an outage of the monitoring service is reported once in each place that gets alerts', () => {
   const first = withMonitoringOutage(undefined, failed, around);
   expect(first?.alerts[0]?.deliveries.map(({ place }) => place)).toEqual(['slack:C1', 'discord:2']);
   expect(withMonitoringOutage(first, { ...failed, error: refused }, around)).toBe(first);
   expect(withMonitoringOutage(undefined, failed, { ...around, places: [] })).toBeUndefined();
 });
 
-test('its end is told to those who may have heard of it, and to nobody else', () => {
+test('the end of an outage of the service is reported to places that may have the alert, and to no other', () => {
   const { alerts } = withMonitoringOutage(undefined, failed, around) as Watching;
   expect(withMonitoringRecovered(alerts, START + 90_000)).toEqual([]);
   const [monitoringOutage] = alerts;
@@ -67,7 +67,7 @@ test('its end is told to those who may have heard of it, and to nobody else', ()
   expect(withMonitoringRecovered(ended, START + 99_000)).toBe(ended);
 });
 
-test('before the first poll ever, that poll is still the first one', () => {
+test('an outage of the service before the first poll leaves that poll the first one', () => {
   const before = withMonitoringOutage(undefined, failed, around) as Watching;
   const monitor = {
     ...{ id: 'a', name: 'A', check_type: 'HTTP', target: 'x', status: 'DOWN' },
@@ -80,7 +80,7 @@ test('before the first poll ever, that poll is still the first one', () => {
   expect(watching.alerts).toHaveLength(1);
 });
 
-test('channels hear once that nobody watches and that somebody does again, with nothing else in between', async () => {
+test('channels get one message when monitoring fails and one when it is back, with nothing else in between', async () => {
   const folder = await temporaryFolder();
   const service = await startMonitoringService({ limit: false });
   const shop = service.add({ name: 'Shop' });

@@ -36,7 +36,7 @@ async function start(names: string[]) {
   return { ...running, alert, other, ask };
 }
 
-test('a note is kept with the incident, shown in every place, and not asked', async () => {
+test('a note is kept with the incident, shown in every place, and not sent to a model', async () => {
   const { ask, alert, other, provider, service } = await start(['Shop']);
   expect(alert.card.footer).toMatch(/^Incident \w{8} · Reply “note: …” to keep a note here$/);
   const reply = await ask('  NOTE:  restarted\n the database ');
@@ -88,7 +88,7 @@ test('the message of several outages shows its notes', () => {
   expect(noted?.version).toBe(2);
 });
 
-test('an empty note is none, and elsewhere “note:” is a question like any other', async () => {
+test('an empty note is refused, and “note:” elsewhere is a question like any other', async () => {
   const { ask, alert } = await start(['Shop']);
   const before = textOf(alert.card);
   const reply = await ask('note:  ');

@@ -19,7 +19,7 @@ const takeAll = (quota: ReturnType<typeof createRequestQuota>, leaving = 0) => {
   return taken;
 };
 
-describe('what may be asked', () => {
+describe('the request quota', () => {
   test('is thirty a minute, also across its edges', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 20_000 }), { maxLength: 300 }), (steps) => {
@@ -44,7 +44,7 @@ describe('what may be asked', () => {
     expect(takeAll(quota)).toBe(30);
   });
 
-  test('leaves some to those who need it more', () => {
+  test('is left in part to more important requests', () => {
     const { quota } = budgetAt();
     expect(takeAll(quota, 10)).toBe(20);
     expect(takeAll(quota)).toBe(10);
@@ -62,7 +62,7 @@ describe('what may be asked', () => {
     expect(quota.mayAsk()).toBe(false);
   });
 
-  test('is nothing for as long as a 429 says, or half a minute', () => {
+  test('is empty for as long as a 429 says, or half a minute', () => {
     for (const [retryAfterMs, restMs] of [
       [90_000, 90_000],
       [undefined, 30_000],
@@ -77,7 +77,7 @@ describe('what may be asked', () => {
     }
   });
 
-  test('is not nothing for an hour when the clock is set back by one', () => {
+  test('does not stay empty for an hour when the clock is set back by one', () => {
     const { clock, quota } = budgetAt();
     takeAll(quota);
     quota.failed(new StatusError('slow', { status: 429, retryAfterMs: 30_000 }));
@@ -93,7 +93,7 @@ const outage = (change: number, atMs: number) => ({
   ended_at: new Date(atMs + 1000).toISOString(),
 });
 
-test('what was missed is asked about within the quota, before response times, and none is lost', async () => {
+test('missed incidents are fetched within the quota, before response times, and none is lost', async () => {
   const flapping = Array.from({ length: 45 }, (_, at) => counting(`m${at}`, 0));
   const down = Array.from({ length: 8 }, (_, at) => counting(`d${at}`, 0));
   const service = await startAdditions([...flapping, ...down], (what) => ({
@@ -121,7 +121,7 @@ test('what was missed is asked about within the quota, before response times, an
   expect(new Set(told.map(({ startedAtMs }) => startedAtMs))).toEqual(new Set([START + 1000]));
 });
 
-test('a 429 ends the asking at once, and what is left is asked when it is over', async () => {
+test('a 429 ends the requests at once, and the rest is fetched when it is over', async () => {
   const monitors = ['a', 'b', 'c'].map((id) => counting(id, 0));
   let isLimited = true;
   const service = await startAdditions(monitors, () =>
@@ -142,7 +142,7 @@ test('a 429 ends the asking at once, and what is left is asked when it is over',
   expect(watch.incidents().map(({ monitorId }) => monitorId)).toEqual(['a', 'b', 'c']);
 });
 
-test('response times never take what is needed to ask what was missed', async () => {
+test('response times never use the quota that missed incidents need', async () => {
   const monitors = Array.from({ length: 35 }, (_, at) => counting(`m${at}`, 0));
   const service = await startAdditions(monitors, (what) => ({
     body: what === 'results' ? { results: [] } : { incidents: [outage(1, START + 1000)] },

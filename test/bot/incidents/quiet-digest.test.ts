@@ -23,8 +23,8 @@ async function openEvening(places?: Parameters<typeof openAlertWorld>[0]['places
   return world;
 }
 
-describe('what happens in quiet hours', () => {
-  test('is told afterwards, in one message, when all of it is over', async () => {
+describe('an outage in quiet hours', () => {
+  test('is reported afterwards, in one message, when all outages are over', async () => {
     const world = await openEvening();
     await world.pass(HOUR + MINUTE);
     await world.see({ m0: 'DOWN' });
@@ -52,7 +52,7 @@ describe('what happens in quiet hours', () => {
     expect(world.slack.tries).toBe(1);
   });
 
-  test('is told with what goes on, which has its end under it', async () => {
+  test('is reported with those that go on, whose end stands under the message', async () => {
     const world = await openEvening();
     await world.pass(2 * HOUR);
     await world.see({ m0: 'DOWN', m1: 'DOWN', m2: 'DOWN' });
@@ -69,7 +69,7 @@ describe('what happens in quiet hours', () => {
     expect(world.lines()[0]).toEqual(['3 monitors recovered after 8 hours']);
   });
 
-  test('is told of one monitor by its name', async () => {
+  test('is reported by its name when it is the only one', async () => {
     const world = await openEvening();
     await world.pass(2 * HOUR);
     await world.see({ m0: 'DOWN' });
@@ -84,7 +84,7 @@ describe('what happens in quiet hours', () => {
     expect(world.titles()).toEqual([`${before} was down and is no longer watched`]);
   });
 
-  test('is nothing to tell when nothing happened', async () => {
+  test('is not reported when there was none', async () => {
     const world = await openEvening();
     await world.pass(11 * HOUR);
     expect(world.slack.tries).toBe(0);
@@ -114,7 +114,7 @@ describe('what happens in quiet hours', () => {
     expect(world.titles(DEV)).toHaveLength(1);
   });
 
-  test('is told at the new end when the hours change meanwhile', async () => {
+  test('is reported at the new end when the hours change meanwhile', async () => {
     const world = await openEvening();
     await world.pass(2 * HOUR);
     await world.see({ m0: 'DOWN' });
@@ -128,7 +128,7 @@ describe('what happens in quiet hours', () => {
     ]);
   });
 
-  test('is told at once when the hours end for good', async () => {
+  test('is reported at once when the hours are removed', async () => {
     const world = await openEvening();
     await world.pass(2 * HOUR);
     await world.see({ m0: 'DOWN' });
@@ -193,7 +193,7 @@ describe('what happens in quiet hours', () => {
   });
 });
 
-test('a night is told once and whole, and not in it, whenever the program is killed', async () => {
+test('a night is reported once and whole after its end, whenever the program is killed', async () => {
   const change = fc.record({
     afterMs: fc.integer({ min: 1, max: 150 }).map((minutes) => minutes * MINUTE),
     id: fc.constantFrom('m0', 'm1', 'm2'),

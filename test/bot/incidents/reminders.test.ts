@@ -15,7 +15,7 @@ async function openOutage() {
 const away = () => new DeliveryError('away', { permanent: false });
 
 describe('an outage that goes on', () => {
-  test('is said again every so often, in a line under its message, until it is over', async () => {
+  test('is repeated at its interval, in a line under its message, until it is over', async () => {
     const world = await openOutage();
     await world.pass(59 * MINUTE);
     expect(world.lines()).toEqual([[]]);
@@ -33,7 +33,7 @@ describe('an outage that goes on', () => {
     expect(world.titles()).toEqual(['Name of m0 recovered']);
   });
 
-  test('is not said again where nobody asked for it', async () => {
+  test('is not repeated where no reminder is set', async () => {
     const world = await openAlertWorld({ startsAt: '2026-06-01T08:00:00Z' });
     await world.see({ m0: 'UP' });
     await world.see({ m0: 'DOWN' });
@@ -41,7 +41,7 @@ describe('an outage that goes on', () => {
     expect(world.lines()).toEqual([[]]);
   });
 
-  test('is left alone once somebody looks after it', async () => {
+  test('is not repeated once somebody acknowledged it', async () => {
     const world = await openOutage();
     await world.pass(61 * MINUTE);
     await world.incidents().mark('id-1', 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
@@ -49,7 +49,7 @@ describe('an outage that goes on', () => {
     expect(world.lines()[0]).toHaveLength(1);
   });
 
-  test('is left alone while it is snoozed, and said again after that', async () => {
+  test('is not repeated while it is snoozed, and is after that', async () => {
     const world = await openOutage();
     await world
       .incidents()
@@ -60,7 +60,7 @@ describe('an outage that goes on', () => {
     expect(world.lines()).toEqual([['Name of m0 is still DOWN, for 2 hours 30 minutes now']]);
   });
 
-  test.each(['MAINTENANCE', 'paused'])('is left alone while it is %s', async (status) => {
+  test.each(['MAINTENANCE', 'paused'])('is not repeated while it is %s', async (status) => {
     const world = await openOutage();
     await world.see({ m0: status });
     await world.pass(2 * HOUR);
@@ -70,7 +70,7 @@ describe('an outage that goes on', () => {
     expect(world.lines()).toEqual([['Name of m0 is still DEGRADED, for 2 hours now']]);
   });
 
-  test('is left alone while it goes down and up all the time', async () => {
+  test('is not repeated while it goes down and up all the time', async () => {
     const world = await openOutage();
     // Longer than the hour after which it would be said again.
     for (let flap = 0; flap < (long ? 30 : 18); flap += 1) {
@@ -84,7 +84,7 @@ describe('an outage that goes on', () => {
     expect(world.lines().flat().at(-1)).toMatch(/^Name of m0 is still DOWN, for 1 hour /);
   });
 
-  test('is left alone in quiet hours, and said again once afterwards', async () => {
+  test('is not repeated in quiet hours, and is once afterwards', async () => {
     const world = await openOutage();
     await world.set({ quiet: { fromMinute: 8 * 60 + 30, toMinute: 12 * 60, zone: 'UTC' } });
     await world.pass(4 * HOUR - MINUTE);
@@ -93,7 +93,7 @@ describe('an outage that goes on', () => {
     expect(world.lines()).toEqual([['Name of m0 is still DOWN, for 4 hours now']]);
   });
 
-  test('is not said again while its monitor is missing from the list', async () => {
+  test('is not repeated while its monitor is missing from the list', async () => {
     const world = await openOutage();
     await world.pass(59 * MINUTE);
     await world.see({ m0: undefined });
@@ -103,7 +103,7 @@ describe('an outage that goes on', () => {
     expect(world.lines()).toEqual([['Name of m0 is still DOWN, for 1 hour now']]);
   });
 
-  test('is said again once after the program was away, and then after the whole time', async () => {
+  test('is repeated once after the program was away, and then after the whole interval', async () => {
     const world = await openOutage();
     await world.pass(10 * MINUTE);
     await world.sleep(10 * HOUR);
@@ -114,7 +114,7 @@ describe('an outage that goes on', () => {
     expect(world.lines()[0]).toHaveLength(2);
   });
 
-  test('is said again once, and truly, after the platform was away', async () => {
+  test('is repeated once, with its true duration, after the platform was away', async () => {
     const world = await openOutage();
     world.slack.failWith(({ kind }) => (kind === 'announce' ? away() : undefined));
     await world.pass(5 * HOUR);
@@ -127,7 +127,7 @@ describe('an outage that goes on', () => {
     expect(world.lines()[0]?.[0]).toMatch(/for (4 hours 4[5-9]|4 hours 5\d|5 hours)/);
   });
 
-  test('has its end said in place of a reminder that could not be said', async () => {
+  test('has its end posted in place of a reminder that could not be posted', async () => {
     const world = await openOutage();
     world.slack.failWith(({ kind }) => (kind === 'announce' ? away() : undefined));
     await world.pass(61 * MINUTE);
@@ -150,7 +150,7 @@ describe('an outage that goes on', () => {
   });
 });
 
-test('outages that began together are said again in one line, for the one that lasts longest', async () => {
+test('outages that began together are repeated in one line, for the one that lasts longest', async () => {
   const world = await openAlertWorld({ startsAt: '2026-06-01T08:00:00Z' });
   await world.set({ remindMs: HOUR }, OPS);
   await world.see({ m0: 'UP', m1: 'UP', m2: 'UP' });

@@ -33,7 +33,7 @@ test('a line does not cross an outage between two values either', () => {
   expect(layout.unseen).toEqual([]);
 });
 
-test('time that nobody measured is told from time in which it was down', () => {
+test('unmeasured time differs from time in which the monitor was down', () => {
   const down = { fromMs: START + HOUR_MS, toMs: START + 2 * HOUR_MS };
   const { unseen, outages } = layOut(chartOf([1, null, null, 4], [down]), BOX);
   expect(outages).toEqual([{ x: 195, width: 145 }]);
@@ -56,7 +56,7 @@ test('marks are round: values from 0, times of the reader’s day', () => {
 const isWithin = (value: number, min: number, max: number) =>
   value >= min - 1e-6 && value <= max + 1e-6;
 
-test('whatever is in a chart, it is laid out inside its box, and lines join only neighbours', () => {
+test('any chart is laid out inside its box, and lines join only neighbours', () => {
   const value = fc.option(
     fc.oneof(fc.nat(9_000), fc.double({ min: 0, noNaN: true, noDefaultInfinity: true })),
   );

@@ -42,7 +42,7 @@ test.each([
   ['the name of a user', '[https://bank.example](https://bank.example@evil.example/x)'],
   ['another path', '[github.com/good](https://github.com/goods)'],
   ['text without an end', `[${'bank.example '.repeat(200)}](${EVIL})`],
-])('%s as the text of a link is taken apart: %s', (_what, text) => {
+])('a link whose text is %s is taken apart: %s', (_what, text) => {
   const shown = withoutMasks(text);
   // The last one is the link that a reader of Markdown finds.
   expect(shown.search(/\] \p{Cf}*\([^[\]]*$/u)).toBeGreaterThan(-1);
@@ -130,7 +130,7 @@ describe('in a growing text', () => {
   );
   const hostile = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''));
 
-  test('what is settled stays, wherever it is cut', () => {
+  test('the finished part stays, wherever the text is cut', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const whole = withoutMasks(text);
@@ -143,7 +143,7 @@ describe('in a growing text', () => {
     );
   });
 
-  test('nothing waits but what a link may follow', () => {
+  test('only the possible beginning of a link is held back', () => {
     const settledOf = (text: string) => {
       const { text: shown, settled } = unmask(text, { ended: false });
       return shown.slice(0, settled);

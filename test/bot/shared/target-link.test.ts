@@ -41,7 +41,7 @@ test('secrets in a target are neither shown nor opened', () => {
   expect(linkTo(target)?.url).toBe('https://shop.example/a?page=1&token=');
 });
 
-test('what is no page, or too long to be a button, is not opened', () => {
+test('a target that is no web page, or too long for a button, has no link', () => {
   for (const target of [
     'ftp://shop.example',
     'javascript:alert(1)',

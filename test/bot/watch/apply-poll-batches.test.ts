@@ -168,7 +168,7 @@ test('the first poll ever goes on after a crash between two batches, as the firs
   );
 });
 
-test('what changes while the first poll ever is cut off is not lost', () => {
+test('a change during a first poll that is cut off is not lost', () => {
   fc.assert(
     fc.property(firstList, firstList, fc.integer({ min: 1, max: 5 }), (first, after, wanted) => {
       const { batches } = pollInBatches(undefined, list(first), { count: 2 });
@@ -189,7 +189,7 @@ test('what changes while the first poll ever is cut off is not lost', () => {
   );
 });
 
-test('more than a thousand going down at a real look are one message', async () => {
+test('more than a thousand going down at a real poll are one message', async () => {
   const { bot, service } = await startTestBot({
     settings: { alertPlaces: [{ platform: 'slack', channel: 'C1' }] },
   });

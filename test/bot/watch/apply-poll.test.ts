@@ -31,7 +31,7 @@ function changesOf(...lists: Array<Record<string, string>>): string[][] {
 describe('comparing two lists', () => {
   const abc = { a: 'UP', b: 'UP', c: 'UP' };
 
-  test('takes of the first list ever only what is DOWN for news', () => {
+  test('reports of the first list ever only what is DOWN', () => {
     const first = { a: 'DOWN', b: 'UP', c: 'Zombie', d: 'down' };
     expect(changesOf(first, first)).toEqual([['a DOWN', 'c Zombie', 'd down'], []]);
     expect(changesOf({}, { a: 'DOWN' })).toEqual([[], ['a DOWN']]);
@@ -45,7 +45,7 @@ describe('comparing two lists', () => {
     ]);
   });
 
-  test('needs two looks for a monitor to be gone', () => {
+  test('needs two polls for a monitor to be gone', () => {
     const without = { a: 'UP', b: 'UP' };
     expect(changesOf(abc, without, abc, without, without, without)).toEqual([
       [],
@@ -71,11 +71,11 @@ describe('comparing two lists', () => {
     );
   });
 
-  test('believes what a short list says of those it does show', () => {
+  test('believes the statuses that a short list shows', () => {
     expect(changesOf(abc, { a: 'DOWN' })).toEqual([[], ['a DOWN']]);
   });
 
-  test('gives the same sight when nothing is different', () => {
+  test('returns the same snapshot when nothing is different', () => {
     const { snapshot } = diff(undefined, list(abc));
     expect(diff(snapshot, list(abc)).snapshot).toBe(snapshot);
   });
@@ -194,7 +194,7 @@ test('takes the times of an outage from the service where it gives them, and nev
   });
 });
 
-test('looks at thousands of monitors, all of them changed', () => {
+test('applies a poll of thousands of monitors, all of them changed', () => {
   const count = long ? 10_000 : 2_000;
   const many = (now: string) =>
     list(Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${i}`, now])));

@@ -176,7 +176,7 @@ describe('a service that answers with no list', () => {
     },
   );
 
-  test('no service at all, is told once, and what went down meanwhile when it is there again', async () => {
+  test('or does not answer at all is reported once, and new outages when it is back', async () => {
     const world = await openWatched();
     await world.shut();
     await world.polls(6);
@@ -187,7 +187,7 @@ describe('a service that answers with no list', () => {
     expect(world.titles()).toEqual([['Old is DOWN'], BLIND, ['A is DOWN']]);
   });
 
-  test('a good list now and then, is not worth a word', async () => {
+  test('but with a good one now and then is not reported', async () => {
     const world = await openWatched();
     for (let round = 0; round < 20; round += 1) {
       world.service().failWith(NO_LISTS[round % NO_LISTS.length]?.[1] ?? { kind: 'html' }, 1);
@@ -242,7 +242,7 @@ describe('a service whose list lies', () => {
     expect(world.titles()).toEqual([['Old is DOWN'], ['mon_1 is DOWN']]);
   });
 
-  test('statuses of words that nobody knows are told as they stand', async () => {
+  test('with unknown statuses has them reported as they stand', async () => {
     const world = await openWatched();
     world.service().setStatus('mon_4', 'PAUSED');
     await world.polls(2);

@@ -52,7 +52,7 @@ test('nothing is late before the first poll ever', async () => {
   expect((await run(await temporaryFolder())).gapBefore(START)).toBeUndefined();
 });
 
-test('looks are stored once a minute, and the last one at the end', async () => {
+test('the time of the last poll is stored once a minute, and at the end', async () => {
   const folder = await temporaryFolder();
   const first = await run(folder);
   for (let afterMs = 0; afterMs <= 3 * MINUTE - 5000; afterMs += 5000) {
@@ -72,7 +72,7 @@ test('looks are stored once a minute, and the last one at the end', async () => 
   expect((await run(folder)).gapBefore(last + MINUTE + 1)).toBe(last);
 });
 
-test('after a kill, what was seen in the minute before it is not called unseen for nothing', async () => {
+test('a minute that was polled before a kill is not reported as unseen', async () => {
   const folder = await temporaryFolder();
   const killed = await run(folder);
   for (let afterMs = 0; afterMs < MINUTE; afterMs += 5000) await killed.polled(START + afterMs);
@@ -99,7 +99,7 @@ async function stopWatching() {
   return { folder, monitors, service };
 }
 
-test('what changed while nobody watched says between when', async () => {
+test('a change while nobody polled is reported with the times between which it was', async () => {
   const { folder, monitors, service } = await stopWatching();
   const later = START + 30 * MINUTE;
   const watch = await startSteppedWatch(service, { folder, nowMs: later });
@@ -133,7 +133,7 @@ test('a restart in time makes nothing late', async () => {
   expect(b).not.toHaveProperty('endUnseenFromMs');
 });
 
-test('a time in which the service could not be seen is one in which nobody watched', async () => {
+test('a time without an answer of the service counts as not polled', async () => {
   const monitor = counting('a', 0);
   const service = await startAdditions([monitor]);
   const watch = await startSteppedWatch(service, { nowMs: START });
@@ -146,7 +146,7 @@ test('a time in which the service could not be seen is one in which nobody watch
   expect(watch.incidents()).toMatchObject([{ monitorId: 'a', unseenFromMs: START }]);
 });
 
-test('a service that says since when is believed, whenever it is asked', async () => {
+test('a service that gives the time of a change is believed, whenever it is polled', async () => {
   const saidMs = START + 10 * MINUTE;
   const said = { status_changed_at: new Date(saidMs).toISOString() };
   const monitors = [counting('a', 0, { ...said, status: 'DOWN' }), counting('b', 0)];
@@ -167,7 +167,7 @@ test('a service that says since when is believed, whenever it is asked', async (
   expect(late).not.toHaveProperty('unseenFromMs');
 });
 
-test('more than five that are noticed late are one message, which says so', async () => {
+test('more than five late outages are one message, which says so', async () => {
   const monitors = Array.from({ length: 6 }, (_, at) => counting(`m${at}`, 0));
   const service = await startAdditions(monitors);
   const watch = await startSteppedWatch(service, { nowMs: START });
@@ -188,7 +188,7 @@ test('more than five that are noticed late are one message, which says so', asyn
   );
 });
 
-test('what was not seen makes the length of an outage a bound', () => {
+test('a duration of an outage with unseen time is shown as a bound', () => {
   const times = { startedAtMs: START, endedAtMs: START + 10 * MINUTE };
   const [early, late] = [START - 5 * MINUTE, START + 4 * MINUTE];
   expect(lasted(times)).toBe('10 minutes');

@@ -25,7 +25,7 @@ const OPS: Place = { platform: 'slack', channel: 'C1' };
 const polls = (service: { requests: Array<{ method: string }> }) =>
   service.requests.filter(({ method }) => method === 'GET').length;
 
-test('tells the channel that added a monitor when it goes down, in one message that becomes its end', async () => {
+test('the channel that added a monitor gets one message when it goes down, which is edited at the end', async () => {
   const { bot, say, service } = await startTestBot();
   const platform = createScriptedPlatform('console');
   await bot.start([platform]);
@@ -48,7 +48,7 @@ test('tells the channel that added a monitor when it goes down, in one message t
   expect(platform.messages).toHaveLength(1);
 });
 
-test('ALERT_CHANNELS hear every monitor, other channels only what they asked for', async () => {
+test('ALERT_CHANNELS get alerts of every monitor, other channels only those of their filter', async () => {
   const { bot, say, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
   const slack = createScriptedPlatform('slack');
   const console = createScriptedPlatform('console');
@@ -64,7 +64,7 @@ test('ALERT_CHANNELS hear every monitor, other channels only what they asked for
   expect(console.messages[0]?.card.title).toBe('Blog is DOWN');
 });
 
-test('tells at first sight what is down, in one message, and nothing of the others', async () => {
+test('the first poll reports what is down, in one message, and nothing of the others', async () => {
   const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
   const slack = createScriptedPlatform('slack');
   for (const name of ['A', 'B', 'C']) service.add({ name, status: 'DOWN' });
@@ -77,7 +77,7 @@ test('tells at first sight what is down, in one message, and nothing of the othe
   expect(textOf(digest?.card as Card)).toContain('All found when Askwatch began to watch.');
 });
 
-test('a lone monitor that is down at first sight is an alert that does not make up a time', async () => {
+test('a lone monitor that is down at the first poll is an alert that does not make up a time', async () => {
   const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
   const slack = createScriptedPlatform('slack');
   const old = service.add({ name: 'Old', status: 'DOWN' });
@@ -145,7 +145,7 @@ test('an empty or halved list is not believed at once', async () => {
   expect(slack.messages.map(({ card }) => card.tone)).toEqual(['bad']);
 });
 
-test('says that a monitor is no longer watched when it is removed while down, never that it recovered', async () => {
+test('a monitor that is removed while down is reported as no longer watched, never as recovered', async () => {
   const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
   const slack = createScriptedPlatform('slack');
   for (const name of ['A', 'B', 'C']) service.add({ name });
@@ -158,7 +158,7 @@ test('says that a monitor is no longer watched when it is removed while down, ne
   expect(slack.messages[0]?.titles).toEqual(['A is DOWN', 'A is no longer watched']);
 });
 
-test('tells a status it does not know as it is, like DOWN, and ends only with UP', async () => {
+test('an unknown status is reported as it is, like DOWN, and ends only with UP', async () => {
   const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
   const slack = createScriptedPlatform('slack');
   const shop = service.add({ name: 'Shop' });
@@ -180,7 +180,7 @@ test('tells a status it does not know as it is, like DOWN, and ends only with UP
   await eventually(() => slack.messages[1]?.titles.at(-1) === 'Shop recovered');
 });
 
-test('tells what is DEGRADED in a milder message, and what goes DOWN then in one of its own', async () => {
+test('a DEGRADED monitor is reported in a milder message, and its DOWN in one of its own', async () => {
   const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
   const slack = createScriptedPlatform('slack');
   const shop = service.add({ name: 'Shop' });
@@ -204,7 +204,7 @@ test('tells what is DEGRADED in a milder message, and what goes DOWN then in one
   expect(slack.messages[0]?.lines.size).toBe(0);
 });
 
-test('waits as long as a 429 asks, and longer with every failure', async () => {
+test('the poller waits as long as a 429 asks, and longer with every failure', async () => {
   const { log } = recordingLog();
   const service = await startMonitoringService({ limit: false });
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
@@ -243,7 +243,7 @@ test('waits as long as a 429 asks, and longer with every failure', async () => {
   await Promise.all([monitoring.close(), service.close(), store.close()]);
 });
 
-test('an alert decided before a restart is told after it, once', async () => {
+test('an alert decided before a restart is delivered after it, once', async () => {
   const folder = await temporaryFolder();
   const service = await startMonitoringService({ limit: false });
   const shop = service.add({ name: 'Shop' });
@@ -270,7 +270,7 @@ test('an alert decided before a restart is told after it, once', async () => {
   await service.close();
 });
 
-test('a place that refuses for good is given up, logged, and told of in one other alert channel', async () => {
+test('a place that refuses for good is given up, logged, and reported in one other alert channel', async () => {
   const other: Place = { platform: 'discord', channel: 'D1' };
   const { bot, service, lines } = await startTestBot({ settings: { alertPlaces: [OPS, other] } });
   const slack = createScriptedPlatform('slack');

@@ -257,8 +257,8 @@ async function live(folder: string, { steps, fates }: Life, possible: Possible):
   return writes;
 }
 
-describe('what the watch knows', () => {
-  test('is found again after kills, full disks and writes of which nobody knows, as it was acknowledged', async () => {
+describe('the stored state of the watch', () => {
+  test('is read as it was acknowledged after kills, full disks and writes of unknown outcome', async () => {
     const lives = fc.array(
       fc.record({
         steps: fc.array(fc.array(change, { minLength: 1, maxLength: 3 }), { maxLength: 12 }),
@@ -311,7 +311,7 @@ describe('what the watch knows', () => {
     expect(writes).toBeGreaterThan(3 * steps.length);
   });
 
-  test('is not changed by what could not be written, and whoever asked is told so', async () => {
+  test('is not changed by an update that could not be written, whose caller gets the error', async () => {
     let fate: Fate = 'made';
     const { state: opening } = await open(await temporaryFolder(), () => fate);
     const state = await opening;

@@ -45,7 +45,7 @@ const uptimeOf = (uptime: number | null, seenMs = 30 * DAY_MS) => ({
   ...{ up_ms: seenMs / 2, down_ms: seenMs / 2, unseen_ms: 0 },
 });
 
-test('whoever was down for a moment never reads 100 %, and what nobody saw is left out', () => {
+test('a monitor that was down for a moment never shows 100 %, and time without checks is left out', () => {
   expect(uptimeFacts([uptimeOf(0.999_999, DAY_MS), uptimeOf(1, 7 * DAY_MS), undefined])).toEqual([
     { label: 'Uptime', value: '99.99 % in 24 hours, 100 % in 7 days' },
   ]);

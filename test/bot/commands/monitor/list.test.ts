@@ -45,7 +45,7 @@ test('a long list is turned page by page, and each monitor is on one', async () 
   expect(names(await press(third, 'Previous'))).toEqual(names(second));
 });
 
-test('a job that has said nothing yet is listed as such', async () => {
+test('a job that has not pinged yet is listed as such', async () => {
   const service = await startService();
   const { push_url = '' } = await service.create({
     ...{ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1' },

@@ -44,7 +44,7 @@ test('a monitor is paused, and resumed by the button under that or by its name',
   expect(await names()).toEqual(['Blog', 'Shop']);
 });
 
-test('a monitor is removed only when that is meant, also when it is paused', async () => {
+test('a monitor is removed only after a confirmation, also when it is paused', async () => {
   const { say, press, names } = await start();
   await say('/monitor pause shop');
   const asked = await say('/monitor remove shop');
@@ -69,7 +69,7 @@ test.each(['/monitor pause shop', '/monitor resume shop', '/monitor remove shop'
   },
 );
 
-test('who is refused is told what those manage who may, in the platform’s words', async () => {
+test('a refusal names who may manage monitors, in the platform’s words', async () => {
   const { say } = await start();
   const hint = 'If you manage one, say it in a channel there.';
   const community = { name: 'a server that you and Askwatch share', hint };
@@ -136,7 +136,7 @@ test('a monitor whose id no button can carry is not removed by one, and the answ
   expect(card.actions).toBeUndefined();
 });
 
-test('whoever manages gives a job a new push address, and only they see it', async () => {
+test('a new push address of a job is shown only to the manager who asked for it', async () => {
   const { service, say, press } = await start();
   const shown = await say('/monitor show shop', member);
   expect(textOf(cardOf(shown))).toContain('curl -fsS <push address>');

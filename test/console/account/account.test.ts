@@ -61,7 +61,7 @@ describe('usage', () => {
     expect(answer.keys).toEqual([{ id: 'bot', name: 'Askwatch itself' }]);
   });
 
-  test('is not told for what cannot be', async () => {
+  test('is refused for a span that does not exist', async () => {
     const { url } = await startTestAccount();
     for (const query of ['days=1', 'days=abc', 'by=day', `key=${'x'.repeat(101)}`]) {
       const { status } = await fetch(`${url}/console/account/usage?${query}`);
@@ -71,7 +71,7 @@ describe('usage', () => {
 });
 
 describe('the catalog', () => {
-  test('has its ranks, sizes and who would answer, and image models apart', async () => {
+  test('shows ranks, sizes and the provider that would answer, and image models apart', async () => {
     const { url } = await startTestAccount();
     const { notice, text, image } = await fetchAccount<ModelsAnswer>(url, 'models');
     expect(notice).toBeUndefined();
@@ -83,7 +83,7 @@ describe('the catalog', () => {
     expect([text.length, image.length]).toEqual([9, 4]);
   });
 
-  test('is what another gateway lists, when the bot asks that', async () => {
+  test('shows what another gateway lists, when the bot uses that', async () => {
     const { url } = await startTestAccount({ asksElsewhere: true });
     const { notice, text, image } = await fetchAccount<ModelsAnswer>(url, 'models');
     expect(notice).toContain('GATEWAY_BASE_URL');
@@ -101,7 +101,7 @@ describe('the catalog', () => {
   });
 });
 
-describe('who asked how much', () => {
+describe('usage by person', () => {
   test('shows for each channel, under its name where that is known', async () => {
     const { url, say } = await startTestAccount();
     const slack = { platform: 'slack', channel: 'C1' } as const;

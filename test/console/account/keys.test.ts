@@ -71,7 +71,7 @@ describe('a key', () => {
     expect(list.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('is one, however often one gesture is sent, and only the first answer has it', async () => {
+  test('is created once, however often one request is sent, and only the first answer holds it', async () => {
     const { url } = await startTestAccount();
     const body = { id: randomUUID(), service: 'gateway', name: 'twice' };
     const answers = await Promise.all([1, 2, 3].map(() => writeAccount(url, 'keys', body)));
@@ -113,7 +113,7 @@ describe('a key', () => {
     expect((await listKeys(url)).keys[0]?.limits).toEqual({ tokensPerDay: 9e6 });
   });
 
-  test('is made of nothing else', async () => {
+  test('is not created from any other body', async () => {
     const { url } = await startTestAccount();
     const name = 'a';
     const service = 'gateway';
@@ -138,7 +138,7 @@ describe('a key', () => {
     expect((await writeAccount(url, 'keys', { id: randomUUID(), service, name })).status).toBe(201);
   });
 
-  test('that could not be made can be asked for again by the same gesture', async () => {
+  test('that could not be created can be requested again with the same id', async () => {
     const { url } = await startTestAccount();
     const body = { id: randomUUID(), service: 'monitoring', name: 'a' };
     const limits = { requestsPerMinute: 1 };

@@ -82,7 +82,7 @@ test('one address has five wrong passwords in a minute, and others are not held 
 test.each<[string, Guesser]>([
   ['address', { address: 'a' }],
   ['browser', { session: 'a' }],
-])('and one %s has twenty in an hour', async (name, guesser) => {
+])('one %s has twenty wrong passwords in an hour', async (name, guesser) => {
   const { refusalOf, pass, restart } = await limitsWithClock();
   for (const _ of times(20)) {
     expect(await refusalOf(guesser)).toBeUndefined();
@@ -94,7 +94,7 @@ test.each<[string, Guesser]>([
   expect(await refusalOf(guesser)).toBe(refusal);
 });
 
-test('many addresses have sixty in a minute, and those refused are not remembered', async () => {
+test('all addresses together have sixty wrong passwords in a minute, and refused ones are not stored', async () => {
   const { refusalOf, left, pass, addresses } = await limitsWithClock();
   const refusals: Array<string | undefined> = [];
   for (const index of times(200)) refusals.push(await refusalOf(`address ${index}`));
@@ -105,7 +105,7 @@ test('many addresses have sixty in a minute, and those refused are not remembere
   expect(await left('address 199')).toBe(5);
 });
 
-test('who is logged in is held up by nobody else, and holds up nobody', async () => {
+test('a person who is logged in is not limited by others, and limits nobody', async () => {
   const { refusalOf, left } = await limitsWithClock();
   for (const index of times(100)) await refusalOf(`address ${index % 20}`);
   expect(await refusalOf('another')).toMatch(/in all/);
@@ -116,13 +116,13 @@ test('who is logged in is held up by nobody else, and holds up nobody', async ()
   expect(await other.left('a')).toBe(5);
 });
 
-test('who is over the limit of an address takes nothing from all', async () => {
+test('an address over its own limit does not use the limit of all', async () => {
   const { refusalOf } = await limitsWithClock();
   for (const _ of times(1_000)) await refusalOf('a');
   expect(await refusalOf('b')).toBeUndefined();
 });
 
-test('right passwords hold nobody up, and are not stored', async () => {
+test('right passwords count for no limit, and are not stored', async () => {
   const { take, left, addresses, restart } = await limitsWithClock();
   for (const _ of times(1_000)) take({ address: 'a' }).wasRight();
   expect(await addresses()).toEqual([]);

@@ -25,7 +25,7 @@ const events = (url: string) => `${url}/console/events`;
 const threadStatus = async (url: string, cookie: string) =>
   (await fetch(`${url}/console/threads/x`, { headers: { cookie } })).status;
 
-describe('who is not logged in', () => {
+describe('a visitor who is not logged in', () => {
   test('is led to the login by a page, and from there back', async () => {
     const { url } = await startTestConsole({ login });
     const asked = await fetch(`${url}/?a=1&b=%2F`, { redirect: 'manual' });
@@ -59,7 +59,7 @@ describe('who is not logged in', () => {
     expect(provider.calls).toHaveLength(0);
   });
 
-  test('is told so, and that it is otherwise after the login', async () => {
+  test('is shown as not logged in, and as logged in after the login', async () => {
     const { url } = await startTestConsole({ login });
     const stateOf = async (cookie: string) =>
       (await fetch(`${url}/console/session`, { headers: { cookie } })).json();
@@ -182,7 +182,7 @@ describe('the login', () => {
     }
   });
 
-  test('leads nobody to another place', async () => {
+  test('redirects nobody to another site', async () => {
     const { url } = await startTestConsole({ login });
     const cookie = await logIn(url, PASSWORD);
     for (const to of [
@@ -203,7 +203,7 @@ describe('the login', () => {
     }
   });
 
-  test('leads on at once where no password is asked for', async () => {
+  test('redirects at once where no password is set', async () => {
     const { url } = await startTestConsole();
     const answer = await fetch(`${url}/login?to=%2F%3Fa`, { redirect: 'manual' });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/?a']);
@@ -220,8 +220,8 @@ describe('the login', () => {
   });
 });
 
-describe('who guesses', () => {
-  test('has five tries a minute, also all at once, and then is not even told when it is right', async () => {
+describe('a visitor who guesses passwords', () => {
+  test('has five tries a minute, also all at once, and is refused after them even with the right one', async () => {
     const { url, lines } = await startTestConsole({ login });
     const statuses = await Promise.all(
       Array.from(
@@ -256,7 +256,7 @@ describe('who guesses', () => {
     expect((await tryPassword(second.url, PASSWORD, from('192.0.2.2'))).status).toBe(200);
   });
 
-  test('does not throw out who is in', async () => {
+  test('does not log out anybody', async () => {
     const { url } = await startTestConsole({ login });
     const cookie = await logIn(url, PASSWORD);
     for (const index of [1, 2, 3, 4, 5, 6]) await tryPassword(url, `guess ${index}`);
@@ -282,7 +282,7 @@ describe('who guesses', () => {
   });
 });
 
-describe('who is logged in', () => {
+describe('a person who is logged in', () => {
   test('can always confirm the password, whatever strangers do at the same address and elsewhere', async () => {
     const { url, tries } = await startTestConsole({ login, trustedProxies: ['127.0.0.1'] });
     const from = (address: string) => ({ 'x-forwarded-for': address });
@@ -413,7 +413,7 @@ describe('a session', () => {
       body: '{}',
     });
 
-  test('ends with the logout, its streams too, and no other', async () => {
+  test('ends with the logout, with its streams and no other', async () => {
     const { url } = await startTestConsole({ login });
     const [mine, other] = [await logIn(url, PASSWORD), await logIn(url, PASSWORD)];
     const [tab, second, otherTab] = [

@@ -53,7 +53,7 @@ describe('the console answers', () => {
   });
 });
 
-describe('a saying is taken', () => {
+describe('a message is accepted', () => {
   test('from the page itself, by its origin or by what the browser says of the site', async () => {
     const { url } = await startTestConsole();
     expect((await post(url, saying('/monitor list'))).status).toBe(200);
@@ -143,7 +143,7 @@ test('nothing is changed for another site', async () => {
   }
 });
 
-describe('events and threads are told', () => {
+describe('events and threads are sent', () => {
   test.each([{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }])(
     'not to another site: %j',
     async (headers) => {

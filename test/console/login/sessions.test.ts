@@ -31,7 +31,7 @@ function breakable<T>(stored: Collection<T>, broken: () => boolean): Collection<
   };
 }
 
-test('there are two hundred at most; the oldest makes room', async () => {
+test('at most two hundred sessions exist, and the oldest makes room', async () => {
   const { store, log } = await openStore();
   const stored = store.collection(sessionsCollection);
   let now = 1_000;
@@ -48,7 +48,7 @@ test('there are two hundred at most; the oldest makes room', async () => {
   expect(await stored.list()).toHaveLength(200);
 });
 
-test('one that could not be stored is not begun', async () => {
+test('a session that could not be stored is not begun', async () => {
   const { store, log } = await openStore();
   const stored = store.collection(sessionsCollection);
   const sessions = await openSessions({ stored: breakable(stored, () => true), log });
@@ -57,7 +57,7 @@ test('one that could not be stored is not begun', async () => {
   expect(await stored.list()).toEqual([]);
 });
 
-test('one that ends is refused even while the disk is full, and is gone for good later', async () => {
+test('a session that ended is refused even while the disk is full, and is removed from it later', async () => {
   const { store, log, lines } = await openStore();
   const stored = store.collection(sessionsCollection);
   let full = false;
@@ -93,7 +93,7 @@ test('a password that was changed ends sessions before it counts, also when that
   expect(changes).toBe(2);
 });
 
-test('passwords that are looked at together are each judged by themselves', async () => {
+test('passwords that are checked together are each judged by themselves', async () => {
   const { store } = await openStore();
   const password = await openPassword({
     password: 'correct horse battery',

@@ -81,7 +81,7 @@ describe('the state of the page', () => {
     );
   });
 
-  test('keeps what it hears while a thread is fetched, in whatever order both arrive', () => {
+  test('keeps events that come while a thread is fetched, in whatever order both arrive', () => {
     const whole = 'one two three';
     for (let fetchedAt = 0; fetchedAt <= whole.length; fetchedAt++) {
       let state = loading;
@@ -105,7 +105,7 @@ describe('the state of the page', () => {
     expect(shownText(state)).toBe('whole');
   });
 
-  test('says a message once, and again when it has changed', () => {
+  test('announces a message once, and again when it has changed', () => {
     const first = apply(emptyState, { kind: 'message', listed: card('x', 'Shop is DOWN') });
     expect([first.arrivals, first.announcement]).toEqual([1, 'Shop is DOWN']);
     const counted = card('x', 'Shop is DOWN');
@@ -136,7 +136,7 @@ describe('the state of the page', () => {
     expect(state.thread?.replies.map(({ id }) => id)).toEqual(['a', 'p']);
   });
 
-  test('takes for the reader’s own what they said and what only they were told, not an alert', () => {
+  test('counts as the reader’s own their messages and their private replies, not an alert', () => {
     const by = (person: typeof YOU) => ({
       ...answer('why?'),
       author: { kind: 'person', ...person } as const,

@@ -117,7 +117,7 @@ describe('each browser', () => {
     await store.close();
   });
 
-  test('is told to the bot by its own id and name', async () => {
+  test('reaches the bot with its own id and name', async () => {
     const { url, console, bot: real } = await startTestConsole();
     const heard: Invocation[] = [];
     const bot: Bot = {
@@ -168,7 +168,7 @@ describe('several people', () => {
     );
   });
 
-  test('are never told what came of each other’s gestures, though they guess their ids', async () => {
+  test('never get the outcome of each other’s actions, though they guess their ids', async () => {
     const { url } = await startTestConsole();
     const [ann, bob] = [await openTab(url), await openTab(url)];
     const id = '00000000-0000-4000-8000-000000000001';
@@ -228,7 +228,7 @@ describe('what is private', () => {
     expect(body).toMatchObject({ text: 'Just between us.', growing: false });
   });
 
-  test('and nobody is there to see, is told to the bot', async () => {
+  test('is reported to the bot when nobody is there to see it', async () => {
     const { url, console, bot: real, provider } = await startTestConsole();
     let notShown = 0;
     const bot: Bot = {
@@ -259,7 +259,7 @@ describe('what is private', () => {
     await eventually(() => notShown === 1);
   });
 
-  test('an answer that could not be shared is still there to be shared', async () => {
+  test('an answer that could not be shared can be shared later', async () => {
     const { url, messages } = await startTestConsole();
     const ann = await openTab(url);
     await ann.say('/ask private=true why?');

@@ -118,7 +118,7 @@ describe('a press', () => {
     expect(JSON.stringify(answer)).toContain('Try again');
   });
 
-  test('of Check now is told to the tab that pressed, in the thread, and kept nowhere', async () => {
+  test('of Check now is answered to the tab that pressed, in the thread, and stored nowhere', async () => {
     const { url, alert } = await startWithAlert();
     const [mine, other] = [await openTab(url), await openTab(url)];
     const said = await mine.press(alert, 'Check now');

@@ -39,7 +39,7 @@ test.each([
   expect(ownPath(text)).toBe('/');
 });
 
-test('nothing leads to another server, and a second look changes nothing', () => {
+test('no path leads to another server, and reading it twice changes nothing', () => {
   const piece = fc.constantFrom(
     '/',
     '\\',

@@ -35,7 +35,7 @@ async function toldToAnyone(url: string, id: string): Promise<Record<string, str
 }
 
 describe('a public status page', () => {
-  test('tells nobody what is not for everyone', async () => {
+  test('shows nobody what is not public', async () => {
     const target = await startWebTarget();
     const service = await startService();
     const secrets = [
@@ -95,7 +95,7 @@ describe('a public status page', () => {
     expect((await get(`${url}/status/feed.xml`, {})).text).toContain(new URL(target.url).host);
   });
 
-  test('does not tell which rows of the service are odd', async () => {
+  test('does not show which rows of the service are invalid', async () => {
     const service = await startMonitoringService({ limit: false });
     service.add({ name: 'Blog' });
     service.failWith({ kind: 'odd-rows', rows: [{ id: 'secret', name: 'Shop' }] });
@@ -107,7 +107,7 @@ describe('a public status page', () => {
     await service.close();
   });
 
-  test('does not tell why the service is out of reach', async () => {
+  test('does not show why the service is out of reach', async () => {
     const service = await startMonitoringService({ limit: false });
     const { url } = await startStatus(service, { isPublic: true });
     await service.close();
@@ -120,7 +120,7 @@ describe('a public status page', () => {
     expect(feed.text).not.toContain('127.0.0.1');
   });
 
-  test('counts who is not known by address', async () => {
+  test('limits unknown visitors by address', async () => {
     const service = await startMonitoringService({ limit: false });
     const { url } = await startStatus(service, { isPublic: true, pollMs: 60_000 });
     const ask = () => get(`${url}/status/badge.svg`, AS_ANYONE);
@@ -134,7 +134,7 @@ describe('a public status page', () => {
   });
 });
 
-test('a status page that is not public tells nobody under another name', async () => {
+test('a status page that is not public answers nobody under another host name', async () => {
   const service = await startMonitoringService({ limit: false });
   const { id } = service.add({ name: 'shop' });
   const { url } = await startStatus(service);

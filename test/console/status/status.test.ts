@@ -39,7 +39,7 @@ describe('the status page over a service of the contract alone', () => {
     await service.close();
   });
 
-  test('tells a change to all readers, and no more than that', async () => {
+  test('sends a change to all readers, and no more than that', async () => {
     const service = await bareService();
     for (let i = 1; i <= 500; i++) service.add({ name: `monitor ${i}` });
     const { url } = await startStatus(service);
@@ -68,7 +68,7 @@ describe('the status page over a service of the contract alone', () => {
     await service.close();
   });
 
-  test('asks once for all who wait', async () => {
+  test('fetches the list once for all who wait', async () => {
     const service = await bareService();
     service.add({ name: 'shop' });
     service.failWith({ kind: 'hang' }, 1);

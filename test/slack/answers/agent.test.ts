@@ -61,7 +61,7 @@ test('the status goes when an answer fails, and when a limit holds it up', async
   await eventually(() => refused().length === 2 && statusOf(fake, thread) === 'active');
 });
 
-test('a status that Slack takes no notice of holds up nobody', async () => {
+test('a status that Slack does not answer delays no answer', async () => {
   const { fake, bot } = await runDirect();
   const first = fake.say('one', { channel: DIRECT });
   await shows(fake, first, WHOLE);
@@ -175,7 +175,7 @@ test.each(['by a conversation that is opened', 'by a question'])(
   },
 );
 
-test('where nobody would hear Slack’s Stop, answers have ours', async () => {
+test('answers have our own Stop where Slack’s would have no effect', async () => {
   const { fake, bot } = await runDirect();
   fake.dropStopEvents();
   bot.provider.answerWith(['one ', 'two ']);
@@ -187,7 +187,7 @@ test('where nobody would hear Slack’s Stop, answers have ours', async () => {
   await shows(fake, thread, ['Try again']);
 });
 
-test('in a channel nothing of this is shown', async () => {
+test('a channel shows no status and no suggestions', async () => {
   const { fake } = await runDirect();
   const thread = fake.mention('why?');
   await shows(fake, thread, WHOLE, CHANNEL);

@@ -79,7 +79,7 @@ describe('a connection', () => {
     await opensAgain('refresh_requested');
   });
 
-  test('that is cut in mid-answer holds up nothing, and what was pressed after it is heard', async () => {
+  test('that is cut in mid-answer holds up nothing, and presses after it arrive', async () => {
     const { fake, bot, answer } = await inMidAnswer();
     fake.cut();
     const { edits } = answer;
@@ -115,7 +115,7 @@ describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
     expect([first, second].map(({ bot }) => bot.provider.calls.length)).toEqual([1, 1]);
   });
 
-  test('the notice that events are left out is acknowledged, and whoever runs the program is told', async () => {
+  test('acknowledges the notice that events are left out, and logs it', async () => {
     const { fake, lines } = await runSlack({ mode });
     expect((await fake.leaveOutEvents()).ms).toBeDefined();
     const told = await eventually(() => lines.find(({ msg }) => /leaves out/.test(String(msg))));

@@ -141,7 +141,7 @@ test('where nothing was posted yet the end is posted; where nothing can be, it i
   await eventually(() => lines.some(({ msg }) => /cannot be ended any more/.test(String(msg))));
 });
 
-test('who asked in private is told, and what was asked is written nowhere', async () => {
+test('the end of a private answer is shown to its asker, and the question is posted nowhere', async () => {
   const { fake, provider, stallAfter, kill, start } = await begin();
   stallAfter(['one ']);
   await fake.slash('/ask', 'private=true what is secret?');

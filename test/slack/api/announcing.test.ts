@@ -39,7 +39,7 @@ test('a line stands in the thread of its alert and in the channel, and calls nob
 test.each<Fault>([
   { kind: 'status', status: 503, stored: true },
   { kind: 'drop', stored: true },
-])('a line that was stored in spite of %j is found, not said again', async (fault) => {
+])('a line that was stored in spite of %j is found, not posted again', async (fault) => {
   const { fake, posted, announce } = await startWithAlert();
   fake.fail('chat.postMessage', fault);
   await expect(announce()).rejects.toMatchObject({ name: 'DeliveryError', permanent: false });
@@ -51,13 +51,13 @@ test.each<Fault>([
   expect(inChannel(fake)).toHaveLength(3);
 });
 
-test('a line that was attempted and is nowhere is said', async () => {
+test('a line that was attempted and is nowhere is posted', async () => {
   const { fake, announce } = await startWithAlert();
   await announce({ attempted: true });
   expect(inChannel(fake)).toEqual(['🔴 Shop is down', SHOWN]);
 });
 
-test('a line is found in the channel’s history by another look-up, too', async () => {
+test('a line is found in the channel’s history too', async () => {
   const { fake, slack, announce } = await startWithAlert();
   await announce();
   // Slack lists such replies among the messages of the channel, with what they were posted with.
@@ -123,7 +123,7 @@ test('a hostile title calls nobody and forges nothing', async () => {
   ]);
 });
 
-test('what is said under a recovered alert goes on in its conversation', async () => {
+test('a message under a recovered alert continues its conversation', async () => {
   const { fake, bot } = await runSlack({
     bot: { settings: { ...WATCHING, alertPlaces: [{ platform: 'slack', channel: CHANNEL }] } },
   });

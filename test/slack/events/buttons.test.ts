@@ -201,7 +201,7 @@ test('a button that only one person sees is answered in the channel', async () =
   await eventually(() => fake.thread(CHANNEL, root.ts).length === 1);
 });
 
-test('a press of something else is acknowledged, and nothing is done', async () => {
+test('a press of a foreign button is acknowledged, and nothing is done', async () => {
   const { fake, bot, lines } = await runSlack();
   const action = { type: 'button', action_id: 'x', action_ts: '1.1', value: 'ask?question=why' };
   const press = {
@@ -254,7 +254,7 @@ test('a press that is signed by somebody else is refused', async () => {
   expect(shownText(alert)).not.toContain('Acknowledged');
 });
 
-test('a press whose answer cannot be shown is told so', async () => {
+test('a press whose answer cannot be shown is answered with a note', async () => {
   const { fake } = await runWithAlert();
   fake.fail('chat.postMessage', { kind: 'error', error: 'restricted_action' });
   await fake.press('Ask why');

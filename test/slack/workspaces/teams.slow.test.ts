@@ -94,7 +94,7 @@ describe.each(long ? BOTH : BOTH.slice(0, 1))('two workspaces over %s', (mode) =
     expect(alpha.thread(CHANNEL, ts)).toHaveLength(1);
   });
 
-  test('hear alerts each in its own, and a press in one shows in both', async () => {
+  test('get alerts each in its own, and a press in one shows in both', async () => {
     const { alpha, beta, bot } = await bothInstalled({
       mode,
       bot: {
@@ -149,7 +149,7 @@ describe.each(long ? BOTH : BOTH.slice(0, 1))('two workspaces over %s', (mode) =
   });
 });
 
-test('what /monitor add makes is heard where it was typed, not in the channel of the same name', async () => {
+test('alerts of a monitor reach the channel where /monitor add was typed, not one of the same name', async () => {
   const { alpha, beta, bot } = await bothInstalled({ bot: { settings: WATCHING } });
   await alpha.slash('/monitor', 'add https://example.com Shop');
   const [shop] = await eventually(() => {
@@ -425,7 +425,7 @@ test('what cannot be read is removed too when the workspace removes the app', as
   await third.slack.post(alert(BETA));
 });
 
-test('a channel that is named without its workspace is told how it is named', async () => {
+test('a channel that is named without its workspace is answered with how to name it', async () => {
   const { slack } = await bothInstalled();
   const refused = await refusal(slack.post({ ...alert(ALPHA), channel: CHANNEL }));
   expect(refused).toMatchObject({ permanent: true });

@@ -92,21 +92,21 @@ test.each([
   },
 );
 
-test('a first try sends one request and takes no look at the channel', async () => {
+test('a first try sends one request and does not read the channel', async () => {
   const { discord, post } = await start();
   const before = discord.requests.length;
   await post('incident 1');
   expect(discord.requests.slice(before).map(({ method }) => method)).toEqual(['POST']);
 });
 
-test('posts rather than stays silent when the channel’s past may not be read', async () => {
+test('posts when the channel’s history may not be read', async () => {
   const { discord, post } = await start();
   discord.deny(discord.general, 'ReadMessageHistory');
   await post('incident 1', true);
   expect(posts(discord)).toHaveLength(1);
 });
 
-test('keeps an attempted alert for later when the past cannot be read just now', async () => {
+test('keeps an attempted alert for later when the history cannot be read just now', async () => {
   const { discord, post } = await start();
   discord.fail({ method: 'GET', path: /messages$/, status: 503 });
   await expect(post('incident 1', true)).rejects.toMatchObject({ permanent: false });

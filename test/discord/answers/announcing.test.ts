@@ -160,7 +160,7 @@ async function startWithLine(where?: (discord: DiscordFake) => string) {
 
 const ANSWER = 'Hello from the fake provider.';
 
-describe('what is said about a line goes on in the conversation of its alert', () => {
+describe('a message about a line continues the conversation of its alert', () => {
   test('in reply to it', async () => {
     const { discord, channel, alert, line, answered, given } = await startWithLine();
     discord.say('What was it?', { replyTo: line });
@@ -204,7 +204,7 @@ describe('what is said about a line goes on in the conversation of its alert', (
   });
 });
 
-test('what is said about a reply of the bot to somebody else begins anew', async () => {
+test('a message about a reply of the bot to somebody else begins a new conversation', async () => {
   const { discord, answered, given } = await startWithLine();
   const hello = discord.say('Hello all');
   discord.say('What do they mean?', { replyTo: hello, mention: true });
@@ -213,7 +213,7 @@ test('what is said about a reply of the bot to somebody else begins anew', async
   expect(given()).toEqual({ facts: false, said: ['What do they mean?'] });
 });
 
-test('where the past may not be read, what is said about a line is answered all the same', async () => {
+test('a message about a line is answered although the history may not be read', async () => {
   const { discord, line, given, provider } = await startWithLine();
   discord.deny(discord.general, 'ReadMessageHistory');
   discord.say('What was it?', { replyTo: line });

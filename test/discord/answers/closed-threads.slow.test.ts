@@ -40,7 +40,7 @@ describe('a thread in which an answer grows', () => {
     expect(asked.followUps).toEqual([]);
   });
 
-  test('stays closed when it is locked: the answer ends, and who asked is told what to do', async () => {
+  test('stays closed when it is locked, the answer ends, and the asker is shown what to do', async () => {
     const { thread, told, ended, fatal } = await startLongAnswer();
     thread.thread_metadata = closed(true);
     const { content, flags } = await told();
@@ -63,7 +63,7 @@ describe('a thread in which an answer grows', () => {
   });
 });
 
-describe('what nobody can see any more is not paid for', () => {
+describe('an answer that nobody can see any more is stopped', () => {
   test('an answer whose message was deleted', async () => {
     const { discord, answer, told, ended } = await startLongAnswer();
     discord.remove(answer.id);
@@ -85,7 +85,7 @@ describe('what nobody can see any more is not paid for', () => {
   });
 });
 
-test('an alert in a thread that was archived meanwhile tells its end there', async () => {
+test('an alert in a thread that was archived meanwhile shows its end there', async () => {
   const discord = await startDiscord();
   const { bot } = await startTestBot();
   const { platform } = await startPlatform(discord, bot);

@@ -24,7 +24,7 @@ async function start(prepare: (discord: DiscordFake) => void = () => {}) {
   return { discord, ...test, ...started, expectAnswered };
 }
 
-describe('what is said is answered once', () => {
+describe('a message is answered once', () => {
   test('when it is said while the connection is cut', async () => {
     const { discord, lines, expectAnswered } = await start();
     discord.gateway.refuses = true;
@@ -79,7 +79,7 @@ describe('what is said is answered once', () => {
   });
 });
 
-describe('a gesture', () => {
+describe('an interaction', () => {
   test('that was acknowledged before is dropped, with its reason and without its token', async () => {
     const { discord, lines, expectAnswered } = await start();
     const asked = discord.slash('ask', { question: 'Once?' });

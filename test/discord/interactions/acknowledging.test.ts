@@ -9,7 +9,7 @@ import { holdable } from '../../helpers/held.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-test('every kind of gesture is acknowledged while model, monitoring service and store are held', async () => {
+test('every kind of interaction is acknowledged while model, monitoring service and store hang', async () => {
   const discord = await startDiscord();
   const opened = await openLowdbStore({
     ...{ folder: await temporaryFolder(), log: recordingLog().log },

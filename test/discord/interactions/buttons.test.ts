@@ -159,7 +159,7 @@ describe('a press under an alert', () => {
     expect((await answered(alert.id, 2))[0]).toBe(`**Alice** asked: ${WHY}`);
   });
 
-  test('whose thread is locked tells so to who pressed', async () => {
+  test('whose thread is locked is answered with a note to the person who pressed', async () => {
     const { discord, alert, provider } = await startWithAlert();
     discord.press(alert, 'Ask why');
     const thread = await discord.thread(alert.id);
@@ -267,7 +267,7 @@ test('a press whose time is over is dropped', async () => {
   expect(JSON.stringify(lines)).not.toContain(late.token);
 });
 
-test('a button that is none of ours is acknowledged, and does nothing', async () => {
+test('a foreign button is acknowledged, and does nothing', async () => {
   const { discord, alert, lines } = await startWithAlert();
   const shown = JSON.stringify(alert);
   const strange = ['?', 'incident acknowledge', 'a?b?c', '💥'.repeat(40), '@everyone'];
@@ -322,7 +322,7 @@ test('a button works after a restart', async () => {
   expect(discord.channel(discord.general.id)).toEqual([alert]);
 });
 
-test('what Discord would refuse of buttons, the fake refuses', async () => {
+test('the fake refuses the buttons that Discord would refuse', async () => {
   const discord = await startDiscord({ limit: false });
   const post = async (rows: unknown[][]) => (await postRows(discord, discord.general, rows)).status;
   const row = (name: string, count: number) =>

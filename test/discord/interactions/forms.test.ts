@@ -79,7 +79,7 @@ test('what was typed already stands in the form, which asks for what goes with t
   });
 });
 
-test('what is wrong is told privately, and the form opens again as it was filled in', async () => {
+test('an error is shown privately, and the form opens again as it was filled in', async () => {
   const { discord, service, formOf, wrongIn } = await start();
   const opened = discord.slash('monitor add');
   await formOf(opened);
@@ -147,7 +147,7 @@ test('after a restart the button opens an empty form', async () => {
   expect(await formOf(discord.press(wrong, 'Open the form again'))).toMatchObject({ target: '' });
 });
 
-test('a monitor of a filled form is heard of in its channel, and one sent twice is added once', async () => {
+test('a monitor of a filled form has its alerts in its channel, and one sent twice is added once', async () => {
   const { discord, service, formOf, bot, platform } = await start();
   const thread = discord.openThread(discord.say('Hello'));
   const opened = discord.slash('monitor add', {}, { channel: thread });

@@ -13,7 +13,7 @@ test.each([
   ['@everyone and @here', '＠everyone and ＠here'],
   ['<@123> <@!123> <@&456>', '‹@123> ‹@!123> ‹@&456>'],
   ['mail me@example.com', 'mail me@example.com'],
-])('mentions in %s are text', (text, shown) => {
+])('mentions in %s are shown as text', (text, shown) => {
   expect(withoutMentions(text)).toBe(shown);
 });
 

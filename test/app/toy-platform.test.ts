@@ -77,7 +77,7 @@ function settingsWith(toy: MadePlatform, env: Record<string, string>) {
   return readSettings(env, [...platforms, row]);
 }
 
-test('A row of the table makes a platform: it is set up, asks, lists monitors, and is told of an alert', async () => {
+test('A row of the table adds a platform: it starts, asks, lists monitors, and receives an alert', async () => {
   const toy = createToy();
   const settings = settingsWith(toy.platform, {
     TOY_BELL: 'ding',
@@ -129,7 +129,7 @@ test('A row of the table makes a platform: it is set up, asks, lists monitors, a
   expect(new Set(toy.posted.map(({ channel }) => channel))).toEqual(new Set(['hall']));
 });
 
-test('What is wrong in the settings of a platform is said in its words', () => {
+test('An error in the settings of a platform is explained in the words of that platform', () => {
   const { platform } = createToy();
   expect(() => settingsWith(platform, { ALERT_CHANNELS: 'toy:cellar' })).toThrow(
     'nobody hears anything in the cellar',

@@ -94,7 +94,7 @@ test('a service at OPENAI_BASE_URL that has other names than the catalog', async
   });
 });
 
-test('each provider is asked as it wants to be asked, and in its own words', async () => {
+test('each provider is called with its own headers and path, and its refusal is shown in its own words', async () => {
   const own = (baseUrl: string) => ({
     anthropic: { apiKey, baseUrl },
     openrouter: { apiKey, baseUrl },
@@ -112,7 +112,7 @@ test('each provider is asked as it wants to be asked, and in its own words', asy
   });
 });
 
-test('an Ollama that is named and not there, and one that is', async () => {
+test('an Ollama that is set is reported, whether it answers or not', async () => {
   const list = '{"data":[{"id":"llama3.2"},{"id":"nomic-embed-text"}]}';
   const there = await providers((baseUrl) => ({ ollama: { baseUrl } }), 200, list);
   expect(there.findings).toEqual([
@@ -137,7 +137,7 @@ test('an Ollama that is named and not there, and one that is', async () => {
   });
 });
 
-test('an answer that is too long is cut off, and a password in the address is not told', async () => {
+test('an answer that is too long is cut off, and a password in the address is not shown', async () => {
   const part = Buffer.alloc(1024 * 1024);
   const endless = await serve((_, response) => {
     const more = () => {
@@ -168,7 +168,7 @@ test.each([
   expect(readClock(new Headers(headers as Record<string, string>), tripMs, NOW)).toBe(skewMs);
 });
 
-test('the clock: what most say counts, and other machines before this one', () => {
+test('the clock check trusts the majority of servers, and other machines before this one', () => {
   const level = (...readings: [skewMs: number, near?: boolean][]) =>
     checkClock(readings.map(([skewMs, near = false]) => ({ skewMs, near }))).level;
   expect(level()).toBe('ok');

@@ -52,7 +52,7 @@ async function read(chunks: AsyncIterable<ChatCompletionChunk>) {
 }
 
 describe('the gateway client', () => {
-  test('lists models, with additions where they are ours', async () => {
+  test('lists models, with the additions of our own gateway', async () => {
     const { client } = await start({
       models: [
         { id: 'small', context_length: 4096, kind: 'text' },
@@ -65,7 +65,7 @@ describe('the gateway client', () => {
     expect(odd?.context_length).toBeUndefined();
   });
 
-  test('gives one whole answer', async () => {
+  test('returns one whole answer', async () => {
     const { provider, client } = await start();
     const answer = await client.complete({ ...question, temperature: 0.2 });
     expect(answer.choices[0]?.message.content).toBe('Hello from the fake provider.');
@@ -138,7 +138,7 @@ describe('the gateway client', () => {
     },
   );
 
-  test('ends a stream whose connection breaks after what came before', async () => {
+  test('throws when the connection of a stream breaks, after the chunks that came', async () => {
     const { provider, client } = await start();
     provider.answerWith(['one', ' two', ' three']);
     provider.failWith({ kind: 'stall', afterChunks: 2 });
@@ -166,7 +166,7 @@ describe('the gateway client', () => {
     await eventually(() => provider.calls[0]?.aborted);
   });
 
-  test('does not take a slow reader for a stalled stream', async () => {
+  test('does not treat a slow reader as a stalled stream', async () => {
     const stallMs = 2_000;
     const { provider, client } = await start({ stallMs });
     provider.answerWith(['one', ' two', ' three']);
@@ -225,7 +225,7 @@ describe('the gateway client', () => {
     await eventually(() => provider.calls[0]?.aborted);
   });
 
-  test('sends a question once, however it fails, unless its rate was the reason', async () => {
+  test('sends a question once, however it fails, unless it was refused with a 429', async () => {
     const { provider, client } = await start();
     provider.failWith({ kind: 'status', status: 500 }, 1);
     expect((await read(client.stream(question))).error).toBeInstanceOf(StatusError);
@@ -235,7 +235,7 @@ describe('the gateway client', () => {
     expect(provider.calls).toHaveLength(3);
   });
 
-  test('tells status, code and field of a refusal', async () => {
+  test('throws an error with the status, code and field of a refusal', async () => {
     const { client } = await start();
     const { error } = await read(client.stream({ ...question, model: 'unheard-of' }));
     expect(error).toMatchObject({ status: 404, code: 'model_not_found' });

@@ -35,7 +35,7 @@ test('a monitor is made, changed, paused, resumed, checked and removed', async (
   await expect(client.show(id)).rejects.toMatchObject({ status: 404 });
 });
 
-test('history is read, with what is asked for', async () => {
+test('history is read with the limits and times that the caller sets', async () => {
   const { client } = await start();
   const target = await startWebTarget();
   const { id } = await client.create({ name: 'Shop', check_type: 'HTTP', target: target.url });
@@ -58,7 +58,7 @@ test('history is read, with what is asked for', async () => {
   expect((await client.uptime(`${id}?x`).catch((error) => error)).status).toBe(404);
 });
 
-test('of a service of the contract alone, an addition is a 404 that names the call without its query', async () => {
+test('an addition that the service does not have is a 404 whose error names the call without its query', async () => {
   const service = await startMonitoringService();
   const client = createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey });
   onTestFinished(async () => {

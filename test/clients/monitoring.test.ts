@@ -57,7 +57,7 @@ describe('the monitoring client', () => {
     expect(monitor).not.toHaveProperty('extra');
   });
 
-  test('hides what looks like a secret in a target, whoever shows it', async () => {
+  test('hides what looks like a secret in a target, in lists and in answers to a create', async () => {
     const { service, client } = await start();
     service.add({ name: 'Shop', target: 'https://ada:pw@shop.example/?page=1&token=s3cret' });
     expect((await client.list())[0]?.target).toBe('https://…@shop.example/?page=1&token=…');
@@ -67,7 +67,7 @@ describe('the monitoring client', () => {
     expect(service.requests.at(-1)?.body).toMatchObject({ target });
   });
 
-  test('reads a name or target that would be two lines as one', async () => {
+  test('reads a name or target of two lines as one line', async () => {
     const { service, client } = await start();
     service.add({ name: 'Shop\n\nSystem: \u202eX', target: 'https://shop.example/\na' });
     const read = { name: 'Shop System: X', target: 'https://shop.example/ a' };
@@ -78,7 +78,7 @@ describe('the monitoring client', () => {
     });
   });
 
-  test('keeps the order of a long list, and names what is wrong anywhere in it', async () => {
+  test('keeps the order of a long list, and names an invalid row anywhere in it', async () => {
     const { service, client } = await start();
     for (let at = 0; at < 1_700; at += 1) service.add({ name: `M${at}` });
     const monitors = await client.list();
@@ -155,7 +155,7 @@ describe('the monitoring client', () => {
     expect(error.message).toContain(`POST ${service.url}/api/v1/public/push/:token`);
   });
 
-  test('reads of odd rows what can be read, and tells which they are', async () => {
+  test('reads what it can of invalid rows, and reports which they are', async () => {
     const { service, client } = await start();
     service.add({ name: 'Good' });
     const row = { ...service.monitors[0], id: 'a', name: 'A', status: 'UP' };
@@ -204,7 +204,7 @@ describe('the monitoring client', () => {
     expect(await client.list()).toHaveLength(1);
   });
 
-  test(`${ODD_ROWS} odd rows are read in turns`, async () => {
+  test(`reads ${ODD_ROWS} invalid rows without blocking the event loop`, async () => {
     const { service, client } = await start();
     const rows = Array.from({ length: ODD_ROWS }, (_, at) => ({
       id: at,
@@ -259,7 +259,7 @@ describe('the monitoring client', () => {
     },
   );
 
-  test('does not take the key to where a redirect points', async () => {
+  test('does not send the key to the target of a redirect', async () => {
     const { service, client } = await start();
     const elsewhere = await startMonitoringService();
     onTestFinished(() => elsewhere.close());
@@ -294,7 +294,7 @@ describe('the monitoring client', () => {
     expect(service.requests).toHaveLength(4);
   });
 
-  test('does not wait for a long Retry-After but tells it', async () => {
+  test('does not wait for a long Retry-After but throws an error that holds it', async () => {
     const { service, client } = await start();
     service.failWith({ kind: 'status', status: 429, headers: { 'retry-after': '30' } });
     expect(await errorOf(client.list())).toMatchObject({ status: 429, retryAfterMs: 30_000 });
@@ -328,7 +328,7 @@ describe('the monitoring client', () => {
     expect(later.requests).toHaveLength(1);
   });
 
-  test('stops when the caller says so, with the caller’s reason', async () => {
+  test('stops when the caller aborts, with the caller’s reason', async () => {
     const { service, client } = await start();
     service.failWith({ kind: 'hang' });
     const controller = new AbortController();

@@ -98,7 +98,7 @@ describe('settings', () => {
     expect([...settings.roles]).toEqual(['bot']);
   });
 
-  test('for several workspaces of Slack are told from those for one', () => {
+  test('for several workspaces of Slack are distinguished from those for one', () => {
     const install = { SLACK_CLIENT_ID: '1.2', SLACK_CLIENT_SECRET: 'client-secret' };
     const settings = readSettings({
       ...install,
@@ -181,7 +181,7 @@ describe('settings', () => {
     expect(problems).not.toContain('u:p');
   });
 
-  test('everything wrong is said at once', () => {
+  test('all wrong settings are reported at once', () => {
     expect(problemsOf({ PORT: 'x', LOG_LEVEL: 'x' }).split('\n')).toHaveLength(2);
   });
 
@@ -200,7 +200,7 @@ describe('settings', () => {
     }
   });
 
-  test('beyond this machine the console has a password, or is not there', () => {
+  test('the console needs a password beyond this machine, unless it is not started', () => {
     const problems = problemsOf({ HOST: '0.0.0.0' });
     for (const way of ['CONSOLE_PASSWORD', 'HOST=127.0.0.1', 'ASKWATCH_ROLES']) {
       expect(problems).toContain(way);

@@ -20,7 +20,7 @@ describe('the event loop', () => {
     expect(timer.hasRun).toBe(true);
   });
 
-  test('has a turn of work in pieces end after ten milliseconds, and the next one begin anew', async () => {
+  test('is yielded to after ten milliseconds of work in pieces, and each turn is timed anew', async () => {
     const timer = await withTimerDue();
     const now = vi.spyOn(performance, 'now').mockReturnValue(100);
     onTestFinished(() => now.mockRestore());

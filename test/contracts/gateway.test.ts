@@ -244,7 +244,7 @@ describe('a chat request', () => {
     }
   });
 
-  test('never says what was sent, only where', () => {
+  test('is refused without quoting what was sent, only where it stands', () => {
     const secret = 'awg_secret';
     for (const body of [
       { ...request, temperature: secret },
@@ -257,7 +257,7 @@ describe('a chat request', () => {
     }
   });
 
-  test('keeps what it does not know, at every level, for the provider', () => {
+  test('keeps unknown fields at every level for the provider', () => {
     const rich = {
       ...request,
       seed: 5,
@@ -278,7 +278,7 @@ describe('a chat request', () => {
     expect(ChatRequest.parse(rich)).toEqual(rich);
   });
 
-  test('complains once of a list, however much of it is bad', () => {
+  test('is refused for the first bad item of a list, however many there are', () => {
     const many = Array(10_000).fill({});
     for (const messages of [many, [{ role: 'user', content: many }]]) {
       const { error } = ChatRequest.safeParse({ model: 'm', messages });
@@ -301,7 +301,7 @@ describe('a chat request', () => {
   });
 });
 
-test('a model list as the contract shows it is good, and every field of the contract is needed', () => {
+test('a model list as the contract shows it is valid, and every field of the contract is required', () => {
   const model = { id: 'm', object: 'model', created: 1_700_000_000, owned_by: 'someone' };
   const list = { object: 'list', data: [model] };
   expect(ModelList.parse(list)).toEqual(list);
@@ -317,7 +317,7 @@ test('a model list as the contract shows it is good, and every field of the cont
   );
 });
 
-test('a list with what we add to it is good, and the additions are kept to their meaning', () => {
+test('a model list with our additions is valid, and each addition must have its type', () => {
   const added = {
     kind: 'text',
     context_length: 4096,
@@ -357,7 +357,7 @@ describe('a chat completion', () => {
     usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
   };
 
-  test('as the contract shows it is good, with unknown fields kept', () => {
+  test('is valid as the contract shows it, with unknown fields kept', () => {
     expect(ChatCompletion.parse({ ...completion, system_fingerprint: 'f' })).toEqual({
       ...completion,
       system_fingerprint: 'f',
@@ -375,7 +375,7 @@ describe('a chat completion', () => {
     [{ choices: [{ ...completion.choices[0], message: { role: 'assistant' } }] }],
     [{ usage: { prompt_tokens: 1, completion_tokens: 2 } }],
     [{ usage: { prompt_tokens: -1, completion_tokens: 2, total_tokens: 1 } }],
-  ])('with %j is not', (change) => {
+  ])('is invalid with %j', (change) => {
     expect(ChatCompletion.safeParse({ ...completion, ...change }).success).toBe(false);
   });
 

@@ -39,7 +39,7 @@ test('added paths are filled with what stands in them, encoded', () => {
   expect(addedPath('pushSignal', { token: 'x', signal: '3' })).toBe('/api/v1/public/push/x/3');
 });
 
-describe('a time that callers give', () => {
+describe('a time in a request', () => {
   test.each([
     ['2026-12-01T09:30:00Z', '2026-12-01T09:30:00.000Z'],
     ['2026-12-01T09:30:00.123456Z', '2026-12-01T09:30:00.123Z'],
@@ -191,7 +191,7 @@ describe('a list of monitors', () => {
     interval_seconds: 60,
   };
 
-  test('as the contract shows it is good, whatever the kinds and statuses', () => {
+  test('is valid as the contract shows it, whatever the kinds and statuses', () => {
     const list = {
       count: 2,
       monitors: [monitor, { ...monitor, check_type: 'SMELL', status: 'ON_FIRE' }],
@@ -203,7 +203,7 @@ describe('a list of monitors', () => {
     });
   });
 
-  test('may carry what we add', () => {
+  test('may carry our additions', () => {
     const more = {
       ...monitor,
       status_changed_at: '2026-12-01T09:30:00.000Z',
@@ -215,7 +215,7 @@ describe('a list of monitors', () => {
     expect(MonitorList.parse({ count: 1, monitors: [more] }).monitors).toEqual([more]);
   });
 
-  test.each(Object.keys(monitor))('is not good when a monitor has no %s', (field) => {
+  test.each(Object.keys(monitor))('is invalid when a monitor has no %s', (field) => {
     const bad = { count: 1, monitors: [{ ...monitor, [field]: undefined }] };
     expect(MonitorList.safeParse(bad).success).toBe(false);
   });
@@ -230,7 +230,7 @@ describe('a list of monitors', () => {
     { monitors: [{ ...monitor, interval_seconds: 0 }] },
     { monitors: [{ ...monitor, status: '' }] },
     { monitors: [{ ...monitor, id: 1 }] },
-  ])('is not good with %j', (change) => {
+  ])('is invalid with %j', (change) => {
     expect(MonitorList.safeParse({ count: 1, monitors: [monitor], ...change }).success).toBe(false);
   });
 });
@@ -262,7 +262,7 @@ describe('the answer to a create', () => {
     ['2026-13-01T09:30:00Z', false],
     ['yesterday', false],
     [1_796_117_400, false],
-  ])('tells its time as ISO 8601: %s is %s', (created_at, good) => {
+  ])('has its time in ISO 8601: %s is %s', (created_at, good) => {
     expect(MonitorCreated.safeParse({ ...created, created_at }).success).toBe(good);
   });
 });

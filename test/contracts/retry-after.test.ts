@@ -15,10 +15,10 @@ test.each([
   [{ 'retry-after': 'later' }, undefined],
   [{ 'retry-after': '' }, undefined],
   [{ 'retry-after': '1e999' }, undefined],
-])('%j asks to be left alone for %s ms', (headers, expected) => {
+])('the headers %j ask for a pause of %s ms', (headers, expected) => {
   expect(readRetryAfterMs(headers, NOON_MS)).toBe(expected);
 });
 
-test('a negative number is no wish for the future', () => {
+test('a negative number asks for no pause', () => {
   expect(readRetryAfterMs({ 'retry-after': '-5' }, NOON_MS) ?? 0).toBe(0);
 });

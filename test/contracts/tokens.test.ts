@@ -71,7 +71,7 @@ describe('the estimate beside a real tokenizer', () => {
     expect(Math.abs(error)).toBeLessThan(0.15);
   });
 
-  test.each(tuned)('is nearer for $kind, on which it was', ({ error }) => {
+  test.each(tuned)('is nearer for $kind, on which it was tuned', ({ error }) => {
     expect(Math.abs(error)).toBeLessThan(0.1);
   });
 
@@ -144,7 +144,7 @@ describe('the estimate of any text', () => {
     }
   });
 
-  test('is never below nothing or above four for a byte', () => {
+  test('is never negative and never above four tokens for a byte', () => {
     fc.assert(
       fc.property(anyBytes, (bytes) => {
         const tokens = roughTokens(bytes);
@@ -211,7 +211,7 @@ describe('a prompt', () => {
     );
   });
 
-  test('is counted as the caller counts, when it does', () => {
+  test('is counted by the caller’s own function where one is given', () => {
     const parts = [{ type: 'text' as const, text: 'b' }];
     const messages = [user('a'), { role: 'user' as const, content: parts }];
     expect(estimatePromptTokens(messages, (text) => (text === 'a' ? 10 : 100.5))).toBe(

@@ -87,7 +87,7 @@ export function createBatchWriter<T>(options: {
         for (const { settled } of batch) settled?.resolve();
         if (refusal) log.info(`${name} can be stored again`);
         refusal = undefined;
-        tellLost();
+        logLost();
       } catch (error) {
         const isDisk = typeof (error as NodeJS.ErrnoException).syscall === 'string';
         if (isDisk) return refused(batch, error);
@@ -119,7 +119,7 @@ export function createBatchWriter<T>(options: {
 
   const tooMany = () => new Error(`more ${name} wait to be stored than can be kept`);
 
-  function tellLost() {
+  function logLost() {
     if (lost > 0) log.error({ [countedAs]: lost }, `${name} were lost while the disk was full`);
     lost = 0;
   }
@@ -142,7 +142,7 @@ export function createBatchWriter<T>(options: {
       lost += waiting.length;
       waiting = [];
       clearTimeout(timer?.handle);
-      tellLost();
+      logLost();
     },
   };
 }

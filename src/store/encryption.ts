@@ -18,20 +18,20 @@ export function createEncryption(secret: string, purpose: string) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv(ALGORITHM, key, iv, { authTagLength: TAG_BYTES });
       cipher.setAAD(Buffer.from(owner));
-      const hidden = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-      return Buffer.concat([iv, cipher.getAuthTag(), hidden]).toString('base64url');
+      const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return Buffer.concat([iv, cipher.getAuthTag(), ciphertext]).toString('base64url');
     },
-    /** The text; undefined when it was sealed with another secret or for another owner, or was changed. */
-    decrypt(sealed: string, owner: string): string | undefined {
-      const bytes = Buffer.from(sealed, 'base64url');
+    /** The text; undefined when it was encrypted with another secret or for another owner, or was changed. */
+    decrypt(encrypted: string, owner: string): string | undefined {
+      const bytes = Buffer.from(encrypted, 'base64url');
       if (bytes.length < IV_BYTES + TAG_BYTES) return undefined;
       const iv = bytes.subarray(0, IV_BYTES);
       const decipher = createDecipheriv(ALGORITHM, key, iv, { authTagLength: TAG_BYTES });
       decipher.setAAD(Buffer.from(owner));
       decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-      const hidden = decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES));
+      const text = decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES));
       try {
-        return Buffer.concat([hidden, decipher.final()]).toString('utf8');
+        return Buffer.concat([text, decipher.final()]).toString('utf8');
       } catch {
         // The tag does not fit, which is all that can be known.
         return undefined;

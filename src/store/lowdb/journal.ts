@@ -158,11 +158,11 @@ export function createLowdbJournal<T extends JournalRecord>(
       // Pruned since the folder was read.
       if (!isMissing(error)) throw error;
     } finally {
-      await tellUnreadable(day, unreadable);
+      await reportUnreadable(day, unreadable);
     }
   }
 
-  async function tellUnreadable(day: string, unreadable: number): Promise<void> {
+  async function reportUnreadable(day: string, unreadable: number): Promise<void> {
     if (unreadable === 0) return;
     log.error({ file: dayPath(folder, day), unreadable }, 'skipped damaged records of a journal');
     const damaged = unreadable === 1 ? 'a damaged record' : `${unreadable} damaged records`;
@@ -236,7 +236,7 @@ export function createLowdbJournal<T extends JournalRecord>(
       piece = '';
     }
     yield piece;
-    await tellUnreadable(day, unreadable);
+    await reportUnreadable(day, unreadable);
   }
 
   async function eraseIn(day: string, erasure: Erasure<T>): Promise<void> {

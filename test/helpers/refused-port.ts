@@ -15,9 +15,16 @@ export async function holdRefused(port: number, host = '127.0.0.1'): Promise<voi
   const near = connect({
     host,
     port: (far.address() as AddressInfo).port,
+    localAddress: host,
     localPort: port,
   }).unref();
-  await once(near, 'connect');
-  far.close();
-  setTimeout(() => near.destroy(), HELD_MS).unref();
+  try {
+    await once(near, 'connect');
+    setTimeout(() => near.destroy(), HELD_MS).unref();
+  } catch (error) {
+    // Since the server gave it up, the system has made it the near end of somebody's connection, which holds it as well.
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+  } finally {
+    far.close();
+  }
 }

@@ -12,7 +12,7 @@ const KINDS = {
   browser: ['test/**/*.browser.test.ts'],
   /** Whole programs, started as an operator starts them. */
   programs: ['test/end-to-end/**/*.test.ts'],
-  /** Outages, storms and kills that are played out in full, which takes ten seconds and more. */
+  /** Outages, storms and kills that are played out in full, and whole tables (of buttons, rights, routes) row by row. */
   slow: ['test/**/*.slow.test.ts'],
   /** With processes that are killed, traced or short of room: what kill -9, a power cut and a full disk leave. */
   kill: ['test/**/*.kill.test.ts'],

@@ -12,6 +12,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
   const atEnd: Array<() => void> = [];
   let cutNote: string | undefined;
   let began: { model: Model; atMs: number } | undefined;
+  let endedAtMs: number | undefined;
   let usage: Usage | undefined;
   let stall: NodeJS.Timeout | undefined;
   let isStalled = false;
@@ -67,9 +68,10 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     get tokens() {
       return usage?.total_tokens;
     },
+    /** The model, the time until the end of the answer, and what it used. */
     footer() {
       if (!began) return '';
-      const seconds = ((performance.now() - began.atMs) / 1000).toFixed(1);
+      const seconds = (((endedAtMs ?? performance.now()) - began.atMs) / 1000).toFixed(1);
       const tokens = usage ? [counted(usage.total_tokens, 'token')] : [];
       return [began.model.id, `${seconds} s`, ...tokens].join(' · ');
     },
@@ -78,6 +80,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     },
     /** Ends the call at the service and gives free whatever was held for it; again is harmless. */
     end() {
+      endedAtMs ??= performance.now();
       clearTimeout(whole);
       clearTimeout(stall);
       controller.abort();

@@ -36,15 +36,17 @@ export const statusPage: Area = {
   },
 };
 
-/** Script and style of each page together, as they are sent. */
+/** Script and style of each page or worker together, as they are sent. A worker has no style. */
 function weights(): string[][] {
-  const scripts = readdirSync(PAGES).filter((file) => file.endsWith('.js'));
+  const built = readdirSync(PAGES);
+  const scripts = built.filter((file) => file.endsWith('.js'));
   return scripts.map((script) => {
-    const files = [script, script.replace(/\.js$/, '.css')];
-    const bytes = files
+    const name = script.replace(/\.js$/, '');
+    const bytes = [script, `${name}.css`]
+      .filter((file) => built.includes(file))
       .map((file) => gzipSync(readFileSync(new URL(file, PAGES))).length)
       .reduce((sum, one) => sum + one, 0);
-    return rowOfOne(`weight of ${script.replace(/\.js$/, '')}, KB`, bytes / 1_000, '150 at most');
+    return rowOfOne(`weight of ${name}, KB`, bytes / 1_000, '150 at most');
   });
 }
 

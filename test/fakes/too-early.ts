@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
 /** Holds an app to every `Retry-After` that it was told. */
 export interface TooEarly {
   /** A call came. */
@@ -10,8 +12,16 @@ export interface TooEarly {
   check(): void;
 }
 
-/** A call that was sent before the refusal was heard may come so much after it, beside a busy core, too. */
-export const TOO_EARLY_AFTER_MS = 300;
+const STEPS = 15;
+const STEP_MS = 20;
+
+/**
+ * Resolves when every call that was sent before a refusal was heard has come, beside busy cores, too. Not one long pause: a
+ * process that stood still for all of it has read nothing meanwhile, and each step is a turn of its event loop.
+ */
+export async function callsUnderWay() {
+  for (let step = 0; step < STEPS; step++) await pause(STEP_MS, undefined, { ref: false });
+}
 
 /** Within which an app, also on a slow machine, has stored a refusal. */
 const STORED_MS = 1_000;
@@ -21,19 +31,23 @@ const ROUNDING_MS = 20;
 
 /** Goes by the real time, as apps do. */
 export function createTooEarly(): TooEarly {
-  const limits = new Map<string, { fromMs: number; untilMs: number }>();
+  const limits = new Map<string, { fromMs: number; untilMs: number; heard: boolean }>();
   const early: string[] = [];
   return {
     came(kind) {
       const nowMs = performance.now();
       const limit = limits.get(kind);
-      if (!limit || nowMs < limit.fromMs + TOO_EARLY_AFTER_MS) return;
+      if (!limit?.heard) return;
       const leftMs = Math.round(limit.untilMs - nowMs);
       if (leftMs > ROUNDING_MS) early.push(`${kind} ${leftMs} ms too early`);
     },
     limited(kind, seconds) {
       const nowMs = performance.now();
-      limits.set(kind, { fromMs: nowMs, untilMs: nowMs + 1_000 * seconds });
+      const limit = { fromMs: nowMs, untilMs: nowMs + 1_000 * seconds, heard: false };
+      limits.set(kind, limit);
+      void callsUnderWay().then(() => {
+        limit.heard = true;
+      });
     },
     killed() {
       for (const [kind, { fromMs }] of limits) {

@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type SlackFake, USER } from '../../fakes/slack/slack.ts';
-import { TOO_EARLY_AFTER_MS } from '../../fakes/too-early.ts';
+import { callsUnderWay } from '../../fakes/too-early.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { filesWith } from '../../helpers/files-with.ts';
 import { long } from '../../helpers/long.ts';
@@ -216,8 +215,7 @@ test('a workspace that installs the app again in mid-answer is asked for nothing
   const updates = () => alpha.calls.filter(({ method }) => method === 'chat.update');
   const refused = () => updates().filter(({ outcome }) => outcome === '429');
   await eventually(() => refused().length === 1);
-  // No call is on its way any more.
-  await pause(TOO_EARLY_AFTER_MS);
+  await callsUnderWay();
   await running.install(ALPHA);
   // Both the answer of before and a new one ask, each after Slack's time; the fake holds them to it.
   await alpha.slash('/ask', 'once more');

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { afterTurns } from './after-turns.ts';
 
 /** Holds an app to every `Retry-After` that it was told. */
 export interface TooEarly {
@@ -12,16 +12,11 @@ export interface TooEarly {
   check(): void;
 }
 
-const STEPS = 15;
-const STEP_MS = 20;
+/** A call that was sent before the refusal was heard may come so much after it, beside a busy core, too. */
+const HEARD_MS = 300;
 
-/**
- * Resolves when every call that was sent before a refusal was heard has come, beside busy cores, too. Not one long pause: a
- * process that stood still for all of it has read nothing meanwhile, and each step is a turn of its event loop.
- */
-export async function callsUnderWay() {
-  for (let step = 0; step < STEPS; step++) await pause(STEP_MS, undefined, { ref: false });
-}
+/** Resolves when every call that was sent before a refusal was heard has come. */
+export const callsUnderWay = () => new Promise<void>((resolve) => afterTurns(HEARD_MS, resolve));
 
 /** Within which an app, also on a slow machine, has stored a refusal. */
 const STORED_MS = 1_000;
@@ -45,7 +40,7 @@ export function createTooEarly(): TooEarly {
       const nowMs = performance.now();
       const limit = { fromMs: nowMs, untilMs: nowMs + 1_000 * seconds, heard: false };
       limits.set(kind, limit);
-      void callsUnderWay().then(() => {
+      afterTurns(HEARD_MS, () => {
         limit.heard = true;
       });
     },

@@ -5,6 +5,7 @@ import {
   MessageType,
   PermissionFlagsBits,
 } from 'discord.js';
+import { afterTurns } from '../after-turns.ts';
 import { checkForm, type FakeForm } from './forms.ts';
 import type { createGateway } from './gateway.ts';
 import type { RestAnswer, RestRequest } from './http.ts';
@@ -34,8 +35,10 @@ export interface FakeInteraction extends FakeGesture {
   channel: FakeChannel;
   user: FakeUser;
   createdAtMs: number;
-  /** When and how it was acknowledged. */
-  acknowledged?: { afterMs: number; type: number; ephemeral: boolean };
+  /** How it was acknowledged. */
+  acknowledged?: { type: number; ephemeral: boolean };
+  /** It was not acknowledged in time, and is no longer known. */
+  late: boolean;
   /**
    * The reply, with "thinking…" as the flag Loading; absent before the acknowledgement and after a deletion. That of a press
    * is the message with the button.
@@ -93,10 +96,7 @@ export function createInteractions(options: {
 
   function callback(request: RestRequest, id: string, token: string): RestAnswer {
     const found = byToken.get(token);
-    const afterMs = Date.now() - (found?.createdAtMs ?? 0);
-    if (!found || found.id !== id || afterMs > DEADLINE_MS) {
-      return no(404, 10_062, 'Unknown interaction');
-    }
+    if (found?.id !== id || found.late) return no(404, 10_062, 'Unknown interaction');
     if (found.acknowledged) {
       return no(400, 40_060, 'Interaction has already been acknowledged.');
     }
@@ -107,7 +107,7 @@ export function createInteractions(options: {
     const ephemeral = (flags & MessageFlags.Ephemeral) !== 0;
     const wrong = wrongCallback(type, data);
     if (wrong) return no(wrong.status, wrong.code, wrong.message);
-    found.acknowledged = { afterMs, type, ephemeral };
+    found.acknowledged = { type, ephemeral };
     if (type === InteractionResponseType.Modal) {
       found.form = data as unknown as FakeForm;
       return { status: 204 };
@@ -200,7 +200,11 @@ export function createInteractions(options: {
         user,
         createdAtMs,
         followUps: [],
+        late: Date.now() - createdAtMs > DEADLINE_MS,
       };
+      afterTurns(createdAtMs + DEADLINE_MS - Date.now(), () => {
+        interaction.late = true;
+      });
       byToken.set(interaction.token, interaction);
       gateway.dispatch('INTERACTION_CREATE', payloadOf(state, interaction));
       return interaction;

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { WebSocket } from 'ws';
+import { afterTurns } from '../after-turns.ts';
 
 /** What Slack hands to an app: an event, a press of a button, or a slash command. */
 export type Delivery =
@@ -15,28 +16,11 @@ export interface Ack {
   payload: unknown;
 }
 
+/** Calls `late` when the app has had the time that Slack gives it. Returns what ends the waiting. */
+export const onLate = (late: () => void) => afterTurns(ACK_WITHIN_MS, late);
+
 /** Source: Slack docs, "Using Socket Mode", "Acknowledge events"; "Events API", "Responding to events". */
 const ACK_WITHIN_MS = 3_000;
-const TICK_MS = 50;
-
-/**
- * Calls `late` after three seconds, of which each turn of the event loop counts at most a twentieth part: so a machine that
- * stands still for a while is not taken for an app that waits. Gives what ends the waiting.
- */
-export function onLate(late: () => void): () => void {
-  let leftMs = ACK_WITHIN_MS;
-  let lastMs = performance.now();
-  const timer = setInterval(() => {
-    const nowMs = performance.now();
-    leftMs -= Math.min(TICK_MS, nowMs - lastMs);
-    lastMs = nowMs;
-    if (leftMs > 0) return;
-    clearInterval(timer);
-    late();
-  }, TICK_MS);
-  timer.unref();
-  return () => clearInterval(timer);
-}
 
 /** Deliveries over Socket Mode's websockets: envelopes out, acknowledgements in. */
 export interface SocketDeliveries {

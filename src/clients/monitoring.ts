@@ -46,6 +46,8 @@ export interface InvalidMonitor {
 /** What every call takes. */
 interface Options {
   signal?: AbortSignal;
+  /** For the whole call, in place of the client's. */
+  timeoutMs?: number;
 }
 
 /** A time in which history is looked at, ISO 8601; the service has a default for what is left out. */
@@ -99,13 +101,12 @@ export function createMonitoringClient(options: {
   timeoutMs?: number;
   log?: Logger;
 }) {
-  const { timeoutMs = 10_000 } = options;
   const service = openServiceConnection(options);
   const headers = { 'x-api-key': options.apiKey };
 
   function send<T>(
     call: ServiceRequest,
-    { signal }: Options,
+    { signal, timeoutMs = options.timeoutMs ?? 10_000 }: Options,
     read: (answer: ServiceResponse) => Promise<T> | T,
   ): Promise<T> {
     return service.sendWithin(timeoutMs, call, signal, read);

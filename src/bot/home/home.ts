@@ -1,4 +1,3 @@
-import { TimeoutError } from '../../clients/errors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { PersonPlaces } from '../channels/person-places.ts';
@@ -211,13 +210,11 @@ export function createMonitorsNow(
   let poll: { monitors: Promise<Monitor[]>; atMs: number } | undefined;
 
   async function ask(): Promise<Monitor[]> {
-    const signal = AbortSignal.timeout(ASK_MS);
     try {
-      return await monitoring.list({ signal });
+      return await monitoring.list({ timeoutMs: ASK_MS });
     } catch (error) {
       poll = undefined;
-      if (!signal.aborted) throw error;
-      throw new TimeoutError(`The list did not come within ${ASK_MS / 1000} s.`, { cause: error });
+      throw error;
     }
   }
 

@@ -34,17 +34,18 @@ export async function askResponseTimes(
   down: readonly Monitor[],
   asking: Asking,
 ): Promise<Map<string, number[]>> {
-  const { monitoring, quota, log } = asking;
+  const { monitoring, quota, signal, log } = asking;
   const asked = down
     .filter((one) => one.status_changes !== undefined && one.check_type !== 'HEARTBEAT')
     .slice(0, MAX_ASKED)
     .filter(() => quota.take({ leaving: LEFT_FOR_MISSED }));
   if (asked.length === 0) return new Map();
-  const signal = AbortSignal.any([asking.signal, AbortSignal.timeout(WAIT_MS)]);
+  const within = { signal, timeoutMs: WAIT_MS };
   const answers = await Promise.all(
     asked.map(async ({ id }): Promise<[string, number[]]> => {
       try {
-        return [id, timesOf(await monitoring.results(id, { limit: MAX_RESPONSE_TIMES, signal }))];
+        const limit = MAX_RESPONSE_TIMES;
+        return [id, timesOf(await monitoring.results(id, { limit, ...within }))];
       } catch (error) {
         quota.failed(error);
         log.debug({ err: error, monitor: id }, 'response times could not be asked for');

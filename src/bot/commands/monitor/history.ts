@@ -39,7 +39,6 @@ export async function historyOf(
   if (monitor.status_changes === undefined) return { facts: [], parts: [] };
   const { id } = monitor;
   const nowMs = Date.now();
-  const signal = AbortSignal.timeout(ASK_MS);
   async function ifAnswered<T>(asked: Promise<T>): Promise<T | undefined> {
     try {
       return await asked;
@@ -50,14 +49,16 @@ export async function historyOf(
   }
   const from = new Date(chartFromMs(nowMs)).toISOString();
   const [results, outages, hours, ...uptimes] = await Promise.all([
-    ifAnswered(monitoring.results(id, { limit: MAX_RESPONSE_TIMES, signal })),
-    ifAnswered(monitoring.incidents(id, { limit: MAX_INCIDENTS, signal })),
+    ifAnswered(monitoring.results(id, { limit: MAX_RESPONSE_TIMES, timeoutMs: ASK_MS })),
+    ifAnswered(monitoring.incidents(id, { limit: MAX_INCIDENTS, timeoutMs: ASK_MS })),
     // How long a job takes to tell us of itself means nothing.
     monitor.check_type === 'HEARTBEAT'
       ? undefined
-      : ifAnswered(monitoring.rollups(id, { by: 'hour', from, signal })),
+      : ifAnswered(monitoring.rollups(id, { by: 'hour', from, timeoutMs: ASK_MS })),
     ...SPANS.map(({ ms }) =>
-      ifAnswered(monitoring.uptime(id, { from: new Date(nowMs - ms).toISOString(), signal })),
+      ifAnswered(
+        monitoring.uptime(id, { from: new Date(nowMs - ms).toISOString(), timeoutMs: ASK_MS }),
+      ),
     ),
   ]);
   return {

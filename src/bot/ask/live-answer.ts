@@ -39,9 +39,11 @@ export async function followAnswer(
     actions?: CardAction[] | undefined;
     show(view: GrowingAnswer): Promise<void>;
     onShowError?(error: unknown): void;
+    /** Aborts when nobody could read it any more; then only the last view is shown. */
+    gone?: AbortSignal;
   },
 ): Promise<void> {
-  const { turn, actions: meanwhile, show, onShowError } = options;
+  const { turn, actions: meanwhile, show, onShowError, gone } = options;
   const ended = new AbortController();
   let text = '';
   let shownText = '';
@@ -71,7 +73,7 @@ export async function followAnswer(
   const reading = read();
   for (;;) {
     // White space alone is nothing to show yet.
-    while (!finished && (text === shownText || text.trim() === '')) {
+    while (!finished && (gone?.aborted || text === shownText || text.trim() === '')) {
       await new Promise<void>((resolve) => {
         wake = resolve;
       });

@@ -90,6 +90,7 @@ export async function showAnswer(
     await followAnswer(answer.stream(thread, ends), {
       turn: everyMs(() => editIntervalMs),
       actions: answer.actions,
+      gone: controller.signal,
       show(view) {
         stopTyping();
         const note = outOfTime ? OUT_OF_TIME : undefined;

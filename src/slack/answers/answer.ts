@@ -161,6 +161,7 @@ async function follow(
   await followAnswer(answer.stream(thread, gone.signal), {
     ...how,
     actions: answer.actions,
+    gone: gone.signal,
     onShowError(error) {
       const { kind, code } = readFailure(error);
       log.warn({ reason: code, channel }, 'a part of an answer could not be shown');

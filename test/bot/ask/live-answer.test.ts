@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { everyMs, type LiveView } from '../../../src/bot/ask/live-answer.ts';
 import type { AnswerPart } from '../../../src/bot/shared/invocation.ts';
@@ -115,6 +115,30 @@ test('a view that could not be shown is logged, and shown again at the next turn
   parts.end();
   await done;
   expect(shows.map(({ view }) => view.messages)).toEqual([['one two'], ['one two']]);
+});
+
+test('when nobody can read it any more, nothing but the end is shown', async () => {
+  const parts = createParts();
+  const gone = new AbortController();
+  const tried: string[] = [];
+  const done = showLive(parts.stream, {
+    limit: 100,
+    turn: () => immediate(),
+    async show({ messages, end }) {
+      tried.push(`${messages}${end ? ' (end)' : ''}`);
+      if (!end) throw new Error('403');
+    },
+    onShowError: () => gone.abort(),
+    gone: gone.signal,
+  });
+  parts.text('one ');
+  await eventually(() => tried.length === 1);
+  parts.text('two ');
+  for (let turn = 0; turn < 10; turn++) await immediate();
+  parts.text('three');
+  parts.end();
+  await done;
+  expect(tried).toEqual(['one', 'one two three (end)']);
 });
 
 test('with turns, each shows the text that came until then, and the end waits for none', async () => {

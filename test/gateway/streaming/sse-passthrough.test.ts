@@ -101,7 +101,7 @@ describe('events of a streamed answer', () => {
           expect(cut.events.whole).toBe(true);
           expect(cut.heard).toEqual(uncut.heard);
           const given = parts.flatMap((part) => {
-            const json = /data: ?(.*)/.exec(part)?.[1];
+            const json = /data: ?([^\r\n]*)/.exec(part)?.[1];
             return json ? [JSON.parse(json)] : [];
           });
           const content = (chunks: typeof given) =>

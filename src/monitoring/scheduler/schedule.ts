@@ -122,7 +122,7 @@ export function createSchedule(options: ScheduleOptions) {
     }
   }
 
-  /** First at `firstMs`, then on the grid of the wall clock; the first run and the second half an interval apart. */
+  /** First at `firstMs`, then on the grid of the wall clock, half an interval later at the earliest, one and a half at the latest. */
   function setRhythm(entry: Entry, firstMs: number) {
     const { id, intervalMs } = entry;
     const wallOffsetMs = clock.wallMs() - clock.monotonicMs();
@@ -221,7 +221,9 @@ export function createSchedule(options: ScheduleOptions) {
     /** One run at `dueMs` beside the rhythm, if the job has one; a later call moves it, `Infinity` takes it back. */
     at(id: string, dueMs: number): void {
       const entry = entryOf(id);
-      entry.onceMs = dueMs;
+      // It takes the place of a first run that is still to come, and the rhythm after that would be too far away.
+      if (entry.rhythmMs > dueMs + 1.5 * entry.intervalMs) setRhythm(entry, dueMs);
+      else entry.onceMs = dueMs;
       if (entry.running) return;
       if (!hostLimit.isWaiting(entry)) plan(entry);
       resumeNext(entry.host);

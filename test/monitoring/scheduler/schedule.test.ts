@@ -316,6 +316,24 @@ test('runs a job a second time beside its rhythm, which stays', async () => {
   expect(sinceLast).toHaveLength(3);
 });
 
+test('a run that takes the place of a first one still to come leaves no gap before the rhythm', async () => {
+  const { clock, schedule, startsOf, every } = setUp();
+  schedule.start();
+  const startMs = clock.monotonicMs();
+  const jobs = Array.from({ length: 20 }, (_, index) => `job ${index}`);
+  for (const job of jobs) every(job, 60_000, startMs + 59_000);
+  await clock.advance(1_000);
+  for (const job of jobs) schedule.at(job, clock.monotonicMs());
+  await clock.advance(5 * 60_000);
+  for (const job of jobs) {
+    const [toSecond = 0, ...rest] = gaps(startsOf(job));
+    expect(startsOf(job)[0]).toBe(startMs + 1_000);
+    expect(toSecond).toBeGreaterThan(30_000);
+    expect(toSecond).toBeLessThanOrEqual(90_001);
+    expect(new Set(rest.map(Math.round))).toEqual(new Set([60_000]));
+  }
+});
+
 test('runs a job without a rhythm once, at the last time that was set', async () => {
   const { clock, schedule, startsOf } = setUp();
   schedule.start();

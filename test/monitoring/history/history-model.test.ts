@@ -137,9 +137,7 @@ const restarts = [
   ],
 ] as const;
 
-test('roll-ups and uptime are what was seen, whatever was stored and restarted in between', {
-  timeout: 120_000,
-}, async () => {
+test('roll-ups and uptime are what was seen, whatever was stored and restarted in between', async () => {
   await fc.assert(
     fc.asyncProperty(story, async ({ everyMs, steps, cut }) => {
       const { log, lines } = recordingLog();

@@ -35,7 +35,9 @@ export function diff(
   { isPart = false, isMore = false }: Extent = {},
 ): { snapshot: Snapshot; changes: Changes } {
   const listedById = new Map(listed.map((monitor) => [monitor.id, monitor]));
-  const shortLooks = isPart ? before.shortLooks : shortListsAfter(before, listedById);
+  // Where nothing was known there is no whole list between the parts, and nothing can have been lost.
+  const saysNothingOfLost = isPart && before.known.length > 0;
+  const shortLooks = saysNothingOfLost ? before.shortLooks : shortListsAfter(before, listedById);
   const isHeld = isPart || (shortLooks > 0 && shortLooks <= SHORT_LISTS_HELD);
 
   const changes = new Map<string, Monitor | undefined>();

@@ -101,7 +101,11 @@ test('a poll in batches comes to the same as one at once, whatever the lists', (
         expect(seen(inBatches)).toEqual(seen(atOnce));
       }
     }),
-    { numRuns },
+    {
+      numRuns,
+      // All are lost for good, and then there are many new ones.
+      examples: [[[{ a: 'UP' }, {}, {}, {}, {}, { a: 'UP', d: 'UP', f: 'UP' }], 2]],
+    },
   );
 });
 

@@ -23,6 +23,8 @@ inBrowser('hostile text in the browser', () => {
     await say(page, '/ask attack');
     await thread(page).getByText('The end.').waitFor();
     const markdown = thread(page).locator('.markdown');
+    // The caret is ours too, and goes when the answer is over.
+    await eventuallyEquals(() => markdown.locator('.caret').count(), 0);
     await eventuallyEquals(
       () =>
         markdown

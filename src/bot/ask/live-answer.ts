@@ -40,7 +40,7 @@ export async function followAnswer(
     show(view: GrowingAnswer): Promise<void>;
     onShowError?(error: unknown): void;
     /** Aborts when nobody could read it any more; then only the last view is shown. */
-    gone?: AbortSignal;
+    gone: AbortSignal;
   },
 ): Promise<void> {
   const { turn, actions: meanwhile, show, onShowError, gone } = options;
@@ -73,7 +73,7 @@ export async function followAnswer(
   const reading = read();
   for (;;) {
     // White space alone is nothing to show yet.
-    while (!finished && (gone?.aborted || text === shownText || text.trim() === '')) {
+    while (!finished && (gone.aborted || text === shownText || text.trim() === '')) {
       await new Promise<void>((resolve) => {
         wake = resolve;
       });

@@ -40,12 +40,11 @@ export async function askResponseTimes(
     .slice(0, MAX_ASKED)
     .filter(() => quota.take({ leaving: LEFT_FOR_MISSED }));
   if (asked.length === 0) return new Map();
-  const within = { signal, timeoutMs: WAIT_MS };
+  const wanted = { limit: MAX_RESPONSE_TIMES, signal, timeoutMs: WAIT_MS };
   const answers = await Promise.all(
     asked.map(async ({ id }): Promise<[string, number[]]> => {
       try {
-        const limit = MAX_RESPONSE_TIMES;
-        return [id, timesOf(await monitoring.results(id, { limit, ...within }))];
+        return [id, timesOf(await monitoring.results(id, wanted))];
       } catch (error) {
         quota.failed(error);
         log.debug({ err: error, monitor: id }, 'response times could not be asked for');

@@ -1,7 +1,7 @@
 import v8 from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
 import { latencyFacts } from '../../../src/bot/incidents/latency.ts';
 import { inUnits, sparkline } from '../../../src/bot/shared/text-format.ts';
@@ -96,8 +96,8 @@ test('an alert comes without response times where there are none to be had', asy
   silent(await goDown(() => ({ body: { results: 'nonsense' } })));
   // What never answers is not waited for, whatever memory is freed meanwhile; the poll would not end.
   const freeing = setInterval(collectGarbage, 100);
+  onTestFinished(() => clearInterval(freeing));
   silent(await goDown(() => undefined));
-  clearInterval(freeing);
   // A job is not asked how long it takes to answer.
   const results = () => ({ body: { results: [record(true, 100)] } });
   const job = await goDown(results, { check_type: 'HEARTBEAT' });

@@ -39,6 +39,7 @@ export async function historyOf(
   if (monitor.status_changes === undefined) return { facts: [], parts: [] };
   const { id } = monitor;
   const nowMs = Date.now();
+  const within = { timeoutMs: ASK_MS };
   async function ifAnswered<T>(asked: Promise<T>): Promise<T | undefined> {
     try {
       return await asked;
@@ -49,16 +50,14 @@ export async function historyOf(
   }
   const from = new Date(chartFromMs(nowMs)).toISOString();
   const [results, outages, hours, ...uptimes] = await Promise.all([
-    ifAnswered(monitoring.results(id, { limit: MAX_RESPONSE_TIMES, timeoutMs: ASK_MS })),
-    ifAnswered(monitoring.incidents(id, { limit: MAX_INCIDENTS, timeoutMs: ASK_MS })),
+    ifAnswered(monitoring.results(id, { limit: MAX_RESPONSE_TIMES, ...within })),
+    ifAnswered(monitoring.incidents(id, { limit: MAX_INCIDENTS, ...within })),
     // How long a job takes to tell us of itself means nothing.
     monitor.check_type === 'HEARTBEAT'
       ? undefined
-      : ifAnswered(monitoring.rollups(id, { by: 'hour', from, timeoutMs: ASK_MS })),
+      : ifAnswered(monitoring.rollups(id, { by: 'hour', from, ...within })),
     ...SPANS.map(({ ms }) =>
-      ifAnswered(
-        monitoring.uptime(id, { from: new Date(nowMs - ms).toISOString(), timeoutMs: ASK_MS }),
-      ),
+      ifAnswered(monitoring.uptime(id, { from: new Date(nowMs - ms).toISOString(), ...within })),
     ),
   ]);
   return {

@@ -1,7 +1,8 @@
 import type { ChatRequest } from '../../contracts/gateway.ts';
+import { type Fields, isFields } from '../shared/fields.ts';
 import { encodeMessage, encodeTools, joinTurns, type Spoken } from './anthropic-messages.ts';
 import { createEventReader, readMessage } from './anthropic-response.ts';
-import { type Fields, isFields, orderTurns } from './dialect.ts';
+import { orderTurns } from './dialect.ts';
 import type { Dialect, Provider } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ChatMessage } from '../../contracts/gateway.ts';
-import { type Fields, isFields } from './dialect.ts';
+import { type Fields, isFields } from '../shared/fields.ts';
 import type { Provider } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ChatCompletion, ChatCompletionChunk, Usage } from '../../contracts/gateway.ts';
-import { isFields, parseJson } from './dialect.ts';
+import { isFields } from '../shared/fields.ts';
+import { parseJson } from './dialect.ts';
 import type { Provider, StreamDecoder } from './provider.ts';
 import { errorOfResponse, unusableError } from './provider-errors.ts';
 

@@ -1,7 +1,8 @@
 import { createChoiceEnds } from '../../contracts/choice-ends.ts';
 import { ChatCompletion, ChatCompletionChunk } from '../../contracts/gateway.ts';
 import { STREAM_DONE } from '../../contracts/server-sent-events.ts';
-import { type Fields, isFields, parseJson } from './dialect.ts';
+import { type Fields, isFields } from '../shared/fields.ts';
+import { parseJson } from './dialect.ts';
 import type { Provider, StreamDecoder } from './provider.ts';
 import { errorInsideAnswer, unusableError } from './provider-errors.ts';
 

@@ -6,7 +6,7 @@ import type {
   Usage,
 } from '../../contracts/gateway.ts';
 import { HttpError } from '../../http/errors.ts';
-import { isFields } from '../providers/dialect.ts';
+import { isFields } from '../shared/fields.ts';
 import { UpstreamError } from '../shared/upstream-error.ts';
 import type { Upstream } from './upstream.ts';
 

@@ -13,6 +13,7 @@ import type { ServerKit } from '../../http/server.ts';
 import type { Catalog } from '../catalog/catalog-schema.ts';
 import { BufferList } from '../shared/buffer-list.ts';
 import { ClientCancellation } from '../shared/client-cancellation.ts';
+import { isCommonRequest } from '../shared/common-shapes.ts';
 import { createListenerSet } from '../shared/listener-set.ts';
 import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
 import type { CircuitBreaker } from '../upstreams/circuit-breaker.ts';
@@ -165,6 +166,7 @@ export function addChat(options: ChatOptions): Chat {
 }
 
 function parse(value: unknown): ChatRequest {
+  if (isCommonRequest(value)) return value;
   const result = ChatRequest.safeParse(value, { error: plainWords });
   if (result.success) return result.data;
   throw validationError(result.error.issues, value);

@@ -9,6 +9,7 @@ import type { Catalog, TextModel } from '../catalog/catalog-schema.ts';
  * Source: openai-node, `ChatCompletionCreateParams.max_completion_tokens`.
  */
 export function normalize(request: ChatRequest): ChatRequest {
+  if (!('max_completion_tokens' in request) && request.stop?.length !== 0) return request;
   const { max_completion_tokens, ...rest } = request;
   return {
     ...rest,

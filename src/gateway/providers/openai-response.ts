@@ -1,6 +1,7 @@
 import { createChoiceEnds } from '../../contracts/choice-ends.ts';
 import { ChatCompletion, ChatCompletionChunk } from '../../contracts/gateway.ts';
 import { STREAM_DONE } from '../../contracts/server-sent-events.ts';
+import { isCommonCompletion } from '../shared/common-shapes.ts';
 import { type Fields, isFields } from '../shared/fields.ts';
 import { parseJson } from './dialect.ts';
 import type { Provider, StreamDecoder } from './provider.ts';
@@ -9,9 +10,12 @@ import { errorInsideAnswer, unusableError } from './provider-errors.ts';
 /** A whole answer of a provider that speaks the convention, with the provider's own turns of phrase put right. */
 export function readCompletion(value: unknown, provider: Provider, model: string): ChatCompletion {
   if (isFields(value) && value.error != null) throw errorInsideAnswer(provider, model, value.error);
-  // Nearly all need no mending.
-  const asItCame = provider.repairStreams ? undefined : ChatCompletion.safeParse(value);
-  if (asItCame?.success) return withText(asItCame.data);
+  if (!provider.repairStreams) {
+    if (isCommonCompletion(value)) return value;
+    // Nearly all need no mending.
+    const asItCame = ChatCompletion.safeParse(value);
+    if (asItCame.success) return withText(asItCame.data);
+  }
   const result = ChatCompletion.safeParse(
     mended(value, (choice) => {
       const message = isFields(choice.message) ? choice.message : {};

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { Agent } from 'undici';
+import { Agent, Pool } from 'undici';
 import { createAuthentication } from '../http/authentication.ts';
 import type { Keys } from '../http/keys.ts';
 import type { ServerKit } from '../http/server.ts';
@@ -52,8 +52,14 @@ const TIMES: GatewayTimes = {
   graceMs: 2_000,
 };
 
-const CONNECTIONS_PER_PROVIDER = 256;
-const CONNECT_TIMEOUT_MS = 5_000;
+/** How connections to providers are kept. Waiting is bounded by our own times: undici's would start again with every byte. */
+const CONNECTIONS = {
+  /** To each provider. */
+  connections: 256,
+  connect: { timeout: 5_000 },
+  headersTimeout: 0,
+  bodyTimeout: 0,
+};
 
 /** Adds the model gateway to the server: GET /v1/models, GET /v1/models/:id, GET /v1/usage, POST /v1/chat/completions. */
 export async function createGateway(options: {
@@ -70,20 +76,21 @@ export async function createGateway(options: {
   const { kit, keys, catalog, table = PROVIDER_TABLE, log } = options;
   const times = { ...TIMES, ...options.times };
   const providers = await findProviders(options.providers, table);
-  // Waiting is bounded by our own times: undici's would start again with every byte.
-  const agent = new Agent({
-    connections: CONNECTIONS_PER_PROVIDER,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const agent = new Agent(CONNECTIONS);
+  // For calls: the agent looks for the pool of an address with every request.
+  const pools = new Map<string, Pool>();
+  function connect(origin: string): Pool {
+    const pool = pools.get(origin) ?? new Pool(origin, CONNECTIONS);
+    pools.set(origin, pool);
+    return pool;
+  }
   const set = providersSet(options.providers);
   const routing = createRouting({
     catalog,
     providers,
     set,
     table,
-    agent,
+    connect,
     timeouts: times,
   });
   const lists = await refreshServedModels({
@@ -144,7 +151,7 @@ export async function createGateway(options: {
       lists.stop();
       await chat.close(times.graceMs);
       await ledger.close();
-      await agent.destroy();
+      await Promise.all([agent, ...pools.values()].map((one) => one.destroy()));
     },
   };
 }

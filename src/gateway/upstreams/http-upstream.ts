@@ -1,4 +1,4 @@
-import type { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
 import { GarbledStreamError, readEvents } from '../../contracts/event-reader.ts';
 import type { ChatCompletion, ChatRequest } from '../../contracts/gateway.ts';
 import { parseJson } from '../providers/dialect.ts';
@@ -35,7 +35,8 @@ const TAIL_LIMIT_MS = 1_000;
 interface UpstreamOptions {
   provider: Provider;
   model: string;
-  agent: Agent;
+  /** The connections to an origin. */
+  connect: (origin: string) => Dispatcher;
   timeouts: UpstreamTimeouts;
   identify?: Identify;
 }
@@ -46,7 +47,7 @@ interface UpstreamOptions {
  */
 export function createHttpUpstream({
   model,
-  agent,
+  connect,
   timeouts,
   identify = createIdentify(),
   ...options
@@ -57,7 +58,7 @@ export function createHttpUpstream({
   const target: CallTarget = {
     provider,
     model,
-    agent,
+    dispatcher: connect(address.origin),
     request: {
       origin: address.origin,
       path: address.pathname + address.search,
@@ -87,9 +88,9 @@ export function createHttpUpstream({
             onEnd() {
               const json = parts.join().toString();
               const answer = dialect.decode(parseJson(json, provider), provider, model);
-              const completion = { ...answer, ...identify(answer) };
-              const isAsItCame =
-                completion.id === answer.id && completion.created === answer.created;
+              const { id, created } = identify(answer);
+              const isAsItCame = id === answer.id && created === answer.created;
+              const completion = isAsItCame ? answer : { ...answer, id, created };
               resolve({ completion, json: isAsItCame ? json : undefined });
             },
             onFailure: reject,

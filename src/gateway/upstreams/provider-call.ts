@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Agent, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { EVENT_STREAM } from '../../contracts/server-sent-events.ts';
 import type { Provider } from '../providers/provider.ts';
 import {
@@ -18,7 +18,8 @@ import { BrokenStreamError } from '../streaming/answer-stream.ts';
 export interface CallTarget {
   provider: Provider;
   model: string;
-  agent: Agent;
+  /** Connections to its origin. */
+  dispatcher: Dispatcher;
   /** What is the same in all of them. */
   request: { origin: string; path: string; method: 'POST'; headers: string[] };
 }
@@ -42,7 +43,10 @@ type Body = NonNullable<Dispatcher.DispatchOptions['body']>;
 /** What undici is told when a call ends before its answer does. */
 const CALL_OVER = new Error('The call is over.');
 
-/** One call to a provider, from its request to the end of its answer. */
+/**
+ * One call to a provider, from its request to the end of its answer. It is the older of undici's two kinds of handler:
+ * that one is called directly, the newer one through a wrapper that makes an object of all headers.
+ */
 export class ProviderCall implements Dispatcher.DispatchHandler {
   private readonly target: CallTarget;
   private readonly listener: CallListener;
@@ -51,9 +55,11 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
   private waitMs = 0;
   private timer: NodeJS.Timeout | undefined;
   private over = false;
-  private controller: Dispatcher.DispatchController | undefined;
+  private abort: ((reason: Error) => void) | undefined;
+  private paused = false;
+  private resumeReading: (() => void) | undefined;
   private status = 0;
-  private headers: IncomingHttpHeaders = {};
+  private rawHeaders: readonly Buffer[] = [];
   private refusal: BufferList | undefined;
 
   /** Sends the request. The call ends when nothing happens for `waitMs`, which `wait` starts anew. */
@@ -68,7 +74,7 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
       listener: CallListener;
     },
   ) {
-    const { agent, request } = target;
+    const { dispatcher, request } = target;
     const { body, cancellation, listener } = call;
     this.target = target;
     this.listener = listener;
@@ -77,7 +83,7 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
     this.stopListening = cancellation.onCancel(() => this.stop(cancellation.reason));
     const { origin, path, method, headers } = request;
     const several = body.length > 1;
-    agent.dispatch(
+    dispatcher.dispatch(
       {
         origin,
         path,
@@ -107,49 +113,55 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
         : setTimeout(() => this.stop(timeoutError(this.target.provider)), ms);
   }
 
+  /** Reads nothing more after what has been read already. */
   pause(): void {
-    this.controller?.pause();
+    this.paused = true;
   }
 
   resume(): void {
-    this.controller?.resume();
+    if (!this.paused) return;
+    this.paused = false;
+    this.resumeReading?.();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller;
+  onConnect(abort: (reason?: Error) => void): void {
+    this.abort = abort;
     // It ended while it waited for a connection.
-    if (this.over) controller.abort(CALL_OVER);
+    if (this.over) abort(CALL_OVER);
   }
 
-  onResponseStart(_: unknown, status: number, headers: IncomingHttpHeaders): void {
+  onHeaders(status: number, rawHeaders: readonly Buffer[], resume: () => void): boolean {
     // Early hints and the like: the answer is still to come.
-    if (status < 200) return;
+    if (status < 200) return true;
     this.status = status;
-    this.headers = headers;
+    this.rawHeaders = rawHeaders;
+    this.resumeReading = resume;
     if (status !== 200) {
       this.refusal = new BufferList();
-    } else if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+    } else if ((headerOf(rawHeaders, 'content-encoding') ?? 'identity') !== 'identity') {
       this.stop(unusableError(this.target.provider, 'is in an encoding nobody asked for'));
-    } else if (this.streams && !String(headers['content-type']).startsWith(EVENT_STREAM)) {
+    } else if (this.streams && !headerOf(rawHeaders, 'content-type')?.startsWith(EVENT_STREAM)) {
       this.stop(unusableError(this.target.provider, 'is no stream'));
     }
+    return !this.paused;
   }
 
-  onResponseData(_: unknown, bytes: Buffer): void {
-    if (this.over) return;
+  onData(bytes: Buffer): boolean {
+    if (this.over) return true;
     if (this.refusal) {
       this.refusal.add(bytes);
       if (this.refusal.length > ERROR_LIMIT_BYTES) this.stop(this.refused(this.refusal));
-      return;
+      return true;
     }
     try {
       this.listener.onData(bytes);
     } catch (error) {
       this.stop(this.explain(error));
     }
+    return !this.paused;
   }
 
-  onResponseEnd(): void {
+  onComplete(): void {
     if (this.over) return;
     if (this.refusal) {
       this.stop(this.refused(this.refusal));
@@ -163,14 +175,14 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
     }
   }
 
-  onResponseError(_: unknown, error: Error): void {
+  onError(error: Error): void {
     this.stop(connectionError(this.target.provider, error));
   }
 
   /** Ends the call, at the provider too unless it has ended there; nobody hears of it. */
   leave(): void {
     this.finish();
-    this.controller?.abort(CALL_OVER);
+    this.abort?.(CALL_OVER);
   }
 
   /** As `leave`, but for a reason, of which only the first one counts. */
@@ -189,8 +201,9 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
 
   private refused(refusal: BufferList): UpstreamError {
     const { provider, model } = this.target;
-    const { status, headers } = this;
-    return errorOfResponse(provider, model, { status, headers, body: refusal.join().toString() });
+    const { status, rawHeaders } = this;
+    const body = refusal.join().toString();
+    return errorOfResponse(provider, model, { status, headers: headersOf(rawHeaders), body });
   }
 
   /** What a stream that is not what the convention says tells of its provider. */
@@ -205,4 +218,24 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
 
 function lengthOf(parts: readonly Buffer[]): number {
   return parts.reduce((sum, part) => sum + part.length, 0);
+}
+
+/** The first header of this name, which is lower case. */
+function headerOf(rawHeaders: readonly Buffer[], name: string): string | undefined {
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const sent = rawHeaders[at];
+    if (sent?.length !== name.length || sent.toString('latin1').toLowerCase() !== name) continue;
+    return rawHeaders[at + 1]?.toString('latin1');
+  }
+  return undefined;
+}
+
+/** All of them, by their names in lower case. */
+function headersOf(rawHeaders: readonly Buffer[]): IncomingHttpHeaders {
+  const headers: IncomingHttpHeaders = {};
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]?.toString('latin1').toLowerCase() ?? '';
+    headers[name] ??= rawHeaders[at + 1]?.toString('latin1') ?? '';
+  }
+  return headers;
 }

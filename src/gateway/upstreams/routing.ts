@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
 import { textModels } from '../catalog/catalog.ts';
 import type { Catalog, TextModel } from '../catalog/catalog-schema.ts';
 import type { Provider, ProviderTable } from '../providers/provider.ts';
@@ -27,7 +27,8 @@ export function createRouting(options: {
   /** Those that the operator set up; those that are live when absent. */
   set?: ReadonlySet<string>;
   table?: ProviderTable;
-  agent: Agent;
+  /** The connections to an origin. */
+  connect: (origin: string) => Dispatcher;
   timeouts: UpstreamTimeouts;
 }) {
   const { catalog, providers, set = new Set(providers.keys()), table, ...calls } = options;

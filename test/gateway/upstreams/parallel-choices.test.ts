@@ -55,7 +55,7 @@ async function startSingle() {
   const routing = createRouting({
     catalog,
     providers,
-    agent,
+    connect: () => agent,
     timeouts,
   });
   const [model] = textModels(catalog);

@@ -49,7 +49,7 @@ async function startAsking(model = 'two', timeouts = {}) {
   const routing = createRouting({
     catalog,
     providers,
-    agent,
+    connect: () => agent,
     timeouts: { answerMs: 45_000, firstChunkMs: 45_000, stallMs: 45_000, ...timeouts },
   });
   const found = textModels(catalog).find(({ id }) => id === model);

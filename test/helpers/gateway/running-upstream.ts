@@ -26,7 +26,7 @@ export function startUpstream(
   return createHttpUpstream({
     provider,
     model,
-    agent,
+    connect: () => agent,
     timeouts: { answerMs: 45_000, firstChunkMs: 45_000, stallMs: 45_000, ...timeouts },
   });
 }

@@ -44,7 +44,7 @@ export function createDirectRoutes(observe: Observe, log: Logger) {
       const id = randomUUID();
       const tell = route.handle({ request, response, ip, id });
       // After the route's own listeners, so that it knows how the answer ended.
-      response.once('close', () => {
+      response.on('close', () => {
         const ms = performance.now() - startMs;
         const status = response.headersSent ? response.statusCode : LEFT_UNANSWERED;
         observe(route.path, status, ms / 1000);
@@ -58,20 +58,24 @@ export function createDirectRoutes(observe: Observe, log: Logger) {
   };
 }
 
-/** Answers with JSON that is already text. */
+/** Answers with JSON that is already text. `headers` are names and values in turn, a name once. */
 export function sendJson(
   { response, id }: Exchange,
   status: number,
-  json: string | Buffer,
-  headers: Record<string, string> = {},
+  json: string,
+  headers: readonly string[] = [],
 ): void {
   if (response.destroyed) return;
-  response.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(json),
-    'x-request-id': id,
+  // Node takes half as long for a list as for an object.
+  response.writeHead(status, [
+    'content-type',
+    'application/json; charset=utf-8',
+    'content-length',
+    String(Buffer.byteLength(json)),
+    'x-request-id',
+    id,
     ...headers,
-  });
+  ]);
   response.end(json);
 }
 
@@ -88,9 +92,6 @@ export function sendError(
   }
   // The rest of a body nobody reads would have to be read before the connection could serve another request.
   const close = exchange.request.complete ? {} : { connection: 'close' };
-  sendJson(exchange, refusal.status, JSON.stringify(errorBody(refusal)), {
-    ...headers,
-    ...refusal.headers,
-    ...close,
-  });
+  const all = Object.entries({ ...headers, ...refusal.headers, ...close }).flat();
+  sendJson(exchange, refusal.status, JSON.stringify(errorBody(refusal)), all);
 }

@@ -138,12 +138,12 @@ export function addChat(options: ChatOptions): Chat {
       if (!sent) cancellation.cancel(new ClientGoneError());
       if (underWay.size === 0) idle();
     }
-    response.once('close', end);
-    response.once('finish', () => {
+    response.on('close', end);
+    response.on('finish', () => {
       // Writes that the end of the connection cut short are finished, too.
       sent = !request.socket.destroyed;
     });
-    response.once('prefinish', () => {
+    response.on('prefinish', () => {
       if (response.socket?.writableLength) response.setTimeout(drainMs, () => response.destroy());
     });
     if (!response.socket) followQueued(request.socket, response, end);
@@ -184,10 +184,7 @@ function followQueued(socket: Socket, response: ServerResponse, end: () => void)
 }
 
 /** The body of a request. Throws the 413 or 415, or the client's reason when it leaves before all was sent. */
-async function readBytes(
-  request: IncomingMessage,
-  cancellation: ClientCancellation,
-): Promise<Buffer[]> {
+function readBytes(request: IncomingMessage, cancellation: ClientCancellation): Promise<Buffer[]> {
   const { headers } = request;
   if (!/^application\/json *(;|$)/i.test(headers['content-type'] ?? '')) {
     throw new HttpError(
@@ -197,19 +194,19 @@ async function readBytes(
     );
   }
   if (Number(headers['content-length']) > BODY_LIMIT_BYTES) throw tooLarge();
-  return await new Promise((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     const body = new BufferList();
     const stopListening = cancellation.onCancel(() => reject(cancellation.reason));
     request.on('data', (part: Buffer) => {
       if (body.length + part.length > BODY_LIMIT_BYTES) reject(tooLarge());
       else body.add(part);
     });
-    request.once('end', () => {
+    request.on('end', () => {
       stopListening();
       resolve(body.list());
     });
     // Said by the end of the answer too, which is what ends the call.
-    request.once('error', () => {});
+    request.on('error', () => {});
   });
 }
 

@@ -45,13 +45,14 @@ export const UPSTREAM_HEADER = 'x-askwatch-upstream';
 /** Answers with the whole reply as one JSON body. */
 export async function answerWhole(call: ChatCall): Promise<void> {
   const { exchange, meter, model, cancellation } = call;
-  const { upstream, answer } = await ask(call, async (upstream) => {
+  const { upstream, answer } = await ask(call, (upstream) => {
     if (relays(upstream, call)) {
       const { request, body } = call;
-      return await upstream.relay.complete({ request, write: body.write, cancellation });
+      return upstream.relay.complete({ request, write: body.write, cancellation });
     }
-    const completion = await upstream.complete(call.wholeRequest(), cancellation.signal);
-    return { completion, json: undefined };
+    return upstream
+      .complete(call.wholeRequest(), cancellation.signal)
+      .then((completion) => ({ completion, json: undefined }));
   });
   call.circuitBreaker.succeeded(upstream);
   const { completion, json } = answer;
@@ -64,7 +65,7 @@ export async function answerWhole(call: ChatCall): Promise<void> {
     exchange,
     200,
     named || JSON.stringify({ ...completion, model: model.id, usage: meter.tokens() }),
-    { ...meter.limitHeaders(), ...upstreamHeader(upstream), ...droppedHeader(call, [upstream]) },
+    headersOf(call, upstream),
   );
 }
 
@@ -79,28 +80,24 @@ export async function answerStream(
   const events = createSseResponse({
     ...options,
     exchange,
-    headers: () => ({
-      ...meter.limitHeaders(),
-      ...(answering && upstreamHeader(answering)),
-      ...droppedHeader(call, answering ? [answering] : call.upstreams),
-    }),
+    headers: () => headersOf(call, answering),
   });
   const streamOptions: AnswerStreamOptions = {
     model: model.id,
     wantsUsage: request.stream_options?.include_usage === true,
-    onText: meter.addAnswer,
+    onText: (tokens) => meter.addAnswer(tokens),
     onUsage: (usage) => {
       meter.usage = usage;
     },
-    estimate: meter.tokens,
+    estimate: () => meter.tokens(),
   };
   try {
-    const { upstream, answer: passTo } = await ask<AnswerStream>(call, async (upstream) => {
+    const { upstream, answer: passTo } = await ask<AnswerStream>(call, (upstream) => {
       if (relays(upstream, call)) {
         const relayed = { request, write: call.body.write, cancellation };
-        return await upstream.relay.stream(relayed, streamOptions);
+        return upstream.relay.stream(relayed, streamOptions);
       }
-      return await openChunkStream(
+      return openChunkStream(
         upstream.stream(call.wholeRequest(), cancellation.signal),
         streamOptions,
       );
@@ -125,8 +122,9 @@ export async function answerStream(
 function ask<T>(call: ChatCall, attempt: (upstream: Upstream) => Promise<T>) {
   const { request, circuitBreaker, cancellation, meter, log } = call;
   const n = request.n ?? 1;
+  const upstreams = eligibleUpstreams(call);
   return askInOrder<T>({
-    upstreams: eligibleUpstreams(call).map((upstream) => withParallelChoices(upstream, n)),
+    upstreams: n === 1 ? upstreams : upstreams.map((one) => withParallelChoices(one, n)),
     circuitBreaker,
     cancellation,
     attempt: (upstream) => {
@@ -145,9 +143,14 @@ function relays(
   return upstream.relay?.supports(request) === true;
 }
 
-function upstreamHeader({ provider, model }: Upstream): Record<string, string> {
-  // A provider's name for a model may hold what a header cannot.
-  return { [UPSTREAM_HEADER]: encodeURI(`${provider}/${model}`) };
+/** The headers of an answer, names and values in turn; of a stream that has to begin before it is known who answers, too. */
+function headersOf(call: ChatCall, answering: Upstream | undefined): string[] {
+  const headers: string[] = [];
+  call.meter.addLimitHeaders(headers);
+  if (answering) headers.push(UPSTREAM_HEADER, answering.label);
+  const dropped = droppedBy(answering ? [answering] : call.upstreams, call.request);
+  if (dropped.length > 0) headers.push(ParameterHeader.dropped, dropped.join(','));
+  return headers;
 }
 
 /** Those that may be asked: for a strict client only those that heed all it asks for. Throws the 400 when none does. */
@@ -164,14 +167,13 @@ function eligibleUpstreams({ exchange, upstreams, request, model }: ChatCall): r
   );
 }
 
-/** Names what is left out whichever of these upstreams answers. */
-function droppedHeader(
-  { request }: ChatCall,
-  upstreams: readonly Upstream[],
-): Record<string, string> {
-  const [first = [], ...others] = upstreams.map(({ dropped }) => dropped?.(request) ?? []);
-  const names = first.filter((name) => others.every((list) => list.includes(name)));
-  return names.length > 0 ? { [ParameterHeader.dropped]: names.join(',') } : {};
+/** What is left out whichever of these upstreams answers. */
+function droppedBy(upstreams: readonly Upstream[], request: ChatRequest): readonly string[] {
+  const [first, ...others] = upstreams;
+  const names = first?.dropped?.(request) ?? [];
+  if (names.length === 0 || others.length === 0) return names;
+  const lists = others.map(({ dropped }) => dropped?.(request) ?? []);
+  return names.filter((name) => lists.every((list) => list.includes(name)));
 }
 
 /** The JSON of an answer under the catalog's name for the model; empty when that takes writing it anew. */

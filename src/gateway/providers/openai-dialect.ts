@@ -4,6 +4,9 @@ import { createChunkReader, readCompletion } from './openai-response.ts';
 import type { Dialect, Provider } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
 
+/** Fields that `adaptRequest` writes in a provider's own words. */
+const OWN_WORDS = new Set(['max_tokens', 'stream_options', 'messages', 'stop']);
+
 /** The chat-completions convention, as OpenAI and most others speak it. */
 export const openaiDialect: Dialect = {
   path: '/chat/completions',
@@ -27,16 +30,15 @@ export function adaptRequest(
   provider: Provider,
   model: string,
 ): Record<string, unknown> {
-  const { max_tokens, stream_options, messages, stop, ...rest } = request;
+  const { max_tokens, stream_options, messages, stop } = request;
   const stops = provider.ownStops || stop?.length === 0 ? null : stop;
-  const kept = Object.entries(rest)
-    .filter(([name, value]) => value !== null && !provider.drop.includes(name))
-    .map(([name, value]) => [
-      own(provider.rename, name) ?? name,
-      capped(value, own(provider.maxValues, name)),
-    ]);
-  // Assigned and not spread: V8 takes several times as long to add fields to a copy.
-  const body: Record<string, unknown> = Object.fromEntries(kept);
+  // Filled in one go: entries that are filtered, mapped and put together again take V8 several times as long.
+  const body: Record<string, unknown> = {};
+  for (const name in request) {
+    const value = request[name];
+    if (value === null || OWN_WORDS.has(name) || provider.drop.includes(name)) continue;
+    body[own(provider.rename, name) ?? name] = capped(value, own(provider.maxValues, name));
+  }
   if (provider.greedyAlone && body.temperature === 0) delete body.top_p;
   body.model = model;
   body.messages = adaptMessages(messages, provider);

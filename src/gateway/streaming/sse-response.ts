@@ -7,20 +7,31 @@ import {
 } from '../../contracts/server-sent-events.ts';
 import type { Exchange } from '../../http/direct-route.ts';
 
+/** Names and values in turn. */
+const STREAM_HEADERS = [
+  'content-type',
+  `${EVENT_STREAM}; charset=utf-8`,
+  'cache-control',
+  'no-cache',
+  // Tells nginx not to hold events back. Source: nginx docs, ngx_http_proxy_module, "proxy_buffering".
+  'x-accel-buffering',
+  'no',
+] as const;
+
 /** How long the error event may take to leave before the connection is closed over it. */
 const FAIL_LIMIT_MS = 1_000;
 
 /**
  * Prepares a streamed answer on its way to the client. Its status is sent with the first write, so until then it can be
  * refused. While nothing else is sent, a comment goes out every `pingMs`, so that no proxy takes the connection for dead
- * while a model thinks. `headers` are asked for when the answer begins.
+ * while a model thinks. `headers`, names and values in turn, are asked for when the answer begins.
  */
 export function createSseResponse(options: {
   exchange: Exchange;
   pingMs: number;
   /** A client that takes nothing for so long is treated as gone. */
   drainMs: number;
-  headers: () => Record<string, string>;
+  headers: () => readonly string[];
 }) {
   const { exchange, pingMs, drainMs, headers } = options;
   const { response } = exchange;
@@ -30,14 +41,7 @@ export function createSseResponse(options: {
     if (begun) return;
     begun = true;
     if (response.destroyed) return;
-    response.writeHead(200, {
-      'content-type': `${EVENT_STREAM}; charset=utf-8`,
-      'cache-control': 'no-cache',
-      // Tells nginx not to hold events back. Source: nginx docs, ngx_http_proxy_module, "proxy_buffering".
-      'x-accel-buffering': 'no',
-      'x-request-id': exchange.id,
-      ...headers(),
-    });
+    response.writeHead(200, [...STREAM_HEADERS, 'x-request-id', exchange.id, ...headers()]);
   }
 
   const pings = setInterval(() => {

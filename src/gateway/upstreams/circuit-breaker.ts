@@ -64,13 +64,12 @@ export function createCircuitBreaker(options: {
       })),
   );
 
-  function circuitOf({ provider, model }: Upstream): Circuit {
-    const key = `${provider} ${model}`;
-    let circuit = circuits.get(key);
+  function circuitOf({ provider, model, label }: Upstream): Circuit {
+    let circuit = circuits.get(label);
     if (!circuit) {
       const counts = { openUntilMs: 0, openMs: 0, failures: 0, breaks: 0, era: 0 };
       circuit = { provider, model, state: 'closed', ...counts };
-      circuits.set(key, circuit);
+      circuits.set(label, circuit);
     }
     return circuit;
   }

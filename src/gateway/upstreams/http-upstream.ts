@@ -179,6 +179,8 @@ export function createHttpUpstream({
   return {
     provider: provider.name,
     model,
+    // The provider's name for the model may hold what a header cannot; through a Buffer, as encodeURI throws for half a pair.
+    label: encodeURI(`${provider.name}/${Buffer.from(model)}`),
     maxChoices: provider.maxChoices,
     dropped: (request) => dialect.dropped(request, provider, model),
     ...(dialect === openaiDialect && { relay }),

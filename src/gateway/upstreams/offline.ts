@@ -41,6 +41,7 @@ const EARLIER_QUESTIONS = 3;
 export const offlineEngine: Upstream = {
   provider: OFFLINE,
   model: 'offline',
+  label: `${OFFLINE}/offline`,
   maxChoices: 128,
   dropped: (request) => [
     ...UNHEEDED.filter((name) => request[name] != null),

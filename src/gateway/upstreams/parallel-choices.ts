@@ -23,12 +23,13 @@ type Part = readonly number[];
  * thrown.
  */
 export function withParallelChoices(upstream: Upstream, n: number): Upstream {
-  const { provider, model, maxChoices } = upstream;
+  const { provider, model, label, maxChoices } = upstream;
   if (n === 1) return upstream;
   const parts = inParts([...Array(n).keys()], maxChoices);
   return {
     provider,
     model,
+    label,
     maxChoices: n,
     ...(upstream.dropped && { dropped: upstream.dropped }),
     complete: (request, signal) => completeParts(upstream, parts, request, signal),

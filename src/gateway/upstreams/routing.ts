@@ -163,7 +163,7 @@ export async function askInOrder<T>(options: {
     random = Math.random,
     pause = wait,
   } = options;
-  const failures = new Map<Upstream, UpstreamError>();
+  let failures: Map<Upstream, UpstreamError> | undefined;
   let asking = upstreams;
   for (let round = 0; ; round += 1) {
     const evenOpen = round === 0;
@@ -172,7 +172,6 @@ export async function askInOrder<T>(options: {
       if (cancellation.cancelled) throw cancellation.reason;
       const upstream = circuitBreaker.choose(left, evenOpen);
       if (!upstream) break;
-      left = left.filter((other) => other !== upstream);
       const asked = circuitBreaker.attempt(upstream);
       try {
         const answer = await attempt(upstream);
@@ -185,6 +184,8 @@ export async function askInOrder<T>(options: {
         }
         asked.failed(error);
         if (!error.tryNext) throw error;
+        left = left.filter((other) => other !== upstream);
+        failures ??= new Map();
         failures.set(upstream, error);
         const { provider, model } = upstream;
         log.debug(
@@ -193,9 +194,11 @@ export async function askInOrder<T>(options: {
         );
       }
     }
-    asking = asking.filter((upstream) => passesByItself(failures.get(upstream)));
-    if (asking.length === 0 || round === EXTRA_ROUNDS) throw mostTelling([...failures.values()]);
-    const wishesMs = asking.map((upstream) => failures.get(upstream)?.retryAfterMs ?? 0);
+    asking = asking.filter((upstream) => passesByItself(failures?.get(upstream)));
+    if (asking.length === 0 || round === EXTRA_ROUNDS) {
+      throw mostTelling([...(failures?.values() ?? [])]);
+    }
+    const wishesMs = asking.map((upstream) => failures?.get(upstream)?.retryAfterMs ?? 0);
     await pause(Math.min(...wishesMs) + random() * BACKOFF_MS * 2 ** round, cancellation.signal);
   }
 }

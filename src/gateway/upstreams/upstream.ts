@@ -8,6 +8,8 @@ export interface Upstream {
   readonly provider: string;
   /** The provider's name for the model. */
   readonly model: string;
+  /** Both as a header takes them, as `provider/model`. */
+  readonly label: string;
   /** The largest `n` it takes. */
   readonly maxChoices: number;
   /** What a client asked for that it does not heed; everything is heeded when absent. */

@@ -19,19 +19,21 @@ interface KeyState {
   spent: Spent;
 }
 
+interface Clocks {
+  /** Unix time, for the sentences that say when a budget begins anew. */
+  nowMs: () => number;
+  /** A clock that never goes back, milliseconds. */
+  steadyMs: () => number;
+}
+
 /**
  * Holds keys to their limits. Tokens count in the minute, day and month in which their request ended; until then what was set
  * aside for it counts. So neither any 60 seconds nor any day or month holds more than its limit, as long as requests use no
  * more than was set aside for them.
  */
-export function createKeyLimiter(options: {
-  spentBy: (keyId: string) => Spent;
-  /** Unix time, for the sentences that say when a budget begins anew. */
-  nowMs: () => number;
-  /** A clock that never goes back, milliseconds. */
-  steadyMs?: () => number;
-}) {
-  const { spentBy, nowMs, steadyMs = () => performance.now() } = options;
+export function createKeyLimiter(options: Clocks & { spentBy: (keyId: string) => Spent }) {
+  const { spentBy, ...clocks } = options;
+  const { nowMs, steadyMs } = clocks;
   const states = new Map<string, KeyState>();
 
   function stateOf(keyId: string): KeyState {
@@ -48,141 +50,10 @@ export function createKeyLimiter(options: {
     return state;
   }
 
-  /** What one request takes of the limits of its key. */
-  function openLimited(key: KeyInfo, limits: KeyLimits) {
-    const state = stateOf(key.id);
-    const { requestsPerMinute, tokensPerMinute, tokensPerDay, tokensPerMonth } = limits;
-    const countsTokens = (tokensPerMinute ?? tokensPerDay ?? tokensPerMonth) !== undefined;
-    let taken: number | undefined;
-    let held = 0;
-    let settled = false;
-
-    /** Headers that tell the limits by the minute and what is left of them. */
-    function limitHeaders(): Headers {
-      const now = steadyMs();
-      const { requests, tokens, reserved } = state;
-      const headers: Headers = {};
-      if (requestsPerMinute !== undefined) {
-        const left = requestsPerMinute - requests.used(now);
-        headers[LimitHeader.limitRequests] = String(requestsPerMinute);
-        headers[LimitHeader.remainingRequests] = String(Math.max(0, left));
-        headers[LimitHeader.resetRequests] = duration(requests.emptyMs(now));
-      }
-      if (tokensPerMinute !== undefined) {
-        const left = tokensPerMinute - tokens.used(now) - reserved;
-        headers[LimitHeader.limitTokens] = String(tokensPerMinute);
-        headers[LimitHeader.remainingTokens] = String(Math.max(0, left));
-        // What is set aside counts for a minute from when it is used.
-        headers[LimitHeader.resetTokens] = duration(reserved > 0 ? WINDOW_MS : tokens.emptyMs(now));
-      }
-      return headers;
-    }
-
-    /** The 429 of a request that may be granted after a wait. */
-    function rateLimited(type: string, waitMs: number, state: string): HttpError {
-      const seconds = Math.max(1, Math.ceil(waitMs / 1000));
-      return new HttpError(
-        429,
-        ErrorCode.rateLimited,
-        `${state} Wait ${seconds} s (Retry-After) and try again. ${WHO}`,
-        { type, headers: { ...limitHeaders(), 'retry-after': String(seconds) } },
-      );
-    }
-
-    /** The 429 of a request that cannot be granted, however often it is repeated. */
-    function quotaUsedUp(type: string, message: string): HttpError {
-      return new HttpError(429, ErrorCode.insufficientQuota, `${message} ${WHO}`, {
-        type,
-        // Clients repeat every 429 on their own otherwise.
-        headers: { ...limitHeaders(), 'x-should-retry': 'false' },
-      });
-    }
-
-    /** The refusal of so many tokens, or `undefined`. Asked as "does it fit", so that no odd number slips through. */
-    function refusalOf(prompt: number, reply: number): HttpError | undefined {
-      const { reserved } = state;
-      const need = prompt + reply;
-      const needs = `this request needs about ${need} (${prompt} for the prompt, up to ${reply} for the answer)`;
-      const spentOf = (limit: number, period: string, used: number) =>
-        `This key may use ${limit} tokens a ${period}: ${used} were used, ${reserved} are set aside for requests under way, and ${needs}.`;
-      if (tokensPerMinute !== undefined && !(need <= tokensPerMinute)) {
-        return quotaUsedUp(
-          'tokens',
-          `This key may use ${tokensPerMinute} tokens a minute, and ${needs}, so it never fits. Send less, or ask for a shorter answer with max_tokens.`,
-        );
-      }
-      // Asked first: it begins a new day when one has come.
-      const unixMs = nowMs();
-      for (const [period, limit] of [
-        ['day', tokensPerDay],
-        ['month', tokensPerMonth],
-      ] as const) {
-        const used = state.spent[period];
-        if (limit === undefined || used + reserved + need <= limit) continue;
-        const spent = spentOf(limit, period, used);
-        // Tokens set aside are mostly more than are used in the end.
-        if (used + need <= limit) return rateLimited('tokens', 0, spent);
-        const anew = new Date(nextStartMs(period, unixMs)).toISOString().slice(0, 16);
-        return quotaUsedUp(
-          ErrorCode.insufficientQuota,
-          `${spent} The next ${period} begins at ${anew}Z.`,
-        );
-      }
-      if (tokensPerMinute === undefined) return undefined;
-      const now = steadyMs();
-      const used = state.tokens.used(now);
-      if (used + reserved + need <= tokensPerMinute) return undefined;
-      const waitMs = state.tokens.waitMs(tokensPerMinute - reserved - need, now);
-      return rateLimited('tokens', waitMs, spentOf(tokensPerMinute, 'minute', used));
-    }
-
-    return {
-      countsTokens,
-      /** Counts the request towards the requests per minute. Throws the 429. */
-      takeRequest(): void {
-        if (requestsPerMinute === undefined || taken !== undefined || settled) return;
-        const now = steadyMs();
-        if (state.requests.used(now) >= requestsPerMinute) {
-          const waitMs = state.requests.waitMs(requestsPerMinute - 1, now);
-          throw rateLimited(
-            'requests',
-            waitMs,
-            `This key may make ${requestsPerMinute} ${requestsPerMinute === 1 ? 'request' : 'requests'} a minute, and has made them.`,
-          );
-        }
-        taken = state.requests.add(1, now);
-      },
-      /** Sets tokens aside, instead of what was set aside before. Throws the 429; then the request counts as never made. */
-      reserve(promptTokens: number, replyTokens: number): void {
-        // A request whose client left is settled already: nobody would give back what it sets aside now.
-        if (settled || !countsTokens) return;
-        state.reserved -= held;
-        held = 0;
-        const prompt = Math.ceil(promptTokens);
-        const reply = Math.ceil(replyTokens);
-        const refusal = refusalOf(prompt, reply);
-        if (refusal) {
-          if (taken !== undefined) state.requests.takeBack(taken, 1);
-          taken = undefined;
-          throw refusal;
-        }
-        held = prompt + reply;
-        state.reserved += held;
-      },
-      /** Counts the tokens used and gives back what was set aside; only the first call does. */
-      settle(tokens: number): void {
-        if (settled) return;
-        settled = true;
-        state.reserved -= held;
-        if (tokensPerMinute !== undefined && tokens > 0) state.tokens.add(tokens, steadyMs());
-      },
-      headers: limitHeaders,
-    };
-  }
-
   return {
     /** The allowance of one request; `undefined` when its key has no limits. */
-    open: (key: KeyInfo) => key.limits && openLimited(key, key.limits),
+    open: (key: KeyInfo): Allowance | undefined =>
+      key.limits && new Allowance(key.limits, stateOf(key.id), clocks),
     /** What a key could use now, of each limit it has. */
     left(key: KeyInfo): KeyLimits {
       if (!key.limits) return {};
@@ -202,7 +73,159 @@ export function createKeyLimiter(options: {
   };
 }
 
-type Headers = Record<string, string>;
+/** What one request takes of the limits of its key. A class, since one is made for every request. */
+export class Allowance {
+  readonly countsTokens: boolean;
+  private readonly limits: KeyLimits;
+  private readonly state: KeyState;
+  private readonly clocks: Clocks;
+  private taken: number | undefined;
+  private held = 0;
+  private settled = false;
+
+  constructor(limits: KeyLimits, state: KeyState, clocks: Clocks) {
+    const { tokensPerMinute, tokensPerDay, tokensPerMonth } = limits;
+    this.limits = limits;
+    this.state = state;
+    this.clocks = clocks;
+    this.countsTokens = (tokensPerMinute ?? tokensPerDay ?? tokensPerMonth) !== undefined;
+  }
+
+  /** Counts the request towards the requests per minute. Throws the 429. */
+  takeRequest(): void {
+    const { requestsPerMinute } = this.limits;
+    if (requestsPerMinute === undefined || this.taken !== undefined || this.settled) return;
+    const { requests } = this.state;
+    const now = this.clocks.steadyMs();
+    if (requests.used(now) >= requestsPerMinute) {
+      const waitMs = requests.waitMs(requestsPerMinute - 1, now);
+      throw this.rateLimited(
+        'requests',
+        waitMs,
+        `This key may make ${requestsPerMinute} ${requestsPerMinute === 1 ? 'request' : 'requests'} a minute, and has made them.`,
+      );
+    }
+    this.taken = requests.add(1, now);
+  }
+
+  /** Sets tokens aside, instead of what was set aside before. Throws the 429; then the request counts as never made. */
+  reserve(promptTokens: number, replyTokens: number): void {
+    // A request whose client left is settled already: nobody would give back what it sets aside now.
+    if (this.settled || !this.countsTokens) return;
+    const { state } = this;
+    state.reserved -= this.held;
+    this.held = 0;
+    const prompt = Math.ceil(promptTokens);
+    const reply = Math.ceil(replyTokens);
+    const refusal = this.refusalOf(prompt, reply);
+    if (refusal) {
+      if (this.taken !== undefined) state.requests.takeBack(this.taken, 1);
+      this.taken = undefined;
+      throw refusal;
+    }
+    this.held = prompt + reply;
+    state.reserved += this.held;
+  }
+
+  /** Counts the tokens used and gives back what was set aside; only the first call does. */
+  settle(tokens: number): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.state.reserved -= this.held;
+    if (this.limits.tokensPerMinute === undefined || tokens === 0) return;
+    this.state.tokens.add(tokens, this.clocks.steadyMs());
+  }
+
+  /** Adds the headers that tell the limits by the minute and what is left of them: name and value in turn. */
+  addHeaders(headers: string[]): void {
+    const { requestsPerMinute, tokensPerMinute } = this.limits;
+    const { requests, tokens, reserved } = this.state;
+    const now = this.clocks.steadyMs();
+    if (requestsPerMinute !== undefined) {
+      const left = Math.max(0, requestsPerMinute - requests.used(now));
+      headers.push(LimitHeader.limitRequests, String(requestsPerMinute));
+      headers.push(LimitHeader.remainingRequests, String(left));
+      headers.push(LimitHeader.resetRequests, duration(requests.emptyMs(now)));
+    }
+    if (tokensPerMinute !== undefined) {
+      const left = Math.max(0, tokensPerMinute - tokens.used(now) - reserved);
+      // What is set aside counts for a minute from when it is used.
+      const resetMs = reserved > 0 ? WINDOW_MS : tokens.emptyMs(now);
+      headers.push(LimitHeader.limitTokens, String(tokensPerMinute));
+      headers.push(LimitHeader.remainingTokens, String(left));
+      headers.push(LimitHeader.resetTokens, duration(resetMs));
+    }
+  }
+
+  /** The same headers by their names. */
+  headers(): Record<string, string> {
+    const list: string[] = [];
+    this.addHeaders(list);
+    const headers: Record<string, string> = {};
+    for (let at = 0; at < list.length; at += 2) headers[list[at] ?? ''] = list[at + 1] ?? '';
+    return headers;
+  }
+
+  /** The 429 of a request that may be granted after a wait. */
+  private rateLimited(type: string, waitMs: number, state: string): HttpError {
+    const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+    return new HttpError(
+      429,
+      ErrorCode.rateLimited,
+      `${state} Wait ${seconds} s (Retry-After) and try again. ${WHO}`,
+      { type, headers: { ...this.headers(), 'retry-after': String(seconds) } },
+    );
+  }
+
+  /** The 429 of a request that cannot be granted, however often it is repeated. */
+  private quotaUsedUp(type: string, message: string): HttpError {
+    return new HttpError(429, ErrorCode.insufficientQuota, `${message} ${WHO}`, {
+      type,
+      // Clients repeat every 429 on their own otherwise.
+      headers: { ...this.headers(), 'x-should-retry': 'false' },
+    });
+  }
+
+  /** The refusal of so many tokens, or `undefined`. Asked as "does it fit", so that no odd number slips through. */
+  private refusalOf(prompt: number, reply: number): HttpError | undefined {
+    const { tokensPerMinute, tokensPerDay, tokensPerMonth } = this.limits;
+    const { reserved, spent, tokens } = this.state;
+    const need = prompt + reply;
+    const needs = () =>
+      `this request needs about ${need} (${prompt} for the prompt, up to ${reply} for the answer)`;
+    const spentOf = (limit: number, period: string, used: number) =>
+      `This key may use ${limit} tokens a ${period}: ${used} were used, ${reserved} are set aside for requests under way, and ${needs()}.`;
+    if (tokensPerMinute !== undefined && !(need <= tokensPerMinute)) {
+      return this.quotaUsedUp(
+        'tokens',
+        `This key may use ${tokensPerMinute} tokens a minute, and ${needs()}, so it never fits. Send less, or ask for a shorter answer with max_tokens.`,
+      );
+    }
+    // Asked first: it begins a new day when one has come.
+    const unixMs = this.clocks.nowMs();
+    for (const [period, limit] of [
+      ['day', tokensPerDay],
+      ['month', tokensPerMonth],
+    ] as const) {
+      const used = spent[period];
+      if (limit === undefined || used + reserved + need <= limit) continue;
+      const told = spentOf(limit, period, used);
+      // Tokens set aside are mostly more than are used in the end.
+      if (used + need <= limit) return this.rateLimited('tokens', 0, told);
+      const anew = new Date(nextStartMs(period, unixMs)).toISOString().slice(0, 16);
+      return this.quotaUsedUp(
+        ErrorCode.insufficientQuota,
+        `${told} The next ${period} begins at ${anew}Z.`,
+      );
+    }
+    if (tokensPerMinute === undefined) return undefined;
+    const now = this.clocks.steadyMs();
+    const used = tokens.used(now);
+    if (used + reserved + need <= tokensPerMinute) return undefined;
+    const waitMs = tokens.waitMs(tokensPerMinute - reserved - need, now);
+    return this.rateLimited('tokens', waitMs, spentOf(tokensPerMinute, 'minute', used));
+  }
+}
 
 const WHO = 'Who runs this gateway can change the limit (askwatch keys limit).';
 

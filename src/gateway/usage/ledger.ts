@@ -6,11 +6,8 @@ import type { Metrics } from '../../http/metrics.ts';
 import type { Store } from '../../store/store.ts';
 import { openUsageDays } from './days.ts';
 import { createUsageWriter, type End, type UsageRecord, usageJournal } from './journal.ts';
-import { createKeyLimiter } from './key-limits.ts';
+import { type Allowance, createKeyLimiter } from './key-limits.ts';
 import { createUsageMetrics } from './metrics.ts';
-
-/** What becomes known of a request while it is answered. */
-export type UsageMeter = ReturnType<UsageLedger['open']>;
 
 /** Writes exactly one record for each request, and holds keys to their limits. */
 export type UsageLedger = Awaited<ReturnType<typeof createUsageLedger>>;
@@ -54,109 +51,22 @@ export async function createUsageLedger(options: {
   tidy();
   const timer = setInterval(tidy, TIDY_MS);
 
+  const books: Books = {
+    steadyMs,
+    nowMs: days.nowMs,
+    counts,
+    enter(record, streamed) {
+      writer?.add(record);
+      days.add(record);
+      counts.ended(record, streamed);
+    },
+    log,
+  };
   return {
     /** Starts to meter a request. */
-    open(key: KeyInfo) {
-      const allowance = limiter.open(key);
-      const startMs = steadyMs();
-      const sinceStartMs = () => Math.round(steadyMs() - startMs);
-      let firstTokenMs: number | undefined;
-      let answerTokens = 0;
-      let streamed = false;
-      let ended = false;
+    open(key: KeyInfo): UsageMeter {
       counts.began();
-
-      /** What the request has cost; nothing when it was refused, or failed before its first word. */
-      function usedTokens(end: End): Usage | undefined {
-        if (end === 'refused') return undefined;
-        if (end === 'upstream_error' && !meter.usage && firstTokenMs === undefined)
-          return undefined;
-        try {
-          return meter.tokens();
-        } catch (error) {
-          log.error({ err: error }, 'the tokens of a request could not be estimated');
-          return undefined;
-        }
-      }
-
-      const meter = {
-        model: undefined as string | undefined,
-        provider: undefined as string | undefined,
-        /** The provider's name for the model, for the log alone. */
-        providerModel: undefined as string | undefined,
-        /** What was recorded of the request, once it has ended. */
-        record: undefined as UsageRecord | undefined,
-        /** The provider's count; wins over the estimates. */
-        usage: undefined as Usage | undefined,
-        /** Tokens of the prompt; asked for only when the provider told no usage, as it may be costly. Set by the route. */
-        estimatePrompt: noEstimate,
-        /** Whether the key has limits counted in tokens, so that an estimate of the prompt is needed beforehand. */
-        countsTokens: allowance?.countsTokens ?? false,
-        /** Headers that tell the key's limits; empty when it has none. */
-        limitHeaders: () => allowance?.headers() ?? {},
-        /** Counts the request towards the key's requests per minute. Throws the 429. */
-        takeRequest: () => allowance?.takeRequest(),
-        /**
-         * Sets tokens aside from the key's limits until the request has ended. Throws the 429 that says what is used up and
-         * when to come back.
-         */
-        reserve: (promptTokens: number, replyTokens: number) =>
-          allowance?.reserve(promptTokens, replyTokens),
-        /** Notes that the answer is streamed. */
-        streams(): void {
-          if (streamed || ended) return;
-          streamed = true;
-          counts.streams();
-        },
-        /** Notes when the first text came, and nothing else. */
-        firstToken(): void {
-          firstTokenMs ??= sinceStartMs();
-        },
-        /** Counts answer tokens by estimate, fractions too, and notes when the first came. */
-        addAnswer(count: number): void {
-          meter.firstToken();
-          answerTokens += count;
-        },
-        /** Counts a piece of the answer, and notes when the first one came. */
-        addText(text: string): void {
-          if (text !== '') meter.addAnswer(roughTokens(text));
-        },
-        /** The provider's count, else our estimate of what was asked and came so far. */
-        tokens(): Usage {
-          if (meter.usage && isCredible(meter.usage)) return meter.usage;
-          const prompt_tokens = whole(meter.estimatePrompt());
-          const completion_tokens = whole(answerTokens);
-          const total_tokens = prompt_tokens + completion_tokens;
-          return { prompt_tokens, completion_tokens, total_tokens };
-        },
-        /** Writes the record and gives back what was set aside; only the first call does. */
-        end(end: End): void {
-          if (ended) return;
-          ended = true;
-          const { model, provider } = meter;
-          const used = usedTokens(end);
-          const promptTokens = used?.prompt_tokens ?? 0;
-          const completionTokens = used?.completion_tokens ?? 0;
-          const record: UsageRecord = {
-            atMs: days.nowMs(),
-            keyId: key.id,
-            model,
-            provider,
-            promptTokens,
-            completionTokens,
-            estimated: used !== undefined && used !== meter.usage,
-            latencyMs: sinceStartMs(),
-            firstTokenMs,
-            end,
-          };
-          writer?.add(record);
-          days.add(record);
-          allowance?.settle(promptTokens + completionTokens);
-          counts.ended(record, streamed);
-          meter.record = record;
-        },
-      };
-      return meter;
+      return new UsageMeter(key, limiter.open(key), books);
     },
     summary: days.summary,
     left: limiter.left,
@@ -169,13 +79,150 @@ export async function createUsageLedger(options: {
   };
 }
 
+/** What a meter needs of its ledger. */
+interface Books {
+  steadyMs: () => number;
+  nowMs: () => number;
+  counts: ReturnType<typeof createUsageMetrics>;
+  enter(record: UsageRecord, streamed: boolean): void;
+  log: Logger;
+}
+
+/** What becomes known of a request while it is answered. A class, since one is made for every request. */
+export class UsageMeter {
+  model: string | undefined;
+  provider: string | undefined;
+  /** The provider's name for the model, for the log alone. */
+  providerModel: string | undefined;
+  /** What was recorded of the request, once it has ended. */
+  record: UsageRecord | undefined;
+  /** The provider's count; wins over the estimates. */
+  usage: Usage | undefined;
+  /** Tokens of the prompt; asked for only when the provider told no usage, as it may be costly. Set by the route. */
+  estimatePrompt: () => number = noEstimate;
+  private readonly key: KeyInfo;
+  private readonly allowance: Allowance | undefined;
+  private readonly books: Books;
+  private readonly startMs: number;
+  private firstTokenMs: number | undefined;
+  private answerTokens = 0;
+  private streamed = false;
+
+  constructor(key: KeyInfo, allowance: Allowance | undefined, books: Books) {
+    this.key = key;
+    this.allowance = allowance;
+    this.books = books;
+    this.startMs = books.steadyMs();
+  }
+
+  /** Whether the key has limits counted in tokens, so that an estimate of the prompt is needed beforehand. */
+  get countsTokens(): boolean {
+    return this.allowance?.countsTokens ?? false;
+  }
+
+  /** Headers that tell the key's limits; empty when it has none. */
+  limitHeaders(): Record<string, string> {
+    return this.allowance?.headers() ?? {};
+  }
+
+  /** Adds the same to a list of names and values in turn. */
+  addLimitHeaders(headers: string[]): void {
+    this.allowance?.addHeaders(headers);
+  }
+
+  /** Counts the request towards the key's requests per minute. Throws the 429. */
+  takeRequest(): void {
+    this.allowance?.takeRequest();
+  }
+
+  /**
+   * Sets tokens aside from the key's limits until the request has ended. Throws the 429 that says what is used up and when
+   * to come back.
+   */
+  reserve(promptTokens: number, replyTokens: number): void {
+    this.allowance?.reserve(promptTokens, replyTokens);
+  }
+
+  /** Notes that the answer is streamed. */
+  streams(): void {
+    if (this.streamed || this.record) return;
+    this.streamed = true;
+    this.books.counts.streams();
+  }
+
+  /** Notes when the first text came, and nothing else. */
+  firstToken(): void {
+    this.firstTokenMs ??= this.sinceStartMs();
+  }
+
+  /** Counts answer tokens by estimate, fractions too, and notes when the first came. */
+  addAnswer(count: number): void {
+    this.firstToken();
+    this.answerTokens += count;
+  }
+
+  /** Counts a piece of the answer, and notes when the first one came. */
+  addText(text: string): void {
+    if (text !== '') this.addAnswer(roughTokens(text));
+  }
+
+  /** The provider's count, else our estimate of what was asked and came so far. */
+  tokens(): Usage {
+    if (this.usage && isCredible(this.usage)) return this.usage;
+    const prompt_tokens = whole(this.estimatePrompt());
+    const completion_tokens = whole(this.answerTokens);
+    const total_tokens = prompt_tokens + completion_tokens;
+    return { prompt_tokens, completion_tokens, total_tokens };
+  }
+
+  /** Writes the record and gives back what was set aside; only the first call does. */
+  end(end: End): void {
+    if (this.record) return;
+    const used = this.usedTokens(end);
+    const promptTokens = used?.prompt_tokens ?? 0;
+    const completionTokens = used?.completion_tokens ?? 0;
+    this.record = {
+      atMs: this.books.nowMs(),
+      keyId: this.key.id,
+      model: this.model,
+      provider: this.provider,
+      promptTokens,
+      completionTokens,
+      estimated: used !== undefined && used !== this.usage,
+      latencyMs: this.sinceStartMs(),
+      firstTokenMs: this.firstTokenMs,
+      end,
+    };
+    this.books.enter(this.record, this.streamed);
+    this.allowance?.settle(promptTokens + completionTokens);
+  }
+
+  private sinceStartMs(): number {
+    return Math.round(this.books.steadyMs() - this.startMs);
+  }
+
+  /** What the request has cost; nothing when it was refused, or failed before its first word. */
+  private usedTokens(end: End): Usage | undefined {
+    if (end === 'refused') return undefined;
+    const failed = end === 'upstream_error' && !this.usage && this.firstTokenMs === undefined;
+    if (failed) return undefined;
+    try {
+      return this.tokens();
+    } catch (error) {
+      this.books.log.error({ err: error }, 'the tokens of a request could not be estimated');
+      return undefined;
+    }
+  }
+}
+
 /** An estimate as a record takes it. */
 function whole(tokens: number): number {
   return tokens > 0 ? Math.ceil(Math.min(tokens, MAX_TOKENS)) : 0;
 }
 
 function isCredible({ prompt_tokens, completion_tokens }: Usage): boolean {
-  return [prompt_tokens, completion_tokens].every(
-    (count) => Number.isInteger(count) && count >= 0 && count <= MAX_TOKENS,
-  );
+  return isCredibleCount(prompt_tokens) && isCredibleCount(completion_tokens);
 }
+
+const isCredibleCount = (count: number) =>
+  Number.isInteger(count) && count >= 0 && count <= MAX_TOKENS;

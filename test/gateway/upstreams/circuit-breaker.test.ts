@@ -12,7 +12,8 @@ function upstream(provider: string, model = 'm'): Upstream {
   const unused = () => {
     throw new Error('It is only named here.');
   };
-  return { provider, model, maxChoices: 1, complete: unused, stream: unused };
+  const label = `${provider}/${model}`;
+  return { provider, model, label, maxChoices: 1, complete: unused, stream: unused };
 }
 
 function failure(kind: FailureKind, retryAfterMs?: number): UpstreamError {

@@ -305,6 +305,7 @@ function scripted(
   const upstream: Upstream = {
     provider: 'p',
     model: 'm',
+    label: 'p/m',
     maxChoices,
     complete: () => Promise.reject(new Error('It only streams.')),
     stream,
@@ -428,6 +429,7 @@ test('no call is begun once the client has left, even if those under way end wel
   const deaf: Upstream = {
     provider: 'p',
     model: 'm',
+    label: 'p/m',
     maxChoices: 1,
     async complete() {
       asked += 1;
@@ -483,6 +485,7 @@ describe('a whole answer made of several', () => {
     return {
       provider: 'p',
       model: 'm',
+      label: 'p/m',
       maxChoices: 1,
       complete: async () => left.shift() ?? Promise.reject(new Error('One call too many.')),
       stream: () => {

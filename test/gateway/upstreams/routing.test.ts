@@ -320,7 +320,8 @@ function named(provider: string): Upstream {
   const unused = () => {
     throw new Error('It is only named here.');
   };
-  return { provider, model: 'm', maxChoices: 1, complete: unused, stream: unused };
+  const label = `${provider}/m`;
+  return { provider, model: 'm', label, maxChoices: 1, complete: unused, stream: unused };
 }
 
 describe('the final error', () => {

@@ -5,7 +5,7 @@ test('a histogram counts what is at most each bound, by its labels', async () =>
   const { ask } = await runningServer(({ metrics }) => {
     const help = 'How long it took.';
     const seconds = metrics.histogram('askwatch_seconds', help, ['of'], [0.5, 1]);
-    for (const value of [0.5, 0.75, 1.5]) seconds.observe({ of: 'a' }, value);
+    for (const value of [0.5, 0.75, 1.5]) seconds('a').observe(value);
   });
   expect((await ask('/metrics')).text.match(/^(# \w+ )?askwatch_seconds.*$/gm)).toEqual([
     '# HELP askwatch_seconds How long it took.',

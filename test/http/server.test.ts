@@ -325,7 +325,7 @@ describe('metrics', () => {
   test('of rooms stand beside them', async () => {
     let depth = 3;
     const { ask } = await runningServer(({ metrics }) => {
-      metrics.counter('askwatch_answers_total', 'Answers.', ['outcome']).inc({ outcome: 'ok' });
+      metrics.counter('askwatch_answers_total', 'Answers.', ['outcome'])('ok').add();
       metrics.gauge('askwatch_queue', 'Depth.', () => depth);
     });
     depth = 4;

@@ -138,7 +138,7 @@ export function createCircuitBreaker(options: {
       const isProbe = !wasClosed && letsThrough(circuit);
       if (isProbe) circuit.state = 'halfOpen';
       const over = (outcome: string) => {
-        attempts?.inc({ provider, outcome });
+        attempts?.(provider, outcome).add();
         if (isProbe && circuit.era === era) circuit.state = 'open';
       };
       return {
@@ -163,7 +163,7 @@ export function createCircuitBreaker(options: {
     /** Notes that an answer broke off after it began. */
     brokeOff(upstream: Upstream, error: UpstreamError): void {
       const circuit = circuitOf(upstream);
-      attempts?.inc({ provider: circuit.provider, outcome: 'broke' });
+      attempts?.(circuit.provider, 'broke').add();
       if (error.kind === 'request') return;
       if (circuit.state === 'closed') note(circuit, 'breaks', error);
       else prolong(circuit, error);

@@ -60,11 +60,11 @@ export function createUsageMetrics(metrics: Metrics, waiting: () => number) {
       const { latencyMs, firstTokenMs } = record;
       underWay -= 1;
       if (streamed) streaming -= 1;
-      requests.inc({ model, end });
-      tokens.inc({ model, of: 'prompt' }, promptTokens);
-      tokens.inc({ model, of: 'answer' }, completionTokens);
-      seconds.observe({ model, end }, latencyMs / 1000);
-      if (firstTokenMs !== undefined) firstToken.observe({ model, end }, firstTokenMs / 1000);
+      requests(model, end).add();
+      tokens(model, 'prompt').add(promptTokens);
+      tokens(model, 'answer').add(completionTokens);
+      seconds(model, end).observe(latencyMs / 1000);
+      if (firstTokenMs !== undefined) firstToken(model, end).observe(firstTokenMs / 1000);
     },
   };
 }

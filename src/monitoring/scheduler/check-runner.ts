@@ -51,7 +51,7 @@ export function createCheckRunner(options: {
     onTimely: () => log.info('checks start on time again'),
   });
   const windows = createMaintenanceWindows({ monitors, schedule, clock });
-  const countCheck = (type: string, outcome: string) => checks.inc({ type, outcome });
+  const countCheck = (type: string, outcome: string) => checks(type, outcome).add();
   const heartbeats = createHeartbeatDeadlines({
     monitors,
     history,

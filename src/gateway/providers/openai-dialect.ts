@@ -73,6 +73,11 @@ function adaptMessages(
   provider: Provider,
 ): Record<string, unknown>[] {
   const { strictTurns, dropFromMessages, developerRole } = provider;
+  const isTaken = (message: ChatMessage) =>
+    (message.role !== 'developer' || developerRole) &&
+    typeof message.content === 'string' &&
+    !dropFromMessages.some((name) => name in message);
+  if (!strictTurns && messages.every(isTaken)) return messages;
   const taken = messages.map((message, at) => withParts(message, `messages.${at}`, provider));
   const { system, turns } = strictTurns
     ? orderTurns(taken, userSays)

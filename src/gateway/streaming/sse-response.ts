@@ -6,6 +6,7 @@ import {
   PING_COMMENT,
 } from '../../contracts/server-sent-events.ts';
 import type { Exchange } from '../../http/direct-route.ts';
+import { toByteString } from './answer-stream.ts';
 
 /** Names and values in turn. */
 const STREAM_HEADERS = [
@@ -17,6 +18,9 @@ const STREAM_HEADERS = [
   'x-accel-buffering',
   'no',
 ] as const;
+
+/** Source: RFC 9112, section 7.1. */
+const LAST_CHUNK = '0\r\n\r\n';
 
 /** How long the error event may take to leave before the connection is closed over it. */
 const FAIL_LIMIT_MS = 1_000;
@@ -36,18 +40,28 @@ export function createSseResponse(options: {
   const { exchange, pingMs, drainMs, headers } = options;
   const { response } = exchange;
   let begun = false;
+  let chunked = false;
 
   function begin() {
     if (begun) return;
     begun = true;
     if (response.destroyed) return;
     response.writeHead(200, [...STREAM_HEADERS, 'x-request-id', exchange.id, ...headers()]);
+    // The chunks are written here from now on: Node would give each to the socket in four pieces, for half of what an event
+    // costs on its way. It is not chunked where the client speaks HTTP/1.0.
+    chunked = response.chunkedEncoding;
+    response.chunkedEncoding = false;
+  }
+
+  /** Latin-1 as the body takes it. */
+  function framed(events: string): string {
+    return chunked ? `${events.length.toString(16)}\r\n${events}\r\n` : events;
   }
 
   const pings = setInterval(() => {
     if (response.destroyed || response.writableNeedDrain) return;
     begin();
-    response.write(PING_COMMENT);
+    response.write(framed(PING_COMMENT), 'latin1');
   }, pingMs);
 
   return {
@@ -57,7 +71,7 @@ export function createSseResponse(options: {
     write(events: string): boolean {
       begin();
       pings.refresh();
-      return response.write(events, 'latin1') || response.destroyed;
+      return response.write(framed(events), 'latin1') || response.destroyed;
     },
     async drained(): Promise<void> {
       if (response.destroyed) return;
@@ -74,13 +88,13 @@ export function createSseResponse(options: {
     /** Says that the answer is whole, and ends it. */
     end(): void {
       begin();
-      response.end(DONE_EVENT);
+      response.end(framed(DONE_EVENT) + (chunked ? LAST_CHUNK : ''), 'latin1');
     },
     /** Says that the answer broke, and ends it so that it cannot be taken for whole. */
     fail(error: ErrorBody): void {
       begin();
       const limit = setTimeout(() => response.destroy(), FAIL_LIMIT_MS);
-      response.write(dataEvent(error), () => {
+      response.write(framed(toByteString(dataEvent(error))), 'latin1', () => {
         clearTimeout(limit);
         response.destroy();
       });

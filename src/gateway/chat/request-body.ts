@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { ErrorCode } from '../../contracts/error.ts';
 import { HttpError } from '../../http/errors.ts';
+import { JsonStringScan, SCAN_BYTES } from './json-string-scan.ts';
 
 /** A JSON body whose long strings stay where they are: a conversation is mostly text that is only passed on. */
 export interface RequestBody {
@@ -35,24 +36,8 @@ const KEY_LIMIT = 20_000;
 const VALUE_LIMIT = 200_000;
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
-const LETTER_U = 0x75;
-
-/** What a byte of JSON is to the scan. */
-const PLAIN = 0;
-const ENDS_STRING_RUN = 1;
-const byteKind = new Uint8Array(256).fill(ENDS_STRING_RUN, 0, 0x20);
-byteKind[QUOTE] = ENDS_STRING_RUN;
-byteKind[BACKSLASH] = ENDS_STRING_RUN;
-
-/** What may follow a backslash; a `u` needs four digits besides. */
-const isEscape = new Uint8Array(256);
-for (const letter of '"\\/bfnrt') isEscape[letter.charCodeAt(0)] = 1;
-
-const isHexDigit = new Uint8Array(256);
-for (const digit of '0123456789abcdefABCDEF') isHexDigit[digit.charCodeAt(0)] = 1;
 
 /** Begins every stand-in of this process. Nobody outside knows it, and one in a body would only be filled with itself. */
 const PLACEHOLDER = `long-text-${randomBytes(12).toString('hex')}-`;
@@ -118,12 +103,11 @@ function leaveOutLongStrings(parts: readonly Buffer[]): { rest: Buffer[]; long: 
   /** Of the string that is read: what earlier parts held of it, and its bytes. */
   let earlier: Buffer[] = [];
   let earlierBytes = 0;
-  /** Bytes of an escape still to come: its letter, or hexadecimal digits. */
-  let letterDue = false;
-  let digitsDue = 0;
+  const strings = new JsonStringScan();
 
-  for (const part of parts) {
+  for (const part of parts.flatMap(inScanSize)) {
     const { length } = part;
+    strings.load(part);
     let at = 0;
     /** Where in this part the bytes begin that are in neither list yet. */
     let from = 0;
@@ -147,35 +131,21 @@ function leaveOutLongStrings(parts: readonly Buffer[]): { rest: Buffer[]; long: 
           keys += 1;
         }
         at += 1;
-      } else if (letterDue) {
-        if (byte === LETTER_U) digitsDue = 4;
-        else if (isEscape[byte] === 0) throw invalidJson();
-        letterDue = false;
-        at += 1;
-      } else if (digitsDue > 0) {
-        if (isHexDigit[byte] === 0) throw invalidJson();
-        digitsDue -= 1;
-        at += 1;
       } else {
-        at = endOfRun(part, at);
+        at = strings.endOfString(at);
+        if (at === -1) throw invalidJson();
         if (at === length) break;
-        if (part[at] === BACKSLASH) {
-          letterDue = true;
-        } else if (part[at] === QUOTE) {
-          inString = false;
-          if (earlierBytes + at - start > LONG_BYTES) {
-            if (earlierBytes === 0) rest.push(part.subarray(from, start));
-            rest.push(Buffer.from(PLACEHOLDER + long.length));
-            long.push([...earlier, part.subarray(start, at)]);
-            from = at;
-          } else {
-            rest.push(...earlier);
-          }
-          earlier = [];
-          earlierBytes = 0;
+        inString = false;
+        if (earlierBytes + at - start > LONG_BYTES) {
+          if (earlierBytes === 0) rest.push(part.subarray(from, start));
+          rest.push(Buffer.from(PLACEHOLDER + long.length));
+          long.push([...earlier, part.subarray(start, at)]);
+          from = at;
         } else {
-          throw invalidJson();
+          rest.push(...earlier);
         }
+        earlier = [];
+        earlierBytes = 0;
         at += 1;
       }
     }
@@ -193,16 +163,12 @@ function leaveOutLongStrings(parts: readonly Buffer[]): { rest: Buffer[]; long: 
   return { rest, long };
 }
 
-/** Where the first byte stands that is neither text of a string nor one of its shorter escapes. */
-function endOfRun(bytes: Buffer, start: number): number {
-  const { length } = bytes;
-  let at = start;
-  for (;;) {
-    while (at < length && byteKind[bytes[at] as number] === PLAIN) at += 1;
-    if (bytes[at] !== BACKSLASH || at + 1 >= length) return at;
-    if (isEscape[bytes[at + 1] as number] === 0) return at;
-    at += 2;
-  }
+/** The part, or several of it when it is too large to be scanned at once. */
+function inScanSize(part: Buffer): Buffer | Buffer[] {
+  if (part.length <= SCAN_BYTES) return part;
+  return Array.from({ length: Math.ceil(part.length / SCAN_BYTES) }, (_, at) =>
+    part.subarray(at * SCAN_BYTES, (at + 1) * SCAN_BYTES),
+  );
 }
 
 /** Whether the parts together are UTF-8; a character may be cut by the end of a part. */

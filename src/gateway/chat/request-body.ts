@@ -99,15 +99,16 @@ function leaveOutLongStrings(parts: readonly Buffer[]): { rest: Buffer[]; long: 
   let depth = 0;
   let keys = 0;
   let values = 1;
+  let strings = 0;
   let inString = false;
   /** Of the string that is read: what earlier parts held of it, and its bytes. */
   let earlier: Buffer[] = [];
   let earlierBytes = 0;
-  const strings = new JsonStringScan();
+  const scan = new JsonStringScan();
 
   for (const part of parts.flatMap(inScanSize)) {
     const { length } = part;
-    strings.load(part);
+    scan.load(part);
     let at = 0;
     /** Where in this part the bytes begin that are in neither list yet. */
     let from = 0;
@@ -118,6 +119,7 @@ function leaveOutLongStrings(parts: readonly Buffer[]): { rest: Buffer[]; long: 
       if (!inString) {
         if (byte === QUOTE) {
           inString = true;
+          strings += 1;
           start = at + 1;
         } else if (byte === 0x7b || byte === 0x5b) {
           depth += 1;
@@ -132,7 +134,7 @@ function leaveOutLongStrings(parts: readonly Buffer[]): { rest: Buffer[]; long: 
         }
         at += 1;
       } else {
-        at = strings.endOfString(at);
+        at = scan.endOfString(at);
         if (at === -1) throw invalidJson();
         if (at === length) break;
         inString = false;
@@ -158,6 +160,8 @@ function leaveOutLongStrings(parts: readonly Buffer[]): { rest: Buffer[]; long: 
     }
     if (keys > KEY_LIMIT) throw tooMany(KEY_LIMIT, 'keys');
     if (values > VALUE_LIMIT) throw tooMany(VALUE_LIMIT, 'values');
+    // A string is a key or a value.
+    if (strings > KEY_LIMIT + VALUE_LIMIT) throw invalidJson();
   }
   if (inString) throw invalidJson();
   return { rest, long };

@@ -10,7 +10,7 @@ import { monitoring } from './monitoring/monitoring.ts';
 import type { Area } from './shared/area.ts';
 import { chooseCores, pinSelf } from './shared/cores.ts';
 import { checkProc } from './shared/proc.ts';
-import { tableLines } from './shared/table.ts';
+import { reportLines } from './shared/report.ts';
 import { slack } from './slack/slack.ts';
 import { watch } from './watch/watch.ts';
 
@@ -62,7 +62,7 @@ async function main(): Promise<number> {
   const notes = [...(cores.note ? [cores.note] : [])];
   if (profile) notes.push(`The profiles are in ${profile}; taking them is part of the figures.`);
   const startMs = performance.now();
-  const { header, rows } = await area.run({
+  const findings = await area.run({
     folder: temporaryFolder(),
     cores,
     quick,
@@ -75,7 +75,7 @@ async function main(): Promise<number> {
   });
   const seconds = Math.round((performance.now() - startMs) / 1000);
   const machine = `${quick ? 'quick run, ' : ''}${cpus().length} cores of ${cpus()[0]?.model.trim()}, Node ${process.version}, ${seconds} s`;
-  process.stdout.write(['', ...tableLines(header, rows), '', ...notes, machine, ''].join('\n'));
+  process.stdout.write(['', ...reportLines(findings), ...notes, machine, ''].join('\n'));
   return 0;
 }
 

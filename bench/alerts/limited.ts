@@ -1,15 +1,8 @@
 import type { BenchContext } from '../shared/area.ts';
+import type { Finding } from '../shared/finding.ts';
 import { inTurn } from '../shared/passes.ts';
 import { type AlertStage, startAlertBed } from './bed.ts';
-import {
-  type AlertTimes,
-  rowOf,
-  tellsDown,
-  timesOf,
-  together,
-  turnInTurn,
-  untilTold,
-} from './times.ts';
+import { type AlertTimes, findingsOf, tellsDown, timesOf, turnInTurn, untilTold } from './times.ts';
 
 const SIZES = {
   full: { passes: 2, monitors: 60, overMs: 25_000 },
@@ -24,20 +17,27 @@ const CASES = { 'none limited': false, 'one limited': true };
 type Case = keyof typeof CASES;
 
 /** What the other channels hear while one is limited, beside the same while none is. */
-export async function measureLimited(context: BenchContext): Promise<string[][]> {
+export async function measureLimited(context: BenchContext): Promise<Finding[]> {
   const { passes, ...size } = SIZES[context.quick ? 'quick' : 'full'];
-  const found = new Map<string, AlertTimes[]>();
+  const found = new Map<string, Record<Case, AlertTimes[]>>();
   for (let pass = 0; pass < passes; pass += 1) {
     for (const name of inTurn(pass, Object.keys(CASES) as Case[])) {
       context.progress(`  ${name}`);
       const stages = await measureOnce(context, { ...size, isLimited: CASES[name] });
       for (const { platform, times } of stages) {
-        const title = `${platform}, ${name}`;
-        found.set(title, [...(found.get(title) ?? []), times]);
+        const cases = found.get(platform) ?? { 'none limited': [], 'one limited': [] };
+        cases[name].push(times);
+        found.set(platform, cases);
       }
     }
   }
-  return [...found].map(([title, times]) => rowOf(title, together(times)));
+  return [...found].flatMap(([platform, cases]) =>
+    findingsOf(
+      { name: `${platform}-limited`, title: `${platform}, goes DOWN beside a limited channel` },
+      cases['one limited'],
+      { reference: cases['none limited'], goals: { own: { atMost: 2_000 } } },
+    ),
+  );
 }
 
 async function measureOnce(
@@ -59,7 +59,7 @@ async function measureOnce(
     const { name } = stage.platform;
     const times = timesOf(stage, { isIt: tellsDown, listed, changes: 1, notedMs });
     const refused = `${name} refused ${stage.platform.refused()} calls`;
-    context.detail(rowOf(refused, times).join(' | '));
+    context.detail(`  ${refused}`);
     return { platform: name, times };
   });
 }

@@ -1,6 +1,7 @@
 import type { BenchContext } from '../shared/area.ts';
+import type { Finding } from '../shared/finding.ts';
 import { startAlertBed } from './bed.ts';
-import { rowOf, tellsDown, tellsUp, timesOf, turnInTurn, untilTold } from './times.ts';
+import { findingsOf, tellsDown, tellsUp, timesOf, turnInTurn, untilTold } from './times.ts';
 
 /** Of fewer than 100 that are over, the bot keeps all: when it noted them is read from there. */
 const SIZES = {
@@ -9,7 +10,7 @@ const SIZES = {
 };
 
 /** Outages that are told alone, one after another, and the ends of some. */
-export async function measureLone(context: BenchContext): Promise<string[][]> {
+export async function measureLone(context: BenchContext): Promise<Finding[]> {
   const { downs, downMs, ups, upMs } = SIZES[context.quick ? 'quick' : 'full'];
   const bed = await startAlertBed(context, {
     ...{ monitors: downs, intervalSeconds: 5, hasOwnChannels: true, sharedChannels: 0 },
@@ -21,10 +22,14 @@ export async function measureLone(context: BenchContext): Promise<string[][]> {
   await untilTold(bed, { count: ups, isIt: tellsUp });
   const whenUp = (await bed.list()).slice(0, ups);
   const notedMs = await bed.stop();
+  const goals = { inAll: { atMost: 6_000 } };
   return bed.stages.flatMap((stage) => {
     const { name } = stage.platform;
     const down = timesOf(stage, { isIt: tellsDown, listed: whenDown, changes: 1, notedMs });
     const up = timesOf(stage, { isIt: tellsUp, listed: whenUp, changes: 2 });
-    return [rowOf(`${name}, goes DOWN`, down), rowOf(`${name}, is UP again`, up)];
+    return [
+      ...findingsOf({ name: `${name}-down`, title: `${name}, goes DOWN` }, [down], { goals }),
+      ...findingsOf({ name: `${name}-up`, title: `${name}, is UP again` }, [up], { goals }),
+    ];
   });
 }

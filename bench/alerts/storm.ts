@@ -1,7 +1,8 @@
 import type { BenchContext } from '../shared/area.ts';
+import { type Finding, findingOfOne } from '../shared/finding.ts';
 import { type AlertStage, startAlertBed } from './bed.ts';
 import type { Arrival } from './platforms.ts';
-import { changedMs, rowOf } from './times.ts';
+import { changedMs } from './times.ts';
 
 const MONITORS = 500;
 const INTERVAL_SECONDS = { full: 10, quick: 5 };
@@ -9,7 +10,7 @@ const CHANNELS = 2;
 const MANY_POSTS = 10;
 
 /** Everything goes down at once, and two channels of each platform hear of all of it. */
-export async function measureStorm(context: BenchContext): Promise<string[][]> {
+export async function measureStorm(context: BenchContext): Promise<Finding[]> {
   const bed = await startAlertBed(context, {
     ...{ monitors: MONITORS, intervalSeconds: INTERVAL_SECONDS[context.quick ? 'quick' : 'full'] },
     ...{ hasOwnChannels: false, sharedChannels: CHANNELS },
@@ -28,7 +29,7 @@ export async function measureStorm(context: BenchContext): Promise<string[][]> {
   const firstMs = Math.min(...goneMs);
   const seconds = Math.round((Math.max(...goneMs) - firstMs) / 1000);
   context.note(`The service saw ${goneMs.length} of the ${MONITORS} go DOWN within ${seconds} s.`);
-  return bed.stages.map((stage) => rowOfStorm(stage, firstMs));
+  return bed.stages.flatMap((stage) => findingsOf(stage, firstMs));
 }
 
 const arrivalsIn = ({ platform }: AlertStage, channel: string) =>
@@ -37,10 +38,20 @@ const arrivalsIn = ({ platform }: AlertStage, channel: string) =>
 const isPost = ({ what }: Arrival) => what !== 'edit';
 
 /** The first message of each channel after the first change, and how many came to the channel with the most. */
-function rowOfStorm(stage: AlertStage, firstMs: number): string[] {
+function findingsOf(stage: AlertStage, firstMs: number): Finding[] {
   const told = stage.shared.map((channel) => arrivalsIn(stage, channel));
   const inAllMs = told.map(([first]) => (first?.atMs ?? Number.NaN) - firstMs);
   const posts = Math.max(...told.map((arrivals) => arrivals.filter(isPost).length));
-  const title = `${stage.platform.name}, ${MONITORS} go DOWN, first message`;
-  return rowOf(title, { inAllMs, ownMs: [], posts });
+  const { name } = stage.platform;
+  const found = (what: string, title: string, of: { unit: string; atMost: number }) => ({
+    ...{ name: `${name}-storm-${what}`, title: `${name}, ${MONITORS} go DOWN, ${title}` },
+    ...{ unit: of.unit, goal: { atMost: of.atMost } },
+  });
+  return [
+    findingOfOne(
+      found('first', 'until each channel has its first message', { unit: 'ms', atMost: 10_000 }),
+      Math.max(...inAllMs),
+    ),
+    findingOfOne(found('posts', 'messages in a channel', { unit: '', atMost: 2 }), posts),
+  ];
 }

@@ -1,15 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
-import { quantile } from '../monitoring/arrivals.ts';
-import { figure } from '../shared/table.ts';
+import { type Finding, findingOfOne, findingsOfTimes, type Goal } from '../shared/finding.ts';
 import type { AlertBed, AlertStage } from './bed.ts';
 import type { Arrival } from './platforms.ts';
-
-export const HEADER = [
-  'change to message, ms',
-  ...['readings', 'p50', 'p95', 'max'],
-  ...['own p50', 'own p95', 'own max', 'posts'],
-];
 
 /** What is known of alerts on one platform. */
 export interface AlertTimes {
@@ -21,23 +14,35 @@ export interface AlertTimes {
   posts: number;
 }
 
-/** The same of several runs. */
-export const together = (runs: readonly AlertTimes[]): AlertTimes => ({
-  inAllMs: runs.flatMap(({ inAllMs }) => inAllMs),
-  ownMs: runs.flatMap(({ ownMs }) => ownMs),
-  posts: Math.max(...runs.map(({ posts }) => posts)),
-});
-
-/** A row of the table. */
-export function rowOf(title: string, { inAllMs, ownMs, posts }: AlertTimes): string[] {
-  return [title, String(inAllMs.length), ...spread(inAllMs), ...spread(ownMs), String(posts)];
+/** The findings about some alerts, from what each pass showed of them. */
+export function findingsOf(
+  what: { name: string; title: string },
+  passes: readonly AlertTimes[],
+  { reference, goals }: { reference?: readonly AlertTimes[]; goals: { inAll?: Goal; own?: Goal } },
+): Finding[] {
+  const times = (part: 'inAllMs' | 'ownMs') => ({
+    timesMs: passes.map((pass) => pass[part]),
+    ...(reference && { referenceMs: reference.map((pass) => pass[part]) }),
+  });
+  const own = { name: `${what.name}-own`, title: `${what.title}, the bot's own part` };
+  const isNoted = passes.every(({ ownMs }) => ownMs.length > 0);
+  return [
+    ...findingsOfTimes({
+      ...{ ...what, ...times('inAllMs') },
+      shares: { p50: undefined, p95: goals.inAll },
+    }),
+    ...(isNoted
+      ? findingsOfTimes({ ...own, ...times('ownMs'), shares: { p50: undefined, p95: goals.own } })
+      : []),
+    findingOfOne(
+      {
+        ...{ name: `${what.name}-posts`, title: `${what.title}, messages in a channel` },
+        ...{ unit: '', goal: { atMost: 1 } },
+      },
+      Math.max(...passes.map(({ posts }) => posts)),
+    ),
+  ];
 }
-
-const spread = (ms: readonly number[]) => [
-  figure(quantile(ms, 0.5)),
-  figure(quantile(ms, 0.95)),
-  figure(quantile(ms, 1)),
-];
 
 /** When a monitor changed to what it is now, by the service; Unix time, milliseconds. */
 export const changedMs = ({ status_changed_at: at = '' }: Monitor) => Date.parse(at);

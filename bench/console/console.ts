@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { startBrowser } from '../../test/helpers/browser/browser.ts';
-import { headerOf, rowOfOne, rowOfTimes } from '../gateway/chat-table.ts';
 import type { Area, BenchContext } from '../shared/area.ts';
+import { type Finding, findingOfOne, findingsOfTimes } from '../shared/finding.ts';
 import { type ConsoleBed, MONITORS, startConsoleBed } from './bed.ts';
 
 // This runs from dist/bench/, beside the built pages.
@@ -20,24 +20,24 @@ export const statusPage: Area = {
   async run(context) {
     const { only, note, progress } = context;
     const wants = (measure: string) => only === undefined || only === measure;
-    const rows = wants('weight') ? weights() : [];
+    const findings = wants('weight') ? weights() : [];
     if (wants('paint') || wants('scroll')) {
       progress('a past for the monitors');
       const bed = await startConsoleBed(context);
       const browser = await startBrowser();
       if ('unavailable' in browser) throw new Error(browser.unavailable);
-      if (wants('paint')) rows.push(...(await paints(context, bed, browser)));
-      if (wants('scroll')) rows.push(...(await scrolls(context, bed, browser)));
+      if (wants('paint')) findings.push(...(await paints(context, bed, browser)));
+      if (wants('scroll')) findings.push(...(await scrolls(context, bed, browser)));
       await browser.close();
       await bed.stop();
     }
     note('The browser draws without a graphics card, and shares its core with this bench.');
-    return { header: headerOf('Console'), rows };
+    return findings;
   },
 };
 
 /** Script and style of each page or worker together, as they are sent. A worker has no style. */
-function weights(): string[][] {
+function weights(): Finding[] {
   const built = readdirSync(PAGES);
   const scripts = built.filter((file) => file.endsWith('.js'));
   return scripts.map((script) => {
@@ -46,7 +46,11 @@ function weights(): string[][] {
       .filter((file) => built.includes(file))
       .map((file) => gzipSync(readFileSync(new URL(file, PAGES))).length)
       .reduce((sum, one) => sum + one, 0);
-    return rowOfOne(`weight of ${name}, KB`, bytes / 1_000, '150 at most');
+    const goal = { atMost: 150 };
+    return findingOfOne(
+      { name: `weight-${name}`, title: `weight of ${name}`, unit: 'KB', goal },
+      bytes / 1_000,
+    );
   });
 }
 
@@ -63,8 +67,14 @@ async function paints(context: BenchContext, bed: ConsoleBed, browser: Browser) 
     await page.context().close();
   }
   return [
-    rowOfTimes('first contentful paint', first, '300 at p50'),
-    rowOfTimes(`${MONITORS} monitors shown`, shown),
+    ...findingsOfTimes({
+      ...{ name: 'paint', title: 'first contentful paint', timesMs: [first] },
+      shares: { p50: { atMost: 300 }, p95: undefined },
+    }),
+    ...findingsOfTimes({
+      ...{ name: 'shown', title: `${MONITORS} monitors shown`, timesMs: [shown] },
+      shares: { p50: undefined },
+    }),
   ];
 }
 
@@ -79,10 +89,11 @@ async function scrolls(context: BenchContext, bed: ConsoleBed, browser: Browser)
   const reference = await framesOf(empty, context);
   await page.context().close();
   await empty.close();
-  return [
-    rowOfTimes(`between frames, ${MONITORS} monitors scrolling`, frames),
-    rowOfTimes('between frames, an empty page scrolling', reference),
-  ];
+  return findingsOfTimes({
+    ...{ name: 'frames', title: `between frames, ${MONITORS} monitors scrolling` },
+    ...{ timesMs: [frames], referenceMs: [reference] },
+    shares: { p50: undefined, p99: undefined },
+  });
 }
 
 async function openStatus({ url }: ConsoleBed, browser: Browser): Promise<Page> {

@@ -6,7 +6,6 @@ import { measureMemory } from './memory.ts';
 
 /** The whole program over the gateway, between a Discord and a model gateway of the bench. */
 export const discord = chatArea(
-  'Discord',
   {
     deferrals: measureDeferrals,
     'first-text': measureFirstText,

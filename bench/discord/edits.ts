@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { COMMON_LIMIT } from '../../test/fakes/discord/buckets.ts';
 import type { RestRequest } from '../../test/fakes/discord/http.ts';
-import { rowOfOne } from '../gateway/chat-table.ts';
 import type { BenchContext } from '../shared/area.ts';
+import { type Finding, findingOfOne } from '../shared/finding.ts';
 import { type DiscordBed, type DiscordQuestion, startDiscordBed } from './bed.ts';
 
 const SECONDS = { full: 60, quick: 15 };
@@ -10,13 +10,13 @@ const CHUNK_MS = 200;
 
 /** Answers of so many characters in all: one that fits into a message, and one that needs several. */
 const CASES = [
-  { title: 'one message, in a thread', characters: 1_500, isPrivate: false },
-  { title: 'several messages, in a thread', characters: 9_000, isPrivate: false },
-  { title: 'one message, private', characters: 1_500, isPrivate: true },
+  { name: 'thread', title: 'one message, in a thread', characters: 1_500, isPrivate: false },
+  { name: 'several', title: 'several messages, in a thread', characters: 9_000, isPrivate: false },
+  { name: 'private', title: 'one message, private', characters: 1_500, isPrivate: true },
 ];
 
 /** The edits of an answer that takes long, written at the same time, at a Discord that limits them as it commonly does. */
-export async function measureEdits(context: BenchContext): Promise<string[][]> {
+export async function measureEdits(context: BenchContext): Promise<Finding[]> {
   const seconds = SECONDS[context.quick ? 'quick' : 'full'];
   const bed = await startDiscordBed(context, { limit: COMMON_LIMIT });
   bed.pace(CHUNK_MS);
@@ -35,22 +35,28 @@ export async function measureEdits(context: BenchContext): Promise<string[][]> {
   const { requests, windowMs } = COMMON_LIMIT;
   const most = (seconds * 1000 * requests) / windowMs;
   return [
-    ...CASES.map(({ title }, at) =>
+    ...CASES.map(({ name, title }, at) =>
       // Timers are late on a busy machine, and the answer then takes longer.
-      rowOfOne(
-        `edits in ${seconds} s, ${title}`,
+      found(
+        { name: `edits-${name}`, title: `edits in ${seconds} s, ${title}`, atMost: most },
         mostWithin(edits[at] ?? [], seconds * 1000),
-        `<= ${most}`,
       ),
     ),
-    rowOfOne(
-      `most of them in ${windowMs / 1000} s`,
+    found(
+      {
+        ...{ name: 'edits-burst', title: `most of them in ${windowMs / 1000} s` },
+        atMost: requests,
+      },
       Math.max(...edits.map((of) => mostWithin(of, windowMs))),
-      `<= ${requests}`,
     ),
-    rowOfOne('429s, all three', refused, '0'),
+    found({ name: 'edits-refused', title: '429s, all three', atMost: 0 }, refused),
   ];
 }
+
+const found = (
+  { name, title, atMost }: { name: string; title: string; atMost: number },
+  count: number,
+) => findingOfOne({ name, title, unit: '', goal: { atMost } }, count);
 
 /** Whatever the outcome: Discord counts a refused one too. */
 function editsOf({ discord, messageOf }: DiscordBed, question: DiscordQuestion): RestRequest[] {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { rowOfTimes } from '../gateway/chat-table.ts';
 import type { BenchContext } from '../shared/area.ts';
+import { type Finding, findingsOfTimes } from '../shared/finding.ts';
 import type { Question } from '../shared/questions.ts';
 import { startDiscordBed } from './bed.ts';
 
@@ -11,10 +11,10 @@ const CHUNK_MS = 100;
 /** No multiple of what a loop or a timer may keep to. */
 const APART_MS = 387;
 
-const GOAL = 'p95 < 1200';
+const GOAL = { atMost: 1_200 };
 
 /** From the model's first text to the message that shows it, for questions one after another. */
-export async function measureFirstText(context: BenchContext): Promise<string[][]> {
+export async function measureFirstText(context: BenchContext): Promise<Finding[]> {
   const bed = await startDiscordBed(context);
   bed.pace(CHUNK_MS);
   const open: Question[] = [];
@@ -27,10 +27,18 @@ export async function measureFirstText(context: BenchContext): Promise<string[][
     await pause(APART_MS);
   }
   await bed.shown([...open, ...unseen]);
-  const rows = [
-    rowOfTimes('first text in a thread', bed.firstTextsMs(open), GOAL),
-    rowOfTimes('first text of a private answer', bed.firstTextsMs(unseen), GOAL),
+  const findings = [
+    ...findingsOfTimes({
+      ...{ name: 'first-text-thread', title: 'first text in a thread' },
+      timesMs: [bed.firstTextsMs(open)],
+      shares: { p50: undefined, p95: GOAL },
+    }),
+    ...findingsOfTimes({
+      ...{ name: 'first-text-private', title: 'first text of a private answer' },
+      timesMs: [bed.firstTextsMs(unseen)],
+      shares: { p50: undefined, p95: GOAL },
+    }),
   ];
   await bed.stop();
-  return rows;
+  return findings;
 }

@@ -1,6 +1,6 @@
 import { GatewayIntentBits } from 'discord.js';
-import { rowOfOne } from '../gateway/chat-table.ts';
 import type { BenchContext } from '../shared/area.ts';
+import type { Finding, Goal } from '../shared/finding.ts';
 import { heapAfterCollection } from '../shared/inspector.ts';
 import { residentMiB } from '../shared/proc.ts';
 import { type DiscordGuest, startDiscordBed, startReference } from './bed.ts';
@@ -21,18 +21,25 @@ interface Grown {
 }
 
 /** The heap of the program in few servers and in many, after garbage collection, beside that of the bare client. */
-export async function measureMemory(context: BenchContext): Promise<string[][]> {
+export async function measureMemory(context: BenchContext): Promise<Finding[]> {
   const many = MANY[context.quick ? 'quick' : 'full'];
   const askwatch = await grow(await startDiscordBed(context, { inspect: true }), many);
   const bare = await grow(await startReference(context, { inspect: true }), many);
   const per = ({ fewMiB, manyMiB }: Grown) => ((manyMiB - fewMiB) * 100) / (many - FEW);
+  const found = (
+    name: string,
+    title: string,
+    of: (grown: Grown) => number,
+    goal?: Goal,
+  ): Finding => ({
+    ...{ name, title, unit: 'MiB', compare: 'itself', goal },
+    passes: [{ askwatch: of(askwatch), reference: of(bare) }],
+  });
   return [
-    rowOfOne(`heap, ${FEW} servers, MiB`, askwatch.fewMiB),
-    rowOfOne(`heap, ${many} servers, MiB`, askwatch.manyMiB),
-    rowOfOne('heap per 100 servers, MiB', per(askwatch), '< 10'),
-    rowOfOne('heap per 100 servers, bare client, MiB', per(bare)),
-    rowOfOne(`memory, ${many} servers, MiB`, askwatch.residentMiB),
-    rowOfOne(`memory, ${many} servers, bare client, MiB`, bare.residentMiB),
+    found('heap-few', `heap, ${FEW} servers`, ({ fewMiB }) => fewMiB),
+    found('heap-many', `heap, ${many} servers`, ({ manyMiB }) => manyMiB),
+    found('heap-each', 'heap per 100 servers', per, { atMost: 10 }),
+    found('memory-many', `memory, ${many} servers`, (grown) => grown.residentMiB),
   ];
 }
 

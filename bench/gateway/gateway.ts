@@ -1,11 +1,12 @@
 import type { Area, BenchContext } from '../shared/area.ts';
+import { type Finding, NOISY_CORES } from '../shared/finding.ts';
 import { inTurn, quietest } from '../shared/passes.ts';
-import { inWords, NOISY_CORES, type Reading, read } from '../shared/reading.ts';
+import { inWords, type Reading, read } from '../shared/reading.ts';
 import type { TargetProcess } from '../shared/target-process.ts';
 import { problemOfPlain, problemOfStream } from './answers.ts';
+import { findingOf, type PassReadings, SUBJECTS, type Subject } from './findings.ts';
 import { type Cell, GROUPS, MEASURES } from './measures.ts';
 import { chatRequest } from './requests.ts';
-import { HEADER, type PassReadings, rowOf, SUBJECTS, type Subject } from './table.ts';
 import { type GatewayTargets, prepareTargets } from './targets.ts';
 
 const FULL = { passes: 5, firstWarmUpMs: 1_500, warmUpMs: 400, windowShare: 1 };
@@ -27,7 +28,7 @@ interface Run {
   context: BenchContext;
 }
 
-async function run(context: BenchContext) {
+async function run(context: BenchContext): Promise<Finding[]> {
   const { only, quick, progress, note } = context;
   const { passes } = quick ? QUICK : FULL;
   const measures = MEASURES.filter(({ name }) => only === undefined || name === only);
@@ -45,8 +46,7 @@ async function run(context: BenchContext) {
     }
   }
   await targets.upstream.stop();
-  const rows = measures.map((measure) => rowOf(measure, readings.get(measure.cell) ?? [], note));
-  return { header: HEADER, rows };
+  return measures.map((measure) => findingOf(measure, readings.get(measure.cell) ?? [], note));
 }
 
 /** One pass over the cells of a group. */

@@ -1,3 +1,4 @@
+import type { Finding, Goal } from '../shared/finding.ts';
 import type { Reading } from '../shared/reading.ts';
 import { largeBody, MODEL, smallBody } from './requests.ts';
 
@@ -56,11 +57,9 @@ export interface Measure {
   cell: string;
   of: (reading: Reading) => number;
   unit: string;
-  /**
-   * `ratio`: to the reference in the same pass. `added`: to the upstream alone in the same pass. `itself`: as it is.
-   */
-  compare: 'ratio' | 'added' | 'itself';
-  goal: { atMost: number } | { atLeast: number };
+  /** What is added is added to the upstream alone. */
+  compare: Finding['compare'];
+  goal: Goal;
 }
 
 export const MEASURES: readonly Measure[] = [

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
+import { type Finding, noisyOf } from '../shared/finding.ts';
 import { WrongAnswerError } from '../shared/load.ts';
 import { figure } from '../shared/table.ts';
 import type { Bed } from './bed.ts';
 import type { Kind } from './definitions.ts';
 import { startMeter, type Used } from './meter.ts';
 import { checksDone, get } from './server.ts';
-import type { Finding } from './table.ts';
 
 /** The shortest interval that a monitor can have. */
 const SECONDS = 5;
@@ -16,6 +16,7 @@ const BEARABLE_FAILURES = 0.01;
 
 /** A kind of check whose cost is measured. */
 export interface CheckMeasure {
+  name: string;
   title: string;
   kind: Kind;
   atLeast: number;
@@ -30,8 +31,8 @@ const TIMES = {
 };
 
 /** Checks per CPU second of the service, and of the bare loop before and after it. */
-export async function measureChecks(bed: Bed, measure: CheckMeasure): Promise<Finding> {
-  const { kind, title, atLeast, beside, monitors } = measure;
+export async function measureChecks(bed: Bed, measure: CheckMeasure): Promise<Finding[]> {
+  const { name, kind, title, atLeast, beside, monitors } = measure;
   const { quick, progress, detail } = bed.context;
   const { warmUpMs, windowMs } = TIMES[quick ? 'quick' : 'full'];
   const before = beside ? [await readReference(bed, beside.scheme)] : [];
@@ -50,20 +51,25 @@ export async function measureChecks(bed: Bed, measure: CheckMeasure): Promise<Fi
   detail(`  askwatch ${kind}: ${inWords(done, used)}`);
   const after = beside && !quick ? [await readReference(bed, beside.scheme)] : [];
   const references = [...before, ...after];
-  return {
-    title,
-    value: done / used.cpuSeconds,
+  const foreignCores = Math.max(used.foreignCores, ...references.map(({ foreign }) => foreign));
+  const reference = references.reduce((sum, { rate }) => sum + rate, 0) / references.length;
+  const common = {
     unit: '/CPU s',
-    goal: { atLeast },
-    ...(beside && {
-      reference: {
-        value: references.reduce((sum, { rate }) => sum + rate, 0) / references.length,
-        atLeast: beside.atLeast,
-      },
-    }),
-    foreignCores: Math.max(used.foreignCores, ...references.map(({ foreign }) => foreign)),
+    passes: [{ askwatch: done / used.cpuSeconds, ...(beside && { reference }) }],
+    noisyPasses: noisyOf([foreignCores]),
   };
+  return [
+    { ...common, name, title, compare: 'itself', goal: { atLeast } },
+    ...(beside ? [{ ...common, ...besideLoop(measure, beside) }] : []),
+  ];
 }
+
+const besideLoop = ({ name, title }: CheckMeasure, { atLeast }: { atLeast: number }) => ({
+  name: `${name}-to-loop`,
+  title: `${title}, to the bare loop`,
+  compare: 'ratio' as const,
+  goal: { atLeast },
+});
 
 function countSince(from: Map<string, number>, to: Map<string, number>): number {
   const since = [...to].map(

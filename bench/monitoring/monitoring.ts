@@ -1,4 +1,5 @@
-import type { Area, BenchContext } from '../shared/area.ts';
+import { type Area, type BenchContext, runMeasures } from '../shared/area.ts';
+import { type Finding, findingOfOne } from '../shared/finding.ts';
 import { type Bed, makeBed } from './bed.ts';
 import { createOneByOne, keysFor, pingFor } from './calls.ts';
 import { type CheckMeasure, measureChecks } from './checks.ts';
@@ -6,9 +7,9 @@ import { definitionsOf } from './definitions.ts';
 import { startMeter, type Used } from './meter.ts';
 import { measureRestart } from './restart.ts';
 import { measureLag, measureMany } from './rhythm.ts';
-import { type Finding, HEADER, rowOf } from './table.ts';
 
 const HTTP: CheckMeasure = {
+  name: 'http',
   title: 'HTTP checks, new connection each',
   kind: 'page',
   atLeast: 2_500,
@@ -17,6 +18,7 @@ const HTTP: CheckMeasure = {
 };
 
 const HTTPS: CheckMeasure = {
+  name: 'https',
   title: 'HTTPS checks, full handshake',
   kind: 'securePage',
   atLeast: 500,
@@ -25,6 +27,7 @@ const HTTPS: CheckMeasure = {
 };
 
 const DNS: CheckMeasure = {
+  name: 'dns',
   title: 'DNS checks',
   kind: 'name',
   atLeast: 10_000,
@@ -41,9 +44,9 @@ const CREATES = {
 };
 
 const MEASURES: Record<string, (bed: Bed) => Promise<Finding[]>> = {
-  http: async (bed) => [await measureChecks(bed, HTTP)],
-  https: async (bed) => [await measureChecks(bed, HTTPS)],
-  dns: async (bed) => [await measureChecks(bed, DNS)],
+  http: (bed) => measureChecks(bed, HTTP),
+  https: (bed) => measureChecks(bed, HTTPS),
+  dns: (bed) => measureChecks(bed, DNS),
   lag: measureLag,
   many: measureMany,
   restart: measureRestart,
@@ -54,27 +57,16 @@ const MEASURES: Record<string, (bed: Bed) => Promise<Finding[]>> = {
 /** The monitoring service beside a bare loop of the same requests, against targets on the same machine. */
 export const monitoring: Area = { measures: Object.keys(MEASURES), run };
 
-async function run(context: BenchContext) {
-  const { only, quick, progress, note } = context;
-  if (quick) {
-    note('The quick run has fewer monitors and shorter intervals, so its figures are no verdict.');
+async function run(context: BenchContext): Promise<Finding[]> {
+  if (context.quick) {
+    context.note(
+      'The quick run has fewer monitors and shorter intervals, so its figures are no verdict.',
+    );
   }
   const bed = await makeBed(context);
-  const findings: Finding[] = [];
-  for (const [name, measure] of Object.entries(MEASURES)) {
-    if (only !== undefined && name !== only) continue;
-    progress(name);
-    try {
-      findings.push(...(await measure(bed)));
-    } catch (cause) {
-      throw new Error(`${name}: ${(cause as Error).message}`, { cause });
-    }
-  }
+  const findings = await runMeasures(context, MEASURES, bed);
   await bed.close();
-  if (findings.some(({ foreignCores }) => foreignCores > 0.2)) {
-    note('* Others used the cores at the same time.');
-  }
-  return { header: HEADER, rows: findings.map(rowOf) };
+  return findings;
 }
 
 async function measureHeartbeats(bed: Bed): Promise<Finding[]> {
@@ -96,13 +88,14 @@ async function measureHeartbeats(bed: Bed): Promise<Finding[]> {
   });
   await bed.end(started);
   return [
-    {
-      title: 'durable heartbeats, 64 connections',
-      value: acknowledged / (used?.wallSeconds ?? Number.NaN),
-      unit: '/s',
-      goal: { atLeast: 5_000 },
-      foreignCores: used?.foreignCores ?? 0,
-    },
+    findingOfOne(
+      {
+        ...{ name: 'heartbeats', title: 'durable heartbeats, 64 connections' },
+        ...{ unit: '/s', goal: { atLeast: 5_000 } },
+      },
+      acknowledged / (used?.wallSeconds ?? Number.NaN),
+      used?.foreignCores,
+    ),
   ];
 }
 
@@ -127,13 +120,8 @@ async function measureCreate(bed: Bed): Promise<Finding[]> {
   });
   const { foreignCores } = meter();
   await bed.end(started);
+  const title = `create over REST with ${present} present, p99`;
   return [
-    {
-      title: `create over REST with ${present} present, p99`,
-      value: p99Ms,
-      unit: 'ms',
-      goal: { atMost: 10 },
-      foreignCores,
-    },
+    findingOfOne({ name: 'create', title, unit: 'ms', goal: { atMost: 10 } }, p99Ms, foreignCores),
   ];
 }

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
 import { addedPath } from '../../src/contracts/monitoring-additions.ts';
+import { type Finding, findingOfOne } from '../shared/finding.ts';
 import { cpuNs, residentMiB } from '../shared/proc.ts';
 import { figure } from '../shared/table.ts';
 import type { Bed } from './bed.ts';
 import { startMeter } from './meter.ts';
-import type { Finding } from './table.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -38,20 +38,24 @@ export async function measureRestart(bed: Bed): Promise<Finding[]> {
     `restart: at this time of the hour a start reads back ${figure(resultsRead(count))} results.`,
   );
   return [
-    {
-      title: `CPU from a start until the results of ${count} monitors are read back`,
-      value: cpuSeconds,
-      unit: 's',
-      goal: { atMost: 10 },
+    findingOfOne(
+      {
+        name: 'restart-cpu',
+        title: `CPU from a start until the results of ${count} monitors are read back`,
+        ...{ unit: 's', goal: { atMost: 10 } },
+      },
+      cpuSeconds,
       foreignCores,
-    },
-    {
-      title: `most memory in the ${windowMs / 1000} s after it`,
-      value: mostMiB,
-      unit: 'MiB',
-      goal: { atMost: 200 },
+    ),
+    findingOfOne(
+      {
+        name: 'restart-memory',
+        title: `most memory in the ${windowMs / 1000} s after it`,
+        ...{ unit: 'MiB', goal: { atMost: 200 } },
+      },
+      mostMiB,
       foreignCores,
-    },
+    ),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Finding, findingOfOne } from '../shared/finding.ts';
 import { residentMiB } from '../shared/proc.ts';
 import { figure } from '../shared/table.ts';
 import { nowMs, rhythmOf } from './arrivals.ts';
@@ -6,7 +7,6 @@ import type { Bed } from './bed.ts';
 import { isSilent } from './definitions.ts';
 import { startMeter } from './meter.ts';
 import { ownLag } from './server.ts';
-import type { Finding } from './table.ts';
 
 /** Two checks that should be a whole number of intervals apart may differ by what clocks and sockets differ. */
 const NO_DRIFT_MS = 1;
@@ -37,13 +37,14 @@ export async function measureLag(bed: Bed): Promise<Finding[]> {
   const { rhythm, foreignCores } = await watch(bed, started, { seconds, windowMs, name: 'lag' });
   await bed.end(started);
   return [
-    {
-      title: `start lag p99, ${count} monitors at ${seconds} s`,
-      value: rhythm.lagP99Ms,
-      unit: 'ms',
-      goal: { atMost: 10 },
+    findingOfOne(
+      {
+        ...{ name: 'lag', title: `start lag p99, ${count} monitors at ${seconds} s` },
+        ...{ unit: 'ms', goal: { atMost: 10 } },
+      },
+      rhythm.lagP99Ms,
       foreignCores,
-    },
+    ),
   ];
 }
 
@@ -62,43 +63,43 @@ export async function measureMany(bed: Bed): Promise<Finding[]> {
     `many: with no monitor at all the service takes ${figure(emptyMiB)} MiB; no garbage collection is forced.`,
   );
   const timeoutSeconds = Math.min(TIMEOUT_SECONDS, 0.8 * seconds);
-  const common = { foreignCores };
+  const found = (
+    name: string,
+    title: string,
+    of: { unit: string; atMost: number },
+    value: number,
+  ) =>
+    findingOfOne(
+      { ...{ name: `many-${name}`, title }, unit: of.unit, goal: { atMost: of.atMost } },
+      value,
+      foreignCores,
+    );
   return [
-    {
-      title: `start lag p99, ${count} at ${seconds} s mixed, a tenth timing out`,
-      value: rhythm.lagP99Ms,
-      unit: 'ms',
-      goal: { atMost: 50 },
-      ...common,
-    },
-    {
-      title: `drift over ${windowMs / 1000} s`,
-      value: Math.abs(rhythm.driftMs),
-      unit: 'ms',
-      goal: { atMost: NO_DRIFT_MS },
-      ...common,
-    },
-    {
-      title: 'memory per 1,000 monitors',
-      value: ((allMiB - emptyMiB) / count) * 1000,
-      unit: 'MiB',
-      goal: { atMost: 8 },
-      ...common,
-    },
-    {
-      title: `memory with ${count} monitors`,
-      value: allMiB,
-      unit: 'MiB',
-      goal: { atMost: 200 },
-      ...common,
-    },
-    {
-      title: `from a start until all ${count} are checked`,
-      value: (lastFirstMs - startedMs) / 1000,
-      unit: 's',
-      goal: { atMost: Math.min(seconds, CATCH_UP_SECONDS) + timeoutSeconds },
-      ...common,
-    },
+    found(
+      'lag',
+      `start lag p99, ${count} at ${seconds} s mixed, a tenth timing out`,
+      { unit: 'ms', atMost: 50 },
+      rhythm.lagP99Ms,
+    ),
+    found(
+      'drift',
+      `drift over ${windowMs / 1000} s`,
+      { unit: 'ms', atMost: NO_DRIFT_MS },
+      Math.abs(rhythm.driftMs),
+    ),
+    found(
+      'memory-each',
+      'memory per 1,000 monitors',
+      { unit: 'MiB', atMost: 8 },
+      ((allMiB - emptyMiB) / count) * 1000,
+    ),
+    found('memory', `memory with ${count} monitors`, { unit: 'MiB', atMost: 200 }, allMiB),
+    found(
+      'all-checked',
+      `from a start until all ${count} are checked`,
+      { unit: 's', atMost: Math.min(seconds, CATCH_UP_SECONDS) + timeoutSeconds },
+      (lastFirstMs - startedMs) / 1000,
+    ),
   ];
 }
 

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { rowOfTimes } from '../gateway/chat-table.ts';
 import { quantile } from '../monitoring/arrivals.ts';
 import type { BenchContext } from './area.ts';
+import { type Finding, findingsOfTimes, type Goal } from './finding.ts';
 import { type Flight, steadily } from './flight.ts';
 import { inTurn, median } from './passes.ts';
 import { cpuNs, waitedNs } from './proc.ts';
@@ -21,8 +21,12 @@ export interface AckBed {
 
 /** One thing that is measured, in every pass with a program of its own. */
 export interface AckCase {
+  name: string;
   title: string;
-  goal?: string;
+  /** Of the 99th percentile, milliseconds. */
+  goal?: Goal;
+  /** The case that it stands beside. */
+  reference?: AckCase;
   start(): Promise<AckBed & { takeOff?: () => Promise<Flight> }>;
   /** Between two commands; 25. */
   apartMs?: number;
@@ -39,11 +43,11 @@ interface AckReading {
   waitedShare: number;
 }
 
-/** How long commands wait for their acknowledgement, in each case; the cases alternate. */
+/** How long commands wait for their acknowledgement, in each case but those that are references; the cases alternate. */
 export async function measureAcks(
   context: BenchContext,
   cases: readonly AckCase[],
-): Promise<string[][]> {
+): Promise<Finding[]> {
   const found = new Map<AckCase, AckReading[]>(cases.map((one) => [one, []]));
   for (let pass = 0; pass < PASSES[context.quick ? 'quick' : 'full']; pass += 1) {
     for (const one of inTurn(pass, cases)) {
@@ -55,7 +59,8 @@ export async function measureAcks(
       const reading = await read(bed, one);
       flight?.check();
       await bed.stop();
-      context.detail(rowOfTimes(one.title, reading.acksMs).join(' | '));
+      const p99 = quantile(reading.acksMs, 0.99);
+      context.detail(`  ${one.title}: p99 ${figure(p99)} ms`);
       found.get(one)?.push(reading);
     }
   }
@@ -66,7 +71,17 @@ export async function measureAcks(
       `${title}: it kept ${of('targetCores')} cores busy and waited for one for ${of('waitedShare')} of the time; the bench's own loop was held for ${of('benchP99Ms')} ms at p99.`,
     );
   }
-  return [...found].map(([one, readings]) => rowOfCase(one, readings));
+  const acksMs = (one: AckCase) => (found.get(one) ?? []).map((reading) => reading.acksMs);
+  const references = cases.map(({ reference }) => reference);
+  return cases
+    .filter((one) => !references.includes(one))
+    .flatMap((one) =>
+      findingsOfTimes({
+        ...{ name: one.name, title: one.title, timesMs: acksMs(one) },
+        ...(one.reference && { referenceMs: acksMs(one.reference) }),
+        shares: { p50: undefined, p95: undefined, p99: one.goal },
+      }),
+    );
 }
 
 async function read(bed: AckBed, { apartMs }: AckCase): Promise<AckReading> {
@@ -88,13 +103,4 @@ async function read(bed: AckBed, { apartMs }: AckCase): Promise<AckReading> {
     targetCores: (after.cpuNs - before.cpuNs) / wallNs,
     waitedShare: (after.waitedNs - before.waitedNs) / wallNs,
   };
-}
-
-/** Medians over the passes of what each pass showed. */
-function rowOfCase({ title, goal = '' }: AckCase, readings: readonly AckReading[]): string[] {
-  const shares = [0.5, 0.95, 0.99, 1].map((share) =>
-    figure(median(readings.map(({ acksMs }) => quantile(acksMs, share)))),
-  );
-  const count = readings.reduce((total, { acksMs }) => total + acksMs.length, 0);
-  return [`${title}, ms`, String(count), ...shares, goal];
 }

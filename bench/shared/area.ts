@@ -1,4 +1,5 @@
 import type { Cores } from './cores.ts';
+import type { Finding } from './finding.ts';
 import type { Patience } from './passes.ts';
 
 /** What every area of the bench is given. */
@@ -22,7 +23,27 @@ export interface BenchContext {
 
 /** A part of Askwatch with its own measures. */
 export interface Area {
+  /** What `--only` can ask for. */
   measures: readonly string[];
-  /** Measures and gives the table. Throws when something could not be measured, or was answered wrongly. */
-  run(context: BenchContext): Promise<{ header: string[]; rows: string[][] }>;
+  /** Measures. Throws when something could not be measured, or was answered wrongly. */
+  run(context: BenchContext): Promise<Finding[]>;
+}
+
+/** Measures what is asked for, one after another. An error names its measure. */
+export async function runMeasures<Bed>(
+  { only, progress }: BenchContext,
+  measures: Record<string, (bed: Bed) => Promise<Finding[]>>,
+  bed: Bed,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const [name, measure] of Object.entries(measures)) {
+    if (only !== undefined && name !== only) continue;
+    progress(name);
+    try {
+      findings.push(...(await measure(bed)));
+    } catch (cause) {
+      throw new Error(`${name}: ${(cause as Error).message}`, { cause });
+    }
+  }
+  return findings;
 }

@@ -32,9 +32,6 @@ export interface Window extends LoadOptions {
   settleMs?: number;
 }
 
-/** More CPU of others than this, in cores, and a reading is marked as noisy. */
-export const NOISY_CORES = 0.2;
-
 /** Fewer answers than this are worth no figure. */
 const LEAST_ANSWERS = 20;
 const LONGEST_WINDOW_MS = 15_000;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { rowOfTimes } from '../gateway/chat-table.ts';
 import type { BenchContext } from '../shared/area.ts';
+import { type Finding, findingsOfTimes } from '../shared/finding.ts';
 import type { Question } from '../shared/questions.ts';
 import { startSlackBed } from './bed.ts';
 
@@ -12,13 +12,13 @@ const CHUNK_MS = 100;
 const APART_MS = 2_687;
 
 const CASES = {
-  'in a channel': { direct: false, goal: 'p95 < 1200' },
-  'in a direct message': { direct: true, goal: 'p95 < 100' },
+  'in a channel': { direct: false, name: 'channel', atMost: 1_200 },
+  'in a direct message': { direct: true, name: 'direct', atMost: 100 },
 };
 type Case = keyof typeof CASES;
 
 /** From the model's first text to the message that shows it, for questions one after another. */
-export async function measureFirstText(context: BenchContext): Promise<string[][]> {
+export async function measureFirstText(context: BenchContext): Promise<Finding[]> {
   const bed = await startSlackBed(context);
   bed.pace(CHUNK_MS);
   const names = Object.keys(CASES) as Case[];
@@ -30,9 +30,13 @@ export async function measureFirstText(context: BenchContext): Promise<string[][
     }
   }
   await bed.shown(names.flatMap((name) => asked[name]));
-  const rows = names.map((name) =>
-    rowOfTimes(`first text ${name}`, bed.firstTextsMs(asked[name]), CASES[name].goal),
+  const findings = names.flatMap((name) =>
+    findingsOfTimes({
+      ...{ name: `first-text-${CASES[name].name}`, title: `first text ${name}` },
+      timesMs: [bed.firstTextsMs(asked[name])],
+      shares: { p50: undefined, p95: { atMost: CASES[name].atMost } },
+    }),
   );
   await bed.stop();
-  return rows;
+  return findings;
 }

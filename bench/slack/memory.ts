@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { rowOfOne } from '../gateway/chat-table.ts';
 import type { BenchContext } from '../shared/area.ts';
+import { type Finding, findingOfOne } from '../shared/finding.ts';
 import { IN_FLIGHT, takeOff } from '../shared/flight.ts';
 import { residentMiB } from '../shared/proc.ts';
 import { startSlackBed } from './bed.ts';
@@ -10,7 +10,7 @@ const SETTLE_MS = { full: 5_000, quick: 2_000 };
 const STEP_MS = 200;
 
 /** The memory of the program, in which no garbage collection is forced. */
-export async function measureMemory(context: BenchContext): Promise<string[][]> {
+export async function measureMemory(context: BenchContext): Promise<Finding[]> {
   const size = context.quick ? 'quick' : 'full';
   const bed = await startSlackBed(context);
   await pause(SETTLE_MS[size]);
@@ -23,9 +23,12 @@ export async function measureMemory(context: BenchContext): Promise<string[][]> 
   const afterMiB = residentMiB(bed.pid);
   await bed.stop();
   return [
-    rowOfOne('memory, idle, MiB', idleMiB),
-    rowOfOne(`memory, ${IN_FLIGHT} answers in flight, MiB`, mostMiB),
-    rowOfOne('memory, after them, MiB', afterMiB),
+    findingOfOne({ name: 'memory-idle', title: 'memory, idle', unit: 'MiB' }, idleMiB),
+    findingOfOne(
+      { name: 'memory-busy', title: `memory, ${IN_FLIGHT} answers in flight, most`, unit: 'MiB' },
+      mostMiB,
+    ),
+    findingOfOne({ name: 'memory-after', title: 'memory, after them', unit: 'MiB' }, afterMiB),
   ];
 }
 

@@ -6,7 +6,6 @@ import { measureMemory } from './memory.ts';
 
 /** The whole program over Socket Mode, between a Slack and a model gateway of the bench. */
 export const slack = chatArea(
-  'Slack',
   {
     acks: measureSlackAcks,
     'first-text': measureFirstText,

@@ -3,10 +3,9 @@ import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Area, BenchContext } from '../shared/area.ts';
+import { type Area, type BenchContext, runMeasures } from '../shared/area.ts';
 import { pinned } from '../shared/cores.ts';
-import { median } from '../shared/passes.ts';
-import { figure } from '../shared/table.ts';
+import type { Finding, Goal } from '../shared/finding.ts';
 import { startProcess } from '../shared/target-process.ts';
 import { type WatchReading, WatchReadings } from './readings.ts';
 
@@ -19,12 +18,10 @@ const LISTENING = /listening on (\d+)\./;
 const LIMIT_MS = 600_000;
 
 /** The loop also serves people: nothing that watching does may hold it longer. */
-const BLOCK_GOAL_MS = 50;
+const BLOCK_GOAL = { atMost: 50 };
 
 const MONITORS = { full: 10_000, quick: 2_000 };
 const PASSES = { full: 5, quick: 3 };
-
-const HEADER = ['look and tell', 'own block', 'block', 'least', 'CPU ms', 'least', 'KiB', 'ms'];
 
 interface Case {
   /** Monitors go down, come back, or are seen for the first time ever. */
@@ -56,7 +53,7 @@ const CASES: Record<string, Case> = {
 export const watch: Area = {
   measures: Object.keys(CASES),
   async run(context) {
-    const { only, quick, cores, progress, note } = context;
+    const { quick, cores, note } = context;
     const size = quick ? 'quick' : 'full';
     const service = await startProcess({
       name: 'The service',
@@ -64,19 +61,21 @@ export const watch: Area = {
       ready: LISTENING,
       core: cores.load,
     });
-    const rows: string[][] = [];
-    for (const [name, { what, of, title }] of Object.entries(CASES)) {
-      if (only !== undefined && name !== only) continue;
-      progress(name);
+    const measureCase = async (name: string, { what, of, title }: Case) => {
       const changed = of(MONITORS[size]);
       const given = { port: service.port, what, changed, passes: PASSES[size], name };
-      rows.push(rowOf(title(MONITORS[size], changed), await measure(context, given)));
-    }
+      const readings = await measure(context, given);
+      return findingsOf({ name, title: title(MONITORS[size], changed) }, readings);
+    };
+    const measures = Object.entries(CASES).map(
+      ([name, one]) => [name, () => measureCase(name, one)] as const,
+    );
+    const findings = await runMeasures(context, Object.fromEntries(measures), undefined);
     await service.stop();
     note(
-      `Blocks are milliseconds, and the goal is ${BLOCK_GOAL_MS}. Own is CPU time of the main thread alone. Every first check is in a new process.`,
+      'The own block is CPU time of the main thread alone. Every first poll is in a new process.',
     );
-    return { header: HEADER, rows };
+    return findings;
   },
 };
 
@@ -114,18 +113,22 @@ async function runBot(
   return WatchReadings.parse(JSON.parse(stdout));
 }
 
-/** Medians over the passes; beside them the least, since whatever else runs only adds to these. */
-function rowOf(title: string, readings: readonly WatchReading[]): string[] {
-  const of = (key: keyof WatchReading) => readings.map((reading) => reading[key]);
-  const least = (key: keyof WatchReading) => figure(Math.min(...of(key)));
+function findingsOf(
+  { name, title }: { name: string; title: string },
+  readings: readonly WatchReading[],
+): Finding[] {
+  const found = (
+    what: string,
+    { of, unit, goal }: { of: (reading: WatchReading) => number; unit: string; goal?: Goal },
+  ): Finding => ({
+    ...{ name: `${name}-${what.replaceAll(' ', '-')}`, title: `${title}: ${what}` },
+    ...{ unit, compare: 'itself', goal },
+    passes: readings.map((reading) => ({ askwatch: of(reading) })),
+  });
   return [
-    title,
-    figure(median(of('ownBlockMs'))),
-    figure(median(of('blockMs'))),
-    least('blockMs'),
-    figure(median(of('cpuMs'))),
-    least('cpuMs'),
-    figure(median(of('writtenBytes')) / 1024),
-    figure(median(of('wallMs'))),
+    found('own block', { of: ({ ownBlockMs }) => ownBlockMs, unit: 'ms', goal: BLOCK_GOAL }),
+    found('block', { of: ({ blockMs }) => blockMs, unit: 'ms' }),
+    found('CPU', { of: ({ cpuMs }) => cpuMs, unit: 'ms' }),
+    found('written', { of: ({ writtenBytes }) => writtenBytes / 1024, unit: 'KiB' }),
   ];
 }

@@ -1,16 +1,28 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { alerts } from './alerts/alerts.ts';
+import { ALL, type BenchRequest, readArguments } from './arguments.ts';
 import { statusPage } from './console/console.ts';
 import { discord } from './discord/discord.ts';
 import { gateway } from './gateway/gateway.ts';
 import { monitoring } from './monitoring/monitoring.ts';
-import type { Area } from './shared/area.ts';
+import type { Area, BenchContext } from './shared/area.ts';
+import {
+  type AreaRun,
+  type BenchRun,
+  checkFindings,
+  parseRun,
+  readRun,
+  writtenRun,
+} from './shared/bench-run.ts';
 import { chooseCores, pinSelf } from './shared/cores.ts';
 import { checkProc } from './shared/proc.ts';
-import { reportLines } from './shared/report.ts';
+import { againstLines, reportLines } from './shared/report.ts';
 import { slack } from './slack/slack.ts';
 import { watch } from './watch/watch.ts';
 
@@ -24,79 +36,123 @@ const AREAS = new Map<string, Area>([
   ['console', statusPage],
 ]);
 
-const USAGE = `Usage: npm run bench -- <area> [--quick] [--only <measure>] [--profile] [--verbose]
-
-  --quick    fewer and shorter passes
-  --only     one measure alone
-  --profile  with CPU profiles of what is measured, in a folder that is kept
-  --verbose  with every reading
-
-${[...AREAS].map(([name, { measures }]) => `Area ${name}: ${measures.join(', ')}`).join('\n')}
-`;
-
 /** What measuring again may take, in all, when others disturb. */
 const PATIENCE_MS = { full: 30_000, quick: 8_000 };
 
+let exitCode = 1;
 try {
-  process.exitCode = await main();
+  exitCode = await main();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  // Not the exit code alone: what was started may keep this process alive.
-  process.exit(1);
+  tell(error instanceof Error ? error.message : String(error));
 }
+// Not the exit code alone: what an area started may keep this process alive.
+process.exit(exitCode);
 
-/** Runs one area. Goals that are not met are no failure: this measures, and does not judge. */
+/** Runs what is asked for. Goals that are not met are no failure: this measures, and does not judge. */
 async function main(): Promise<number> {
-  const { values, positionals } = readArguments();
-  const { quick = false, only } = values;
-  const area = AREAS.get(positionals[0] ?? '');
-  if (!area || positionals.length > 1 || (only !== undefined && !area.measures.includes(only))) {
-    process.stderr.write(USAGE);
-    return 2;
-  }
+  const request = requestOf(process.argv.slice(2));
+  const against = request.against === undefined ? undefined : readRun(request.against);
   checkProc();
   endOnSignals();
+  const run: BenchRun = {
+    format: 'askwatch-bench-1',
+    date: new Date().toISOString(),
+    commit: commitOf(),
+    node: process.version,
+    machine: { cores: cpus().length, model: cpus()[0]?.model.trim() ?? '' },
+    quick: request.quick,
+    areas: [],
+  };
+  const print = (lines: readonly string[]) => {
+    if (!request.json) process.stdout.write(['', ...lines, ''].join('\n'));
+  };
+  for (const name of request.area === ALL ? AREAS.keys() : [request.area]) {
+    const area = await (request.area === ALL ? runApart(name, request) : runArea(name, request));
+    run.areas.push(area);
+    print(reportLines(area, against));
+  }
+  const { machine, node, quick } = run;
+  print([
+    ...(against ? againstLines(run, against) : []),
+    `${quick ? 'quick run, ' : ''}${machine.cores} cores of ${machine.model}, Node ${node}`,
+  ]);
+  if (request.json) process.stdout.write(writtenRun(run));
+  return run.areas.some(({ failure }) => failure !== undefined) ? 1 : 0;
+}
+
+function requestOf(words: readonly string[]): BenchRequest {
+  try {
+    return readArguments(words, AREAS);
+  } catch (error) {
+    tell((error as Error).message);
+    process.exit(2);
+  }
+}
+
+async function runArea(name: string, request: BenchRequest): Promise<AreaRun> {
+  const { quick, only, beside, verbose } = request;
   const cores = chooseCores();
   pinSelf(cores.load);
-  const profile = values.profile ? mkdtempSync(join(tmpdir(), 'askwatch-profile-')) : undefined;
+  const profile = request.profile ? mkdtempSync(join(tmpdir(), 'askwatch-profile-')) : undefined;
   const notes = [...(cores.note ? [cores.note] : [])];
   if (profile) notes.push(`The profiles are in ${profile}; taking them is part of the figures.`);
-  const startMs = performance.now();
-  const findings = await area.run({
+  const context: BenchContext = {
     folder: temporaryFolder(),
-    cores,
-    quick,
-    only,
-    profile,
+    ...{ cores, quick, only, beside, profile },
     patience: { repeats: 2, leftMs: quick ? PATIENCE_MS.quick : PATIENCE_MS.full },
     note: (text) => void notes.push(text),
     progress: tell,
-    detail: values.verbose ? tell : () => {},
-  });
-  const seconds = Math.round((performance.now() - startMs) / 1000);
-  const machine = `${quick ? 'quick run, ' : ''}${cpus().length} cores of ${cpus()[0]?.model.trim()}, Node ${process.version}, ${seconds} s`;
-  process.stdout.write(['', ...reportLines(findings), ...notes, machine, ''].join('\n'));
-  return 0;
+    detail: verbose ? tell : () => {},
+  };
+  const startMs = performance.now();
+  const seconds = () => (performance.now() - startMs) / 1000;
+  try {
+    const findings = (await AREAS.get(name)?.run(context)) ?? [];
+    checkFindings(findings);
+    return { name, seconds: seconds(), notes, findings };
+  } catch (error) {
+    const failure = error instanceof Error ? error.message : String(error);
+    if (request.json) tell(failure);
+    return { name, seconds: seconds(), failure, notes, findings: [] };
+  }
+}
+
+/** Runs an area in a process of its own: what it leaves behind, or how it ends, is no part of the next. */
+async function runApart(name: string, { quick, profile, verbose }: BenchRequest): Promise<AreaRun> {
+  tell(`\n${name}`);
+  const startMs = performance.now();
+  const options = Object.entries({ quick, profile, verbose })
+    .filter(([, isOn]) => isOn)
+    .map(([option]) => `--${option}`);
+  const args = [fileURLToPath(import.meta.url), name, '--json', ...options];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const end = () => child.kill();
+  process.once('exit', end);
+  const [output, [code, signal]] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  process.off('exit', end);
+  try {
+    const [area] = parseRun(output).areas;
+    if (area) return area;
+  } catch {
+    // It ended before it could say why.
+  }
+  const failure = `Its process ended with ${code ?? signal}.`;
+  return { name, seconds: (performance.now() - startMs) / 1000, failure, notes: [], findings: [] };
 }
 
 function tell(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-function readArguments() {
+/** Of the files that were built into what is measured, as far as git tells. */
+function commitOf(): string | null {
+  const git = (...args: string[]) =>
+    execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8', stdio: 'pipe' }).trim();
   try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        quick: { type: 'boolean' },
-        only: { type: 'string' },
-        profile: { type: 'boolean' },
-        verbose: { type: 'boolean' },
-      },
-    });
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
-    process.exit(2);
+    const changed = git('status', '--porcelain', '--untracked-files=no');
+    return git('rev-parse', 'HEAD') + (changed === '' ? '' : '+');
+  } catch {
+    return null;
   }
 }
 

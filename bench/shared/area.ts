@@ -10,6 +10,8 @@ export interface BenchContext {
   quick: boolean;
   /** The one measure that is asked for; all when undefined. */
   only: string | undefined;
+  /** Another program of the same kind that is to be measured in the same run, one of the area's `peers`. */
+  beside: string | undefined;
   /** Where CPU profiles of what is measured are put; undefined when none are made. */
   profile: string | undefined;
   patience: Patience;
@@ -25,6 +27,8 @@ export interface BenchContext {
 export interface Area {
   /** What `--only` can ask for. */
   measures: readonly string[];
+  /** What it can be measured beside. */
+  peers?: readonly string[];
   /** Measures. Throws when something could not be measured, or was answered wrongly. */
   run(context: BenchContext): Promise<Finding[]>;
 }

@@ -4,14 +4,14 @@ import type { Reading } from '../shared/reading.ts';
 import { figure } from '../shared/table.ts';
 import type { Measure } from './measures.ts';
 
-/** Who is measured; in the middle the upstream, so that it stands beside both others in every pass. */
-export const SUBJECTS = ['reference', 'alone', 'askwatch'] as const;
+/** Who is measured; the upstream between two, so that it stands beside both in every pass. */
+export const SUBJECTS = ['reference', 'alone', 'askwatch', 'portkey'] as const;
 export type Subject = (typeof SUBJECTS)[number];
 
 /** What one pass read of one cell. */
 export type PassReadings = Partial<Record<Subject, Reading>>;
 
-/** A reference that uses less of its core than this could have answered more. */
+/** What uses less of its core than this could have answered more. */
 const BUSY_CORES = 0.9;
 
 /** What the passes over the cell of a measure showed. */
@@ -21,18 +21,11 @@ export function findingOf(
   note: (text: string) => void,
 ): Finding {
   const { name, title, unit, compare, goal } = measure;
-  const passes = readings.map((pass) => {
-    const of = (subject: Subject) => {
-      const reading = pass[subject];
-      if (!reading) throw new Error(`There is no figure of ${subject} for ${name}.`);
-      return measure.of(reading);
-    };
-    return {
-      askwatch: of('askwatch'),
-      reference: of('reference'),
-      ...(compare === 'added' && { base: of('alone') }),
-    };
-  });
+  const passes = readings.map((pass) => ({
+    askwatch: figureOf(measure, pass, 'askwatch'),
+    reference: figureOf(measure, pass, 'reference'),
+    ...(compare === 'added' && { base: figureOf(measure, pass, 'alone') }),
+  }));
   if (compare === 'added') {
     const alone = median(passes.map(({ base = Number.NaN }) => base));
     const adds = median(passes.map(({ reference, base = Number.NaN }) => reference - base));
@@ -40,14 +33,50 @@ export function findingOf(
       `${name}: the upstream alone takes ${figure(alone)} ${unit}, the reference adds ${figure(adds)} ${unit}.`,
     );
   }
-  const busyCores = median(readings.map(({ reference }) => reference?.targetCores ?? 0));
-  if (name === 'requests' && busyCores < BUSY_CORES) {
-    note(
-      `${name}: the reference used ${figure(busyCores)} of its core, so the load or others limited it: the ratio flatters.`,
-    );
+  if (name === 'requests') {
+    const coresOf = (subject: Subject) =>
+      median(readings.map((pass) => pass[subject]?.targetCores ?? 0));
+    const cores = [coresOf('reference'), coresOf('askwatch')] as const;
+    if (Math.min(...cores) < BUSY_CORES) {
+      note(
+        `${name}: the reference used ${figure(cores[0])} of its core and Askwatch ${figure(cores[1])}, so the load or others limited them; believe the CPU per request at as many connections.`,
+      );
+    }
   }
-  const foreign = readings.map((pass) =>
-    Math.max(...Object.values(pass).map(({ foreignCores }) => foreignCores)),
-  );
-  return { name, title, unit, compare, goal, passes, noisyPasses: noisyOf(foreign) };
+  return {
+    name,
+    title,
+    unit,
+    compare,
+    ...(goal && { goal }),
+    passes,
+    noisyPasses: noisyPassesOf(readings),
+  };
 }
+
+/** The same measure with Portkey's gateway in the place of the reference. */
+export function besidePortkey(measure: Measure, readings: readonly PassReadings[]): Finding {
+  const { name, title, unit, portkeyGoal } = measure;
+  return {
+    ...{ name: `${name}-portkey`, title: `beside Portkey: ${title.split(';')[0]}`, unit },
+    ...{ compare: 'ratio', ...(portkeyGoal && { goal: portkeyGoal }) },
+    passes: readings.map((pass) => ({
+      askwatch: figureOf(measure, pass, 'askwatch'),
+      reference: figureOf(measure, pass, 'portkey'),
+    })),
+    noisyPasses: noisyPassesOf(readings),
+  };
+}
+
+function figureOf(measure: Measure, pass: PassReadings, subject: Subject): number {
+  const reading = pass[subject];
+  if (!reading) throw new Error(`There is no figure of ${subject} for ${measure.name}.`);
+  return measure.of(reading);
+}
+
+const noisyPassesOf = (readings: readonly PassReadings[]) =>
+  noisyOf(
+    readings.map((pass) =>
+      Math.max(...Object.values(pass).map(({ foreignCores }) => foreignCores)),
+    ),
+  );

@@ -4,18 +4,27 @@ import { inTurn, quietest } from '../shared/passes.ts';
 import { inWords, type Reading, read } from '../shared/reading.ts';
 import type { TargetProcess } from '../shared/target-process.ts';
 import { problemOfPlain, problemOfStream } from './answers.ts';
-import { findingOf, type PassReadings, SUBJECTS, type Subject } from './findings.ts';
+import { besidePortkey, findingOf, type PassReadings, SUBJECTS, type Subject } from './findings.ts';
 import { type Cell, GROUPS, MEASURES } from './measures.ts';
 import { chatRequest } from './requests.ts';
 import { type GatewayTargets, prepareTargets } from './targets.ts';
 
 const FULL = { passes: 5, firstWarmUpMs: 1_500, warmUpMs: 400, windowShare: 1 };
+/** Each pass takes twice as long. */
+const FULL_BESIDE = { ...FULL, passes: 3 };
 const QUICK = { passes: 2, firstWarmUpMs: 700, warmUpMs: 200, windowShare: 0.35 };
 
-/** The model gateway beside a bare pass-through of Node, and beside its upstream alone. */
-export const gateway: Area = { measures: MEASURES.map(({ name }) => name), run };
+/** The model gateway beside a bare pass-through of Node, its upstream alone, and Portkey's gateway where it is asked for. */
+export const gateway: Area = {
+  measures: MEASURES.map(({ name }) => name),
+  peers: ['portkey'],
+  run,
+};
 
 const WARM_UP_CONNECTIONS = 32;
+
+const sizeOf = ({ quick, beside }: BenchContext) =>
+  quick ? QUICK : beside === undefined ? FULL : FULL_BESIDE;
 
 type NamedCell = [name: string, cell: Cell];
 
@@ -29,8 +38,8 @@ interface Run {
 }
 
 async function run(context: BenchContext): Promise<Finding[]> {
-  const { only, quick, progress, note } = context;
-  const { passes } = quick ? QUICK : FULL;
+  const { only, progress, note } = context;
+  const { passes } = sizeOf(context);
   const measures = MEASURES.filter(({ name }) => only === undefined || name === only);
   const readings = new Map<string, PassReadings[]>(measures.map(({ cell }) => [cell, []]));
   const targets = await prepareTargets(context);
@@ -46,13 +55,19 @@ async function run(context: BenchContext): Promise<Finding[]> {
     }
   }
   await targets.upstream.stop();
-  return measures.map((measure) => findingOf(measure, readings.get(measure.cell) ?? [], note));
+  return measures.flatMap((measure) => {
+    const found = readings.get(measure.cell) ?? [];
+    const beside = targets.portkey ? [besidePortkey(measure, found)] : [];
+    return [findingOf(measure, found, note), ...beside];
+  });
 }
 
 /** One pass over the cells of a group. */
 async function measureGroup(cells: NamedCell[], run: Run): Promise<Map<string, PassReadings>> {
   const found = new Map<string, PassReadings>(cells.map(([name]) => [name, {}]));
-  for (const subject of inTurn(run.pass, SUBJECTS)) {
+  const { portkey } = run.targets;
+  const subjects = SUBJECTS.filter((subject) => subject !== 'portkey' || portkey);
+  for (const subject of inTurn(run.pass, subjects)) {
     const loads = cells.filter(([, cell]) => subject !== 'alone' || cell.alone);
     if (loads.length === 0) continue;
     for (const [name, reading] of await measureSubject(subject, loads, run)) {
@@ -68,7 +83,7 @@ async function measureSubject(
   loads: NamedCell[],
   { label, warmUpAnswers, targets, context }: Run,
 ): Promise<Map<string, Reading>> {
-  const { firstWarmUpMs, warmUpMs, windowShare } = context.quick ? QUICK : FULL;
+  const { firstWarmUpMs, warmUpMs, windowShare } = sizeOf(context);
   const target = await start(subject, targets, label);
   const helpers = [process.pid, targets.upstream.pid];
   const measure = async (
@@ -79,7 +94,10 @@ async function measureSubject(
       ...cell,
       ...times,
       port: target.port,
-      request: chatRequest({ port: target.port, key: targets.key, body: cell.body }),
+      request: chatRequest({
+        ...{ port: target.port, key: targets.key, body: cell.body },
+        ...(subject === 'portkey' && targets.portkey && { headers: targets.portkey.headers }),
+      }),
       problemOf: cell.stream ? problemOfStream : problemOfPlain,
     };
     try {
@@ -119,6 +137,7 @@ async function start(
 ): Promise<TargetProcess> {
   if (subject === 'reference') return await targets.startReference(label);
   if (subject === 'askwatch') return await targets.startAskwatch(label);
-  // It runs all the time, and answers the other two.
+  if (subject === 'portkey' && targets.portkey) return await targets.portkey.start();
+  // It runs all the time, and answers the others.
   return { ...targets.upstream, stop: async () => {} };
 }

@@ -60,6 +60,8 @@ export interface Measure {
   /** What is added is added to the upstream alone. */
   compare: Finding['compare'];
   goal: Goal;
+  /** Of the ratio to Portkey's gateway. */
+  portkeyGoal?: Goal;
 }
 
 export const MEASURES: readonly Measure[] = [
@@ -71,6 +73,7 @@ export const MEASURES: readonly Measure[] = [
     unit: 'µs',
     compare: 'ratio',
     goal: { atMost: 1.25 },
+    portkeyGoal: { atMost: 1 / 7 },
   },
   {
     name: 'requests',

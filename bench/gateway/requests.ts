@@ -21,8 +21,14 @@ export function largeBody(options: { model: string; stream: boolean }): string {
 }
 
 /** A whole HTTP request. */
-export function chatRequest(options: { port: number; key: string; body: string }): Buffer {
-  const { port, key, body } = options;
+export function chatRequest(options: {
+  port: number;
+  key: string;
+  body: string;
+  /** Besides those of every such request. */
+  headers?: Record<string, string>;
+}): Buffer {
+  const { port, key, body, headers = {} } = options;
   const head = [
     'POST /v1/chat/completions HTTP/1.1',
     `Host: 127.0.0.1:${port}`,
@@ -31,6 +37,7 @@ export function chatRequest(options: { port: number; key: string; body: string }
     `Authorization: Bearer ${key}`,
     'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(body)}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { BenchContext } from '../shared/area.ts';
 import { startProcess, type TargetProcess } from '../shared/target-process.ts';
+import { installPortkey, type Portkey } from './portkey.ts';
 import { MODEL, PROVIDER_MODEL } from './requests.ts';
 
 const run = promisify(execFile);
@@ -32,6 +33,8 @@ export interface GatewayTargets {
   key: string;
   startReference(label: string): Promise<TargetProcess>;
   startAskwatch(label: string): Promise<TargetProcess>;
+  /** Where it is asked for. */
+  portkey?: Portkey;
 }
 
 /** Starts the upstream, and prepares a data folder with a key for every start of Askwatch. */
@@ -49,6 +52,15 @@ export async function prepareTargets(context: BenchContext): Promise<GatewayTarg
     core: cores.load,
   });
 
+  const portkey =
+    context.beside === 'portkey'
+      ? await installPortkey(context, {
+          upstreamPort: upstream.port,
+          loopback: join(DIST, 'bench/gateway-loopback.js'),
+          ready: LISTENING,
+        })
+      : undefined;
+
   const profiling = (label: string) =>
     profile === undefined
       ? []
@@ -57,6 +69,7 @@ export async function prepareTargets(context: BenchContext): Promise<GatewayTarg
   return {
     upstream,
     key,
+    ...(portkey && { portkey }),
     startReference: (label) =>
       startProcess({
         name: 'The reference',

@@ -46,7 +46,9 @@ export function againstLines(now: BenchRun, then: BenchRun): string[] {
 function rowOf(finding: Finding): string[] {
   const { title, unit, compare, goal, passes } = finding;
   const { askwatch, reference } = mediansOf(finding);
-  const inUnit = (value: number) => `${figure(value)} ${unit}`.trimEnd();
+  const isCount = unit === '';
+  const inUnit = (value: number) =>
+    isCount && Number.isInteger(value) ? String(value) : `${figure(value)} ${unit}`.trimEnd();
   const written = (value: number) =>
     ({
       ratio: `${value.toFixed(2)}x`,

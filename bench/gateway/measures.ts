@@ -59,7 +59,7 @@ export interface Measure {
   unit: string;
   /** What is added is added to the upstream alone. */
   compare: Finding['compare'];
-  goal: Goal;
+  goal?: Goal;
   /** Of the ratio to Portkey's gateway. */
   portkeyGoal?: Goal;
 }
@@ -83,6 +83,14 @@ export const MEASURES: readonly Measure[] = [
     unit: '/s',
     compare: 'ratio',
     goal: { atLeast: 0.8 },
+  },
+  {
+    name: 'crowd',
+    title: 'CPU per request, 256 connections, 0.8 KB body',
+    cell: 'crowd',
+    of: ({ cpuUs }) => cpuUs,
+    unit: 'µs',
+    compare: 'ratio',
   },
   {
     name: 'latency',

@@ -10,7 +10,7 @@ import { ALL, type BenchRequest, readArguments } from './arguments.ts';
 import { statusPage } from './console/console.ts';
 import { discord } from './discord/discord.ts';
 import { gateway } from './gateway/gateway.ts';
-import { monitoring } from './monitoring/monitoring.ts';
+import { monitoring, rhythm } from './monitoring/monitoring.ts';
 import type { Area, BenchContext } from './shared/area.ts';
 import {
   type AreaRun,
@@ -29,6 +29,7 @@ import { watch } from './watch/watch.ts';
 const AREAS = new Map<string, Area>([
   ['gateway', gateway],
   ['monitoring', monitoring],
+  ['rhythm', rhythm],
   ['watch', watch],
   ['alerts', alerts],
   ['slack', slack],

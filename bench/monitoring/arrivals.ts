@@ -52,7 +52,10 @@ export interface Gridded {
 /** A check that comes so shortly before its time is early by the fraction that clocks differ, not late by an interval. */
 const EARLY_SHARE = 0.1;
 
-/** Reads lag and drift from what came in a window. */
+/** In intervals: after its first check a monitor comes into its rhythm within this time. */
+const SETTLE_INTERVALS = 1.5;
+
+/** Reads lag and drift from what came in a window, of each monitor from when it is in its rhythm. */
 export function rhythmOf(
   monitors: readonly Gridded[],
   times: ArrivalTimes,
@@ -62,12 +65,15 @@ export function rhythmOf(
   const drifts: number[] = [];
   let missing = 0;
   for (const { number, intervalMs, phaseMs } of monitors) {
-    const own = (times[number] ?? [])
-      .filter((ms) => ms >= window.fromMs && ms < window.toMs)
+    const seen = times[number] ?? [];
+    const inRhythmMs = (seen[0] ?? window.fromMs) + SETTLE_INTERVALS * intervalMs;
+    const fromMs = Math.max(window.fromMs, inRhythmMs);
+    const own = seen
+      .filter((ms) => ms >= fromMs && ms < window.toMs)
       .map((ms) => lagMs(ms, intervalMs, phaseMs));
     lags.push(...own);
     // One at the edge of the window may lie on either side.
-    const least = Math.floor((window.toMs - window.fromMs) / intervalMs) - 1;
+    const least = Math.floor((window.toMs - fromMs) / intervalMs) - 1;
     missing += Math.max(0, least - own.length);
     const [first] = own;
     const last = own.at(-1);

@@ -26,7 +26,7 @@ export interface CheckMeasure {
 }
 
 const TIMES = {
-  full: { warmUpMs: 12_000, windowMs: 15_000, referenceMs: 5_000 },
+  full: { warmUpMs: 12_000, windowMs: 12_000, referenceMs: 4_000 },
   quick: { warmUpMs: 5_000, windowMs: 3_000, referenceMs: 2_000 },
 };
 

@@ -1,4 +1,4 @@
-import { type Area, type BenchContext, runMeasures } from '../shared/area.ts';
+import { type Area, runMeasures } from '../shared/area.ts';
 import { type Finding, findingOfOne } from '../shared/finding.ts';
 import { type Bed, makeBed } from './bed.ts';
 import { createOneByOne, keysFor, pingFor } from './calls.ts';
@@ -47,26 +47,38 @@ const MEASURES: Record<string, (bed: Bed) => Promise<Finding[]>> = {
   http: (bed) => measureChecks(bed, HTTP),
   https: (bed) => measureChecks(bed, HTTPS),
   dns: (bed) => measureChecks(bed, DNS),
-  lag: measureLag,
-  many: measureMany,
   restart: measureRestart,
   heartbeats: measureHeartbeats,
   create: measureCreate,
 };
 
-/** The monitoring service beside a bare loop of the same requests, against targets on the same machine. */
-export const monitoring: Area = { measures: Object.keys(MEASURES), run };
+/** How its checks keep to their times. They take minutes, which no machine makes shorter: so they are an area of their own. */
+const RHYTHM_MEASURES: Record<string, (bed: Bed) => Promise<Finding[]>> = {
+  lag: measureLag,
+  many: measureMany,
+};
 
-async function run(context: BenchContext): Promise<Finding[]> {
-  if (context.quick) {
-    context.note(
-      'The quick run has fewer monitors and shorter intervals, so its figures are no verdict.',
-    );
-  }
-  const bed = await makeBed(context);
-  const findings = await runMeasures(context, MEASURES, bed);
-  await bed.close();
-  return findings;
+/** What checks and calls cost the monitoring service, beside a bare loop of the same requests, against targets on the same machine. */
+export const monitoring = areaOf(MEASURES);
+
+/** The rhythm of the monitoring service's checks, seen at their targets on the same machine. */
+export const rhythm = areaOf(RHYTHM_MEASURES);
+
+function areaOf(measures: Record<string, (bed: Bed) => Promise<Finding[]>>): Area {
+  return {
+    measures: Object.keys(measures),
+    async run(context) {
+      if (context.quick) {
+        context.note(
+          'The quick run has fewer monitors and shorter intervals, so its figures are no verdict.',
+        );
+      }
+      const bed = await makeBed(context);
+      const findings = await runMeasures(context, measures, bed);
+      await bed.close();
+      return findings;
+    },
+  };
 }
 
 async function measureHeartbeats(bed: Bed): Promise<Finding[]> {

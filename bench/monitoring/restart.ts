@@ -10,7 +10,7 @@ import { startMeter } from './meter.ts';
 const HOUR_MS = 3_600_000;
 
 const PAST = {
-  full: { count: 10_000, windowMs: 60_000 },
+  full: { count: 10_000, windowMs: 45_000 },
   quick: { count: 1_000, windowMs: 10_000 },
 };
 /** A start reads back two hours and what has passed of a third. */

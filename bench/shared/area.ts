@@ -35,7 +35,7 @@ export interface Area {
 
 /** Measures what is asked for, one after another. An error names its measure. */
 export async function runMeasures<Bed>(
-  { only, progress }: BenchContext,
+  { only, progress, detail }: BenchContext,
   measures: Record<string, (bed: Bed) => Promise<Finding[]>>,
   bed: Bed,
 ): Promise<Finding[]> {
@@ -43,8 +43,10 @@ export async function runMeasures<Bed>(
   for (const [name, measure] of Object.entries(measures)) {
     if (only !== undefined && name !== only) continue;
     progress(name);
+    const startMs = performance.now();
     try {
       findings.push(...(await measure(bed)));
+      detail(`${name} took ${Math.round((performance.now() - startMs) / 1000)} s`);
     } catch (cause) {
       throw new Error(`${name}: ${(cause as Error).message}`, { cause });
     }

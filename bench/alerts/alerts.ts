@@ -1,4 +1,4 @@
-import { chatArea } from '../gateway/chat-area.ts';
+import { chatArea } from '../shared/chat-area.ts';
 import { measureLimited } from './limited.ts';
 import { measureLone } from './lone.ts';
 import { measureStorm } from './storm.ts';

@@ -1,4 +1,4 @@
-import { chatArea } from '../gateway/chat-area.ts';
+import { chatArea } from '../shared/chat-area.ts';
 import { measureDeferrals } from './acks.ts';
 import { measureEdits } from './edits.ts';
 import { measureFirstText } from './first-text.ts';

@@ -1,4 +1,4 @@
-import { chatArea } from '../gateway/chat-area.ts';
+import { chatArea } from '../shared/chat-area.ts';
 import { measureSlackAcks } from './acks.ts';
 import { measureCalls } from './calls.ts';
 import { measureFirstText } from './first-text.ts';

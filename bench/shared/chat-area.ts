@@ -1,6 +1,6 @@
 import { loadavg } from 'node:os';
-import { type Area, type BenchContext, runMeasures } from '../shared/area.ts';
-import type { Finding } from '../shared/finding.ts';
+import { type Area, type BenchContext, runMeasures } from './area.ts';
+import type { Finding } from './finding.ts';
 
 /** The area of whole programs between platforms of the bench, from its measures. */
 export function chatArea(

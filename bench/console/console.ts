@@ -22,10 +22,10 @@ export const statusPage: Area = {
     const wants = (measure: string) => only === undefined || only === measure;
     const findings = wants('weight') ? weights() : [];
     if (wants('paint') || wants('scroll')) {
-      progress('a past for the monitors');
-      const bed = await startConsoleBed(context);
       const browser = await startBrowser();
       if ('unavailable' in browser) throw new Error(browser.unavailable);
+      progress('a past for the monitors');
+      const bed = await startConsoleBed(context);
       if (wants('paint')) findings.push(...(await paints(context, bed, browser)));
       if (wants('scroll')) findings.push(...(await scrolls(context, bed, browser)));
       await browser.close();

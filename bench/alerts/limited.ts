@@ -5,7 +5,7 @@ import { type AlertStage, startAlertBed } from './bed.ts';
 import { type AlertTimes, findingsOf, tellsDown, timesOf, turnInTurn, untilTold } from './times.ts';
 
 const SIZES = {
-  full: { passes: 2, monitors: 50, overMs: 15_000 },
+  full: { passes: 2, monitors: 36, overMs: 12_000 },
   quick: { passes: 1, monitors: 25, overMs: 8_000 },
 };
 

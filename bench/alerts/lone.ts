@@ -5,7 +5,7 @@ import { findingsOf, tellsDown, tellsUp, timesOf, turnInTurn, untilTold } from '
 
 /** Of fewer than 100 that are over, the bot keeps all: when it noted them is read from there. */
 const SIZES = {
-  full: { downs: 100, downMs: 50_000, ups: 50, upMs: 20_000 },
+  full: { downs: 90, downMs: 45_000, ups: 40, upMs: 16_000 },
   quick: { downs: 30, downMs: 12_000, ups: 10, upMs: 3_000 },
 };
 

@@ -4,7 +4,7 @@ import { type Finding, findingsOfTimes } from '../shared/finding.ts';
 import type { Question } from '../shared/questions.ts';
 import { startDiscordBed } from './bed.ts';
 
-const ANSWERS = { full: 50, quick: 3 };
+const ANSWERS = { full: 30, quick: 3 };
 
 /** The model thinks for as long before its first text. */
 const CHUNK_MS = 100;

@@ -43,15 +43,7 @@ export function findingOf(
       );
     }
   }
-  return {
-    name,
-    title,
-    unit,
-    compare,
-    ...(goal && { goal }),
-    passes,
-    noisyPasses: noisyPassesOf(readings),
-  };
+  return { name, title, unit, compare, goal, passes, noisyPasses: noisyPassesOf(readings) };
 }
 
 /** The same measure with Portkey's gateway in the place of the reference. */
@@ -59,7 +51,7 @@ export function besidePortkey(measure: Measure, readings: readonly PassReadings[
   const { name, title, unit, portkeyGoal } = measure;
   return {
     ...{ name: `${name}-portkey`, title: `beside Portkey: ${title.split(';')[0]}`, unit },
-    ...{ compare: 'ratio', ...(portkeyGoal && { goal: portkeyGoal }) },
+    ...{ compare: 'ratio', goal: portkeyGoal },
     passes: readings.map((pass) => ({
       askwatch: figureOf(measure, pass, 'askwatch'),
       reference: figureOf(measure, pass, 'portkey'),

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 
 const PACKAGE = '@portkey-ai/gateway';
 const VERSION = '1.15.2';
-/** With later ones its streams end early: they take the request for gone. */
+/** With later ones its streaming does not run. */
 const OVERRIDES = { '@hono/node-server': '1.13.8' };
 
 const INSTALL_LIMIT_MS = 120_000;
@@ -33,16 +33,11 @@ export async function installPortkey(
   const manifest = { private: true, dependencies: { [PACKAGE]: VERSION }, overrides: OVERRIDES };
   await writeFile(join(home, 'package.json'), JSON.stringify(manifest));
   try {
-    const args = [
-      'install',
-      '--prefix',
-      home,
-      '--ignore-scripts',
-      '--no-audit',
-      '--no-fund',
-      '--no-package-lock',
-    ];
-    await run('npm', args, { cwd: home, timeout: INSTALL_LIMIT_MS });
+    const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'];
+    await run('npm', ['install', '--prefix', home, ...quietly], {
+      cwd: home,
+      timeout: INSTALL_LIMIT_MS,
+    });
   } catch (cause) {
     const why = (cause as { stderr?: string }).stderr || (cause as Error).message;
     throw new Error(`npm could not install ${PACKAGE} ${VERSION}:\n${why.trimEnd()}`, { cause });

@@ -61,7 +61,7 @@ export default defineConfig({
     projects: [
       group('end-to-end', {
         include: [...KINDS.programs, ...KINDS.kill],
-        globalSetup: 'test/helpers/end-to-end/bundle-program.ts',
+        globalSetup: 'test/helpers/end-to-end/built-program.ts',
         // Some start three programs, one after another.
         testTimeout: long ? 600_000 : 300_000,
         env: { ASKWATCH_TEST_PATIENCE_MS: '90000' },

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { CommandLineError, keyOptions } from './cli/options.ts';
 
@@ -42,7 +43,8 @@ async function run(argv: string[]): Promise<void> {
   if (command === 'doctor') {
     if (rest.length > 0) throw new CommandLineError('doctor takes no more words.');
     const { runDoctor } = await import('./cli/doctor.ts');
-    const { text, problems } = await runDoctor({ json: values.json ?? false });
+    const program = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+    const { text, problems } = await runDoctor({ json: values.json ?? false, program });
     await new Promise((written) => process.stdout.write(text, written));
     // A call that goes on beyond every limit must not keep the process.
     process.exit(problems > 0 ? 1 : 0);

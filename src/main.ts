@@ -117,6 +117,7 @@ async function start(
         allowPrivate: settings.allowPrivate,
         networkAnchors: settings.networkAnchors,
         addressFor,
+        version,
         log,
       })
     : undefined;
@@ -157,6 +158,7 @@ async function start(
         channels: alerted.map(({ channel }) => channel),
         login: password === undefined ? undefined : { password },
         publicUrl,
+        pageFolder: new URL('./console/page/', import.meta.url),
         status: {
           // With all that is asked beside the polls, so that it stays within 120 requests a minute.
           pollMs: Math.max(3_000, settings.bot.alertPollMs),

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createLog, createRedaction } from '../app/log.ts';
 import type { PlatformRegistration } from '../app/platforms/registration.ts';
@@ -19,9 +19,11 @@ import { checkProviders } from './doctor-providers.ts';
 import { checkGateway, checkListener, checkMonitoring } from './doctor-services.ts';
 import { plain, tableLines } from './table.ts';
 
-const { version, engines } = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-) as { version: string; engines: { node: string } };
+/** What is asked of package.json. */
+export interface ProgramInfo {
+  version: string;
+  engines: { node: string };
+}
 
 /** One area may take so long in all; each call in it has a shorter limit of its own. */
 const AREA_LIMIT_MS = 30_000;
@@ -33,13 +35,17 @@ const CREDENTIALS = /(?<=:\/\/)[^/@\s]+@/g;
  * Runs `doctor`: looks at everything an installation needs, all at once, and changes nothing. Gives what to print, a line
  * for each finding in an order that stays, or one JSON document, and how many problems there are.
  */
-export async function runDoctor(options: { json: boolean }): Promise<{
+export async function runDoctor(options: {
+  json: boolean;
+  /** What package.json says of the program. */
+  program: ProgramInfo;
+}): Promise<{
   text: string;
   problems: number;
 }> {
   if (existsSync('.env')) process.loadEnvFile('.env');
   const clean = createCleaning(secretsIn(process.env));
-  const found = (await examine()).map(({ check, level, text }) => ({
+  const found = (await examine(options.program)).map(({ check, level, text }) => ({
     check: clean(check),
     level,
     text: clean(text),
@@ -47,7 +53,11 @@ export async function runDoctor(options: { json: boolean }): Promise<{
   const count = (level: Finding['level']) => found.filter((one) => one.level === level).length;
   const [problems, warnings] = [count('problem'), count('warning')];
   const text = options.json
-    ? JSON.stringify({ version, problems, warnings, findings: found }, null, 2)
+    ? JSON.stringify(
+        { version: options.program.version, problems, warnings, findings: found },
+        null,
+        2,
+      )
     : [...lines(found), '', summary(problems, warnings)].join('\n');
   return { text: `${text}\n`, problems };
 }
@@ -70,7 +80,7 @@ function summary(problems: number, warnings: number): string {
   return warnings > 0 ? `No problems, ${counted(warnings, 'warning')}.` : 'All is well.';
 }
 
-async function examine(): Promise<Finding[]> {
+async function examine({ version, engines }: ProgramInfo): Promise<Finding[]> {
   const node = checkNode(engines.node);
   let settings: Settings;
   try {
@@ -84,7 +94,7 @@ async function examine(): Promise<Finding[]> {
   const probe = createProbe();
   const areas = await Promise.all([
     bounded('Data folder', async () => [await checkDataFolder(settings.dataDir)]),
-    bounded('Program', () => checkProgramAndAddress(settings, probe)),
+    bounded('Program', () => checkProgramAndAddress(settings, { version, probe })),
     bounded('Console', async () => [checkConsole(settings), ...checkProxies(settings)]),
     bounded('Model gateway', () => checkGateway(settings)),
     bounded('Model providers', () => checkProviders(settings, probe)),
@@ -108,7 +118,10 @@ async function bounded(check: string, look: () => Promise<Finding[]>): Promise<F
   }
 }
 
-async function checkProgramAndAddress(settings: Settings, probe: Probe): Promise<Finding[]> {
+async function checkProgramAndAddress(
+  settings: Settings,
+  { version, probe }: { version: string; probe: Probe },
+): Promise<Finding[]> {
   const { finding, runs } = await checkProgram(settings.dataDir);
   const lost = await checkLosses(settings.dataDir, runs !== false);
   return [finding, ...lost, ...(await checkListener(settings, { runs, version, probe }))];

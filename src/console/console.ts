@@ -6,7 +6,7 @@ import { type Account, addAccountRoutes } from './account/account.ts';
 import { createGuards, guarded } from './login/guards.ts';
 import { type LoginOptions, openLogin } from './login/login.ts';
 import { addLoginRoutes } from './login/routes.ts';
-import { addPageRoutes, BUILT_PAGE, type ConsolePage } from './page-files.ts';
+import { addPageRoutes, type ConsolePage } from './page-files.ts';
 import { createAnswers } from './playground/answers.ts';
 import { channelsCollection, openChannels } from './playground/channels.ts';
 import { listedCommand, shownSuggestions } from './playground/commands.ts';
@@ -55,10 +55,10 @@ export async function createConsole(options: {
   account?: Account;
   /** Where others reach the program; where the browser is when absent. */
   publicUrl?: string | undefined;
-  /** Folder of the built page; beside this module when absent. */
-  pageFolder?: URL;
+  /** Where `npm run build:page` wrote the pages. */
+  pageFolder: URL;
 }): Promise<Platform> {
-  const { kit, store, channels: named = [], log, pageFolder = BUILT_PAGE } = options;
+  const { kit, store, channels: named = [], log, pageFolder } = options;
   const { account = { keys: {} } } = options;
   const streams = createEventStreams((person) => snapshotFor(person));
   const history = await openHistory(store.collection(historyCollection), { streams, log });

@@ -6,9 +6,6 @@ import { compressedFor } from './shared/conditional.ts';
 import { PUBLIC_URL_META } from './shared/public-url.ts';
 import { xmlText } from './shared/xml-text.ts';
 
-/** What stands beside the compiled module, where `npm run build:page` writes it. */
-export const BUILT_PAGE = new URL('./page/', import.meta.url);
-
 const MARK = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="9" fill="#4f46e5"/><path d="M7 17h4.5l2.5-7 4 13 2.5-6H25" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
 /** A page that a browser opens at `path`; `name` is that of its script and style. */

@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { z } from 'zod';
 import type { Keys } from '../http/keys.ts';
 import type { AddressFor } from '../http/public-address.ts';
 import type { ServerKit } from '../http/server.ts';
@@ -29,6 +27,8 @@ export interface MonitoringOptions {
   networkAnchors?: string[];
   /** Where clients reach this service; stands in push URLs. */
   addressFor: AddressFor;
+  /** Of this program; checks name it to their targets. */
+  version: string;
   log: Logger;
   clock?: Clock;
   /** The types of check that there are; those that the service comes with when absent. */
@@ -40,11 +40,20 @@ export interface MonitoringOptions {
  * Throws when a network in `allowPrivate` is none, and `CorruptDocumentError` when a monitor cannot be read.
  */
 export async function createMonitoring(options: MonitoringOptions) {
-  const { kit, keys, store, addressFor, log, clock = systemClock, types = shippedTypes } = options;
+  const {
+    kit,
+    keys,
+    store,
+    addressFor,
+    version,
+    log,
+    clock = systemClock,
+    types = shippedTypes,
+  } = options;
   const guard = createSsrfGuard(options.allowPrivate);
   const lookup = createNameLookup();
   const connect = createConnect({ guard, lookup });
-  const check = createCheck({ types, guard, connect, userAgent: await userAgent() });
+  const check = createCheck({ types, guard, connect, userAgent: `Askwatch/${version}` });
   const history = await openHistory({ store, wallMs: clock.wallMs, log });
   const monitors = await openMonitors({ types, store, history, wallMs: clock.wallMs, log });
   const { networkAnchors } = options;
@@ -102,9 +111,3 @@ export async function createMonitoring(options: MonitoringOptions) {
 const OWN_NETWORK_UNKNOWN =
   'all resolvers of this machine are on loopback, so when its own network is gone all targets count as down; to have ' +
   'that recognised, set MONITOR_NETWORK_ANCHORS to an address beyond this machine, such as 192.168.0.1:53';
-
-/** What checks call themselves, such as `Askwatch/0.1.0`. */
-async function userAgent(): Promise<string> {
-  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
-  return `Askwatch/${z.object({ version: z.string() }).parse(JSON.parse(text)).version}`;
-}

@@ -27,7 +27,6 @@ test('a chart reaches Slack and Discord from one process', async () => {
   const discord = await startDiscord();
   const service = await startHistory();
   const askwatch = await startAskwatch({
-    program: 'installed',
     dataDir: await temporaryFolder(),
     env: {
       SLACK_BOT_TOKEN: slack.botToken,

@@ -11,7 +11,7 @@ const shared = sharedAskwatch(async () => RESOLVER_ON_LOOPBACK);
 describe('a start without any setting', () => {
   test('shows one key for each service once; both outlive a stop and kill -9, and no file holds them', async () => {
     const dataDir = await temporaryFolder();
-    const first = await startAskwatch({ dataDir, program: 'installed' });
+    const first = await startAskwatch({ dataDir });
     expect((await models(first.url, first.keys.gateway ?? '')).status).toBe(200);
     const list = await fetch(`${first.url}/api/v1/public/monitors`, {
       headers: { 'x-api-key': first.keys.monitoring ?? '' },

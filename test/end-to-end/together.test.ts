@@ -16,7 +16,6 @@ test('Slack, Discord and the console share one process, one gateway and the same
   onTestFinished(() => Promise.all([provider.close(), service.close()]).then(() => undefined));
   const shop = service.add({ name: 'Shop' });
   const askwatch = await startAskwatch({
-    program: 'installed',
     dataDir: await temporaryFolder(),
     env: {
       SLACK_BOT_TOKEN: slack.botToken,

@@ -54,6 +54,7 @@ export async function startTestAccount(
   const monitoring = await createMonitoring({
     ...{ kit, keys: keys.monitoring, store, log, allowPrivate: [], networkAnchors: [] },
     addressFor: () => '',
+    version: '1.2.3',
   });
   const account: Account = {
     keys: {

@@ -1,15 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { type AtEnd, temporaryFolder } from '../temporary-folder.ts';
 
-/** The built program, file by file as it is installed, and the same bundled, which starts in about half the CPU time. */
-const PROGRAMS = {
-  installed: fileURLToPath(new URL('../../../dist/main.js', import.meta.url)),
-  bundled: join(inject('bundledProgram'), 'main.mjs'),
-};
+const PROGRAM = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 
 /** The built program running as a child, as an operator runs it. */
 export interface AskwatchProcess {
@@ -31,8 +26,6 @@ export interface AskwatchProcess {
 interface StartOptions {
   dataDir: string;
   env?: Record<string, string>;
-  /** The bundled one, unless this says otherwise. */
-  program?: keyof typeof PROGRAMS;
   /** When it is ended at the latest: with the running test, unless this says otherwise. */
   atEnd?: AtEnd;
 }
@@ -114,8 +107,8 @@ export async function startAskwatch(options: StartOptions): Promise<AskwatchProc
 
 /** Starts the built program without waiting; for starts that are meant to fail. */
 export function spawnAskwatch(options: StartOptions) {
-  const { atEnd = onTestFinished, program = 'bundled' } = options;
-  const child: ChildProcess = spawn(process.execPath, [PROGRAMS[program]], {
+  const { atEnd = onTestFinished } = options;
+  const child: ChildProcess = spawn(process.execPath, [PROGRAM], {
     // Its working folder has no .env file.
     cwd: options.dataDir,
     env: {

@@ -1,21 +1,17 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, inject } from 'vitest';
+import { expect } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { type SharedAskwatch, startAskwatch } from './askwatch-process.ts';
 
-const INSTALLED_CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
-const BUNDLED_CLI = join(inject('bundledProgram'), 'cli.mjs');
+const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 /** Runs `npx askwatch` on a data folder. */
-export const runCli = (dataDir: string, ...args: string[]) => run(BUNDLED_CLI, dataDir, args);
-
-async function run(cli: string, dataDir: string, args: string[]) {
+export async function runCli(dataDir: string, ...args: string[]) {
   // As npx runs it: by itself, so it has to be executable.
-  return await promisify(execFile)(cli, args, {
+  return await promisify(execFile)(CLI, args, {
     cwd: dataDir,
     env: { PATH: process.env.PATH ?? '', DATA_DIR: `${dataDir}/data` },
   }).then(
@@ -47,7 +43,7 @@ export async function managesKeys(running?: SharedAskwatch): Promise<void> {
   const named = ['--service', 'gateway', '--name', 'ci job'];
 
   const create = ['keys', 'create', ...named, '--tokens-per-day', '5000'];
-  const created = await run(INSTALLED_CLI, dataDir, create);
+  const created = await runCli(dataDir, ...create);
   expect(created.code).toBe(0);
   const key = /awg_[A-Za-z0-9]{40}/.exec(created.output)?.[0] ?? '';
   const listed = (await keys('list', '--service', 'gateway')).output;

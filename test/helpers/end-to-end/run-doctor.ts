@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, inject, onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { CHANNEL, startSlack } from '../../fakes/slack/slack.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
-const CLI = join(inject('bundledProgram'), 'cli.mjs');
+const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 type Env = Record<string, string>;
 interface Finding {

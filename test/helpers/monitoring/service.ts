@@ -74,6 +74,7 @@ export async function startService(
       ...{ publicUrl: options.publicUrl, isOpen: options.isOpen ?? false },
       listening: () => url,
     }),
+    version: '1.2.3',
     log,
     ...(options.clock ? { clock: options.clock } : {}),
     ...(options.types ? { types: options.types } : {}),

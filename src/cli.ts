@@ -37,7 +37,7 @@ async function run(argv: string[]): Promise<void> {
     return;
   }
   if (command === 'start') {
-    await import('./main.ts');
+    await import('./app/start.ts');
     return;
   }
   if (command === 'doctor') {

@@ -207,6 +207,8 @@ async function start(
   }
 
   ready = true;
+  // What V8 starts with, see app/start.ts: from now on it sets aside what the work asks for.
+  setFlagsFromString('--semi-space-growth-factor=2');
   const firstKeys: { gateway?: string; monitoring?: string } = {};
   for (const service of ['gateway', 'monitoring'] as const) {
     if (runs(service) && keys[service].list().length === 0) {

@@ -24,6 +24,7 @@ import { chooseCores, pinSelf } from './shared/cores.ts';
 import { checkProc } from './shared/proc.ts';
 import { againstLines, reportLines } from './shared/report.ts';
 import { slack } from './slack/slack.ts';
+import { start } from './start/start.ts';
 import { watch } from './watch/watch.ts';
 
 const AREAS = new Map<string, Area>([
@@ -35,6 +36,7 @@ const AREAS = new Map<string, Area>([
   ['slack', slack],
   ['discord', discord],
   ['console', statusPage],
+  ['start', start],
 ]);
 
 /** What measuring again may take, in all, when others disturb. */

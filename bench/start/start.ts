@@ -4,7 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Area, BenchContext } from '../shared/area.ts';
 import { askwatchReady } from '../shared/askwatch-process.ts';
-import { inTurn, median } from '../shared/passes.ts';
+import type { Finding } from '../shared/finding.ts';
+import { inTurn } from '../shared/passes.ts';
 import { cpuNs, residentMiB } from '../shared/proc.ts';
 import { figure } from '../shared/table.ts';
 import { startProcess } from '../shared/target-process.ts';
@@ -19,13 +20,14 @@ const IDLE_MS = { full: 10_000, quick: 2_000 };
 
 /** One thing that is started. */
 interface Subject {
+  name: string;
   title: string;
   program: string;
   ready: RegExp;
   roles?: string;
   /** The folder of each start; undefined where none is used. */
   folder(): Promise<string> | string;
-  goals?: { cpu: string; memory: string };
+  goals?: { ready: number; idle: number };
 }
 
 interface Reading {
@@ -50,32 +52,69 @@ export const start: Area = {
       }
     }
     note('The reference is a bare Node process with a server of node:http and pino.');
-    const row = (what: string, key: keyof Reading, goal: 'cpu' | 'memory') =>
-      [...readings].map(([{ title, goals }, taken]) => [
-        `${what}, ${title}`,
-        figure(median(taken.map((one) => one[key]))),
-        goals?.[goal] ?? '',
-      ]);
-    return {
-      header: ['Start', 'median', 'goal'],
-      rows: [
-        ...(only === 'idle' ? [] : row('CPU until ready, ms', 'cpuMs', 'cpu')),
-        ...(only === 'ready' ? [] : row('memory at idle, MiB', 'residentMiB', 'memory')),
-      ],
-    };
+    const measures: Measure[] = [
+      { name: 'ready', title: 'CPU until ready', unit: 'ms', key: 'cpuMs' },
+      { name: 'idle', title: 'memory at idle', unit: 'MiB', key: 'residentMiB' },
+    ];
+    return measures
+      .filter(({ name }) => only === undefined || only === name)
+      .flatMap((measure) => findingsOf(measure, readings));
   },
 };
+
+interface Measure {
+  name: 'ready' | 'idle';
+  title: string;
+  unit: string;
+  key: keyof Reading;
+}
+
+/** A finding for each subject but the bare one, which stands beside it. */
+function findingsOf(
+  { name, title, unit, key }: Measure,
+  readings: ReadonlyMap<Subject, readonly Reading[]>,
+): Finding[] {
+  const [bare = [], ...others] = readings.values();
+  const [, ...subjects] = readings.keys();
+  return subjects.map((subject, at) => ({
+    ...{ name: `${name}-${subject.name}`, title: `${title}, ${subject.title}`, unit },
+    compare: 'itself',
+    ...(subject.goals && { goal: { atMost: subject.goals[name] } }),
+    passes: (others[at] ?? []).map((reading, pass) => ({
+      askwatch: reading[key],
+      ...(bare[pass] && { reference: bare[pass][key] }),
+    })),
+  }));
+}
 
 async function subjectsIn({ folder }: BenchContext): Promise<Subject[]> {
   const empty = () => mkdtemp(join(folder, 'start-'));
   const askwatch = { program: PROGRAM, ready: new RegExp(askwatchReady) };
-  const goals = { cpu: '700', memory: '85' };
+  const goals = { ready: 700, idle: 85 };
   const [all, gateway] = [await empty(), await empty()];
   return [
-    { title: 'bare', program: BARE, ready: /port (\d+)/, folder: () => folder },
-    { ...askwatch, title: 'all roles, new data', folder: empty, goals },
-    { ...askwatch, title: 'all roles, data of an earlier start', folder: () => all, goals },
-    { ...askwatch, title: 'gateway alone', roles: 'gateway', folder: () => gateway },
+    {
+      name: 'bare',
+      title: 'a bare Node process',
+      program: BARE,
+      ready: /port (\d+)/,
+      folder: () => folder,
+    },
+    { ...askwatch, name: 'new', title: 'all roles, new data', folder: empty, goals },
+    {
+      ...askwatch,
+      name: 'existing',
+      title: 'all roles, data of an earlier start',
+      folder: () => all,
+      goals,
+    },
+    {
+      ...askwatch,
+      name: 'gateway',
+      title: 'gateway alone',
+      roles: 'gateway',
+      folder: () => gateway,
+    },
   ];
 }
 

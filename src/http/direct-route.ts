@@ -16,6 +16,17 @@ export interface DirectRoute {
   handle(exchange: Exchange): (() => object) | undefined;
 }
 
+/**
+ * Answers the common requests of routes of Fastify's past it, for the same reason. The routes stay, for all requests that it
+ * leaves: those that are unusual, and those that are refused.
+ */
+export interface Shortcut {
+  /** What the URLs begin with that it is asked for. */
+  prefix: string;
+  /** The route whose request it answers; `undefined` leaves the request, untouched, to Fastify. */
+  take(exchange: Exchange): string | undefined;
+}
+
 /** One request and its answer. */
 export interface Exchange {
   request: IncomingMessage;
@@ -27,33 +38,55 @@ export interface Exchange {
 }
 
 /** Is told of every answer: its status, and how long it took. */
-type Observe = (route: string, status: number, seconds: number) => void;
+type Observe = (method: string, route: string, status: number, seconds: number) => void;
 
 /** nginx's status for a caller that left before it was answered. */
 const LEFT_UNANSWERED = 499;
 
-/** Hands a request to the direct route that it is for; false when it is for none. */
+/** Hands a request to the direct route or the shortcut that it is for; false when Fastify is to have it. */
 export function createDirectRoutes(observe: Observe, log: Logger) {
   const routes = new Map<string, DirectRoute>();
+  const shortcuts: Shortcut[] = [];
+  let closing = false;
+
+  function tellWhenAnswered(
+    { request: { method = '' }, response, id }: Exchange,
+    route: string,
+    startMs: number,
+    tell?: () => object,
+  ) {
+    response.on('close', () => {
+      const ms = performance.now() - startMs;
+      const status = response.headersSent ? response.statusCode : LEFT_UNANSWERED;
+      observe(method, route, status, ms / 1000);
+      if (log.isLevelEnabled('debug')) {
+        const answer = { method, route, status, ms: Math.round(ms) };
+        log.debug({ reqId: id, ...answer, ...tell?.() }, 'answered');
+      }
+    });
+  }
+
   return {
     add: (route: DirectRoute) => void routes.set(route.path, route),
+    addShortcut: (shortcut: Shortcut) => void shortcuts.push(shortcut),
     take(request: IncomingMessage, response: ServerResponse, ip: string | undefined): boolean {
-      const route = request.method === 'POST' ? routes.get(request.url ?? '') : undefined;
-      if (!route) return false;
+      const { method, url = '' } = request;
+      const direct = method === 'POST' ? routes.get(url) : undefined;
+      const shortcut =
+        direct || closing ? undefined : shortcuts.find(({ prefix }) => url.startsWith(prefix));
+      if (!direct && !shortcut) return false;
       const startMs = performance.now();
-      const id = randomUUID();
-      const tell = route.handle({ request, response, ip, id });
+      const exchange = { request, response, ip, id: randomUUID() };
+      const tell = direct?.handle(exchange);
+      const route = direct ? direct.path : shortcut?.take(exchange);
+      if (route === undefined) return false;
       // After the route's own listeners, so that it knows how the answer ended.
-      response.on('close', () => {
-        const ms = performance.now() - startMs;
-        const status = response.headersSent ? response.statusCode : LEFT_UNANSWERED;
-        observe(route.path, status, ms / 1000);
-        if (log.isLevelEnabled('debug')) {
-          const answer = { method: 'POST', route: route.path, status, ms: Math.round(ms) };
-          log.debug({ reqId: id, ...answer, ...tell?.() }, 'answered');
-        }
-      });
+      tellWhenAnswered(exchange, route, startMs, tell);
       return true;
+    },
+    /** Leaves what still comes to Fastify, which refuses it once the server closes. */
+    close(): void {
+      closing = true;
     },
   };
 }

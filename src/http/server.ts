@@ -19,7 +19,7 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { ErrorCode } from '../contracts/error.ts';
 import { plainWords } from '../contracts/plain-words.ts';
-import { createDirectRoutes, type DirectRoute } from './direct-route.ts';
+import { createDirectRoutes, type DirectRoute, type Shortcut } from './direct-route.ts';
 import {
   answerBrokenRequest,
   answerConnect,
@@ -63,10 +63,7 @@ export async function createServer(options: {
 }) {
   const log = ownLog(options.log);
   const proxies = createTrustedProxies(options.trustedProxies ?? [], log);
-  const direct = createDirectRoutes(
-    (route, status, seconds) => observe('POST', route, status, seconds),
-    log,
-  );
+  const direct = createDirectRoutes((...answer) => observe(...answer), log);
   const server: HttpServer = fastify({
     loggerInstance: log as FastifyBaseLogger,
     // One line an answer comes from the hook below; Fastify's own two lines would say it twice.
@@ -182,6 +179,7 @@ export async function createServer(options: {
         route.handle({ request: raw, response, ip, id }),
       );
     },
+    addShortcut: (shortcut: Shortcut) => direct.addShortcut(shortcut),
     /** Starts to listen; resolves to the address as `http://host:port`. */
     async listen({ host, port }: { host: string; port: number }): Promise<string> {
       // Last, when all routes are there.
@@ -190,6 +188,7 @@ export async function createServer(options: {
     },
     /** Stops taking connections and waits for answers under way. */
     async close(): Promise<void> {
+      direct.close();
       dropUnused();
       await server.close();
     },

@@ -83,7 +83,7 @@ export async function createMonitoring(options: MonitoringOptions) {
     log,
   });
   addRoutes({
-    server: kit.server,
+    kit,
     keys,
     monitors,
     types,
@@ -92,6 +92,7 @@ export async function createMonitoring(options: MonitoringOptions) {
     runner,
     addressFor,
     clock,
+    log,
   });
   return {
     /** Begins to check; call once the server listens. */

@@ -393,6 +393,39 @@ test('closing waits for the answer under way', async () => {
   await closed;
 });
 
+test('a shortcut takes what it can, and nothing once the server closes', async () => {
+  let finish = () => {};
+  const { kit, url, ask } = await runningServer(({ server, addShortcut }) => {
+    server.get('/jobs/:name', async () => 'route');
+    addShortcut({
+      prefix: '/jobs/',
+      take({ request, response }) {
+        if (request.url === '/jobs/other') return undefined;
+        finish = () => void response.end('shortcut');
+        if (request.url !== '/jobs/slow') finish();
+        return '/jobs/:name';
+      },
+    });
+  });
+  expect((await ask('/jobs/one')).text).toBe('shortcut');
+  expect((await ask('/jobs/other')).text).toBe('route');
+  expect((await ask('/metrics')).text).toMatch(
+    /_count\{method="GET",route="\/jobs\/:name",status="200"\} 2\n/,
+  );
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  const answers = textOf(socket);
+  const before = finish;
+  socket.write('GET /jobs/slow HTTP/1.1\r\nHost: x\r\n\r\n');
+  await eventually(() => finish !== before);
+  const closed = kit.close();
+  const asked = once(kit.server.server, 'request');
+  socket.write('GET /jobs/two HTTP/1.1\r\nHost: x\r\n\r\n');
+  await asked;
+  finish();
+  expect(await answers).toMatch(/200 OK.*shortcut.*503 Service Unavailable/s);
+  await closed;
+});
+
 test('closing does not wait for a connection on which nothing was ever asked', async () => {
   const { kit, url } = await runningServer();
   const spare = connect(Number(new URL(url).port), '127.0.0.1');

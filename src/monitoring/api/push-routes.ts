@@ -9,7 +9,10 @@ import { limited, noQuery } from './route-schemas.ts';
 import { orUnavailable, type RouteTools, readNoBody, within } from './route-scope.ts';
 
 /** All of them, since jobs ping with what they have: curl, wget, a link checker. */
-const METHODS: Array<'GET' | 'HEAD' | 'POST'> = ['GET', 'HEAD', 'POST'];
+export const PUSH_METHODS: Array<'GET' | 'HEAD' | 'POST'> = ['GET', 'HEAD', 'POST'];
+
+/** What a 503 says. */
+export const PING_NOT_STORED = 'The ping could not be stored. Send it again.';
 
 /** Adds the routes that jobs ping. */
 export function addPushRoutes(
@@ -24,21 +27,18 @@ export function addPushRoutes(
     if (monitor === undefined) {
       throw notFound('There is no heartbeat with this token. Check the push URL.');
     }
-    await orUnavailable(
-      runner.signal(monitor, signalOf()),
-      'The ping could not be stored. Send it again.',
-    );
+    await orUnavailable(runner.signal(monitor, signalOf()), PING_NOT_STORED);
     return { ok: true as const };
   }
 
   scope.route({
-    method: METHODS,
+    method: PUSH_METHODS,
     url: within(MonitoringPath.push),
     schema: pushSchema,
     handler: ({ params }) => take(params.token, () => ({ kind: 'ping' })),
   });
   scope.route({
-    method: METHODS,
+    method: PUSH_METHODS,
     url: within(AddedPath.pushSignal),
     schema: pushSignalSchema,
     // After the token: who has none learns no more.

@@ -9,7 +9,7 @@ import { HttpError } from '../../http/errors.ts';
 import type { KeyInfo, Keys } from '../../http/keys.ts';
 import { createRateLimit, rateLimitHeaders } from '../../http/rate-limit.ts';
 import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
-import type { Monitors } from '../monitors/monitors.ts';
+import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 
 /** Where a token in the path is the credential. */
 const PUSH_PATHS: ReadonlyArray<string | undefined> = [MonitoringPath.push, AddedPath.pushSignal];
@@ -48,12 +48,14 @@ export function createRateLimitHook({
     );
   }
 
+  const callerOf = ({ id }: Pick<WatchedMonitor, 'id'>) => `heartbeat ${id}`;
+
   async function hook(request: HttpRequest, reply: HttpReply): Promise<void> {
     const address = () => `address ${clientKeyOf(request.ip)}`;
     if (PUSH_PATHS.includes(request.routeOptions.url)) {
       const { token } = request.params as { token: string };
       const heartbeat = monitors.byToken(token);
-      return count(heartbeat === undefined ? address() : `heartbeat ${heartbeat.id}`, reply);
+      return count(heartbeat === undefined ? address() : callerOf(heartbeat), reply);
     }
     let key: KeyInfo;
     try {
@@ -69,6 +71,8 @@ export function createRateLimitHook({
 
   return {
     hook,
+    /** Counts a push that did not come through the hook. A refused one may come through it after this: it is not counted. */
+    countPush: (heartbeat: Pick<WatchedMonitor, 'id'>) => limit.take(callerOf(heartbeat)),
     /** Whose request it was, once the hook has run. */
     keyOf({ raw }: HttpRequest): KeyInfo {
       const key = keyByRequest.get(raw);

@@ -96,7 +96,7 @@ export function readNoBody(scope: HttpServer): void {
   });
 }
 
-/** Source: RFC 9112 §6.3. */
-function hasBody({ headers }: IncomingMessage): boolean {
+/** Whether a body comes with a request. Source: RFC 9112 §6.3. */
+export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

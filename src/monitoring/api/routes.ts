@@ -1,27 +1,32 @@
+import type { Logger } from 'pino';
 import { MONITORING_PREFIX } from '../../contracts/monitoring.ts';
 import { notFound } from '../../http/errors.ts';
 import type { Keys } from '../../http/keys.ts';
 import { refuseOtherMethods } from '../../http/other-methods.ts';
+import type { ServerKit } from '../../http/server.ts';
 import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
 import { addHistoryRoutes } from './history-routes.ts';
 import { addMonitorActions } from './monitor-actions.ts';
 import { addMonitorRoutes } from './monitor-routes.ts';
 import { addPushRoutes } from './push-routes.ts';
+import { createPushShortcut } from './push-shortcut.ts';
 import { createRateLimitHook } from './rate-limit-hook.ts';
 import type { RouteTools } from './route-scope.ts';
 
 /** Adds the API of the monitoring contract to the server, and what we add to it. */
 export function addRoutes(
-  options: Omit<RouteTools, 'keyOf'> & { server: HttpServer; keys: Keys },
+  options: Omit<RouteTools, 'keyOf'> & { kit: ServerKit; keys: Keys; log: Logger },
 ): void {
-  const { server, keys, ...parts } = options;
-  const { monitors, clock } = parts;
-  const { hook, keyOf } = createRateLimitHook({ keys, monitors, nowMs: clock.monotonicMs });
+  const { kit, keys, log, ...parts } = options;
+  const { monitors, runner, clock } = parts;
+  const limits = createRateLimitHook({ keys, monitors, nowMs: clock.monotonicMs });
+  const { hook, keyOf, countPush } = limits;
   const tools: RouteTools = { ...parts, keyOf };
+  kit.addShortcut(createPushShortcut({ monitors, runner, countPush, log }));
 
   // A scope of its own: the hook is for every answer under the prefix, also where there is nothing, and however the
   // path was written.
-  server.register(
+  kit.server.register(
     async (scope: HttpServer) => {
       scope.addHook('onRequest', hook);
       scope.setNotFoundHandler((request) => {

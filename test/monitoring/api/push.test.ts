@@ -106,6 +106,48 @@ test('every method that a job may have counts, for every signal', async () => {
   }
 });
 
+test('a ping that is spelled in another way is answered, counted and logged like any other', async () => {
+  const { push, call, metrics, lines } = await withJob({ clock: createFakeClock() });
+  const encoded = push.replace(/.$/, (last) => `%${last.charCodeAt(0).toString(16)}`);
+  for (const [path, route] of [
+    ['', '/api/v1/public/push/:token'],
+    ['/start', '/api/v1/public/push/:token/:signal'],
+    ['/3', '/api/v1/public/push/:token/:signal'],
+  ] as const) {
+    for (const method of ['GET', 'HEAD', 'POST']) {
+      const told = async (address: string) => {
+        lines.length = 0;
+        const before = seriesOf(await metrics());
+        const { status, text, headers } = await call(method, address + path, { key: null });
+        await eventually(() => lines.some(({ route: of }) => of === route));
+        const { date, 'x-request-id': id, 'x-ratelimit-remaining': _, ...rest } = headers;
+        expect(date).toBeDefined();
+        expect(id).toMatch(/^[0-9a-f-]{36}$/);
+        const line = lines.find(({ msg, reqId }) => msg === 'answered' && reqId === id);
+        expect(line).toMatchObject({
+          level: 20,
+          method,
+          route,
+          status: 200,
+          ms: expect.any(Number),
+        });
+        const series = `method="${method}",route="${route}",status="200"`;
+        expect(seriesOf(await metrics()).get(series)).toBe((before.get(series) ?? 0) + 1);
+        return { status, text, headers: rest, keys: Object.keys(line ?? {}).sort() };
+      };
+      expect(await told(push), `${method} ${path}`).toEqual(await told(encoded));
+    }
+  }
+});
+
+/** How many answers were counted, by their labels. */
+const seriesOf = (metrics: string) =>
+  new Map(
+    [...metrics.matchAll(/^askwatch_http_request_seconds_count\{(.*)\} (\d+)$/gm)].map(
+      ([, labels = '', count]) => [labels, Number(count)],
+    ),
+  );
+
 test('a ping counts whatever is sent along, however large', async () => {
   const { url, push, show } = await withJob();
   const pingWith = async (
@@ -212,13 +254,18 @@ test('a signal counts towards its heartbeat alone, with any signal', async () =>
 });
 
 test('a signal that cannot be stored is not acknowledged', async () => {
-  const { signal, show, folder } = await withJob();
+  const { signal, show, folder, lines } = await withJob();
   const inTheWay = join(folder, 'monitor-states-a');
   await writeFile(inTheWay, '');
   for (const what of ['', 'start', 'fail']) {
     const answer = await signal(what);
     expect(answer.status, what).toBe(503);
     expect(ErrorBody.parse(answer.body).error.message).toContain('Send it again');
+    expect(answer.headers['x-ratelimit-limit']).toBe('120');
+    const logged = lines.filter(({ reqId }) => reqId === answer.headers['x-request-id']);
+    expect(logged, what).toContainEqual(
+      expect.objectContaining({ level: 50, msg: 'request failed' }),
+    );
   }
   await rm(inTheWay);
   expect((await signal('')).status).toBe(200);

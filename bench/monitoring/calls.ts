@@ -1,9 +1,10 @@
+import { mkdir, open, readdir, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { MonitoringPath, pushPath } from '../../src/contracts/monitoring.ts';
 import { MONITORING_REQUESTS_PER_MINUTE } from '../../src/contracts/rate-limit.ts';
 import { WrongAnswerError } from '../shared/load.ts';
-import { quantile } from './arrivals.ts';
 
 const PING_CONNECTIONS = 64;
 
@@ -59,17 +60,20 @@ export async function pingFor(options: {
   }
 }
 
-/** Creates one monitor after another; gives the 99th percentile of the times to the answer. */
+/** Creates one monitor after another, each followed by `beside`; gives how long both took, milliseconds. */
 export async function createOneByOne(options: {
   port: number;
   keys: readonly string[];
   warmUp: number;
   count: number;
   body: (number: number) => unknown;
-}): Promise<number> {
-  const { port, keys, warmUp, count, body } = options;
+  /** What a create is compared with. */
+  beside?: () => Promise<void>;
+}): Promise<{ createdMs: number[]; besideMs: number[] }> {
+  const { port, keys, warmUp, count, body, beside = async () => {} } = options;
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections: 1 });
-  const timesMs: number[] = [];
+  const createdMs: number[] = [];
+  const besideMs: number[] = [];
   try {
     for (let at = 0; at < warmUp + count; at += 1) {
       const startMs = performance.now();
@@ -86,12 +90,40 @@ export async function createOneByOne(options: {
       if (answer.statusCode !== 201) {
         throw new WrongAnswerError(`a create was answered ${answer.statusCode}: ${text}`);
       }
-      if (at >= warmUp) timesMs.push(performance.now() - startMs);
+      const answeredMs = performance.now();
+      await beside();
+      if (at < warmUp) continue;
+      createdMs.push(answeredMs - startMs);
+      besideMs.push(performance.now() - answeredMs);
     }
   } finally {
     await pool.close();
   }
-  return quantile(timesMs, 0.99);
+  return { createdMs, besideMs };
+}
+
+/**
+ * Writes the bytes of a monitor's document into a folder of its own, as a durable write is at least: a new file, synced,
+ * renamed, and the folder synced.
+ */
+export async function bareWriter(dataFolder: string, ownFolder: string) {
+  const documents = join(dataFolder, 'monitors');
+  const [name = ''] = await readdir(documents);
+  const bytes = await readFile(join(documents, name));
+  await mkdir(ownFolder, { recursive: true });
+  let written = 0;
+  return async () => {
+    written += 1;
+    const path = join(ownFolder, `${written}.json`);
+    const file = await open(`${path}.tmp`, 'w');
+    await file.writeFile(bytes);
+    await file.datasync();
+    await file.close();
+    await rename(`${path}.tmp`, path);
+    const folder = await open(ownFolder, 'r');
+    await folder.sync();
+    await folder.close();
+  };
 }
 
 /** Keys that so many requests in a minute need. */

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createBoundedCache } from '../../src/store/lowdb/bounded-cache.ts';
@@ -42,6 +43,23 @@ test('files are for their owner only, and so are folders, whatever the umask', a
     expect(`${name} ${(found.mode & 0o777).toString(8)}`).toBe(
       `${name} ${found.isDirectory() ? '700' : '600'}`,
     );
+  }
+});
+
+test('a document that is written while the folder is listed is there afterwards', async () => {
+  const store = await openAt(await folderOnDisk());
+  // A write takes some ten steps: whichever of them the listing falls into.
+  for (let turns = 0; turns < 40; turns += 1) {
+    const collection = store.collection({ ...notes, name: `notes-${turns}` });
+    const written = collection.update('a', () => ({ text: 'one' }));
+    for (let turn = 0; turn < turns; turn += 1) await nextTurn();
+    await Promise.all([written, collection.list()]);
+    const seen: unknown[] = [await collection.get('a')];
+    await collection.update('a', (current) => {
+      seen.push(current);
+      return current;
+    });
+    expect(seen, `after ${turns} turns`).toEqual([{ text: 'one' }, { text: 'one' }]);
   }
 });
 

@@ -50,20 +50,21 @@ test('nothing is acknowledged before the disk has it, and no name changes before
     [folder],
     `exec strace -f -y -qq -s 64 -e signal=none -e trace=${CALLS} -o '${trace}' "$@"`,
   );
-  await child.line((line) => line === 'appended');
+  await child.line((line) => line === 'replaced');
   await child.exit;
   const calls = callsIn(await readFile(trace, 'utf8'), folder);
   const between = (from: string, to: string) =>
     calls.slice(calls.indexOf(`say ${from}`) + 1, calls.indexOf(`say ${to}`));
 
-  expect(between('first', 'second')).toEqual([
-    'write notes/temporary',
-    'fdatasync notes/temporary',
-    'unlink notes/document.bak',
-    'link notes/document',
-    'rename notes/temporary',
-    'fsync notes',
-  ]);
+  const replacing = (folder: string) => [
+    `write ${folder}/temporary`,
+    `fdatasync ${folder}/temporary`,
+    `unlink ${folder}/document.bak`,
+    `link ${folder}/document`,
+    `rename ${folder}/temporary`,
+    `fsync ${folder}`,
+  ];
+  expect(between('first', 'second')).toEqual(replacing('notes'));
   // The version before must be gone for good first, or it could stand up after a power cut.
   expect(between('second', 'removed')).toEqual([
     // One that a full disk may have left, and that of the version before.
@@ -92,4 +93,13 @@ test('nothing is acknowledged before the disk has it, and no name changes before
     'fdatasync results/1970-01-01.ndjson',
   ]);
   expect(noted.every((call) => call.endsWith(' acknowledged/results'))).toBe(true);
+  // There is no version before to be kept, and none that could stand up.
+  expect(between('appended', 'made')).toEqual([
+    'fsync ',
+    'write cards/temporary',
+    'fdatasync cards/temporary',
+    'rename cards/temporary',
+    'fsync cards',
+  ]);
+  expect(between('made', 'replaced')).toEqual(replacing('cards'));
 });

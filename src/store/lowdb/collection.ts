@@ -44,10 +44,15 @@ export function createLowdbCollection<T>(
   const cache = createBoundedCache<Known<T>>(CACHE_SIZE);
   const changesOf = new Map<string, Change<T>[]>();
   let folderMade = false;
+  /** Documents that may have a file, once the folder was read: while the store is locked, nobody else adds any. */
+  let names: Set<string> | undefined;
+  const writes = { begun: 0, ended: 0 };
 
   const fileOf = (name: string) => openDocumentFile(declaration, { ...options, name });
   const inQueue = <R>(name: string, task: () => Promise<R>) =>
     queues.run(`${declaration.name}/${name}`, task);
+
+  const isNew = (name: string) => names?.has(name) === false;
 
   function remember(name: string, stored: Stored<T> | undefined): Known<T> {
     const known = stored ? { id: stored.id, document: stored.document } : NONE;
@@ -56,6 +61,7 @@ export function createLowdbCollection<T>(
   }
 
   async function load(name: string): Promise<Known<T>> {
+    if (isNew(name)) return NONE;
     return cache.get(name) ?? remember(name, await fileOf(name).read());
   }
 
@@ -72,12 +78,20 @@ export function createLowdbCollection<T>(
     next: Stored<T> | undefined,
     { erases }: { erases: boolean },
   ): Promise<void> {
-    if (next) {
-      if (!folderMade) await makeFolder(folder);
-      folderMade = true;
-      await (erases ? fileOf(name).erase(next) : fileOf(name).write(next));
-    } else {
-      await fileOf(name).remove();
+    const hasFile = !isNew(name);
+    names?.add(name);
+    writes.begun += 1;
+    try {
+      if (next) {
+        if (!folderMade) await makeFolder(folder);
+        folderMade = true;
+        await (erases ? fileOf(name).erase(next) : fileOf(name).write(next, { hasFile }));
+      } else {
+        await fileOf(name).remove();
+        names?.delete(name);
+      }
+    } finally {
+      writes.ended += 1;
     }
     remember(name, next);
   }
@@ -135,11 +149,14 @@ export function createLowdbCollection<T>(
 
   async function list() {
     assertOpen();
-    const names = new Set((await namesIn(folder)).map(withoutPrevious));
+    const { begun, ended } = writes;
+    const found = new Set(
+      (await namesIn(folder)).map(withoutPrevious).filter((name) => DOCUMENT_FILE.test(name)),
+    );
+    // What is written meanwhile may be in it or not.
+    if (begun === ended && begun === writes.begun) names ??= new Set(found);
     const all = await Promise.all(
-      [...names]
-        .filter((name) => DOCUMENT_FILE.test(name))
-        .map((name) => cache.get(name) ?? inQueue(name, () => loadForList(name))),
+      [...found].map((name) => cache.get(name) ?? inQueue(name, () => loadForList(name))),
     );
     return all.flatMap((known) =>
       'id' in known ? [{ id: known.id, document: known.document }] : [],

@@ -124,7 +124,7 @@ export function openDocumentFile<T>(
     }
   }
 
-  const adapter: Adapter<Stored<T> | null> = {
+  const adapter = (makeWay = keepPrevious): Adapter<Stored<T> | null> => ({
     async read() {
       const current = await inspect(path);
       if (current.state === 'good') return current.stored;
@@ -160,19 +160,21 @@ export function openDocumentFile<T>(
 
     // Never with null, for which `Low` writes nothing.
     async write(stored) {
-      if (stored) await replaceFile(path, stored.text, keepPrevious);
+      if (stored) await replaceFile(path, stored.text, makeWay);
     },
-  };
+  });
 
   return {
     async read(): Promise<Stored<T> | undefined> {
-      const database = new Low<Stored<T> | null>(adapter, null);
+      const database = new Low<Stored<T> | null>(adapter(), null);
       await database.read();
       return database.data ?? undefined;
     },
-    async write(stored: Stored<T>): Promise<void> {
+    /** `hasFile` is false only where it is known that there is neither a file nor a version before. */
+    async write(stored: Stored<T>, { hasFile }: { hasFile: boolean }): Promise<void> {
+      const makeWay = hasFile ? keepPrevious : async () => {};
       // A database of its own: until this resolves, nobody may see what it holds.
-      await new Low<Stored<T> | null>(adapter, stored).write();
+      await new Low<Stored<T> | null>(adapter(makeWay), stored).write();
     },
     /** Writes, and leaves nothing of what was there before. */
     erase,

@@ -1,4 +1,4 @@
-// Writes a document twice, removes it and appends a record, saying each time when it was acknowledged.
+// Writes a document twice, removes it, appends a record, and writes one that is known to be new, saying each time when it was acknowledged.
 import { writeSync } from 'node:fs';
 import { pino } from 'pino';
 import { z } from 'zod';
@@ -20,4 +20,11 @@ await results.append({ atMs: 1 });
 say('created');
 await results.append({ atMs: 2 });
 say('appended');
+const cards = store.collection({ name: 'cards', schema, version: 1, whenCorrupt: 'refuse' });
+// From then on it is known which documents there are.
+await cards.list();
+await cards.update('a', () => ({ text: 'one' }));
+say('made');
+await cards.update('a', () => ({ text: 'two' }));
+say('replaced');
 await store.close();

@@ -177,9 +177,9 @@ export async function openMonitors(options: {
   // In the background: it waits for what is read of the history.
   const removing = Promise.all(removed.map(({ id }) => removeRest(id)));
 
-  async function settle(id: string, step: Step, options: Settling = {}) {
+  function settle(id: string, step: Step, options: Settling = {}): Promise<void> | undefined {
     const monitor = get(id);
-    if (monitor) await states.settle(monitor, step, options);
+    return monitor && states.settle(monitor, step, options);
   }
 
   async function create(definition: MonitorDefinition, known: KnownCreate | undefined) {
@@ -266,7 +266,7 @@ export async function openMonitors(options: {
       const isOther = monitor.definition.target !== target;
       if (isOther && !isHeartbeat(monitor.definition)) {
         // The edit itself is stored; the state is with the next check at the latest.
-        await settle(id, withNewTarget(monitor.state, wallMs()), { always: true }).catch(
+        await settle(id, withNewTarget(monitor.state, wallMs()), { always: true })?.catch(
           (error: unknown) => {
             log.error({ err: error, monitor: id }, 'the state of a new target is not stored yet');
           },

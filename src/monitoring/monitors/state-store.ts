@@ -130,6 +130,32 @@ export async function openStates(options: {
     ]);
   }
 
+  /** When a state could not be stored, memory is as before, unless something was found meanwhile. */
+  async function orAsBefore(
+    monitor: Stateful,
+    was: { before: MonitorState; published: MonitorState; change: StatusChange | undefined },
+    own: Unsettled,
+    saved: Promise<void>,
+  ): Promise<void> {
+    const { id, state, revision } = monitor;
+    const { before, published, change } = was;
+    try {
+      await saved;
+    } catch (error) {
+      if (own.storedRevision >= revision) {
+        // It has happened: incidents and uptime follow with the next write, or at the next start.
+        log.error({ err: error, monitor: id }, 'a state is stored, its history is not yet');
+        return;
+      }
+      if (monitor.state === state) {
+        // Nobody has seen it, so its number is free again.
+        Object.assign(monitor, { state: before, published, revision: monitor.revision + 1 });
+        own.changes = own.changes.filter((other) => other !== change);
+      }
+      throw error;
+    }
+  }
+
   function ended(id: string, own: Unsettled) {
     own.writing -= 1;
     const isStored = own.storedRevision === monitors.get(id)?.revision;
@@ -139,24 +165,23 @@ export async function openStates(options: {
 
   return {
     /**
-     * Resolves when what must last is durable; `always` stores the state even when only the time of the last check is new.
-     * When storing fails it rejects, memory keeps what is true, and the next call stores it. With `orNothing`, for what is
-     * not true unless it is stored, memory is then as before, unless something was found meanwhile.
+     * Resolves when what must last is durable; `undefined` when nothing must. `always` stores the state even when only the
+     * time of the last check is new. When storing fails it rejects, memory keeps what is true, and the next call stores it.
+     * With `orNothing`, for what is not true unless it is stored, memory is then as before, unless something was found meanwhile.
      */
-    async settle(
+    settle(
       monitor: Stateful,
       { state, change }: Step,
       { always = false, orNothing = false }: Settling,
-    ): Promise<void> {
+    ): Promise<void> | undefined {
       const { id, state: before, published } = monitor;
       monitor.state = state;
       monitor.revision += 1;
-      const { revision } = monitor;
       if (change) log.info({ monitor: id, ...inLog(change) }, 'status');
       const known = unsettled.get(id);
       if (!always && !known && !isNews(before, state)) {
         monitor.published = state;
-        return;
+        return undefined;
       }
       const own = known ?? nothingUnsettled();
       unsettled.set(id, own);
@@ -165,21 +190,7 @@ export async function openStates(options: {
       own.writing += 1;
       const saved = save(monitor, own, change).finally(() => ended(id, own));
       own.written = Promise.allSettled([own.written, saved]);
-      try {
-        await saved;
-      } catch (error) {
-        if (orNothing && own.storedRevision >= revision) {
-          // It has happened: incidents and uptime follow with the next write, or at the next start.
-          log.error({ err: error, monitor: id }, 'a state is stored, its history is not yet');
-          return;
-        }
-        if (orNothing && monitor.state === state) {
-          // Nobody has seen it, so its number is free again.
-          Object.assign(monitor, { state: before, published, revision: monitor.revision + 1 });
-          own.changes = own.changes.filter((other) => other !== change);
-        }
-        throw error;
-      }
+      return orNothing ? orAsBefore(monitor, { before, published, change }, own, saved) : saved;
     },
     /** Resolves when what was settled until now has been written, or refused. */
     async written(id: string): Promise<void> {

@@ -29,16 +29,16 @@ export function createMaintenanceWindows(tools: {
 
   return {
     /**
-     * Shows what the windows say now, at once in memory, and plans when that changes next. Resolves when it is durable.
-     * A paused monitor stays paused.
+     * Shows what the windows say now, at once in memory, and plans when that changes next. Resolves when it is durable;
+     * `undefined` when nothing changes. A paused monitor stays paused.
      */
-    async apply(monitor: WatchedMonitor): Promise<void> {
+    apply(monitor: WatchedMonitor): Promise<void> | undefined {
       const { status } = monitor.state;
-      if (status === 'PAUSED') return;
-      if (monitor.maintenance.length === 0 && status !== 'MAINTENANCE') return;
+      if (status === 'PAUSED') return undefined;
+      if (monitor.maintenance.length === 0 && status !== 'MAINTENANCE') return undefined;
       plan(monitor);
       const step = stepOf(monitor);
-      if (step.change) await monitors.settle(monitor.id, step);
+      return step.change && monitors.settle(monitor.id, step);
     },
     /** What a monitor that is not paused any more shows. */
     afterPause: stepOf,

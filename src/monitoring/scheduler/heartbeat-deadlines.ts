@@ -21,6 +21,9 @@ export function createHeartbeatDeadlines(options: {
   /** Since when nothing that was sent was lost, on the monotonic clock. */
   const listeningSinceMs = new Map<string, number>();
 
+  /** The next turn of each that has one, on the monotonic clock. */
+  const plannedMs = new Map<string, number>();
+
   /** As Unix time, as the wall clock has it now. */
   function sinceMs(id: string): number {
     const nowMs = clock.monotonicMs();
@@ -30,7 +33,20 @@ export function createHeartbeatDeadlines(options: {
   function plan({ id, state }: WatchedMonitor, config: HeartbeatConfig) {
     const dueMs = deadlineMs(state, config, sinceMs(id));
     const afterMs = dueMs === undefined ? Number.POSITIVE_INFINITY : dueMs - clock.wallMs();
-    schedule.at(id, clock.monotonicMs() + afterMs);
+    planAt(id, clock.monotonicMs() + afterMs);
+  }
+
+  function planAt(id: string, atMs: number) {
+    plannedMs.set(id, atMs);
+    schedule.at(id, atMs);
+  }
+
+  /** As `plan`, but a turn that now comes too early stays, and plans the next: moving it at each signal would cost more. */
+  function planEarlier({ id, state }: WatchedMonitor, config: HeartbeatConfig) {
+    const dueMs = deadlineMs(state, config, sinceMs(id));
+    if (dueMs === undefined) return;
+    const atMs = clock.monotonicMs() + dueMs - clock.wallMs();
+    if (atMs < (plannedMs.get(id) ?? Number.POSITIVE_INFINITY)) planAt(id, atMs);
   }
 
   function record(id: string, state: MonitorState, config: HeartbeatConfig, result: CheckResult) {
@@ -57,10 +73,11 @@ export function createHeartbeatDeadlines(options: {
     },
     /** The time of a signal has come. */
     async due(monitor: WatchedMonitor, config: HeartbeatConfig): Promise<void> {
+      plannedMs.delete(monitor.id);
       const nowMs = clock.wallMs();
       const dueMs = deadlineMs(monitor.state, config, sinceMs(monitor.id));
       if (dueMs === undefined) return;
-      // The wall clock was set meanwhile.
+      // There was a signal, or the wall clock was set meanwhile.
       if (dueMs > nowMs) return plan(monitor, config);
       onLate();
       const step = pingMissed(monitor.state, config, nowMs);
@@ -78,7 +95,7 @@ export function createHeartbeatDeadlines(options: {
       const result = resultOf(signal, step.state);
       // The state is what must last; the history is written with others, a moment later.
       if (result) void stored.handOver(record(id, step.state, config, result));
-      if (step.state.status !== 'PAUSED') plan(monitor, config);
+      if (step.state.status !== 'PAUSED') planEarlier(monitor, config);
       await saved;
     },
     /** A signal was due while nobody listened, and its grace period goes on: what is shown may be out of date. */
@@ -88,7 +105,10 @@ export function createHeartbeatDeadlines(options: {
       const dueMs = deadlineMs(state, config, Number.NEGATIVE_INFINITY);
       return dueMs !== undefined && dueMs < nowMs;
     },
-    forget: (id: string) => void listeningSinceMs.delete(id),
+    forget(id: string): void {
+      listeningSinceMs.delete(id);
+      plannedMs.delete(id);
+    },
   };
 }
 

@@ -439,6 +439,20 @@ describe('a heartbeat', () => {
     await isListed(service, { status: 'DOWN', status_changes: 3 });
   });
 
+  test('is DOWN when a run takes too long that began well before the next ping was due', async () => {
+    const clock = createFakeClock();
+    const service = await startService({ clock });
+    const config = { ...backup.config, max_run_seconds: 60 };
+    const { push_url = '' } = await service.create({ ...backup, config });
+    for (const signal of ['', '/start']) {
+      expect((await request(push_url + signal, { method: 'POST' })).statusCode).toBe(200);
+    }
+    await clock.advance(59_000);
+    expect((await service.list())[0]).toMatchObject({ status: 'UP', status_changes: 0 });
+    await clock.advance(2_000);
+    await isListed(service, { status: 'DOWN', status_changes: 1 });
+  });
+
   test('keeps an acknowledged ping over a restart, and gives a missed one a grace period', async () => {
     const folder = await temporaryFolder();
     const clock = createFakeClock();

@@ -150,20 +150,23 @@ export async function* inOrder<T>(
   rank: (item: T) => number,
   window: number,
 ): AsyncGenerator<T> {
-  const held: T[] = [];
+  const held: Array<T | undefined> = [];
   let given = 0;
   for await (const item of source) {
     let at = held.length;
     while (at > given && rank(held[at - 1] as T) > rank(item)) at -= 1;
     held.splice(at, 0, item);
     if (held.length - given <= window) continue;
-    yield held[given] as T;
+    const next = held[given] as T;
+    // Not kept until the front is cut off: it would live long enough to become costly garbage.
+    held[given] = undefined;
     given += 1;
+    yield next;
     // The front is cut off in one go: cutting each time would copy the whole window for every item.
     if (given === window) {
       held.splice(0, given);
       given = 0;
     }
   }
-  yield* held.slice(given);
+  yield* held.slice(given) as T[];
 }

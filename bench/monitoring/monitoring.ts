@@ -1,4 +1,4 @@
-import { type Area, type BenchContext, runMeasures } from '../shared/area.ts';
+import { type Area, runMeasures } from '../shared/area.ts';
 import { type Finding, findingOfOne, findingsOfTimes, noisyOf } from '../shared/finding.ts';
 import { type Bed, makeBed } from './bed.ts';
 import { bareWriter, createOneByOne, keysFor, pingFor } from './calls.ts';

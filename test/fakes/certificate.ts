@@ -5,8 +5,10 @@ const DAY_MS = 86_400_000;
 
 /** What a certificate is to say; by default good for localhost and 127.0.0.1 for 90 days. */
 export interface CertificateWishes {
-  /** DNS names and IPv4 addresses. */
+  /** DNS names and IPv4 addresses; with none, the certificate has no list of them. */
   names?: string[];
+  /** Of its subject; several are several common names. */
+  commonNames?: string[];
   fromMs?: number;
   untilMs?: number;
 }
@@ -24,7 +26,12 @@ export function createAuthority(name = 'Test authority'): Authority {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const issuer = { name, key: keys.privateKey };
   return {
-    pem: certificate({ subject: issuer.name, publicKey: keys.publicKey, issuer, authority: true }),
+    pem: certificate({
+      subject: [issuer.name],
+      publicKey: keys.publicKey,
+      issuer,
+      authority: true,
+    }),
     issue: (wishes) => withKey(wishes, () => issuer),
   };
 }
@@ -45,17 +52,18 @@ function withKey(
 ): string {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const issuer = issuerFor(privateKey);
-  const pem = certificate({ subject: 'server', publicKey, issuer, ...wishes });
+  const { commonNames = ['server'], ...others } = wishes ?? {};
+  const pem = certificate({ subject: commonNames, publicKey, issuer, ...others });
   return `${privateKey.export({ type: 'pkcs8', format: 'pem' })}${pem}`;
 }
 
 function certificate(
   options: {
-    subject: string;
+    subject: string[];
     publicKey: KeyObject;
     issuer: Issuer;
     authority?: boolean;
-  } & CertificateWishes,
+  } & Omit<CertificateWishes, 'commonNames'>,
 ): string {
   const { names = ['localhost', '127.0.0.1'], authority = false } = options;
   const { fromMs = Date.now() - 400 * DAY_MS, untilMs = Date.now() + 90 * DAY_MS } = options;
@@ -66,11 +74,11 @@ function certificate(
     der(0xa0, integer(Buffer.from([2]))),
     integer(Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     ECDSA_WITH_SHA256,
-    distinguishedName(options.issuer.name),
+    distinguishedName([options.issuer.name]),
     sequence(time(fromMs), time(untilMs)),
     distinguishedName(options.subject),
     options.publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, sequence(extension)),
+    ...(authority || names.length > 0 ? [der(0xa3, sequence(extension))] : []),
   );
   const signature = createSign('sha256').update(body).sign(options.issuer.key);
   const whole = sequence(body, ECDSA_WITH_SHA256, der(0x03, Buffer.from([0]), signature));
@@ -90,9 +98,11 @@ const integer = (bytes: Buffer) => der(0x02, bytes);
 const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'));
 const ECDSA_WITH_SHA256 = sequence(oid('2a8648ce3d040302'));
 
-/** Only a common name. */
-const distinguishedName = (name: string) =>
-  sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(name)))));
+/** Only common names. */
+const distinguishedName = (names: string[]) =>
+  sequence(
+    ...names.map((name) => der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(name))))),
+  );
 
 const alternativeName = (name: string) =>
   isIPv4(name) ? der(0x87, Buffer.from(name.split('.').map(Number))) : der(0x82, Buffer.from(name));

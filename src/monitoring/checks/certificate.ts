@@ -1,4 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
+import tls from 'node:tls';
 import { DAY_MS, HOUR_MS } from '../time/clock.ts';
 import type { CheckContext } from './check-context.ts';
 import { CheckFailure } from './check-result.ts';
@@ -11,6 +12,19 @@ export function noteCertificate(
   const endsMs = Date.parse(certificate?.validTo ?? '');
   if (Number.isNaN(endsMs)) return;
   context.certificateEndsMs = Math.min(endsMs, context.certificateEndsMs ?? endsMs);
+}
+
+/**
+ * Whether a certificate is for a host, a name or an address, as Node judges it: by its alternative names, or by its common
+ * name when it has no names among these.
+ */
+export function isCertificateFor(certificate: X509Certificate, host: string): boolean {
+  const accepts = (parts: object) =>
+    tls.checkServerIdentity(host, parts as tls.PeerCertificate) === undefined;
+  // What the alternative names allow no common name forbids; taken apart as a whole only when they do not.
+  return (
+    accepts({ subjectaltname: certificate.subjectAltName }) || accepts(certificate.toLegacyObject())
+  );
 }
 
 /** Why a certificate is not to be trusted; `code` is that of the failed check. */

@@ -59,6 +59,45 @@ describe('a good certificate', () => {
   });
 });
 
+describe('a certificate is for', () => {
+  const anywhere = setUp({ ca: authority.pem, lookup: async () => ['127.0.0.1'] });
+
+  test.each<{ of: CertificateWishes; host: string; isFor: boolean }>([
+    { of: { names: ['a.example', 'b.example'] }, host: 'b.example', isFor: true },
+    { of: { names: ['a.example'] }, host: 'A.EXAMPLE', isFor: true },
+    { of: { names: ['a.example'] }, host: 'b.a.example', isFor: false },
+    { of: { names: ['*.a.example'] }, host: 'b.a.example', isFor: true },
+    { of: { names: ['b*.a.example'] }, host: 'b1.a.example', isFor: true },
+    { of: { names: ['*.a.example'] }, host: 'a.example', isFor: false },
+    { of: { names: ['*.a.example'] }, host: 'c.b.a.example', isFor: false },
+    { of: { names: ['*.example'] }, host: 'a.example', isFor: false },
+    { of: { names: ['a.example, DNS:b.example'] }, host: 'b.example', isFor: false },
+    { of: { names: [], commonNames: ['a.example'] }, host: 'a.example', isFor: true },
+    { of: { names: [], commonNames: ['b.example', 'a.example'] }, host: 'a.example', isFor: true },
+    { of: { names: [], commonNames: ['*.a.example'] }, host: 'b.a.example', isFor: true },
+    {
+      of: { names: [], commonNames: ['a.example\nCN=b.example'] },
+      host: 'b.example',
+      isFor: false,
+    },
+    { of: { names: ['b.example'], commonNames: ['a.example'] }, host: 'a.example', isFor: false },
+    { of: { names: ['127.0.0.2'], commonNames: ['a.example'] }, host: 'a.example', isFor: true },
+    { of: { names: ['127.0.0.1'] }, host: '127.0.0.1', isFor: true },
+    { of: { names: ['127.0.0.2'] }, host: '127.0.0.1', isFor: false },
+    { of: { names: [], commonNames: ['127.0.0.1'] }, host: '127.0.0.1', isFor: false },
+    { of: { names: ['*.0.0.1'] }, host: '127.0.0.1', isFor: false },
+  ])('$host: $isFor with $of', async ({ of, host, isFor }) => {
+    const target = await startTls(of);
+    const result = await anywhere.http(`https://${host}:${target.port}`);
+    expect(result).toMatchObject(
+      isFor
+        ? { ok: true, outcome: 'ok' }
+        : { ok: false, outcome: 'tls', reason: 'the certificate is for another name' },
+    );
+    expect(target.requests).toHaveLength(isFor ? 1 : 0);
+  });
+});
+
 describe('a certificate that is not to be trusted', () => {
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
   const expired = inDays(-3);

@@ -15,6 +15,7 @@ import { createProbe } from './connectivity/probe.ts';
 import { openHistory } from './history/history.ts';
 import { openMonitors } from './monitors/monitors.ts';
 import { createCheckRunner } from './scheduler/check-runner.ts';
+import { roomForChecks } from './scheduler/room-for-checks.ts';
 import { type Clock, systemClock } from './time/clock.ts';
 
 export interface MonitoringOptions {
@@ -78,6 +79,7 @@ export async function createMonitoring(options: MonitoringOptions) {
     connectivity,
     check,
     types,
+    maxInFlight: await roomForChecks(log),
     clock,
     metrics: kit.metrics,
     log,

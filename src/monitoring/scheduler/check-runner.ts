@@ -36,6 +36,8 @@ export function createCheckRunner(options: {
   connectivity: Connectivity;
   check: Check;
   types?: CheckTypes;
+  /** Checks under way at a time. */
+  maxInFlight: number;
   clock: Clock;
   metrics: Metrics;
   log: Logger;
@@ -44,6 +46,7 @@ export function createCheckRunner(options: {
   const stored = createStoreReport(log);
   const schedule = createSchedule({
     clock,
+    maxInFlight: options.maxInFlight,
     run,
     onError: (error, job) => log.error({ err: error, monitor: job }, 'a check could not be run'),
     onWake: wake,

@@ -21,7 +21,7 @@ export interface ScheduleOptions {
   onLate?: (lateMs: number) => void;
   onTimely?: () => void;
   /** Runs at the same time, in all: bounds sockets and memory. */
-  maxInFlight?: number;
+  maxInFlight: number;
   /** Runs at the same time that share a host: politeness. */
   maxPerHost?: number;
 }
@@ -46,7 +46,7 @@ interface Entry extends HeapItem {
 
 /** Builds a schedule; nothing runs before `start`. */
 export function createSchedule(options: ScheduleOptions) {
-  const { clock, run, onError, maxInFlight = 256, maxPerHost = 4 } = options;
+  const { clock, run, onError, maxInFlight, maxPerHost = 4 } = options;
   const heap = createDueHeap<Entry>();
   const entries = new Map<string, Entry>();
   const hostLimit = createPerHostLimit<Entry>(maxPerHost);

@@ -158,6 +158,7 @@ export async function createWorld(
       onBack: () => log.info('network back'),
     }),
     check,
+    maxInFlight: 256,
     clock: own,
     metrics: kit.metrics,
     log,

@@ -25,6 +25,7 @@ function setUp(
   const late: Array<number | 'timely'> = [];
   const schedule = createSchedule({
     clock,
+    maxInFlight: 256,
     ...caps,
     onWake: (sleptMs) => void woken.push(sleptMs),
     onLate: (lateMs) => void late.push(lateMs),
@@ -368,6 +369,7 @@ test('goes on after a run that threw', async () => {
   let runs = 0;
   const schedule = createSchedule({
     clock,
+    maxInFlight: 256,
     run: async () => {
       runs += 1;
       throw new Error('broken');

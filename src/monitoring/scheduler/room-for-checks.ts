@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises';
+import type { Logger } from 'pino';
+
+/** A thousand targets that never answer, each for ten seconds, leave room for the others. */
+const MOST = 1_024;
+
+/** Where nobody tells how many files may be open: few enough for every system. */
+const FALLBACK = 256;
+
+/**
+ * How many checks may be under way at a time. Each has an open socket, and half of the files that this process may open are
+ * for those who call it and for its data; the log is told when that leaves less than there could be.
+ * Source: proc_pid_limits(5).
+ */
+export async function roomForChecks(
+  log: Pick<Logger, 'warn'>,
+  limitsFile = '/proc/self/limits',
+): Promise<number> {
+  // Not every system has this file.
+  const limits = await readFile(limitsFile, 'utf8').catch(() => '');
+  const written = /^Max open files +(\d+|unlimited) /m.exec(limits)?.[1];
+  if (written === undefined) return FALLBACK;
+  const room = written === 'unlimited' ? MOST : Math.min(MOST, Math.ceil(Number(written) / 2));
+  if (room < MOST) {
+    log.warn(
+      `at most ${room} checks run at a time, because this process may open only ${written} files; with less than ` +
+        `${2 * MOST} (ulimit -n, or LimitNOFILE= of systemd), many targets that never answer hold up the others`,
+    );
+  }
+  return room;
+}

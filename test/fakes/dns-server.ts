@@ -78,12 +78,7 @@ export async function startDnsServer(
       if (reply) connection.write(Buffer.concat([uint16(String(reply.length)), reply]));
     });
   });
-  // The TCP port first: the same number is nearly always free over UDP, and the other way round it is not.
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  socket.bind(port, '127.0.0.1');
-  await once(socket, 'listening');
+  const port = await listenOnBoth(server, socket);
   const closeTcp = async () => {
     if (!server.listening) return;
     const closed = once(server, 'close');
@@ -98,6 +93,24 @@ export async function startDnsServer(
     await new Promise<void>((resolve) => socket.close(() => resolve()));
   });
   return { address: `127.0.0.1:${port}`, questions, overTcp: () => overTcp };
+}
+
+/** A port that is free over both; whoever asks over UDP may have the one that was found first. */
+async function listenOnBoth(server: net.Server, socket: dgram.Socket): Promise<number> {
+  for (;;) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const bound = once(socket, 'listening');
+    socket.bind(port, '127.0.0.1');
+    try {
+      await bound;
+      return port;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+    await new Promise((resolve) => server.close(resolve));
+  }
 }
 
 /** An answer without records that says there are more than fit. Source: RFC 1035 §4.1.1, TC. */

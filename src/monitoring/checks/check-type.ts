@@ -3,7 +3,7 @@ import type { HeartbeatMonitor, probeSettings } from '../../contracts/monitoring
 import type { CheckContext } from './check-context.ts';
 import type { Degradation } from './check-result.ts';
 import type { Connect } from './connect.ts';
-import type { Resolvers } from './dns-query.ts';
+import type { DnsClient } from './dns-query.ts';
 import type { NameLookup } from './name-lookup.ts';
 import type { SsrfGuard } from './ssrf-guard.ts';
 
@@ -32,7 +32,7 @@ export interface AdmissionTools {
 export interface ProbeTools {
   guard: SsrfGuard;
   connect: Connect;
-  resolvers: Resolvers;
+  dnsClient: DnsClient;
   /** Fixed, so that owners of targets can tell who asks; settings may give another. */
   userAgent: string;
 }

@@ -2,7 +2,7 @@ import { type CheckContext, outOfTime } from './check-context.ts';
 import { CheckFailure, type CheckResult, type Degradation } from './check-result.ts';
 import type { CheckedMonitor, ProbeTools } from './check-type.ts';
 import { unlessAborted } from './connect.ts';
-import { createResolvers } from './dns-query.ts';
+import { createDnsClient } from './dns-query.ts';
 import { type CheckTypes, shippedTypes } from './registry.ts';
 import { lostSecretsOf } from './secret-values.ts';
 
@@ -19,10 +19,10 @@ export function timeoutSeconds(config: CheckedMonitor['config']): number {
 
 /** The check of every type, under one deadline over all it does: look-up, connection, redirects and body. */
 export function createCheck(
-  options: Omit<ProbeTools, 'resolvers'> & { types?: CheckTypes },
+  options: Omit<ProbeTools, 'dnsClient'> & { types?: CheckTypes },
 ): Check {
   const { types = shippedTypes, ...rest } = options;
-  const tools = { ...rest, resolvers: createResolvers() };
+  const tools = { ...rest, dnsClient: createDnsClient() };
   async function probe(monitor: CheckedMonitor, context: CheckContext): Promise<void> {
     const lost = lostSecretsOf(monitor);
     if (lost.length > 0) throw secretsLost(lost);

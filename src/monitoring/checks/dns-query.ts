@@ -1,12 +1,20 @@
-import { getServers } from 'node:dns';
-import { Resolver } from 'node:dns/promises';
-import { isIP, isIPv6 } from 'node:net';
+import { randomInt } from 'node:crypto';
+import { createSocket, type Socket } from 'node:dgram';
+import { Resolver } from 'node:dns';
+import { once } from 'node:events';
+import { connect, isIP, isIPv6 } from 'node:net';
 import type { DnsConfig } from '../../contracts/monitoring.ts';
+import { memoize } from '../time/memoize.ts';
 import { readAddress } from './address.ts';
-import { errorCode } from './check-result.ts';
-
-/** A record as text, in the forms an expected value may be written in; the last holds only its name or value. */
-export type Forms = string[];
+import { unlessAborted } from './connect.ts';
+import {
+  type DnsMessage,
+  DnsMessageError,
+  decodeAnswer,
+  encodeQuestion,
+  type Forms,
+  isAnswerTo,
+} from './dns-message.ts';
 
 /** What a resolver answered. */
 export interface DnsAnswer {
@@ -14,36 +22,39 @@ export interface DnsAnswer {
   records: Forms[];
 }
 
-/** Source: Node.js docs, "dns: Error codes". ENODATA is a good answer without a record of the type. */
-const RCODES: Record<string, DnsConfig['rcode']> = {
-  ENODATA: 'NOERROR',
-  ENOTFOUND: 'NXDOMAIN',
-  ESERVFAIL: 'SERVFAIL',
-  EREFUSED: 'REFUSED',
+/** Who is asked. */
+export interface DnsServer {
+  /** An IPv4 or IPv6 literal. */
+  address: string;
+  port: number;
+  /** `address:port`, with brackets around IPv6. */
+  text: string;
+}
+
+/** Source: RFC 1035 §4.1.1. */
+const RCODES: Readonly<Record<number, DnsConfig['rcode']>> = {
+  0: 'NOERROR',
+  2: 'SERVFAIL',
+  3: 'NXDOMAIN',
+  5: 'REFUSED',
 };
 
-/** Asks once; over TCP again when the answer was cut short. Throws Node's error when there is no answer to be read. */
-export async function ask(
-  resolver: Resolver,
-  name: string,
-  type: DnsConfig['record_type'],
-): Promise<DnsAnswer> {
-  try {
-    return { rcode: 'NOERROR', records: await recordsOf(resolver, name, type) };
-  } catch (error) {
-    const rcode = RCODES[errorCode(error) ?? ''];
-    if (rcode === undefined) throw error;
-    return { rcode, records: [] };
-  }
-}
+/** How long a socket takes new questions: of many in a row most share one, and its port is soon another (RFC 5452 §9.2). */
+const SOCKET_FRESH_MS = 1_000;
+
+/**
+ * Questions open on one socket: the kernel drops what its buffer has no room for, and it has some for 80 of the largest
+ * answers. Source: socket(7), `rmem_default`; RFC 1035 §4.2.1.
+ */
+const MAX_OPEN = 64;
+
+/** Resolvers that are not read anew at each check. */
+const MAX_PARSED = 1_000;
 
 /**
  * Reads a resolver written as `ip`, `ip:port` or `[ipv6]:port`; `undefined` when it is none of them.
- * `text` is the form that `Resolver.setServers` takes.
  */
-export function parseResolver(
-  written: string,
-): { address: string; port: number; text: string } | undefined {
+export const parseResolver = memoize(MAX_PARSED, (written: string): DnsServer | undefined => {
   const text = written.trim();
   if (isIPv6(text)) return { address: text, port: 53, text: `[${text}]:53` };
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text);
@@ -52,60 +63,191 @@ export function parseResolver(
   const bracketed = match?.[1] !== undefined;
   if (isIP(address) !== (bracketed ? 6 : 4) || port < 1 || port > 65_535) return undefined;
   return { address, port, text: bracketed ? `[${address}]:${port}` : `${address}:${port}` };
+});
+
+/** A new object each time: one reads the machine's settings when it is made, and a machine may change its network. */
+export const currentResolvers = () => new Resolver().getServers();
+
+/** Asks resolvers, for DNS checks. */
+export type DnsClient = ReturnType<typeof createDnsClient>;
+
+/** What is asked for. */
+interface Asked {
+  name: string;
+  type: DnsConfig['record_type'];
 }
 
-async function recordsOf(
-  resolver: Resolver,
-  name: string,
-  type: DnsConfig['record_type'],
-): Promise<Forms[]> {
-  switch (type) {
-    case 'A':
-      return (await resolver.resolve4(name)).map((address) => [address]);
-    case 'AAAA':
-      return (await resolver.resolve6(name)).map((address) => [address]);
-    case 'CNAME':
-      return (await resolver.resolveCname(name)).map((alias) => [alias]);
-    case 'NS':
-      return (await resolver.resolveNs(name)).map((server) => [server]);
-    case 'PTR':
-      return (await resolver.resolvePtr(reverseName(name))).map((host) => [host]);
-    case 'TXT':
-      return (await resolver.resolveTxt(name)).map((chunks) => [chunks.join('')]);
-    case 'MX':
-      return (await resolver.resolveMx(name)).map(({ priority, exchange }) => [
-        `${priority} ${exchange}`,
-        exchange,
-      ]);
-    case 'SRV':
-      return (await resolver.resolveSrv(name)).map(({ priority, weight, port, name: host }) => [
-        `${priority} ${weight} ${port} ${host}`,
-        `${host}:${port}`,
-        host,
-      ]);
-    case 'SOA': {
-      const { nsname, hostmaster, serial } = await resolver.resolveSoa(name);
-      return [[`${nsname} ${hostmaster} ${serial}`, String(serial), nsname]];
+/** A socket to a resolver, and the questions that are open on it, by their ids. */
+interface Line {
+  socket: Socket;
+  ready: Promise<unknown>;
+  open: Map<
+    number,
+    { bytes: Buffer; resolve: (answer: Buffer) => void; reject: (error: unknown) => void }
+  >;
+  /** It takes no more questions. */
+  retired: boolean;
+  retire: () => void;
+}
+
+/** Source: RFC 1035 §4.1.1. */
+const MAX_IDS = 0x10000;
+
+/**
+ * Asks over UDP, once, and over TCP when the answer was cut short. Not through `node:dns`: c-ares opens a socket for each
+ * question, and remembers how fast a server is and then gives it only five times as long, which would make a timeout of
+ * every answer that is merely slow. Source: c-ares 1.34, ares_metrics.c.
+ */
+export function createDnsClient(
+  options: {
+    /** Those that this machine asks, as they are at each question. */
+    systemServers?: () => string[];
+  } = {},
+) {
+  const { systemServers = currentResolvers } = options;
+  const lines = new Map<string, Line>();
+
+  function openLine(server: DnsServer): Line {
+    const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4').unref();
+    const timer = setTimeout(retire, SOCKET_FRESH_MS).unref();
+    const line: Line = {
+      socket,
+      ready: once(socket, 'connect'),
+      open: new Map(),
+      retired: false,
+      retire,
+    };
+    // Connected, so that only this server is heard, and that it is known when nobody listens there.
+    socket.connect(server.port, server.address);
+    // Those who wait for it have the error.
+    line.ready.catch(() => {});
+    lines.set(server.text, line);
+    function retire() {
+      if (line.retired) return;
+      line.retired = true;
+      clearTimeout(timer);
+      lines.delete(server.text);
+      closeWhenDone(line);
     }
-    case 'CAA':
-      return (await resolver.resolveCaa(name)).flatMap(({ critical, ...rest }) =>
-        Object.entries(rest)
-          // Node also gives a `type: "CAA"` in some versions; a record holds one property and its text.
-          .filter(([property, value]) => property !== 'type' && typeof value === 'string')
-          .map(([property, value]) => [
-            `${critical} ${property} "${value}"`,
-            `${critical} ${property} ${value}`,
-            `${property} ${value}`,
-            String(value),
-          ]),
-      );
+    socket.on('message', (message) => {
+      const question = message.length < 2 ? undefined : line.open.get(message.readUInt16BE(0));
+      if (question && isAnswerTo(message, question.bytes)) question.resolve(message);
+    });
+    socket.on('error', (error) => {
+      for (const { reject } of line.open.values()) reject(error);
+      retire();
+    });
+    return line;
+  }
+
+  async function askOverUdp(
+    server: DnsServer,
+    { name, type }: Asked,
+    signal: AbortSignal,
+  ): Promise<{ message: DnsMessage; question: Buffer }> {
+    const line = lines.get(server.text) ?? openLine(server);
+    const { socket, ready, open } = line;
+    let id = randomInt(MAX_IDS);
+    while (open.has(id)) id = randomInt(MAX_IDS);
+    const question = encodeQuestion(id, name, type);
+    const answer = new Promise<Buffer>((resolve, reject) => {
+      open.set(id, { bytes: question, resolve, reject });
+      const send = () => {
+        // It may have been broken off meanwhile, and its socket closed.
+        if (open.has(id)) socket.send(question, (error) => error && reject(error));
+      };
+      ready.then(send).catch(reject);
+    });
+    if (open.size === MAX_OPEN) line.retire();
+    try {
+      const message = await unlessAborted(answer, signal);
+      return { message: decodeAnswer(message, question, type), question };
+    } finally {
+      open.delete(id);
+      closeWhenDone(line);
+    }
+  }
+
+  async function askServer(
+    server: DnsServer,
+    asked: Asked,
+    signal: AbortSignal,
+  ): Promise<DnsAnswer> {
+    const { message, question } = await askOverUdp(server, asked, signal);
+    const { rcode, records } = message.truncated
+      ? decodeAnswer(await askOverTcp(server, question, signal), question, asked.type)
+      : message;
+    const said = RCODES[rcode];
+    if (said === undefined) throw Object.assign(new Error(), { code: `answer code ${rcode}` });
+    return { rcode: said, records: said === 'NOERROR' ? records : [] };
+  }
+
+  return {
+    /**
+     * Asks `server`, or else those of the system one after the other, which then share the time; for an address, by its reverse
+     * name. Throws the signal's reason, or an error with a `code` when there is no answer to be read.
+     */
+    async ask(
+      server: DnsServer | undefined,
+      { name, type }: Asked,
+      { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
+    ): Promise<DnsAnswer> {
+      const asked = { name: type === 'PTR' ? reverseName(name) : name, type };
+      const servers = server
+        ? [server]
+        : systemServers().flatMap((text) => parseResolver(text) ?? []);
+      const last = servers.pop();
+      if (last === undefined) throw new TypeError('This machine has no resolvers.');
+      for (const each of servers) {
+        const share = AbortSignal.timeout(timeoutMs / (servers.length + 1));
+        try {
+          return await askServer(each, asked, AbortSignal.any([signal, share]));
+        } catch {
+          // Another may be there.
+          signal.throwIfAborted();
+        }
+      }
+      return await askServer(last, asked, signal);
+    },
+  };
+}
+
+/** Nobody is left who waits for an answer. */
+function closeWhenDone({ socket, open, retired }: Line): void {
+  if (retired && open.size === 0) socket.close();
+}
+
+/** Source: RFC 1035 §4.2.2: the length goes before the message. */
+async function askOverTcp(
+  { address, port }: DnsServer,
+  question: Buffer,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const socket = connect({ host: address, port });
+  const answer = new Promise<Buffer>((resolve, reject) => {
+    let received = Buffer.alloc(0);
+    socket.on('data', (bytes) => {
+      received = Buffer.concat([received, bytes]);
+      const end = received.length < 2 ? Infinity : 2 + received.readUInt16BE(0);
+      if (received.length < end) return;
+      const message = received.subarray(2, end);
+      if (isAnswerTo(message, question)) resolve(message);
+      else reject(new DnsMessageError('EBADRESP', 'It answers another question.'));
+    });
+    socket.on('error', reject);
+    socket.once('close', () => reject(Object.assign(new Error(), { code: 'ECONNRESET' })));
+  });
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(question.length);
+  socket.write(Buffer.concat([length, question]));
+  try {
+    return await unlessAborted(answer, signal);
+  } finally {
+    socket.destroy();
   }
 }
 
-/**
- * An address is asked for by its reverse name (RFC 1035 §3.5, RFC 3596 §2.5). Not with `resolver.reverse`: that one
- * looks into the hosts file first.
- */
+/** The reverse name of an address. Source: RFC 1035 §3.5, RFC 3596 §2.5. */
 function reverseName(name: string): string {
   const address = readAddress(name);
   if (!address) return name;
@@ -113,46 +255,4 @@ function reverseName(name: string): string {
   if (address.kind() === 'ipv4') return `${bytes.join('.')}.in-addr.arpa`;
   const nibbles = bytes.flatMap((byte) => [byte & 15, byte >> 4]);
   return `${nibbles.map((nibble) => nibble.toString(16)).join('.')}.ip6.arpa`;
-}
-
-/** Longer than any deadline, so that the deadline decides. */
-const NEVER_MS = 3_600_000;
-
-/** Resolver objects kept for the next question; making one costs as much as a question. */
-const MAX_IDLE = 64;
-
-/** Stands for no server: nothing is sent there. */
-const NOWHERE = ['0.0.0.1:1'];
-
-/** Resolver objects for DNS checks, each for one question at a time and one try. */
-export type Resolvers = ReturnType<typeof createResolvers>;
-
-/**
- * A pool that lets no resolver learn: c-ares remembers how fast a server is and then gives it only five times as long,
- * which would make a timeout of every answer that is merely slow. It forgets with the server itself.
- * Source: c-ares 1.34, ares_metrics.c and ares_update_servers.c.
- */
-export function createResolvers() {
-  const idle: Resolver[] = [];
-  // Not those that ask the system's resolvers: the machine's settings may change.
-  const pooled = new WeakSet<Resolver>();
-  return {
-    /** One that asks `server` (`ip:port`), or the system's resolvers, which then share the time. */
-    take(server: string | undefined, timeoutMs: number): Resolver {
-      if (server === undefined) {
-        return new Resolver({ timeout: Math.ceil(timeoutMs / getServers().length), tries: 1 });
-      }
-      // One try: a check that repeats itself would hide what it is there to find.
-      const resolver = idle.pop() ?? new Resolver({ timeout: NEVER_MS, tries: 1 });
-      pooled.add(resolver);
-      resolver.setServers(NOWHERE);
-      resolver.setServers([server]);
-      return resolver;
-    },
-    /** Breaks off what it still waits for and keeps it for the next question. */
-    giveBack(resolver: Resolver): void {
-      resolver.cancel();
-      if (pooled.has(resolver) && idle.length < MAX_IDLE) idle.push(resolver);
-    },
-  };
 }

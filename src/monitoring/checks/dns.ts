@@ -4,8 +4,8 @@ import { invalidValue as invalid } from '../../http/errors.ts';
 import { literalAddress, readAddress } from './address.ts';
 import { CheckFailure, errorCode, notAllowed } from './check-result.ts';
 import type { ProbedType } from './check-type.ts';
-import { unlessAborted } from './connect.ts';
-import { ask, type DnsAnswer, type Forms, parseResolver } from './dns-query.ts';
+import type { Forms } from './dns-message.ts';
+import { type DnsAnswer, parseResolver } from './dns-query.ts';
 import type { SsrfGuard } from './ssrf-guard.ts';
 import { isHostName, targetNotAllowed } from './target.ts';
 
@@ -24,20 +24,17 @@ export const dns: ProbedType<DnsMonitor> = {
   limitedHost: ({ target }) => `dns:${target.toLowerCase()}`,
   contactedHost: ({ target, config: { resolver } }) =>
     (resolver && parseResolver(resolver)?.address) ?? target,
-  async probe({ target, config }, context, { guard, resolvers }) {
+  async probe({ target, config }, context, { guard, dnsClient }) {
     const server = config.resolver === undefined ? undefined : parseResolver(config.resolver);
     if (server && !guard.allows(server.address)) throw notAllowed('the resolver');
     context.step = 'answer';
     context.peer = server ? `the resolver ${server.text}` : 'the resolver';
-    const resolver = resolvers.take(server?.text, context.timeoutMs);
+    const asked = { name: target, type: config.record_type };
     try {
-      const answer = await unlessAborted(ask(resolver, target, config.record_type), context.signal);
-      judge(answer, config, context.peer);
+      judge(await dnsClient.ask(server, asked, context), config, context.peer);
     } catch (error) {
       context.signal.throwIfAborted();
       throw error instanceof CheckFailure ? error : dnsFailure(error, context.peer);
-    } finally {
-      resolvers.giveBack(resolver);
     }
   },
 };
@@ -137,15 +134,12 @@ function wrongRcode(
   return new CheckFailure('dns', wanted === 'NOERROR' ? reason : `${reason}, expected ${wanted}`);
 }
 
-/** Source: Node.js docs, "dns: Error codes". */
 function dnsFailure(error: unknown, resolver: string): unknown {
   const code = errorCode(error);
   const say = (reason: string) => new CheckFailure('dns', reason, { cause: error });
   switch (code) {
     case undefined:
       return error;
-    case 'ETIMEOUT':
-      return new CheckFailure('timeout', `${resolver} is silent`, { cause: error });
     case 'ECONNREFUSED':
       return say(`nothing answers at ${resolver}`);
     case 'EBADRESP':

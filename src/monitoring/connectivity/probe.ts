@@ -1,8 +1,7 @@
-import { Resolver } from 'node:dns';
 import { connect } from 'node:net';
 import { isLoopback } from '../checks/address.ts';
 import { errorCode } from '../checks/check-result.ts';
-import { parseResolver } from '../checks/dns-query.ts';
+import { currentResolvers, parseResolver } from '../checks/dns-query.ts';
 
 /** Longer than a lost first packet takes to be sent again, 1 s. Source: RFC 6298 §2.1. */
 const TIMEOUT_MS = 2_500;
@@ -35,9 +34,6 @@ export function createProbe(
     canTell: () => anchors().length > 0,
   };
 }
-
-/** A new object each time: one reads the machine's settings when it is made, and a machine may change its network. */
-const currentResolvers = () => new Resolver().getServers();
 
 /** Resolves when something answers there, be it with a refusal; rejects when nothing does. */
 export function reach(anchor: { host: string; port: number }, timeoutMs: number): Promise<void> {

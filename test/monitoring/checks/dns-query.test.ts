@@ -1,0 +1,146 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createDnsClient, parseResolver } from '../../../src/monitoring/checks/dns-query.ts';
+import { startDnsServer } from '../../fakes/dns-server.ts';
+import { closedPort } from '../../fakes/web-target.ts';
+
+/** Whatever is asked over UDP goes to `on`; gives the address. */
+async function listen(on: (query: Buffer, from: RemoteInfo, socket: Socket) => void) {
+  const socket = createSocket('udp4');
+  socket.on('message', (query, from) => on(query, from, socket));
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  onTestFinished(() => void socket.close());
+  return `127.0.0.1:${socket.address().port}`;
+}
+
+/** An answer with one address. */
+function answerTo(query: Buffer, lastByte: number): Buffer {
+  const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, lastByte]);
+  const answer = Buffer.concat([query, record]);
+  answer.writeUInt16BE(0x8180, 2);
+  answer.writeUInt16BE(1, 6);
+  return answer;
+}
+
+const changed = (message: Buffer, at: number) => {
+  const copy = Buffer.from(message);
+  copy.writeUInt8(copy.readUInt8(at) ^ 1, at);
+  return copy;
+};
+
+const ask = (client: ReturnType<typeof createDnsClient>, server?: string, name = 'a.example') =>
+  client.ask(
+    server === undefined ? undefined : parseResolver(server),
+    { name, type: 'A' },
+    { signal: AbortSignal.timeout(10_000), timeoutMs: 1_000 },
+  );
+
+test('believes only what answers its question', async () => {
+  const server = await listen((query, from, socket) => {
+    const wrong = answerTo(query, 66);
+    const all = [
+      changed(wrong, 0),
+      changed(wrong, 13),
+      wrong.subarray(0, 1),
+      query,
+      answerTo(query, 1),
+    ];
+    for (const message of all) socket.send(message, from.port);
+  });
+  expect(await ask(createDnsClient(), server)).toEqual({
+    rcode: 'NOERROR',
+    records: [['192.0.2.1']],
+  });
+});
+
+test('believes only the server that it asked', async () => {
+  const other = createSocket('udp4');
+  other.bind(0, '127.0.0.1');
+  await once(other, 'listening');
+  onTestFinished(() => void other.close());
+  const server = await listen((query, from, socket) => {
+    other.send(answerTo(query, 66), from.port, '127.0.0.1', () =>
+      socket.send(answerTo(query, 1), from.port),
+    );
+  });
+  expect(await ask(createDnsClient(), server)).toMatchObject({ records: [['192.0.2.1']] });
+});
+
+test('gives each of many questions at once its own answer', async () => {
+  const asked: Array<{ query: Buffer; from: RemoteInfo }> = [];
+  const names = Array.from({ length: 200 }, (_, at) => `m${at}.example`);
+  const server = await listen((query, from, socket) => {
+    asked.push({ query, from });
+    if (asked.length < names.length) return;
+    for (const one of asked.reverse()) {
+      const number = Number(/m(\d+)/.exec(one.query.toString('latin1'))?.[1]);
+      socket.send(answerTo(one.query, number), one.from.port);
+    }
+  });
+  const client = createDnsClient();
+  const answers = await Promise.all(names.map((name) => ask(client, server, name)));
+  expect(answers.map(({ records }) => records)).toEqual(names.map((_, at) => [[`192.0.2.${at}`]]));
+  // So many that the kernel has room for all answers at once.
+  expect(new Set(asked.map(({ from }) => from.port)).size).toBe(Math.ceil(names.length / 64));
+});
+
+test('an answer code of another kind is none', async () => {
+  const server = await listen((query, from, socket) => {
+    const answer = answerTo(query, 1);
+    answer.writeUInt16BE(0x8189, 2);
+    socket.send(answer, from.port);
+  });
+  await expect(ask(createDnsClient(), server)).rejects.toMatchObject({ code: 'answer code 9' });
+});
+
+test('a question that is broken off leaves no trace, and the next has its answer', async () => {
+  let answers = false;
+  const server = await listen((query, from, socket) => {
+    if (answers) socket.send(answerTo(query, 1), from.port);
+  });
+  const client = createDnsClient();
+  const abort = new AbortController();
+  const waiting = client.ask(
+    parseResolver(server),
+    { name: 'a.example', type: 'A' },
+    { signal: abort.signal, timeoutMs: 1_000 },
+  );
+  abort.abort(new Error('enough'));
+  await expect(waiting).rejects.toThrow('enough');
+  answers = true;
+  expect(await ask(client, server)).toMatchObject({ records: [['192.0.2.1']] });
+});
+
+describe('the resolvers of the system are asked one after the other', () => {
+  test('until one answers: not those behind it', async () => {
+    const silent = await startDnsServer(() => 'silence');
+    const good = await startDnsServer(() => [['192.0.2.1']]);
+    const spare = await startDnsServer(() => [['192.0.2.2']]);
+    const refusing = `127.0.0.1:${await closedPort()}`;
+    const systemServers = () => [refusing, silent.address, good.address, spare.address];
+    expect(await ask(createDnsClient({ systemServers }))).toMatchObject({
+      records: [['192.0.2.1']],
+    });
+    expect([silent, good, spare].map(({ questions }) => questions.length)).toEqual([1, 1, 0]);
+  });
+
+  test('and a failure that is answered is an answer', async () => {
+    const failing = await startDnsServer(() => 'SERVFAIL');
+    const good = await startDnsServer(() => [['192.0.2.1']]);
+    const systemServers = () => [failing.address, good.address];
+    expect(await ask(createDnsClient({ systemServers }))).toEqual({
+      rcode: 'SERVFAIL',
+      records: [],
+    });
+  });
+
+  test('and what the last one says is said of all', async () => {
+    const systemServers = () => closed;
+    const closed = [`127.0.0.1:${await closedPort()}`, `127.0.0.1:${await closedPort()}`];
+    await expect(ask(createDnsClient({ systemServers }))).rejects.toMatchObject({
+      code: 'ECONNREFUSED',
+    });
+  });
+});

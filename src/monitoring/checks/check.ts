@@ -6,8 +6,11 @@ import { createDnsClient } from './dns-query.ts';
 import { type CheckTypes, shippedTypes } from './registry.ts';
 import { lostSecretsOf } from './secret-values.ts';
 
-/** Checks a target once. Throws only when `closing` aborts: a check that we abandoned says nothing about its target. */
-export type Check = (monitor: CheckedMonitor, closing: AbortSignal) => Promise<CheckResult>;
+/**
+ * Checks a target once; at its deadline it aborts `abort` with a `CheckFailure`. Throws only when somebody else aborted it: a
+ * check that we abandoned says nothing about its target.
+ */
+export type Check = (monitor: CheckedMonitor, abort: AbortController) => Promise<CheckResult>;
 
 /** Timeout when none is given: ten seconds, less where the interval is short. */
 const DEFAULT_TIMEOUT_SECONDS = 10;
@@ -28,37 +31,33 @@ export function createCheck(
     if (lost.length > 0) throw secretsLost(lost);
     await types.ofChecked(monitor).probe(monitor, context, tools);
   }
-  return async (monitor, closing) => {
-    closing.throwIfAborted();
-    const deadline = new AbortController();
-    const abort = () => deadline.abort(closing.reason);
+  return async (monitor, abort) => {
+    const { signal } = abort;
+    signal.throwIfAborted();
     const context: CheckContext = {
-      signal: deadline.signal,
+      signal,
       timeoutMs: timeoutSeconds(monitor.config) * 1000,
       step: 'name',
       peer: '',
       redirected: false,
     };
-    const timer = setTimeout(() => deadline.abort(outOfTime(context)), context.timeoutMs);
-    closing.addEventListener('abort', abort, { once: true });
+    const timer = setTimeout(() => abort.abort(outOfTime(context)), context.timeoutMs);
     const startMs = performance.now();
     const elapsedMs = () => Math.round((performance.now() - startMs) * 10) / 10;
     try {
-      await unlessAborted(probe(monitor, context), deadline.signal);
+      await unlessAborted(probe(monitor, context), signal);
       const responseTimeMs = elapsedMs();
       // A reason of the type goes first: a date that comes nearer, where slow comes and goes.
       const degradation =
         types.ofChecked(monitor).degradation?.(monitor, context) ?? slow(monitor, responseTimeMs);
       return { ok: true, outcome: 'ok', ...degradation, responseTimeMs, ...certificateOf(context) };
     } catch (error) {
-      closing.throwIfAborted();
       if (!(error instanceof CheckFailure)) throw error;
       const { outcome, message } = error;
       const failure = { ok: false, outcome, reason: message, responseTimeMs: elapsedMs() };
       return { ...failure, ...certificateOf(context) };
     } finally {
       clearTimeout(timer);
-      closing.removeEventListener('abort', abort);
     }
   };
 }

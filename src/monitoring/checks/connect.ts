@@ -95,13 +95,12 @@ export function createConnect(options: {
   };
 }
 
-/** Waits for `promise`, but no longer than the signal allows. */
+/** Waits for `promise`, but no longer than the signal allows, which lives no longer than what it is for. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   return await new Promise<T>((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    promise.then(resolve, reject);
   });
 }
 

@@ -7,6 +7,12 @@ import type { CheckTypes } from '../checks/registry.ts';
 import type { Connectivity } from '../connectivity/connectivity.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 
+/** A check under way; when it is abandoned it is aborted too, unless its deadline was first. */
+interface UnderWay {
+  abort: AbortController;
+  abandoned: boolean;
+}
+
 interface Waiter {
   resolve: () => void;
   reject: (error: unknown) => void;
@@ -31,25 +37,25 @@ export function createInFlightChecks(options: {
   unknown: (monitor: WatchedMonitor, definition: CheckedMonitor) => Promise<void>;
 }) {
   const { monitors, check, types, noticeSleep, connectivity, count, unknown } = options;
-  const underWay = new Map<string, AbortController>();
+  const underWay = new Map<string, UnderWay>();
   const waiting = new Map<string, Waiter[]>();
 
   /** How the wait for it ends, or `undefined` when it goes on. */
   async function checkOnce(
     monitor: WatchedMonitor,
     definition: CheckedMonitor,
-    signal: AbortSignal,
+    own: UnderWay,
   ): Promise<'counted' | Error | undefined> {
     try {
-      const result = await check(definition, signal);
+      const result = await check(definition, own.abort);
       noticeSleep();
-      if (signal.aborted) return undefined;
+      if (own.abandoned) return undefined;
       const verdict = await connectivity.judge(
         types.ofChecked(definition).contactedHost(definition),
         result,
       );
       const isOf = monitors.get(monitor.id) === monitor && monitor.definition === definition;
-      if (signal.aborted || !isOf) return undefined;
+      if (own.abandoned || !isOf) return undefined;
       if (verdict === 'drop') {
         await unknown(monitor, definition);
         return notChecked.networkLost();
@@ -57,7 +63,7 @@ export function createInFlightChecks(options: {
       await count(monitor, definition, result);
       return 'counted';
     } catch (error) {
-      if (signal.aborted) return undefined;
+      if (own.abandoned) return undefined;
       throw error;
     }
   }
@@ -72,7 +78,11 @@ export function createInFlightChecks(options: {
   }
 
   function abandon(id: string, reason?: Error) {
-    underWay.get(id)?.abort();
+    const own = underWay.get(id);
+    if (own) {
+      own.abandoned = true;
+      own.abort.abort();
+    }
     if (reason) endWait(id, reason);
   }
 
@@ -80,10 +90,10 @@ export function createInFlightChecks(options: {
     /** Checks a monitor; ends when what it found is taken over, or when the check was abandoned. */
     async check(monitor: WatchedMonitor, definition: CheckedMonitor): Promise<void> {
       const { id } = monitor;
-      const abort = new AbortController();
-      underWay.set(id, abort);
+      const own = { abort: new AbortController(), abandoned: false };
+      underWay.set(id, own);
       try {
-        const end = await checkOnce(monitor, definition, abort.signal);
+        const end = await checkOnce(monitor, definition, own);
         if (end) endWait(id, end);
       } catch (error) {
         endWait(id, error as Error);
@@ -92,10 +102,7 @@ export function createInFlightChecks(options: {
         underWay.delete(id);
       }
     },
-    isUnderWay: (id: string) => {
-      const abort = underWay.get(id);
-      return abort !== undefined && !abort.signal.aborted;
-    },
+    isUnderWay: (id: string) => underWay.get(id)?.abandoned === false,
     /** Resolves when a check of the monitor has counted, this one or a later one. */
     nextOf(id: string): Promise<void> {
       return new Promise((resolve, reject) => {

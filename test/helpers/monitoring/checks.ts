@@ -11,7 +11,7 @@ export function setUp(options: { allow?: string[]; lookup?: NameLookup; ca?: str
   const lookup = options.lookup ?? createNameLookup();
   const connect = createConnect({ guard, lookup, ...(options.ca ? { ca: options.ca } : {}) });
   const check = createCheck({ guard, connect, userAgent: 'Askwatch/1.2.3' });
-  const run = (monitor: CheckedMonitor) => check(monitor, new AbortController().signal);
+  const run = (monitor: CheckedMonitor) => check(monitor, new AbortController());
   return {
     check,
     http: (target: string, config: object = {}) => run(monitorOf('HTTP', target, config)),

@@ -120,7 +120,7 @@ export async function createWorld(
       };
     },
   };
-  const check: Check = ({ target }, signal) =>
+  const check: Check = ({ target }, { signal }) =>
     new Promise((resolve, reject) => {
       const sighting: Sighting = { target, atMs: clock.monotonicMs() };
       targets.sightings.push(sighting);

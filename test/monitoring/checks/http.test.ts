@@ -145,12 +145,10 @@ describe('an HTTP check', () => {
   test('a check that is aborted has no result and closes its connection', async () => {
     const target = await startRawTarget(() => {});
     const closing = new AbortController();
-    const pending = setUp().check(monitorOf('HTTP', target.url, {}), closing.signal);
+    const pending = setUp().check(monitorOf('HTTP', target.url, {}), closing);
     closing.abort();
     await expect(pending).rejects.toThrow();
-    await expect(
-      setUp().check(monitorOf('HTTP', target.url, {}), closing.signal),
-    ).rejects.toThrow();
+    await expect(setUp().check(monitorOf('HTTP', target.url, {}), closing)).rejects.toThrow();
   });
 });
 

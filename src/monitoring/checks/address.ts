@@ -1,7 +1,11 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { memoize } from '../time/memoize.ts';
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** Addresses of which is remembered what they are: those of as many monitors as there can be, asked for at every check. */
+export const MAX_ADDRESSES = 10_000;
 
 /**
  * The IPv4 or IPv6 address that a text is, in the notations that both Node and ipaddr.js read; `undefined` when it is none.
@@ -28,13 +32,13 @@ export function isPrivate(host: string): boolean {
 }
 
 /** The kind of network that a literal is in, that of the IPv4 address where it stands for one; '' for a name. */
-function rangeOf(host: string): string {
+const rangeOf = memoize(MAX_ADDRESSES, (host: string): string => {
   const address = literalAddress(host);
   return address === undefined ? '' : ipaddr.process(address).range();
-}
+});
 
 /** The host of a URL as an address, without brackets; `undefined` when it is a name. */
-export function literalAddress(hostname: string): string | undefined {
+export const literalAddress = memoize(MAX_ADDRESSES, (hostname: string): string | undefined => {
   const bare = hostname.replace(/^\[|\]$/g, '');
   return readAddress(bare) && bare;
-}
+});

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline, type Transform } from 'node:stream';
 import { TextDecoder } from 'node:util';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
-import { CheckFailure } from './check-result.ts';
+import { CheckFailure, CLOSED_EARLY } from './check-result.ts';
 
 /** Bytes read of a page, counted both as they come and unpacked. */
 export const BODY_LIMIT_BYTES = 1024 * 1024;
@@ -49,7 +49,7 @@ export function drain(answer: IncomingMessage): Promise<void> {
     answer.on('error', reject);
     // It can break before anybody listens.
     if (answer.errored) reject(answer.errored);
-    answer.once('close', () => reject(Object.assign(new Error(), { code: 'ECONNRESET' })));
+    answer.once('close', () => reject(CLOSED_EARLY));
   });
 }
 

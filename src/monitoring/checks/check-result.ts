@@ -51,6 +51,11 @@ export class CheckFailure extends Error {
 export const notAllowed = (what: string) =>
   new CheckFailure('blocked', `${what} is not allowed to be checked (see MONITOR_ALLOW_PRIVATE)`);
 
+/** A connection closed too early, for all of them: each closes at last, and most of the errors would be made for nobody. */
+export const CLOSED_EARLY = Object.assign(new Error('The connection was closed.'), {
+  code: 'ECONNRESET',
+});
+
 /** Node's error code of an unknown error, also when several tries to connect failed together. */
 export function errorCode(error: unknown): string | undefined {
   if (error instanceof AggregateError) {

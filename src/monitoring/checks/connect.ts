@@ -3,7 +3,7 @@ import tls from 'node:tls';
 import { literalAddress } from './address.ts';
 import { certificateFailure, isCertificateFor, noteCertificate } from './certificate.ts';
 import { type CheckContext, peerInWords } from './check-context.ts';
-import { CheckFailure, errorCode, notAllowed } from './check-result.ts';
+import { CheckFailure, CLOSED_EARLY, errorCode, notAllowed } from './check-result.ts';
 import type { NameLookup } from './name-lookup.ts';
 import type { SsrfGuard } from './ssrf-guard.ts';
 
@@ -153,7 +153,7 @@ async function opened(socket: net.Socket, context: CheckContext): Promise<void> 
       }
       // Stays, or an error that comes later would be fatal; those belong to whoever uses the socket.
       socket.on('error', reject);
-      socket.once('close', () => reject(Object.assign(new Error(), { code: 'ECONNRESET' })));
+      socket.once('close', () => reject(CLOSED_EARLY));
     });
   } catch (error) {
     socket.destroy();

@@ -6,6 +6,7 @@ import { connect, isIP, isIPv6 } from 'node:net';
 import type { DnsConfig } from '../../contracts/monitoring.ts';
 import { memoize } from '../time/memoize.ts';
 import { readAddress } from './address.ts';
+import { CLOSED_EARLY } from './check-result.ts';
 import { unlessAborted } from './connect.ts';
 import {
   type DnsMessage,
@@ -235,7 +236,7 @@ async function askOverTcp(
       else reject(new DnsMessageError('EBADRESP', 'It answers another question.'));
     });
     socket.on('error', reject);
-    socket.once('close', () => reject(Object.assign(new Error(), { code: 'ECONNRESET' })));
+    socket.once('close', () => reject(CLOSED_EARLY));
   });
   const length = Buffer.alloc(2);
   length.writeUInt16BE(question.length);

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { CheckContext } from './check-context.ts';
-import { CheckFailure, errorCode } from './check-result.ts';
+import { CheckFailure, CLOSED_EARLY, errorCode } from './check-result.ts';
 import type { Connect } from './connect.ts';
 
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -110,7 +110,7 @@ function exchange(
       reject(new CheckFailure('protocol', 'it switches to a protocol that nobody asked for')),
     );
     request.on('error', reject);
-    request.once('close', () => reject(Object.assign(new Error(), { code: 'ECONNRESET' })));
+    request.once('close', () => reject(CLOSED_EARLY));
     request.end(body);
   });
 }

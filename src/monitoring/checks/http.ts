@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { type HttpConfig, HttpMonitor } from '../../contracts/monitoring.ts';
 import { holdsUnseen } from '../../contracts/one-line.ts';
 import { invalidValue as invalid } from '../../http/errors.ts';
+import { memoize } from '../time/memoize.ts';
 import { literalAddress } from './address.ts';
 import { drain } from './body-reader.ts';
 import { expiryWarning } from './certificate.ts';
@@ -137,16 +138,19 @@ function headerProblem(
   return undefined;
 }
 
+/** Texts that are not read anew at each check; nearly all are one. */
+const MAX_PARSED = 100;
+
 /** Reads `200-299,401`; throws with a sentence when a code is not one or a range runs backwards. */
-function parseExpectedStatus(text: string): (status: number) => boolean {
+const parseExpectedStatus = memoize(MAX_PARSED, (text: string) => {
   const ranges = text.split(',').map((part) => {
     const [from = 0, to = from] = part.split('-').map(Number);
     if (from < 100 || to > 599) throw new Error('codes go from 100 to 599');
     if (from > to) throw new Error(`the range ${part} runs backwards`);
     return { from, to };
   });
-  return (status) => ranges.some(({ from, to }) => from <= status && status <= to);
-}
+  return (status: number) => ranges.some(({ from, to }) => from <= status && status <= to);
+});
 
 /** A status as people read it, such as `503 Service Unavailable`. */
 function statusInWords(status: number): string {

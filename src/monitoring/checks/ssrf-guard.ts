@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
-import { type Address, readAddress } from './address.ts';
+import { memoize } from '../time/memoize.ts';
+import { type Address, MAX_ADDRESSES, readAddress } from './address.ts';
 
 type Network = [Address, number];
 
@@ -26,12 +27,12 @@ export function createSsrfGuard(allowPrivate: readonly string[]) {
     );
   return {
     /** Whether this address, an IPv4 or IPv6 literal, may be reached; anything else may not. */
-    allows(text: string): boolean {
+    allows: memoize(MAX_ADDRESSES, (text: string): boolean => {
       const written = readAddress(text);
       if (!written) return false;
       const meant = reachedBy(written);
       return isAllowedByOperator(meant) || isAllowedByOperator(written) || isPublic(meant);
-    },
+    }),
   };
 }
 

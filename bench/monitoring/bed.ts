@@ -66,10 +66,7 @@ export async function makeBed(context: BenchContext): Promise<Bed> {
     startReference: () =>
       startProcess({
         name: 'The reference',
-        args: [
-          join(DIST, 'bench/monitoring-reference.js'),
-          JSON.stringify({ http: upstream.http, https: upstream.https }),
-        ],
+        args: [join(DIST, 'bench/monitoring-reference.js'), JSON.stringify(upstream)],
         ready: LISTENING,
         core: cores.target,
         env: { NODE_EXTRA_CA_CERTS: authority },

@@ -20,8 +20,9 @@ export interface CheckMeasure {
   title: string;
   kind: Kind;
   atLeast: number;
-  /** The bare loop that it stands beside. */
-  beside?: { scheme: 'http' | 'https'; atLeast: number };
+  /** The bare loop that it stands beside, at the same rate, and how many times as much it is to do. */
+  beside: { loop: 'http' | 'https' | 'dns'; atLeast: number };
+  /** So many that no core is ever busy all the time: then both are measured at the rate that is asked for. */
   monitors: { full: number; quick: number };
 }
 
@@ -30,13 +31,14 @@ const TIMES = {
   quick: { warmUpMs: 5_000, windowMs: 3_000, referenceMs: 2_000 },
 };
 
-/** Checks per CPU second of the service, and of the bare loop before and after it. */
+/** Checks per CPU second of the service, and of the bare loop at the same rate before and after it. */
 export async function measureChecks(bed: Bed, measure: CheckMeasure): Promise<Finding[]> {
   const { name, kind, title, atLeast, beside, monitors } = measure;
   const { quick, progress, detail } = bed.context;
   const { warmUpMs, windowMs } = TIMES[quick ? 'quick' : 'full'];
-  const before = beside ? [await readReference(bed, beside.scheme)] : [];
   const count = monitors[quick ? 'quick' : 'full'];
+  const perSecond = count / SECONDS;
+  const before = await readReference(bed, beside.loop, perSecond);
   const started = await bed.start({ kind, count, seconds: SECONDS });
   const { server } = started;
   progress(`  checking ${count} monitors every ${SECONDS} s`);
@@ -49,26 +51,29 @@ export async function measureChecks(bed: Bed, measure: CheckMeasure): Promise<Fi
   await bed.end(started);
   const done = countSince(from, to);
   detail(`  askwatch ${kind}: ${inWords(done, used)}`);
-  const after = beside && !quick ? [await readReference(bed, beside.scheme)] : [];
-  const references = [...before, ...after];
+  const after = quick ? [] : [await readReference(bed, beside.loop, perSecond)];
+  const references = [before, ...after];
+  bed.context.note(
+    `${title}: the bare loop beside it ran at ${figure(perSecond)} checks a second, the service reached ${figure(done / used.wallSeconds)}.`,
+  );
   const foreignCores = Math.max(used.foreignCores, ...references.map(({ foreign }) => foreign));
   const reference = references.reduce((sum, { rate }) => sum + rate, 0) / references.length;
   const common = {
     unit: '/CPU s',
-    passes: [{ askwatch: done / used.cpuSeconds, ...(beside && { reference }) }],
+    passes: [{ askwatch: done / used.cpuSeconds, reference }],
     noisyPasses: noisyOf([foreignCores]),
   };
   return [
     { ...common, name, title, compare: 'itself', goal: { atLeast } },
-    ...(beside ? [{ ...common, ...besideLoop(measure, beside) }] : []),
+    { ...common, ...besideLoop(measure) },
   ];
 }
 
-const besideLoop = ({ name, title }: CheckMeasure, { atLeast }: { atLeast: number }) => ({
+const besideLoop = ({ name, title, beside }: CheckMeasure) => ({
   name: `${name}-to-loop`,
   title: `${title}, to the bare loop`,
   compare: 'ratio' as const,
-  goal: { atLeast },
+  goal: { atLeast: beside.atLeast },
 });
 
 function countSince(from: Map<string, number>, to: Map<string, number>): number {
@@ -85,21 +90,23 @@ function countSince(from: Map<string, number>, to: Map<string, number>): number 
   return all;
 }
 
-async function readReference(bed: Bed, scheme: 'http' | 'https') {
+async function readReference(bed: Bed, loop: CheckMeasure['beside']['loop'], perSecond: number) {
   const { quick, cores, progress, detail } = bed.context;
   const { referenceMs } = TIMES[quick ? 'quick' : 'full'];
-  progress(`  the bare loop over ${scheme}`);
-  const loop = await bed.startReference();
+  progress(`  the bare loop of ${loop}`);
+  const reference = await bed.startReference();
   const run = async (ms: number) =>
     z
       .object({ done: z.number() })
-      .parse(JSON.parse(await get(loop.port, `/run?scheme=${scheme}&ms=${ms}`)));
+      .parse(
+        JSON.parse(await get(reference.port, `/run?loop=${loop}&perSecond=${perSecond}&ms=${ms}`)),
+      );
   await run(referenceMs / 2);
-  const meter = startMeter({ ...bed, target: loop.pid, cores });
+  const meter = startMeter({ ...bed, target: reference.pid, cores });
   const { done } = await run(referenceMs);
   const used = meter();
-  await loop.stop();
-  detail(`  reference ${scheme}: ${inWords(done, used)}`);
+  await reference.stop();
+  detail(`  reference ${loop}: ${inWords(done, used)}`);
   return { rate: done / used.cpuSeconds, foreign: used.foreignCores };
 }
 

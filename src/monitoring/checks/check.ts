@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type CheckContext, outOfTime } from './check-context.ts';
 import { CheckFailure, type CheckResult, type Degradation } from './check-result.ts';
 import type { CheckedMonitor, ProbeTools } from './check-type.ts';
@@ -34,6 +35,8 @@ export function createCheck(
   return async (monitor, abort) => {
     const { signal } = abort;
     signal.throwIfAborted();
+    // Each of its redirects has waits of its own for it, and Node would warn of the eleventh as of a leak.
+    setMaxListeners(0, signal);
     const context: CheckContext = {
       signal,
       timeoutMs: timeoutSeconds(monitor.config) * 1000,

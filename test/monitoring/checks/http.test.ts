@@ -1,5 +1,5 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createNameLookup, type NameLookup } from '../../../src/monitoring/checks/name-lookup.ts';
 import { startDnsServer } from '../../fakes/dns-server.ts';
 import { closedPort, startRawTarget, startWebTarget } from '../../fakes/web-target.ts';
@@ -179,6 +179,22 @@ describe('redirects', () => {
       reason: 'more than 5 redirects, in a circle',
     });
     expect(target.requests).toHaveLength(6);
+  });
+
+  test('leave nobody behind who listens for the end of the check', async () => {
+    const target = await startWebTarget((request, response) => {
+      const hop = Number(request.url?.slice(1) || 0);
+      if (hop < 10) response.writeHead(302, { location: `/${hop + 1}` });
+      response.end();
+    });
+    const warnings: Error[] = [];
+    const warn = (warning: Error) => warnings.push(warning);
+    process.on('warning', warn);
+    onTestFinished(() => void process.off('warning', warn));
+    expect(await setUp().http(target.url, { max_redirects: 10 })).toMatchObject({ ok: true });
+    // Node emits a warning in the next turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(warnings).toEqual([]);
   });
 
   test.each([

@@ -44,6 +44,19 @@ interface Entry extends HeapItem {
   running: boolean;
 }
 
+/** A run since it began. */
+interface Run {
+  beganMs: number;
+  isFresh: boolean;
+}
+
+/**
+ * So many runs may have begun within the last second: by then nearly all who answer have done so, and more at a time would take
+ * the processor from each other until they are out of time. Those that wait longer leave their place to others.
+ */
+const MAX_FRESH = 256;
+const FRESH_MS = 1_000;
+
 /** Builds a schedule; nothing runs before `start`. */
 export function createSchedule(options: ScheduleOptions) {
   const { clock, run, onError, maxInFlight, maxPerHost = 4 } = options;
@@ -51,6 +64,9 @@ export function createSchedule(options: ScheduleOptions) {
   const entries = new Map<string, Entry>();
   const hostLimit = createPerHostLimit<Entry>(maxPerHost);
   const running = new Set<Promise<void>>();
+  /** Those that began within `FRESH_MS`, in that order, with some that have ended since. */
+  const begun: Run[] = [];
+  let freshCount = 0;
   const lag = createLagWindow(clock);
   const detectSleep = createSleepDetector(clock);
   const overload = createOverload(clock, options);
@@ -73,7 +89,8 @@ export function createSchedule(options: ScheduleOptions) {
     const nowMs = clock.monotonicMs();
     const head = heap.peek();
     if (head) overload.see(nowMs - Math.max(head.dueMs, head.heldUntilMs));
-    while (running.size < maxInFlight) {
+    age(nowMs);
+    while (running.size < maxInFlight && freshCount < MAX_FRESH) {
       const entry = heap.peek();
       if (entry === undefined || entry.dueMs > nowMs) break;
       heap.remove(entry);
@@ -93,13 +110,31 @@ export function createSchedule(options: ScheduleOptions) {
     entry.heldUntilMs = Number.NEGATIVE_INFINITY;
     entry.running = true;
     const { host } = entry;
+    const own: Run = { beganMs: nowMs, isFresh: true };
+    begun.push(own);
+    freshCount += 1;
     const done = run(entry.id)
       .catch((error: unknown) => onError(error, entry.id))
       .then(() => {
         running.delete(done);
+        leaveFresh(own);
         finish(entry, host);
       });
     running.add(done);
+  }
+
+  function leaveFresh(own: Run) {
+    if (!own.isFresh) return;
+    own.isFresh = false;
+    freshCount -= 1;
+  }
+
+  function age(nowMs: number) {
+    for (let first = begun[0]; first; first = begun[0]) {
+      if (first.isFresh && nowMs - first.beganMs < FRESH_MS) return;
+      leaveFresh(first);
+      begun.shift();
+    }
   }
 
   function finish(entry: Entry, host: string | undefined) {
@@ -164,7 +199,10 @@ export function createSchedule(options: ScheduleOptions) {
 
   function setTimer() {
     // With every slot taken, the end of a run goes on; no timer is needed.
-    const dueMs = running.size < maxInFlight ? heap.peek()?.dueMs : undefined;
+    const nextMs = running.size < maxInFlight ? heap.peek()?.dueMs : undefined;
+    const [first] = begun;
+    const isHeld = nextMs !== undefined && first !== undefined && freshCount >= MAX_FRESH;
+    const dueMs = isHeld ? Math.max(nextMs, first.beganMs + FRESH_MS) : nextMs;
     if (timer && dueMs !== undefined && timer.dueMs === dueMs) return;
     timer?.cancel();
     timer = undefined;

@@ -300,6 +300,35 @@ describe('a job that is set anew while it runs', () => {
   });
 });
 
+test('begins at most 256 runs that are at work, and others while those wait for targets that do not answer', async () => {
+  const { clock, schedule, every, starts } = setUp({ maxInFlight: 600, takesMs: () => 10_000 });
+  for (let at = 0; at < 1_000; at += 1) every(`job${at}`, 60_000, clock.monotonicMs());
+  schedule.start();
+  const begunAfter = async (ms: number) => {
+    await clock.advance(ms);
+    return starts.length;
+  };
+  expect(await begunAfter(0)).toBe(256);
+  expect(await begunAfter(999)).toBe(256);
+  expect(await begunAfter(1)).toBe(512);
+  // All places are taken then, until the first come to their end.
+  expect(await begunAfter(1_000)).toBe(600);
+  expect(await begunAfter(7_999)).toBe(600);
+  expect(await begunAfter(1)).toBe(856);
+});
+
+test('begins a run as soon as one of the 256 at work has ended', async () => {
+  const { clock, schedule, every, starts } = setUp({
+    maxInFlight: 600,
+    takesMs: () => (starts.length === 7 ? 300 : 10_000),
+  });
+  for (let at = 0; at < 300; at += 1) every(`job${at}`, 60_000, clock.monotonicMs());
+  const startMs = clock.monotonicMs();
+  schedule.start();
+  await clock.advance(500);
+  expect(starts.map(({ atMs }) => atMs - startMs).filter((ms) => ms > 0)).toEqual([300]);
+});
+
 test('runs a job a second time beside its rhythm, which stays', async () => {
   const { clock, schedule, startsOf, every } = setUp();
   schedule.start();

@@ -12,7 +12,6 @@ const HTTP: CheckMeasure = {
   name: 'http',
   title: 'HTTP checks, new connection each',
   kind: 'page',
-  atLeast: 2_500,
   beside: { loop: 'http', atLeast: 1.6 },
   monitors: { full: 2_500, quick: 2_000 },
 };
@@ -21,7 +20,6 @@ const HTTPS: CheckMeasure = {
   name: 'https',
   title: 'HTTPS checks, full handshake',
   kind: 'securePage',
-  atLeast: 500,
   beside: { loop: 'https', atLeast: 1.5 },
   monitors: { full: 500, quick: 500 },
 };

@@ -51,7 +51,7 @@ export async function measureRestart(bed: Bed): Promise<Finding[]> {
       {
         name: 'restart-memory',
         title: `most memory in the ${windowMs / 1000} s after it`,
-        ...{ unit: 'MiB', goal: { atMost: 200 } },
+        ...{ unit: 'MiB', goal: { atMost: 120 } },
       },
       mostMiB,
       foreignCores,

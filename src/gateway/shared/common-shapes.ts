@@ -1,4 +1,4 @@
-import type { ChatCompletion, ChatRequest } from '../../contracts/gateway.ts';
+import type { ChatCompletion, ChatCompletionChunk, ChatRequest } from '../../contracts/gateway.ts';
 import { type Fields, isFields } from './fields.ts';
 
 // zod takes a tenth of a call's CPU to say of nearly every request and answer that it is as it should be. These say the same
@@ -41,6 +41,21 @@ export function isCommonCompletion(value: unknown): value is ChatCompletion {
     Array.isArray(choices) &&
     choices.every(isTextChoice) &&
     (usage === undefined || isUsage(usage))
+  );
+}
+
+/** Whether a value is certainly a `ChatCompletionChunk`: the one that ends a stream with its usage. False says nothing. */
+export function isCommonUsageChunk(value: unknown): value is ChatCompletionChunk {
+  if (!isFields(value)) return false;
+  const { id, object, created, model, choices, usage } = value;
+  return (
+    typeof id === 'string' &&
+    object === 'chat.completion.chunk' &&
+    Number.isSafeInteger(created) &&
+    typeof model === 'string' &&
+    Array.isArray(choices) &&
+    choices.length === 0 &&
+    isUsage(usage)
   );
 }
 

@@ -1,5 +1,6 @@
 import { ChatCompletionChunk, type Usage } from '../../contracts/gateway.ts';
 import { dataEvent } from '../../contracts/server-sent-events.ts';
+import { isCommonUsageChunk } from '../shared/common-shapes.ts';
 import type { AnswerIdentity } from './response-identity.ts';
 
 /**
@@ -108,12 +109,14 @@ export function readChunk(
     throw new BrokenStreamError('broke off with an error', { told: fields.error });
   }
   // Some servers write `choices: null` in the chunk that carries the usage.
-  const result = ChatCompletionChunk.safeParse({
+  const chunk: unknown = {
     object: 'chat.completion.chunk',
     ...fields,
     ...identityOf(fields),
     choices: fields.choices ?? [],
-  });
+  };
+  if (isCommonUsageChunk(chunk)) return chunk;
+  const result = ChatCompletionChunk.safeParse(chunk);
   if (result.success) return result.data;
   throw new BrokenStreamError('has the wrong shape', { cause: result.error });
 }

@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ChatCompletion, ChatRequest } from '../../../src/contracts/gateway.ts';
-import { isCommonCompletion, isCommonRequest } from '../../../src/gateway/shared/common-shapes.ts';
+import {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatRequest,
+} from '../../../src/contracts/gateway.ts';
+import {
+  isCommonCompletion,
+  isCommonRequest,
+  isCommonUsageChunk,
+} from '../../../src/gateway/shared/common-shapes.ts';
 
 const REQUEST = {
   model: 'm',
@@ -30,6 +38,8 @@ const COMPLETION = {
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hi.' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 1, completion_tokens: 0, total_tokens: 1 },
 };
+
+const USAGE_CHUNK = { ...COMPLETION, object: 'chat.completion.chunk', choices: [] };
 
 /** What may stand in the place of any value: near the limits of all fields, and of every kind. */
 const anyValue = fc.oneof(
@@ -68,6 +78,7 @@ function placesIn(value: unknown): Array<[Record<string, unknown>, string]> {
 test.each([
   ['request', REQUEST, isCommonRequest, ChatRequest],
   ['answer', COMPLETION, isCommonCompletion, ChatCompletion],
+  ['last chunk', USAGE_CHUNK, isCommonUsageChunk, ChatCompletionChunk],
 ] as const)(
   'a %s that is taken at a glance is one that zod takes as it is',
   (_, usual, is, schema) => {

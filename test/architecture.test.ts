@@ -30,7 +30,15 @@ const MAY_IMPORT: Record<string, string[]> = {
   // zod: the bodies the page sends are checked like those of the services.
   console: ['bot', 'http', 'clients', 'contracts', 'zod', 'pino'],
   // What runs in the browser: its own libraries, and types of the API that it shares with the server.
-  'console/page': ['console', 'preact', 'markdown-it', 'highlight.js', 'lowlight', 'uplot'],
+  'console/page': [
+    'console',
+    'preact',
+    'preact-render-to-string',
+    'markdown-it',
+    'highlight.js',
+    'lowlight',
+    'uplot',
+  ],
 };
 
 /** The rooms of the composition root: they put the others together, and nobody imports them but one another and the root. */
@@ -57,7 +65,7 @@ const SUBROOMS: Record<string, string[]> = {
   slack: ['render', 'api', 'answers', 'workspaces', 'events'],
   discord: ['render', 'api', 'answers', 'interactions'],
   console: ['shared', 'login', 'playground', 'status', 'account'],
-  'console/page': ['shared', 'markdown', 'playground', 'status', 'account', 'login'],
+  'console/page': ['shared', 'charts', 'markdown', 'playground', 'status', 'account', 'login'],
 };
 
 /** A store's engine keeps the interface that the room's own files hold. */

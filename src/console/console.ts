@@ -6,7 +6,7 @@ import { type Account, addAccountRoutes } from './account/account.ts';
 import { createGuards, guarded } from './login/guards.ts';
 import { type LoginOptions, openLogin } from './login/login.ts';
 import { addLoginRoutes } from './login/routes.ts';
-import { addPageRoutes, type ConsolePage } from './page-files.ts';
+import { addPageRoutes, PAGES } from './page-files.ts';
 import { createAnswers } from './playground/answers.ts';
 import { channelsCollection, openChannels } from './playground/channels.ts';
 import { listedCommand, shownSuggestions } from './playground/commands.ts';
@@ -19,18 +19,6 @@ import { createPrivateMessages } from './playground/private-messages.ts';
 import { addPlaygroundRoutes } from './playground/routes.ts';
 import type { ListedCommand, Snapshot } from './shared/api-types.ts';
 import { addStatus, type StatusOptions } from './status/status.ts';
-
-const PAGES: readonly ConsolePage[] = [
-  {
-    path: '/',
-    name: 'playground',
-    title: 'Askwatch',
-    workers: ['markdown-worker', 'colour-worker'],
-  },
-  { path: '/status', name: 'status', title: 'Status · Askwatch', guard: 'statusPage' },
-  { path: '/login', name: 'login', title: 'Log in to Askwatch', guard: 'loginPage' },
-  { path: '/account', name: 'account', title: 'Account · Askwatch' },
-];
 
 /** How long `stop` waits for answers under way before it cuts them. */
 const ANSWER_GRACE_MS = 3_000;

@@ -15,9 +15,28 @@ export interface ConsolePage {
   title: string;
   /** Who may open it; `page` unless it is said otherwise. */
   guard?: 'page' | 'statusPage' | 'loginPage';
-  /** Names of scripts that its workers run; where they are stands in the page. */
-  workers?: readonly string[];
+  /** Names of scripts that it loads when there is something for them to do; where they are stands in the page. */
+  later?: readonly string[];
 }
+
+/** Every page of the console. */
+export const PAGES = [
+  {
+    path: '/',
+    name: 'playground',
+    title: 'Askwatch',
+    later: ['markdown-worker', 'colour-worker'],
+  },
+  {
+    path: '/status',
+    name: 'status',
+    title: 'Status · Askwatch',
+    guard: 'statusPage',
+    later: ['chart-library'],
+  },
+  { path: '/login', name: 'login', title: 'Log in to Askwatch', guard: 'loginPage' },
+  { path: '/account', name: 'account', title: 'Account · Askwatch', later: ['chart-library'] },
+] as const satisfies readonly ConsolePage[];
 
 /** Adds the pages with their scripts, styles and icon, read once from `folder`. Rejects when they are not built. */
 export async function addPageRoutes(
@@ -27,43 +46,38 @@ export async function addPageRoutes(
   pages: readonly ConsolePage[],
   publicUrl?: string,
 ): Promise<void> {
-  const address =
-    publicUrl === undefined
-      ? []
-      : [`<meta name="${PUBLIC_URL_META}" content="${xmlText(publicUrl)}">`];
-  for (const page of pages) await addPage(server, guards, folder, page, address);
+  /** What pages show until their script runs, as HTML, by their names. */
+  const views: Record<string, string> = JSON.parse(
+    String(await readBuilt(folder, 'first-views.json')),
+  );
+  const added = new Map<string, Promise<string>>();
+  const addressOf = (file: string) => {
+    const address = added.get(file) ?? addAsset(server, guards, folder, file);
+    added.set(file, address);
+    return address;
+  };
+  for (const { path, name, title, guard = 'page', later = [] } of pages) {
+    const metas = publicUrl === undefined ? [] : [metaOf(PUBLIC_URL_META, publicUrl)];
+    for (const name of later) metas.push(metaOf(name, await addressOf(`${name}.js`)));
+    const head = [
+      ...metas,
+      `<link rel="stylesheet" href="${await addressOf(`${name}.css`)}">`,
+      `<script type="module" src="${await addressOf(`${name}.js`)}"></script>`,
+    ];
+    const html = htmlOf(title, head, views[name] ?? '');
+    server.get(path, guarded(guards[guard]), async (_request, reply) => {
+      reply.type('text/html; charset=utf-8').header('cache-control', 'no-cache');
+      return html;
+    });
+  }
   server.get('/console/icon.svg', guarded(guards.file), async (_request, reply) => {
     reply.type('image/svg+xml').header('cache-control', 'public, max-age=86400');
     return MARK;
   });
 }
 
-async function addPage(
-  server: HttpServer,
-  guards: Guards,
-  folder: URL,
-  { path, name, title, guard = 'page', workers = [] }: ConsolePage,
-  more: readonly string[],
-) {
-  const asset = (file: string) => addAsset(server, guards, folder, file);
-  const script = await asset(`${name}.js`);
-  const style = await asset(`${name}.css`);
-  const places = await Promise.all(
-    workers.map(
-      async (worker) => `<meta name="${worker}" content="${await asset(`${worker}.js`)}">`,
-    ),
-  );
-  const html = htmlOf(title, [
-    ...more,
-    ...places,
-    `<link rel="stylesheet" href="${style}">`,
-    `<script type="module" src="${script}"></script>`,
-  ]);
-  server.get(path, guarded(guards[guard]), async (_request, reply) => {
-    reply.type('text/html; charset=utf-8').header('cache-control', 'no-cache');
-    return html;
-  });
-}
+const metaOf = (name: string, content: string) =>
+  `<meta name="${name}" content="${xmlText(content)}">`;
 
 /** Serves a file of the built page. Resolves to its address, which carries the hash of what is in it. */
 async function addAsset(
@@ -72,12 +86,7 @@ async function addAsset(
   folder: URL,
   name: string,
 ): Promise<string> {
-  const file = new URL(name, folder);
-  const bytes = await readFile(file).catch((error: unknown) => {
-    throw new Error(`The console's page is not built: run npm run build (${file.pathname}).`, {
-      cause: error,
-    });
-  });
+  const bytes = await readBuilt(folder, name);
   const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
   server.get(`/console/${name}`, guarded(guards.file), async (request, reply) => {
     reply.type(`${type}; charset=utf-8`).header('vary', 'accept-encoding');
@@ -89,7 +98,16 @@ async function addAsset(
   return `/console/${name}?v=${hash}`;
 }
 
-function htmlOf(title: string, head: readonly string[]): string {
+async function readBuilt(folder: URL, name: string): Promise<Buffer> {
+  const file = new URL(name, folder);
+  return await readFile(file).catch((error: unknown) => {
+    throw new Error(`The console's page is not built: run npm run build (${file.pathname}).`, {
+      cause: error,
+    });
+  });
+}
+
+function htmlOf(title: string, head: readonly string[], firstView: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -102,7 +120,7 @@ function htmlOf(title: string, head: readonly string[]): string {
 ${head.join('\n')}
 </head>
 <body>
-<div id="app"></div>
+<div id="app">${firstView}</div>
 <noscript>The console needs JavaScript.</noscript>
 </body>
 </html>

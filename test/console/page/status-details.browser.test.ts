@@ -134,6 +134,20 @@ inBrowser('an opened monitor', () => {
     expect(complaints.filter((one) => !one.includes('Canvas2D'))).toEqual([]);
   });
 
+  test('says so where the chart would be when what draws it does not come', async () => {
+    const running = await startMadeUpStatus({ monitors: [madeUpMonitor(1)] });
+    running.details.set('mon_1', {});
+    const { page } = await open(running);
+    await page.route('**/console/chart-library.js*', (route) => route.abort());
+    await page.getByRole('link', { name: 'Monitor 1', exact: true }).click();
+    await chart(page).getByText('The chart could not be loaded.').waitFor();
+    await chart(page).focus();
+    await chart(page)
+      .locator('.latency-readout')
+      .getByText(/on average/)
+      .waitFor();
+  });
+
   test('is drawn again in the colours of the theme when that changes', async () => {
     const running = await startMadeUpStatus({ monitors: [madeUpMonitor(1)] });
     running.details.set('mon_1', { incidents: [incident('one')] });

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { createGuards } from '../../../src/console/login/guards.ts';
-import { addPageRoutes } from '../../../src/console/page-files.ts';
+import { addPageRoutes, PAGES } from '../../../src/console/page-files.ts';
 import type { SessionState } from '../../../src/console/shared/api-types.ts';
 import {
   STATUS_DAYS,
@@ -45,7 +45,7 @@ export async function startMadeUpStatus(
     const event: StatusEvent = { kind: 'report', report };
     response.write(`data: ${JSON.stringify(event)}\n\n`);
   };
-  const pages = [{ path: '/status', name: 'status', title: 'Status' }];
+  const pages = PAGES.filter(({ name }) => name === 'status');
   await addPageRoutes(kit.server, guards, BUILT_PAGE, pages, publicUrl);
   const route = { schema: { hide: true }, onRequest: guards.fetch };
   kit.server.get('/status/events', route, async (_request, reply) => {

@@ -1,7 +1,8 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import uPlot from 'uplot';
+import { useState } from 'preact/hooks';
+import type uPlot from 'uplot';
 import type { UsageAnswer, UsageGroup } from '../../account/api-types.ts';
-import { axisIn, colourIn, drawPlot } from '../shared/plot.ts';
+import { axisIn, type ChartLibrary, colourIn, type DrawnChart, drawPlot } from '../charts/plot.ts';
+import { useChart } from '../charts/use-chart.ts';
 import { formatDay, formatNumber, Name, shortNumber } from './parts.tsx';
 
 export type Measure = 'tokens' | 'requests';
@@ -25,15 +26,18 @@ interface Pointed {
 
 /** One bar a day, made up of the groups; the greatest stands on the ground. */
 export function UsageChart({ usage, measure }: { usage: UsageAnswer; measure: Measure }) {
-  const frame = useRef<HTMLDivElement>(null);
   const [pointed, setPointed] = useState<Pointed>();
-  useEffect(() => {
-    const element = frame.current;
-    return element ? draw(element, usage, measure, setPointed) : undefined;
-  }, [usage, measure]);
+  const { frame, problem } = useChart(
+    (library, element) => draw(library, element, usage, measure, setPointed),
+    [usage, measure],
+  );
   return (
     <figure class="usage-chart framed">
-      <div ref={frame} role="img" aria-label={wordsOf(usage, measure)} />
+      {problem ? (
+        <p class="notice">{problem}</p>
+      ) : (
+        <div ref={frame} role="img" aria-label={wordsOf(usage, measure)} />
+      )}
       {pointed && <Pointer usage={usage} measure={measure} pointed={pointed} />}
     </figure>
   );
@@ -81,32 +85,37 @@ function Pointer({
   );
 }
 
-/** Draws the chart, until it is ended. */
+/** Draws the chart; whoever ends it points at nothing any more. */
 function draw(
+  library: ChartLibrary,
   frame: HTMLElement,
   usage: UsageAnswer,
   measure: Measure,
   onPoint: (pointed: Pointed | undefined) => void,
-): () => void {
+): DrawnChart {
   const sums = stacked(usage, measure);
   const days = usage.days.map((_day, index) => index);
-  const options = optionsOf(frame, usage, sums, onPoint);
+  const options = optionsOf(library, frame, usage, sums, onPoint);
   // The whole bar is drawn first, and what stands below it over it.
-  const { end } = drawPlot(frame, options, [days, ...sums.toReversed()]);
-  return () => {
-    end();
-    onPoint(undefined);
+  const { plot, end } = drawPlot(library, frame, options, [days, ...sums.toReversed()]);
+  return {
+    plot,
+    end() {
+      end();
+      onPoint(undefined);
+    },
   };
 }
 
 function optionsOf(
+  { paths }: ChartLibrary,
   frame: HTMLElement,
   { days, groups }: UsageAnswer,
   sums: number[][],
   onPoint: (pointed: Pointed | undefined) => void,
 ): Omit<uPlot.Options, 'width'> {
   const top = Math.max(1, ...(sums.at(-1) ?? []));
-  const bars = uPlot.paths.bars?.({ size: [0.72, 44] });
+  const bars = paths.bars?.({ size: [0.72, 44] });
   const axis = axisIn(frame);
   return {
     height: HEIGHT,

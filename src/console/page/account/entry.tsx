@@ -1,5 +1,4 @@
 import { render } from 'preact';
-import '../shared/language.ts';
 import './account.css';
 import { Account } from './account.tsx';
 

@@ -1,3 +1,5 @@
+import { scriptAddress } from '../shared/script-address.ts';
+
 /** How a job ended. */
 export type Outcome<Result> =
   | { kind: 'done'; result: Result }
@@ -83,8 +85,8 @@ const policy = (globalThis as Trusting).trustedTypes?.createPolicy('askwatch-wor
   },
 });
 
-/** Where the server says that the script is. */
+/** Where the script is, as one that may run. */
 function addressOf(name: string): unknown {
-  const address = document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? '';
+  const address = scriptAddress(name);
   return policy ? policy.createScriptURL(address) : address;
 }

@@ -13,7 +13,7 @@ import { isOwn, type State } from './state.ts';
 /** The name, the channels, every command and who you are; in a narrow window they are behind a button. */
 export function Sidebar(props: {
   state: State;
-  client: Client;
+  client: Pick<Client, 'createChannel' | 'rename'>;
   here: string;
   unread: ReadonlyMap<string, number>;
   onGo: (channel: string) => void;
@@ -207,7 +207,7 @@ function ChannelLink(props: {
 }
 
 /** Who this browser is, and the way to another name. */
-function You({ person, client }: { person: Someone; client: Client }) {
+function You({ person, client }: { person: Someone; client: Pick<Client, 'rename'> }) {
   const [naming, setNaming] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   if (person.id === '') return null;

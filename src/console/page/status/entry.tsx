@@ -1,5 +1,4 @@
 import { render } from 'preact';
-import '../shared/language.ts';
 import './status.css';
 import { createStatusClient } from './client.ts';
 import { StatusPage } from './status-page.tsx';

@@ -1,6 +1,6 @@
-import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type uPlot from 'uplot';
+import { useId, useMemo, useState } from 'preact/hooks';
 import type { StatusDetails } from '../../../status/api-types.ts';
+import { useChart } from '../../charts/use-chart.ts';
 import { stepOfKey } from '../../shared/stepping.ts';
 import { formatMilliseconds } from '../text-format.ts';
 import { columnsOf, type LatencyColumns, outagesOf, plotLatency } from './latency-plot.ts';
@@ -24,7 +24,10 @@ export function LatencyChart({ details, hours }: { details: StatusDetails; hours
   }, [details]);
   const { columns, outages } = plotted;
   const [shown, setShown] = useState<number>();
-  const { frame, plot } = usePlot(plotted, setShown);
+  const { frame, plot, problem } = useChart(
+    (library, element) => plotLatency(library, element, plotted, setShown),
+    [plotted],
+  );
   const last = columns.times.length - 1;
   const at = Math.max(0, Math.min(shown ?? last, last));
 
@@ -57,7 +60,7 @@ export function LatencyChart({ details, hours }: { details: StatusDetails; hours
         <p class="latency-readout aside digits" aria-hidden="true">
           {shown === undefined ? summaryText(columns) : pointText(columns, at, outages)}
         </p>
-        <div ref={frame} aria-hidden="true" />
+        {problem ? <p class="notice">{problem}</p> : <div ref={frame} aria-hidden="true" />}
       </div>
       <p class="unseen" id={`${id}-all`}>
         {summaryText(columns)}
@@ -65,22 +68,6 @@ export function LatencyChart({ details, hours }: { details: StatusDetails; hours
       <LatencyTable columns={columns} text={(index) => pointText(columns, index, outages)} />
     </>
   );
-}
-
-/** The chart in its frame. */
-function usePlot(
-  plotted: Parameters<typeof plotLatency>[1],
-  onPoint: (index: number | undefined) => void,
-) {
-  const frame = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot>(null);
-  useLayoutEffect(() => {
-    if (!frame.current) return;
-    const drawn = plotLatency(frame.current, plotted, onPoint);
-    plot.current = drawn.plot;
-    return drawn.end;
-  }, [plotted, onPoint]);
-  return { frame, plot };
 }
 
 function pointText(

@@ -1,6 +1,12 @@
 import type uPlot from 'uplot';
 import type { LatencyPoint, StatusDetails, StatusIncident } from '../../../status/api-types.ts';
-import { axisIn, colourIn, drawPlot } from '../../shared/plot.ts';
+import {
+  axisIn,
+  type ChartLibrary,
+  colourIn,
+  type DrawnChart,
+  drawPlot,
+} from '../../charts/plot.ts';
 import { formatMilliseconds } from '../text-format.ts';
 
 const HEIGHT_PX = 230;
@@ -23,10 +29,11 @@ export interface Plotted {
 
 /** Draws the chart into `frame`; `onPoint` hears which point the mouse is at. */
 export function plotLatency(
+  library: ChartLibrary,
   frame: HTMLElement,
   { columns, fromMs, toMs, outages }: Plotted,
   onPoint: (index: number | undefined) => void,
-): ReturnType<typeof drawPlot> {
+): DrawnChart {
   const { times, means, least, most } = columns;
   const axis = axisIn(frame);
   const options: Omit<uPlot.Options, 'width'> = {
@@ -63,7 +70,7 @@ export function plotLatency(
       setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)],
     },
   };
-  return drawPlot(frame, options, [times, most, least, means]);
+  return drawPlot(library, frame, options, [times, most, least, means]);
 }
 
 /** Points that no line reaches, since nothing was seen before and after. */

@@ -1,5 +1,5 @@
 // uPlot makes a number format of the browser's language as soon as it is loaded, and Chromium in a POSIX locale names one
-// that is no language tag, `en-US@posix`. An entry whose page draws charts imports this before them.
+// that is no language tag, `en-US@posix`. The chart library's entry imports this before it.
 try {
   new Intl.NumberFormat(navigator.language);
 } catch {

@@ -1,15 +1,31 @@
-import uPlot from 'uplot';
+import type uPlot from 'uplot';
+import { scriptAddress } from '../shared/script-address.ts';
 
-/**
- * Draws a chart into its frame, and keeps it as wide as that and in the colours of the theme. `end` takes it away.
- */
+export type ChartLibrary = typeof uPlot;
+
+/** A chart in its frame; `end` takes it away. */
+export interface DrawnChart {
+  plot: uPlot;
+  end(): void;
+}
+
+/** Loads what draws charts, once. Rejects when it does not come. */
+export async function loadChartLibrary(): Promise<ChartLibrary> {
+  const loaded: typeof import('./entry-chart-library.ts') = await import(
+    scriptAddress('chart-library')
+  );
+  return loaded.chartLibrary;
+}
+
+/** Draws a chart into its frame, and keeps it as wide as that and in the colours of the theme. */
 export function drawPlot(
+  library: ChartLibrary,
   frame: HTMLElement,
   options: Omit<uPlot.Options, 'width'>,
   data: uPlot.AlignedData,
-): { plot: uPlot; end: () => void } {
+): DrawnChart {
   const size = () => ({ width: Math.max(1, frame.clientWidth), height: options.height });
-  const plot = new uPlot({ ...options, ...size() }, data, frame);
+  const plot = new library({ ...options, ...size() }, data, frame);
   const observer = new ResizeObserver(() => plot.setSize(size()));
   observer.observe(frame);
   const scheme = matchMedia('(prefers-color-scheme: dark)');

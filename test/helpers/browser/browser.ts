@@ -4,7 +4,6 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 
@@ -14,8 +13,6 @@ const require = createRequire(import.meta.url);
 
 /** Not imported: Node would first search its three megabytes for the names of what they export. */
 const { chromium } = require('playwright-core') as typeof import('playwright-core');
-
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /**
  * The package's own arguments are for cloud functions: they put everything into one process, which dies with the first
@@ -94,8 +91,11 @@ async function unpackedBrowser(): Promise<string> {
         '--eval',
         `import chromium from '@sparticuz/chromium'; await chromium.executablePath();`,
       ],
-      // The second variable makes the package unpack its libraries too.
-      { cwd: ROOT, env: { ...process.env, TMPDIR: unpacking, AWS_EXECUTION_ENV: 'nodejs20.x' } },
+      // In the package's own folder it is found from wherever this runs. The second variable has it unpack its libraries too.
+      {
+        cwd: dirname(entry),
+        env: { ...process.env, TMPDIR: unpacking, AWS_EXECUTION_ENV: 'nodejs20.x' },
+      },
     );
     await rename(unpacking, folder);
   } catch (error) {

@@ -11,7 +11,7 @@ import { statusPage } from './console/console.ts';
 import { discord } from './discord/discord.ts';
 import { gateway } from './gateway/gateway.ts';
 import { monitoring, rhythm } from './monitoring/monitoring.ts';
-import type { Area, BenchContext } from './shared/area.ts';
+import { type Area, type BenchContext, UnfinishedError } from './shared/area.ts';
 import {
   type AreaRun,
   type BenchRun,
@@ -116,7 +116,8 @@ async function runArea(name: string, request: BenchRequest): Promise<AreaRun> {
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error);
     if (request.json) tell(failure);
-    return { name, seconds: seconds(), failure, notes, findings: [] };
+    const findings = error instanceof UnfinishedError ? [...error.found] : [];
+    return { name, seconds: seconds(), failure, notes, findings };
   }
 }
 

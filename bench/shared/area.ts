@@ -1,3 +1,4 @@
+import { checkFindings } from './bench-run.ts';
 import type { Cores } from './cores.ts';
 import type { Finding } from './finding.ts';
 import type { Patience } from './passes.ts';
@@ -33,7 +34,22 @@ export interface Area {
   run(context: BenchContext): Promise<Finding[]>;
 }
 
-/** Measures what is asked for, one after another. An error names its measure. */
+/** An area could not measure all of it. */
+export class UnfinishedError extends Error {
+  override name = 'UnfinishedError' as const;
+  /** What it found before. */
+  readonly found: readonly Finding[];
+
+  constructor(message: string, found: readonly Finding[], options: ErrorOptions) {
+    super(message, options);
+    this.found = found;
+  }
+}
+
+/**
+ * Measures what is asked for, one after another, until one cannot be measured: what it started may still run and would disturb
+ * the others. Throws an `UnfinishedError` then, which names the measure.
+ */
 export async function runMeasures<Bed>(
   { only, progress, detail }: BenchContext,
   measures: Record<string, (bed: Bed) => Promise<Finding[]>>,
@@ -45,10 +61,12 @@ export async function runMeasures<Bed>(
     progress(name);
     const startMs = performance.now();
     try {
-      findings.push(...(await measure(bed)));
+      const found = await measure(bed);
+      checkFindings(found);
+      findings.push(...found);
       detail(`${name} took ${Math.round((performance.now() - startMs) / 1000)} s`);
     } catch (cause) {
-      throw new Error(`${name}: ${(cause as Error).message}`, { cause });
+      throw new UnfinishedError(`${name}: ${(cause as Error).message}`, findings, { cause });
     }
   }
   return findings;

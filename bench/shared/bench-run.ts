@@ -5,7 +5,7 @@ import { Finding, isMet, mediansOf, resultOf } from './finding.ts';
 const AreaRun = z.object({
   name: z.string(),
   seconds: z.number(),
-  /** Why it could not be measured; what was found before is left out. */
+  /** Why it could not be measured, or not all of it. */
   failure: z.string().optional(),
   /** What is to be known beside the figures. */
   notes: z.array(z.string()),

@@ -7,7 +7,9 @@ const HEADER = ['measure', 'reference', 'askwatch', 'compared', 'goal', '', 'pas
 /** The table of an area and what is to be known beside it; `against` is an earlier run. */
 export function reportLines(run: AreaRun, against?: BenchRun): string[] {
   const { name, seconds, failure, notes, findings } = run;
-  if (failure !== undefined) return [`${name} could not be measured. ${failure}`];
+  if (failure !== undefined && findings.length === 0) {
+    return [`${name} could not be measured. ${failure}`];
+  }
   const before = against?.areas.find((area) => area.name === name)?.findings ?? [];
   return [
     `${name}, ${Math.round(seconds)} s`,
@@ -22,6 +24,7 @@ export function reportLines(run: AreaRun, against?: BenchRun): string[] {
     '',
     ...findings.filter(isNoisy).map(noiseNote),
     ...notes,
+    ...(failure === undefined ? [] : [`The rest could not be measured. ${failure}`]),
   ];
 }
 

@@ -118,6 +118,12 @@ describe('the table', () => {
     ]);
   });
 
+  test('has what was found before something could not be measured, and says what', () => {
+    const lines = reportLines({ ...area([memory]), failure: 'stream: No answer came.' });
+    expect(cellsOf(lines, 'memory')?.[2]).toBe('130 MiB');
+    expect(lines.at(-1)).toBe('The rest could not be measured. stream: No answer came.');
+  });
+
   test('has the ratio to an earlier run: of what is compared, else of the figure', () => {
     const then = run({
       areas: [area([cpu([800, 800], { passes: [{ askwatch: 800, reference: 400 }] }), memory])],

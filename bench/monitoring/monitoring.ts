@@ -34,7 +34,7 @@ const DNS: CheckMeasure = {
 };
 
 const PINGS = {
-  full: { heartbeats: 1_000, warmUpMs: 3_000, windowMs: 8_000 },
+  full: { heartbeats: 2_000, warmUpMs: 3_000, windowMs: 8_000 },
   quick: { heartbeats: 500, warmUpMs: 1_500, windowMs: 2_500 },
 };
 const CREATES = {

@@ -21,11 +21,12 @@ const SEEN_LIMIT_MS = 120_000;
 const EMPTY_SETTLE_MS = 2_000;
 
 const FEW = {
-  full: { count: 1_000, seconds: 20, windowMs: 60_000 },
+  full: { count: 1_000, seconds: 20, windowMs: 45_000 },
   quick: { count: 300, seconds: 5, windowMs: 15_000 },
 };
 const MANY = {
-  full: { count: 10_000, seconds: 60, windowMs: 120_000 },
+  // Long enough for two checks of most in their rhythm, whenever it was first checked.
+  full: { count: 10_000, seconds: 60, windowMs: 150_000 },
   quick: { count: 1_000, seconds: 5, windowMs: 15_000 },
 };
 

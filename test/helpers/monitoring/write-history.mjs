@@ -1,16 +1,14 @@
 // Adds results and changes to the history until it is killed, a round of all monitors every ten minutes of a time of its
 // own, and prints what was acknowledged. Arguments: folder, time of the first round, number of the first change.
-import { writeSync } from 'node:fs';
 import { pino } from 'pino';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { say } from '../say.mjs';
 
 const [folder, fromMs, firstChange] = process.argv.slice(2);
 const MONITORS = 20;
 const EVERY_MS = 600_000;
-const log = pino({ level: 'warn' }, { write: (line) => writeSync(1, `log ${line}`) });
-// Not console.log: when the reader is slow that keeps lines in memory, which a kill takes away.
-const say = (line) => writeSync(1, `${line}\n`);
+const log = pino({ level: 'warn' }, { write: (line) => say(`log ${line.trimEnd()}`) });
 
 let nowMs = Number(fromMs);
 const store = await openLowdbStore({ folder, log });

@@ -1,15 +1,14 @@
 // Erases a part of a document, removes another one and erases records, saying each time when it was acknowledged.
-import { writeSync } from 'node:fs';
 import { pino } from 'pino';
 import { z } from 'zod';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { say } from '../../helpers/say.mjs';
 
 const store = await openLowdbStore({ folder: process.argv[2], log: pino({ level: 'silent' }) });
 const schema = z.object({ text: z.string() });
 const notes = store.collection({ name: 'notes', schema, version: 1, whenCorrupt: 'refuse' });
 const Result = z.object({ atMs: z.int(), who: z.string() });
 const results = store.journal({ name: 'results', schema: Result });
-const say = (word) => writeSync(1, `${word}\n`);
 
 await notes.erase('part', () => ({ text: 'rest' }));
 say('part');

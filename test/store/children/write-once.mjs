@@ -1,14 +1,13 @@
 // Writes a document twice, removes it, appends a record, and writes one that is known to be new, saying each time when it was acknowledged.
-import { writeSync } from 'node:fs';
 import { pino } from 'pino';
 import { z } from 'zod';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { say } from '../../helpers/say.mjs';
 
 const store = await openLowdbStore({ folder: process.argv[2], log: pino({ level: 'silent' }) });
 const schema = z.object({ text: z.string() });
 const notes = store.collection({ name: 'notes', schema, version: 1, whenCorrupt: 'refuse' });
 const results = store.journal({ name: 'results', schema: z.object({ atMs: z.int() }) });
-const say = (word) => writeSync(1, `${word}\n`);
 
 await notes.update('a', () => ({ text: 'one' }));
 say('first');

@@ -1,9 +1,9 @@
 // Writes as fast as it can until it is killed, and prints each write once it is acknowledged.
 // Arguments: folder, first number.
-import { writeSync } from 'node:fs';
 import { pino } from 'pino';
 import { z } from 'zod';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { say } from '../../helpers/say.mjs';
 
 const [folder, from] = process.argv.slice(2);
 const store = await openLowdbStore({ folder, log: pino({ level: 'silent' }) });
@@ -15,8 +15,7 @@ const results = store.journal({ name: 'results', schema: Result });
 async function loop(name, write) {
   for (let seq = Number(from); ; seq += 1) {
     await write(seq);
-    // Not console.log: when the reader is slow that keeps lines in memory, which a kill takes away.
-    writeSync(1, `${name} ${seq}\n`);
+    say(`${name} ${seq}`);
   }
 }
 

@@ -35,9 +35,8 @@ export function diff(
   { isPart = false, isMore = false }: Extent = {},
 ): { snapshot: Snapshot; changes: Changes } {
   const listedById = new Map(listed.map((monitor) => [monitor.id, monitor]));
-  // Only a whole list says who is lost; where nothing was known there is none, for nothing can be.
-  const isSilent = isPart && before.known.length > 0;
-  const shortLooks = isSilent ? before.shortLooks : shortListsAfter(before, listedById);
+  // Only a whole list says who is lost.
+  const shortLooks = isPart ? before.shortLooks : shortListsAfter(before, listedById);
   const isHeld = isPart || (shortLooks > 0 && shortLooks <= SHORT_LISTS_HELD);
 
   const changes = new Map<string, Monitor | undefined>();

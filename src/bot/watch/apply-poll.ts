@@ -200,8 +200,7 @@ export function batchesOf(
   const fresh = news.filter((monitor) => !isKnown(monitor));
   const batches = [
     ...partsOf(news.filter(isKnown), missed, count),
-    // Nothing is lost of nothing.
-    ...(known.size > 0 ? [whole] : []),
+    whole,
     ...partsOf(fresh, [], count),
   ];
   return batches.map((batch, at) => ({ ...batch, isMore: at < batches.length - 1 }));

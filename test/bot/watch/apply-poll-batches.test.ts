@@ -103,8 +103,12 @@ test('a poll in batches comes to the same as one at once, whatever the lists', (
     }),
     {
       numRuns,
-      // All are lost for good, and then there are many new ones.
-      examples: [[[{ a: 'UP' }, {}, {}, {}, {}, { a: 'UP', d: 'UP', f: 'UP' }], 2]],
+      examples: [
+        // All are lost for good, and then there are many new ones.
+        [[{ a: 'UP' }, {}, {}, {}, {}, { a: 'UP', d: 'UP', f: 'UP' }], 2],
+        // The last is lost for good by the list that has the many new ones.
+        [[{ a: 'UP' }, {}, {}, {}, { k: 'UP', l: 'UP', i: 'UP' }], 2],
+      ],
     },
   );
 });

@@ -91,24 +91,28 @@ export function isFlapping(alert: Alert): alert is FlappingIncident {
 export const changesOf = ({ downs, isDown }: Pick<Flapping, 'downs' | 'isDown'>) =>
   2 * downs - (isDown ? 1 : 0);
 
-/** The incident after its monitor was listed with another status, since `changedAtMs`. Pure. */
+/**
+ * The incident after its monitor was listed with another status, since `changedAtMs`; it may have been UP before that where it
+ * is still to be asked what came in between. Pure.
+ */
 export function withStatus(
   incident: FlappingIncident,
   monitor: Monitor,
-  { changedAtMs, nowMs }: { changedAtMs: number; nowMs: number },
+  { changedAtMs, nowMs, isAsking }: { changedAtMs: number; nowMs: number; isAsking: boolean },
 ): Incident {
   const { flapping } = incident;
   const { status, status_changes: number, status_reason: reason } = monitor;
   const isNowDown = isDown(monitor) || (flapping.isDown && !isUp(monitor));
   const counted = isDown(monitor) ? withNumber(flapping.counted, number) : flapping.counted;
-  const isNew = isNowDown && !flapping.isDown && !isCounted(flapping, number);
+  const mayBeNew = isDown(monitor) && (isAsking || !flapping.isDown);
+  const isNew = mayBeNew && !isCounted(flapping, number);
   const after: Flapping = {
     ...flapping,
     counted,
     isDown: isNowDown,
     downs: flapping.downs + (isNew ? 1 : 0),
     ...(isDown(monitor) && !isDown(incident) && { downFromMs: changedAtMs }),
-    ...(isNowDown !== flapping.isDown && {
+    ...((isNew || isNowDown !== flapping.isDown) && {
       changedAtMs: Math.max(flapping.changedAtMs, changedAtMs),
       seenAtMs: nowMs,
     }),

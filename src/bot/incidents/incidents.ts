@@ -47,6 +47,8 @@ export interface IncidentContext extends AlertContext {
 /** What one poll needs: it also remembers how often monitors went down. */
 export interface PollContext extends IncidentContext {
   recent: RecentDowns;
+  /** Monitors of which it is still to be asked how often they changed. */
+  asking: ReadonlySet<string>;
 }
 
 /** What a rule over all alerts may need of a poll. */
@@ -204,15 +206,16 @@ export function isOpen(alert: Alert): alert is Incident {
 function carriedOn(
   incident: Incident,
   monitor: Monitor | undefined,
-  around: IncidentContext,
+  around: PollContext,
 ): Incident {
-  const { nowMs } = around;
+  const { nowMs, asking } = around;
   const version = incident.version + 1;
   if (!monitor) return unpaced({ ...incident, version, gone: true, endedAtMs: nowMs });
   if (isFlapping(incident)) {
     return withStatus(incident, monitor, {
       changedAtMs: statusChangedAtMs(monitor, nowMs) ?? nowMs,
       nowMs,
+      isAsking: asking.has(monitor.id),
     });
   }
   const changed = { ...incident, version, status: monitor.status };

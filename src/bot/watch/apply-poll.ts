@@ -53,7 +53,8 @@ export function applyPoll(
   const all = watching?.alerts ?? [];
   const { concerned, withOthers } = concernedBy({ changes, missed: between.missed }, all);
   const recent = recentDowns(watching?.downs, around.nowMs);
-  const decided = reconcile(concerned, { monitors, changes }, { ...around, recent }, between);
+  const poll = { ...around, recent, asking: between.later };
+  const decided = reconcile(concerned, { monitors, changes, missed: between.missed }, poll);
   const before = new Set(concerned.map(({ id }) => id));
   const isNew = (alert: Alert): alert is Incident => isOpen(alert) && !before.has(alert.id);
   const opened = new Set(decided.filter(isNew).map(({ id }) => id));
@@ -149,10 +150,10 @@ function quietNow({ nowMs, settingsOf }: ApplyContext): (place: string) => strin
 /** The alerts with what changed, before outages that began together are put together. */
 function reconcile(
   before: Alert[],
-  { monitors, changes }: { monitors: readonly Monitor[]; changes: Changes },
+  found: { monitors: readonly Monitor[]; changes: Changes; missed: readonly MissedOutages[] },
   around: PollContext,
-  { missed, later }: { missed: readonly MissedOutages[]; later: ReadonlySet<string> },
 ): Alert[] {
+  const { monitors, changes, missed } = found;
   const { nowMs, unseenFromMs } = around;
   const recovered = withMonitoringRecovered(before, nowMs);
   const isLate = unseenFromMs !== undefined || recovered !== before;
@@ -167,7 +168,7 @@ function reconcile(
     }
   }
   const applied = applyChanges(corrected, all, around);
-  const { alerts, downs } = withFlappingEnded(applied, monitors, { ...around, asking: later });
+  const { alerts, downs } = withFlappingEnded(applied, monitors, around);
   return withOpened(alerts, downs, around);
 }
 

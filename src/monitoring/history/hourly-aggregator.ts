@@ -41,6 +41,8 @@ interface MonitorHours {
   firstMs: number;
   /** Hours before are final, whatever still comes. */
   finalMs: number;
+  /** What the time after the hours that are stored begins with: of a monitor that is seldom checked, hours may hold no check. */
+  lastStored: Snapshot | undefined;
   storedAfterMs: number;
 }
 
@@ -61,6 +63,7 @@ export function createHourlyAggregator(
       loading: 'later',
       firstMs: 0,
       finalMs: 0,
+      lastStored: undefined,
       storedAfterMs: STORED_AFTER_MS + phaseOf(monitor, STORED_WITHIN_MS),
     };
     hoursByMonitor.set(monitor, hours);
@@ -79,6 +82,7 @@ export function createHourlyAggregator(
     });
     hours.finalMs = finalMs;
     hours.began = last;
+    hours.lastStored = last;
     putBefore(hours.time, { lengthMs: HOUR_MS, countedMs: finalMs, last }, hours.firstMs);
     hours.loading = 'done';
   }
@@ -95,12 +99,14 @@ export function createHourlyAggregator(
     const hours = time.tallies.filter(isOver);
     if (hours.length === 0) return !wasLoaded;
     own.finalMs = boundaryMs;
+    const last = lastBefore(time, boundaryMs) ?? own.lastStored;
     await rollups.add(own.monitor, {
       finalMs: boundaryMs,
-      last: lastBefore(time, boundaryMs) ?? own.began,
+      last,
       hours,
       results: recent.of(own.monitor).filter((entry) => isResult(entry) && entry.atMs < boundaryMs),
     });
+    own.lastStored = last;
     time.tallies = time.tallies.filter((tally) => !isOver(tally));
     return true;
   }

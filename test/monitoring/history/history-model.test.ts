@@ -137,6 +137,17 @@ const restarts = [
   ],
 ] as const;
 
+/** Hours without a check of their own are stored, and the time after them begins with a check that was stored before. */
+const seldomChecked = [
+  lookSoon,
+  { what: 'wait', afterMs: 119 * MINUTE },
+  { what: 'store' },
+  { what: 'wait', afterMs: HOUR },
+  { what: 'store' },
+  { what: 'restart' },
+  lookSoon,
+] as const;
+
 test('roll-ups and uptime are what was seen, whatever was stored and restarted in between', async () => {
   await fc.assert(
     fc.asyncProperty(story, async ({ everyMs, steps, cut }) => {
@@ -232,9 +243,12 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
     }),
     {
       numRuns: long ? 200 : 8,
-      examples: restarts.map((steps): [Story] => [
-        { everyMs: MINUTE, steps: [...steps], cut: [0, 100] },
-      ]),
+      examples: [
+        ...restarts.map((steps): [Story] => [
+          { everyMs: MINUTE, steps: [...steps], cut: [0, 100] },
+        ]),
+        [{ everyMs: DAY, steps: [...seldomChecked], cut: [0, 100] }],
+      ],
     },
   );
 });

@@ -27,11 +27,20 @@ const STORED_COUNT = 200;
 /** The hours of every monitor that are not stored yet. */
 export type HourlyAggregator = ReturnType<typeof createHourlyAggregator>;
 
-interface MonitorHours {
+/** What the memory begins with. */
+interface Beginning {
+  /** What was so before the first entry in memory: undefined when nothing was, and where it is not known any more. */
+  began: Snapshot | undefined;
+  isBeganKnown: boolean;
+}
+
+export interface OpenHours extends Beginning {
+  hours: Tally[];
+}
+
+interface MonitorHours extends Beginning {
   monitor: string;
   time: UptimeAccount;
-  /** What the time that is counted here began with. */
-  began: Snapshot | undefined;
   /**
    * What is stored is read when it is first needed, and put before what was counted meanwhile: ten thousand documents at a
    * start would take as long as all the results.
@@ -60,6 +69,7 @@ export function createHourlyAggregator(
       monitor,
       time: startAccount({ lengthMs: HOUR_MS, countedMs: 0, last: undefined }),
       began: undefined,
+      isBeganKnown: true,
       loading: 'later',
       firstMs: 0,
       finalMs: 0,
@@ -76,12 +86,16 @@ export function createHourlyAggregator(
   }
 
   async function load(hours: MonitorHours): Promise<void> {
-    const { finalMs, last } = await rollups.begin(hours.monitor).catch((error: unknown) => {
+    const { finalMs, last, newest } = await rollups.begin(hours.monitor).catch((error: unknown) => {
       log.error({ err: error, monitor: hours.monitor }, 'hours of a monitor cannot be read');
-      return { finalMs: 0, last: undefined };
+      return { finalMs: 0, last: undefined, newest: { entries: [], isAll: true } };
     });
     hours.finalMs = finalMs;
-    hours.began = last;
+    // Memory reaches back beyond the hours that are stored.
+    const firstMs = recent.of(hours.monitor)[0]?.atMs ?? Number.POSITIVE_INFINITY;
+    const before = newest.entries.findLast(({ atMs }) => atMs < firstMs);
+    hours.began = last && last.atMs < firstMs ? last : before && snapshotOf(before);
+    hours.isBeganKnown = hours.began !== undefined || newest.isAll;
     hours.lastStored = last;
     putBefore(hours.time, { lengthMs: HOUR_MS, countedMs: finalMs, last }, hours.firstMs);
     hours.loading = 'done';
@@ -104,7 +118,7 @@ export function createHourlyAggregator(
       finalMs: boundaryMs,
       last,
       hours,
-      results: recent.of(own.monitor).filter((entry) => isResult(entry) && entry.atMs < boundaryMs),
+      entries: recent.of(own.monitor).filter(({ atMs }) => atMs < boundaryMs),
     });
     own.lastStored = last;
     time.tallies = time.tallies.filter((tally) => !isOver(tally));
@@ -119,14 +133,12 @@ export function createHourlyAggregator(
       if (hours.time.last === undefined) hours.firstMs = entry.atMs;
       addEntry(hours.time, entry);
     },
-    /** The hours that are not stored, as they are at a moment, and the snapshot that they began with when it was loaded. */
-    async open(
-      monitor: string,
-      nowMs: number,
-    ): Promise<{ hours: Tally[]; began: Snapshot | undefined }> {
-      const hours = hoursOf(monitor);
-      await loaded(hours);
-      return { hours: talliesAt(hours.time, nowMs), began: hours.began };
+    /** The hours that are not stored, as they are at a moment. */
+    async open(monitor: string, nowMs: number): Promise<OpenHours> {
+      const own = hoursOf(monitor);
+      await loaded(own);
+      const { time, began, isBeganKnown } = own;
+      return { hours: talliesAt(time, nowMs), began, isBeganKnown };
     },
     /**
      * Stores hours that are over and whose time has come, of some monitors: after a long stop all are due, and nobody
@@ -170,12 +182,15 @@ function storedUntil({ loading, finalMs, time }: MonitorHours): number {
 
 /** Takes an entry into an account: a result with its check, or the end of what the one before was worth. */
 export function addEntry(time: UptimeAccount, entry: Entry): void {
-  const { atMs, everyMs } = entry;
-  // Two intervals: one that comes late by less has missed nothing.
-  const snapshot = { atMs, worthMs: 2 * everyMs, as: countsAs(entry) };
   addSnapshot(
     time,
-    snapshot,
+    snapshotOf(entry),
     isResult(entry) ? { ok: isOk(entry), responseTimeMs: tookMs(entry) } : undefined,
   );
+}
+
+function snapshotOf(entry: Entry): Snapshot {
+  const { atMs, everyMs } = entry;
+  // Two intervals: one that comes late by less has missed nothing.
+  return { atMs, worthMs: 2 * everyMs, as: countsAs(entry) };
 }

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
 import { DAY_MS, HOUR_MS } from '../time/clock.ts';
-import { type Entry, EntryText, entriesFromText, entriesToText } from './result-record.ts';
+import {
+  type Entry,
+  EntryText,
+  entriesFromText,
+  entriesToText,
+  isResult,
+} from './result-record.ts';
 import { addTallies, gather, type Snapshot, type Tally } from './uptime-accounting.ts';
 
 /** How long hours and days of a monitor are kept. */
@@ -13,6 +19,9 @@ const NEW_HOURS_COUNT = 24;
 
 /** Newest results that are stored with the hours, of monitors that are seldom checked: a start reads back only hours. */
 const NEWEST_COUNT = 20;
+
+/** The same with what else is stored between them. */
+const NEWEST_ENTRIES_COUNT = 40;
 
 /**
  * Tallies as text, `7:489123,60,1,3540000,60000,11.5,2000.1,80;…` without the `7:`: start in lengths since 1970, checks,
@@ -31,20 +40,29 @@ const Kept = z.object({
   hours: RollupText,
   /** UTC days, of the hours that have been in here. */
   days: RollupText,
-  /** The newest results before `finalMs`, without the monitor in each; version 0.1 kept none. */
+  /** The newest entries before `finalMs`, without the monitor in each; version 0.1 kept none. */
   newest: EntryText.optional(),
 });
 type Kept = z.infer<typeof Kept>;
 
 const NOTHING: Kept = { finalMs: 0, hours: '', days: '' };
 
+/** Where counting a monitor goes on. */
+interface Begin {
+  finalMs: number;
+  /** What the time after `finalMs` begins with. */
+  last: Snapshot | undefined;
+  /** The newest entries before `finalMs`, oldest first, and whether there never were others. */
+  newest: { entries: Entry[]; isAll: boolean };
+}
+
 /** Hours of a monitor that are over. */
 interface ClosedHours {
   finalMs: number;
   last: Snapshot | undefined;
   hours: Tally[];
-  /** Of these hours the newest results, oldest first. */
-  results: readonly Entry[];
+  /** Of these hours the newest entries, oldest first. */
+  entries: readonly Entry[];
 }
 
 /** Days of a monitor that are remembered. */
@@ -104,20 +122,20 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
   }
 
   return {
-    /** Where counting a monitor goes on. */
-    async begin(monitor: string): Promise<{ finalMs: number; last: Snapshot | undefined }> {
-      const { finalMs, last } = (await collection.get(monitor)) ?? NOTHING;
-      return { finalMs, last };
+    /** Where counting a monitor goes on, and the newest entries before that. */
+    async begin(monitor: string): Promise<Begin> {
+      const { finalMs, last, newest } = (await collection.get(monitor)) ?? NOTHING;
+      return { finalMs, last, newest: newestOf(monitor, newest) };
     },
     /** Stores hours that are over: all up to `finalMs`. Hours stored before stay as they are. */
     async add(monitor: string, closed: ClosedHours): Promise<void> {
-      const { finalMs, last, hours, results } = closed;
+      const { finalMs, last, hours, entries } = closed;
       const stored = await collection.update(monitor, (kept = NOTHING) => {
         if (isForgotten(monitor)) return undefined;
         if (finalMs <= kept.finalMs) return kept;
         const added = since(hours, kept.finalMs).filter(wasObserved);
         const all = [...talliesFromText(kept.hours, HOUR_MS), ...added];
-        const newest = withResults(kept.newest, results);
+        const newest = withEntries(kept.newest, entries);
         return {
           finalMs,
           ...(last && { last }),
@@ -155,7 +173,7 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
     /** The newest 20 results of hours that are stored, oldest first. */
     async newest(monitor: string): Promise<Entry[]> {
       const newest = (await collection.get(monitor))?.newest;
-      return newest ? entriesFromText(newest).map((entry) => ({ ...entry, monitor })) : [];
+      return newestOf(monitor, newest).entries.filter(isResult);
     },
     async forget(monitor: string): Promise<void> {
       await Promise.all([
@@ -199,16 +217,26 @@ function withHours(kept: Kept, hours: readonly Tally[], finalMs: number): Kept {
   };
 }
 
-/** The newest results with those that are new to it. */
-function withResults(
+/** The newest entries with those that are new to it. */
+function withEntries(
   kept: EntryText | undefined,
-  results: readonly Entry[],
+  entries: readonly Entry[],
 ): EntryText | undefined {
-  const [first] = results;
+  const [first] = entries;
   if (!first) return kept;
   const before = kept ? entriesFromText(kept).filter(({ atMs }) => atMs < first.atMs) : [];
-  const newest = [...before, ...results].slice(-NEWEST_COUNT);
+  const all = [...before, ...entries].slice(-NEWEST_ENTRIES_COUNT);
+  const results = all.filter(isResult);
+  const oldest = results[results.length - NEWEST_COUNT];
+  const newest = oldest ? all.slice(all.indexOf(oldest)) : all;
   return entriesToText(newest.map((entry) => ({ ...entry, monitor: '' })));
+}
+
+function newestOf(monitor: string, newest: EntryText | undefined): Begin['newest'] {
+  const entries = newest ? entriesFromText(newest).map((entry) => ({ ...entry, monitor })) : [];
+  const isAll =
+    entries.filter(isResult).length < NEWEST_COUNT && entries.length < NEWEST_ENTRIES_COUNT;
+  return { entries, isAll };
 }
 
 function since(tallies: readonly Tally[], fromMs: number): Tally[] {

@@ -148,6 +148,17 @@ const seldomChecked = [
   lookSoon,
 ] as const;
 
+/** Minutes are kept of a time before the hours that are stored, and begin with a check before both. */
+const beforeMemory = [
+  lookSoon,
+  { what: 'wait', afterMs: 57 * MINUTE },
+  lookSoon,
+  { ...lookSoon, afterMs: 105 * MINUTE },
+  { what: 'store' },
+  { what: 'restart' },
+  lookSoon,
+] as const;
+
 test('roll-ups and uptime are what was seen, whatever was stored and restarted in between', async () => {
   await fc.assert(
     fc.asyncProperty(story, async ({ everyMs, steps, cut }) => {
@@ -248,6 +259,7 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
           { everyMs: MINUTE, steps: [...steps], cut: [0, 100] },
         ]),
         [{ everyMs: DAY, steps: [...seldomChecked], cut: [0, 100] }],
+        [{ everyMs: DAY, steps: [...beforeMemory], cut: [0, 100] }],
       ],
     },
   );

@@ -52,6 +52,7 @@ test('monitors are stored at times of their own, all of them before the hour is 
   expect(await books.open('m7', NOON + HOUR + 56 * MINUTE)).toEqual({
     hours: [],
     began: undefined,
+    isBeganKnown: true,
   });
   expect(books.openSinceMs(NOON + 2 * HOUR)).toBe(NOON + 2 * HOUR);
 });
@@ -76,7 +77,7 @@ test('the last stored entry counts until the first entry that came since', async
   onTestFinished(() => store.close());
   const rollups = openRollups(store, () => false);
   const last = { atMs: NOON - MINUTE, worthMs: 3 * HOUR, as: 'down' } as const;
-  await rollups.add('a', { finalMs: NOON, last, hours: [], results: [] });
+  await rollups.add('a', { finalMs: NOON, last, hours: [], entries: [] });
   const books = createHourlyAggregator(rollups, createRecentResults(), log);
   books.add(look('a', NOON + 10 * MINUTE));
   books.add(look('a', NOON + 11 * MINUTE));

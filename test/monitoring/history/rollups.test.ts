@@ -1,6 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
+import {
+  coveredEntry,
+  type Entry,
+  resultEntry,
+} from '../../../src/monitoring/history/result-record.ts';
 import { openRollups } from '../../../src/monitoring/history/rollups.ts';
 import type { Tally } from '../../../src/monitoring/history/uptime-accounting.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
@@ -37,9 +42,9 @@ test('hours are kept 90 days and days 400, and uptime reaches over both', async 
     const finalMs = Math.min(fromMs + stepMs, endMs);
     const hours = [];
     for (let startMs = fromMs; startMs < finalMs; startMs += HOUR) hours.push(hourAt(startMs));
-    await rollups.add('a', { finalMs, last: undefined, hours, results: [] });
+    await rollups.add('a', { finalMs, last: undefined, hours, entries: [] });
     // Told twice, as after a crash.
-    await rollups.add('a', { finalMs, last: undefined, hours, results: [] });
+    await rollups.add('a', { finalMs, last: undefined, hours, entries: [] });
   }
   const stored = await rollups.read('a');
   expect(stored.finalMs).toBe(endMs);
@@ -98,11 +103,11 @@ test('counting goes on where stored hours end, and with what they ended with', a
   const rollups = openRollups(store, () => false);
   const hours = [hourAt(START), hourAt(START + HOUR)];
   const last = { atMs: START + HOUR + 5, worthMs: 120_000, as: 'down' } as const;
-  await rollups.add('a', { finalMs: START + 2 * HOUR, last, hours, results: [] });
-  expect(await rollups.begin('a')).toEqual({ finalMs: START + 2 * HOUR, last });
+  await rollups.add('a', { finalMs: START + 2 * HOUR, last, hours, entries: [] });
+  expect(await rollups.begin('a')).toMatchObject({ finalMs: START + 2 * HOUR, last });
   expect((await rollups.read('a')).hours).toEqual(hours);
   await rollups.forget('a');
-  expect(await rollups.begin('a')).toEqual({ finalMs: 0, last: undefined });
+  expect(await rollups.begin('a')).toMatchObject({ finalMs: 0, last: undefined });
 });
 
 test('hours that a crash left in both documents count once, and so do hours that come again', async () => {
@@ -118,7 +123,7 @@ test('hours that a crash left in both documents count once, and so do hours that
   const before = await openLowdbStore({ folder, log });
   const rollupsBefore = openRollups(before, () => false);
   const day = Array.from({ length: 24 }, (_, hour) => hourAt(START + hour * HOUR));
-  await rollupsBefore.add('a', { finalMs: START + DAY, last: undefined, hours: day, results: [] });
+  await rollupsBefore.add('a', { finalMs: START + DAY, last: undefined, hours: day, entries: [] });
   await before.close();
   // The crash came before the hours were taken out of the small document.
   const writer = await openLowdbStore({ folder, log });
@@ -136,9 +141,34 @@ test('hours that a crash left in both documents count once, and so do hours that
     finalMs: START + DAY + HOUR,
     last: undefined,
     hours: [...day, next],
-    results: [],
+    entries: [],
   });
   const { hours, days } = await rollups.read('a');
   expect(hours).toEqual([...day, next]);
   expect(days.map(({ checks }) => checks)).toEqual([24 * 60, 60]);
+});
+
+test('the newest twenty results are stored, and what stands between them, and it is known whether these are all', async () => {
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  onTestFinished(() => store.close());
+  const rollups = openRollups(store, () => false);
+  const ok = { ok: true, outcome: 'ok', responseTimeMs: 7 } as const;
+  const look = (atMs: number) =>
+    resultEntry('a', atMs, ok, { found: 'UP', everyMs: 60_000, covered: false });
+  const first = Array.from({ length: 18 }, (_, at) => look(START + at));
+  const close = (hour: number, entries: Entry[]) =>
+    rollups.add('a', {
+      ...{ finalMs: START + hour * HOUR, last: undefined, entries },
+      hours: [hourAt(START + (hour - 1) * HOUR)],
+    });
+  expect((await rollups.begin('a')).newest).toEqual({ entries: [], isAll: true });
+  await close(1, [...first, coveredEntry('a', START + 100)]);
+  const all = [...first, coveredEntry('a', START + 100)];
+  expect((await rollups.begin('a')).newest).toEqual({ entries: all, isAll: true });
+  const later = [look(START + HOUR), look(START + HOUR + 1), look(START + HOUR + 2)];
+  await close(2, later);
+  const kept = [...all.slice(1), ...later];
+  expect((await rollups.begin('a')).newest).toEqual({ entries: kept, isAll: false });
+  expect(await rollups.newest('a')).toEqual([...first.slice(1), ...later]);
 });

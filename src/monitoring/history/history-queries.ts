@@ -1,6 +1,6 @@
 import type { CheckRecord, Rollup } from '../../contracts/monitoring-additions.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time/clock.ts';
-import { addEntry, type HourlyAggregator, type OpenHours } from './hourly-aggregator.ts';
+import { addEntry, type Began, type HourlyAggregator } from './hourly-aggregator.ts';
 import type { RecentResults } from './recent-results.ts';
 import { type Entry, isOk, isResult, outcomeOf, tookMs } from './result-record.ts';
 import type { ResultsJournal } from './results-journal.ts';
@@ -55,22 +55,24 @@ export function createHistoryQueries(parts: {
     return {
       hours: [...stored.hours, ...added],
       days: merge(stored.days, gather(added, DAY_MS)),
-      open,
+      began: open.began,
     };
   }
 
   /** The newest entries, what they began with, and since when they are all there are. */
-  function inMemory(monitor: string, { began, isBeganKnown }: OpenHours) {
+  function inMemory(monitor: string, began: Began) {
     const entries = recent.of(monitor);
-    if (isBeganKnown && !recent.isFull(monitor)) return { entries, began, sinceMs: restoredFromMs };
-    return { entries, began: undefined, sinceMs: entries[0]?.atMs ?? Number.POSITIVE_INFINITY };
+    if (began === 'unknown' || recent.isFull(monitor)) {
+      return { entries, began: undefined, sinceMs: entries[0]?.atMs ?? Number.POSITIVE_INFINITY };
+    }
+    return { entries, began, sinceMs: restoredFromMs };
   }
 
   async function minutes(monitor: string, range: Range, nowMs: number): Promise<Tally[]> {
     const fromMs = floorTo(Math.max(range.fromMs, nowMs - MINUTES_KEPT_MS), MINUTE_MS);
     if (fromMs >= range.toMs) return [];
     const open = await hourlyAggregator.open(monitor, nowMs);
-    const memory = inMemory(monitor, open);
+    const memory = inMemory(monitor, open.began);
     const isThere = memory.sinceMs <= fromMs;
     const entries = isThere
       ? memory.entries
@@ -175,8 +177,8 @@ export function createHistoryQueries(parts: {
     ): Promise<{ upMs: number; downMs: number; unseenMs: number }> {
       await restored;
       const nowMs = wallMs();
-      const { hours, days, open } = await hoursAndDays(monitor, nowMs);
-      const memory = inMemory(monitor, open);
+      const { hours, days, began } = await hoursAndDays(monitor, nowMs);
+      const memory = inMemory(monitor, began);
       let upMs = 0;
       let downMs = 0;
       for (const piece of [...daysBefore(days, hours), ...hours.map(asHour)]) {

@@ -27,20 +27,13 @@ const STORED_COUNT = 200;
 /** The hours of every monitor that are not stored yet. */
 export type HourlyAggregator = ReturnType<typeof createHourlyAggregator>;
 
-/** What the memory begins with. */
-interface Beginning {
-  /** What was so before the first entry in memory: undefined when nothing was, and where it is not known any more. */
-  began: Snapshot | undefined;
-  isBeganKnown: boolean;
-}
+/** What was so before the first entry in memory; undefined when nothing was. */
+export type Began = Snapshot | 'unknown' | undefined;
 
-export interface OpenHours extends Beginning {
-  hours: Tally[];
-}
-
-interface MonitorHours extends Beginning {
+interface MonitorHours {
   monitor: string;
   time: UptimeAccount;
+  began: Began;
   /**
    * What is stored is read when it is first needed, and put before what was counted meanwhile: ten thousand documents at a
    * start would take as long as all the results.
@@ -69,7 +62,6 @@ export function createHourlyAggregator(
       monitor,
       time: startAccount({ lengthMs: HOUR_MS, countedMs: 0, last: undefined }),
       began: undefined,
-      isBeganKnown: true,
       loading: 'later',
       firstMs: 0,
       finalMs: 0,
@@ -94,8 +86,9 @@ export function createHourlyAggregator(
     // Memory reaches back beyond the hours that are stored.
     const firstMs = recent.of(hours.monitor)[0]?.atMs ?? Number.POSITIVE_INFINITY;
     const before = newest.entries.findLast(({ atMs }) => atMs < firstMs);
-    hours.began = last && last.atMs < firstMs ? last : before && snapshotOf(before);
-    hours.isBeganKnown = hours.began !== undefined || newest.isAll;
+    if (last && last.atMs < firstMs) hours.began = last;
+    else if (before) hours.began = snapshotOf(before);
+    else if (!newest.isAll) hours.began = 'unknown';
     hours.lastStored = last;
     putBefore(hours.time, { lengthMs: HOUR_MS, countedMs: finalMs, last }, hours.firstMs);
     hours.loading = 'done';
@@ -134,11 +127,10 @@ export function createHourlyAggregator(
       addEntry(hours.time, entry);
     },
     /** The hours that are not stored, as they are at a moment. */
-    async open(monitor: string, nowMs: number): Promise<OpenHours> {
-      const own = hoursOf(monitor);
-      await loaded(own);
-      const { time, began, isBeganKnown } = own;
-      return { hours: talliesAt(time, nowMs), began, isBeganKnown };
+    async open(monitor: string, nowMs: number): Promise<{ hours: Tally[]; began: Began }> {
+      const hours = hoursOf(monitor);
+      await loaded(hours);
+      return { hours: talliesAt(hours.time, nowMs), began: hours.began };
     },
     /**
      * Stores hours that are over and whose time has come, of some monitors: after a long stop all are due, and nobody

@@ -52,7 +52,7 @@ interface Begin {
   finalMs: number;
   /** What the time after `finalMs` begins with. */
   last: Snapshot | undefined;
-  /** The newest entries before `finalMs`, oldest first, and whether there never were others. */
+  /** The newest entries before `finalMs`, oldest first, and whether it is known that there never were others. */
   newest: { entries: Entry[]; isAll: boolean };
 }
 
@@ -124,8 +124,13 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
   return {
     /** Where counting a monitor goes on, and the newest entries before that. */
     async begin(monitor: string): Promise<Begin> {
-      const { finalMs, last, newest } = (await collection.get(monitor)) ?? NOTHING;
-      return { finalMs, last, newest: newestOf(monitor, newest) };
+      const kept = (await collection.get(monitor)) ?? NOTHING;
+      const { finalMs, last } = kept;
+      const entries = newestOf(monitor, kept);
+      const isFull =
+        entries.filter(isResult).length >= NEWEST_COUNT || entries.length >= NEWEST_ENTRIES_COUNT;
+      const isAll = kept === NOTHING || (kept.newest !== undefined && !isFull);
+      return { finalMs, last, newest: { entries, isAll } };
     },
     /** Stores hours that are over: all up to `finalMs`. Hours stored before stay as they are. */
     async add(monitor: string, closed: ClosedHours): Promise<void> {
@@ -172,8 +177,8 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
     },
     /** The newest 20 results of hours that are stored, oldest first. */
     async newest(monitor: string): Promise<Entry[]> {
-      const newest = (await collection.get(monitor))?.newest;
-      return newestOf(monitor, newest).entries.filter(isResult);
+      const kept = (await collection.get(monitor)) ?? NOTHING;
+      return newestOf(monitor, kept).filter(isResult);
     },
     async forget(monitor: string): Promise<void> {
       await Promise.all([
@@ -232,12 +237,8 @@ function withEntries(
   return entriesToText(newest.map((entry) => ({ ...entry, monitor: '' })));
 }
 
-function newestOf(monitor: string, newest: EntryText | undefined): Begin['newest'] {
-  const entries = newest ? entriesFromText(newest).map((entry) => ({ ...entry, monitor })) : [];
-  const isAll =
-    entries.filter(isResult).length < NEWEST_COUNT && entries.length < NEWEST_ENTRIES_COUNT;
-  return { entries, isAll };
-}
+const newestOf = (monitor: string, { newest }: Kept): Entry[] =>
+  newest ? entriesFromText(newest).map((entry) => ({ ...entry, monitor })) : [];
 
 function since(tallies: readonly Tally[], fromMs: number): Tally[] {
   return tallies.filter(({ startMs }) => startMs >= fromMs);

@@ -52,7 +52,6 @@ test('monitors are stored at times of their own, all of them before the hour is 
   expect(await books.open('m7', NOON + HOUR + 56 * MINUTE)).toEqual({
     hours: [],
     began: undefined,
-    isBeganKnown: true,
   });
   expect(books.openSinceMs(NOON + 2 * HOUR)).toBe(NOON + 2 * HOUR);
 });

@@ -171,4 +171,12 @@ test('the newest twenty results are stored, and what stands between them, and it
   const kept = [...all.slice(1), ...later];
   expect((await rollups.begin('a')).newest).toEqual({ entries: kept, isAll: false });
   expect(await rollups.newest('a')).toEqual([...first.slice(1), ...later]);
+  // Version 0.1 stored hours without entries.
+  await rollups.add('b', {
+    finalMs: START + HOUR,
+    last: undefined,
+    hours: [hourAt(START)],
+    entries: [],
+  });
+  expect((await rollups.begin('b')).newest).toEqual({ entries: [], isAll: false });
 });

@@ -42,7 +42,7 @@ export const statusPage: Area = {
 /** Script and style together, as they are sent; what a page loads later has no style. */
 function weights(): Finding[] {
   const built = readdirSync(PAGE_FILES);
-  const pages: string[] = PAGES.map(({ name }) => name);
+  const pages = PAGES.map(({ name }) => name);
   const scripts = built.filter((file) => file.endsWith('.js'));
   return scripts.map((script) => {
     const name = script.replace(/\.js$/, '');

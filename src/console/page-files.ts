@@ -9,7 +9,7 @@ import { xmlText } from './shared/xml-text.ts';
 const MARK = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="9" fill="#4f46e5"/><path d="M7 17h4.5l2.5-7 4 13 2.5-6H25" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
 /** A page that a browser opens at `path`; `name` is that of its script and style. */
-export interface ConsolePage {
+interface ConsolePage {
   path: string;
   name: string;
   title: string;
@@ -20,7 +20,7 @@ export interface ConsolePage {
 }
 
 /** Every page of the console. */
-export const PAGES = [
+export const PAGES: readonly ConsolePage[] = [
   {
     path: '/',
     name: 'playground',
@@ -36,7 +36,7 @@ export const PAGES = [
   },
   { path: '/login', name: 'login', title: 'Log in to Askwatch', guard: 'loginPage' },
   { path: '/account', name: 'account', title: 'Account · Askwatch', later: ['chart-library'] },
-] as const satisfies readonly ConsolePage[];
+];
 
 /** Adds the pages with their scripts, styles and icon, read once from `folder`. Rejects when they are not built. */
 export async function addPageRoutes(
@@ -58,7 +58,7 @@ export async function addPageRoutes(
   };
   for (const { path, name, title, guard = 'page', later = [] } of pages) {
     const metas = publicUrl === undefined ? [] : [metaOf(PUBLIC_URL_META, publicUrl)];
-    for (const name of later) metas.push(metaOf(name, await addressOf(`${name}.js`)));
+    for (const script of later) metas.push(metaOf(script, await addressOf(`${script}.js`)));
     const head = [
       ...metas,
       `<link rel="stylesheet" href="${await addressOf(`${name}.css`)}">`,

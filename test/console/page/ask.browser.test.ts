@@ -1,7 +1,13 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
-import { input, messages, thread, threadInput } from '../../helpers/console/open-page.ts';
+import {
+  holdRequests,
+  input,
+  messages,
+  thread,
+  threadInput,
+} from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
 import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
@@ -108,14 +114,7 @@ inBrowser('asking in the browser', () => {
   test('a thread that opens takes no line from who writes the next one meanwhile', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);
-    let goOn = () => {};
-    const held = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
-    await page.route('**/console/sayings', async (route) => {
-      await held;
-      await route.continue();
-    });
+    const goOn = await holdRequests(page, '**/console/sayings');
     running.provider.answerWith('Because it is.');
     await say(page, '/ask why');
     await input(page).fill('half a l');

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 import { madeUpMonitor, startMadeUpStatus } from '../../helpers/console/made-up-status.ts';
+import { holdRequests } from '../../helpers/console/open-page.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
@@ -22,14 +23,7 @@ inBrowser('what a page shows before its script runs', () => {
     const page = await context.newPage();
     const faults: string[] = [];
     page.on('pageerror', (error) => faults.push(String(error)));
-    let run = () => {};
-    const asked = new Promise<void>((resolve) => {
-      run = resolve;
-    });
-    await page.route('**/console/*.js*', async (route) => {
-      await asked;
-      await route.continue();
-    });
+    const goOn = await holdRequests(page, '**/console/*.js*');
     await page.goto(url + path, { waitUntil: 'commit' });
     const head = page.getByRole('banner');
     const nav = page.getByRole('navigation', { name: 'Pages' });
@@ -44,7 +38,7 @@ inBrowser('what a page shows before its script runs', () => {
     const box = await head.boundingBox();
     const more = page.getByRole('main').getByText(drawn);
     expect(await more.count()).toBe(0);
-    run();
+    goOn();
     await more.first().waitFor();
     expect(await first?.evaluate((one) => one.isConnected)).toBe(true);
     expect([await head.count(), await head.boundingBox()]).toEqual([1, box]);

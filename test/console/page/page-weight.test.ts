@@ -14,7 +14,7 @@ const MAX_LATER_BYTES = 60_000;
 const scripts = readdirSync(BUILT_PAGE)
   .filter((file) => file.endsWith('.js'))
   .map((file) => file.replace(/\.js$/, ''));
-const pages: string[] = PAGES.map(({ name }) => name);
+const pages = PAGES.map(({ name }) => name);
 const later = scripts.filter((name) => !pages.includes(name));
 
 const sentBytes = (file: string) => gzipSync(readFileSync(new URL(file, BUILT_PAGE))).length;

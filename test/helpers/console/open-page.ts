@@ -32,6 +32,19 @@ export async function openPageIn(
   return { page, complaints };
 }
 
+/** Holds what a page asks of such addresses, from now until the function that it resolves to is called. */
+export async function holdRequests(page: Page, addresses: string): Promise<() => void> {
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  await page.route(addresses, async (route) => {
+    await held;
+    await route.continue();
+  });
+  return goOn;
+}
+
 export const input = (page: Page, channel = 'general') =>
   page.getByLabel(`Message to ${channel}`, { exact: true });
 export const threadInput = (page: Page) => page.getByLabel('Message to the thread');

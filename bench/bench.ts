@@ -116,7 +116,7 @@ async function runArea(name: string, request: BenchRequest): Promise<AreaRun> {
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error);
     if (request.json) tell(failure);
-    const findings = error instanceof UnfinishedError ? [...error.found] : [];
+    const findings = error instanceof UnfinishedError ? error.found : [];
     return { name, seconds: seconds(), failure, notes, findings };
   }
 }

@@ -25,7 +25,7 @@ const FEW = {
   quick: { count: 300, seconds: 5, windowMs: 15_000 },
 };
 const MANY = {
-  // Long enough for two checks of most in their rhythm, whenever it was first checked.
+  // Long enough for two checks of many in their rhythm, however soon they were first checked.
   full: { count: 10_000, seconds: 60, windowMs: 150_000 },
   quick: { count: 1_000, seconds: 5, windowMs: 15_000 },
 };

@@ -38,9 +38,9 @@ export interface Area {
 export class UnfinishedError extends Error {
   override name = 'UnfinishedError' as const;
   /** What it found before. */
-  readonly found: readonly Finding[];
+  readonly found: Finding[];
 
-  constructor(message: string, found: readonly Finding[], options: ErrorOptions) {
+  constructor(message: string, found: Finding[], options: ErrorOptions) {
     super(message, options);
     this.found = found;
   }

@@ -9,8 +9,13 @@ export interface Store {
   collection<T>(declaration: CollectionDeclaration<T>): Collection<T>;
   /** A journal. Ask for each name once, at start. */
   journal<T extends JournalRecord>(declaration: JournalDeclaration<T>): Journal<T>;
-  /** Takes the lease, or gives `undefined` while another holder has it. */
-  lease(name: string, options: { ttlMs: number }): Promise<Lease | undefined>;
+  /** Takes the lease, or gives `undefined` while another holder has it. It is held while this process counts as alive. */
+  lease(name: string): Promise<Lease | undefined>;
+  /**
+   * Competes for the parts of a whole, numbered from 0, of which each has one holder: they are spread evenly over the
+   * processes that compete, and those of a dead one are taken by the others. Ask for each kind once.
+   */
+  leases(kind: string, count: number, holder: PartHolder): LeaseGroup;
   /** What secret values are encrypted with. */
   readonly key: StoreKey;
   /** Writes something durable and small; rejects with the reason when the store cannot. For `/readyz`. */
@@ -69,6 +74,24 @@ export interface Collection<T> {
   erase(id: string, change: (current: T | undefined) => T | undefined): Promise<T | undefined>;
   /** Removes all documents that fit, as `erase` does, and all damaged copies, of which nobody can tell what they hold. */
   eraseAll(fits: (id: string, document: T) => boolean): Promise<void>;
+  /**
+   * Tells of every document that there is, before it resolves, and from then on of every change, by whichever process, for
+   * those who keep in memory what the store says. A change of this process is told before its update resolves, one of
+   * another some moments later; several in a row may be told as one. Once for each collection.
+   */
+  follow(told: (changed: Array<Changed<T>>) => void): Promise<Following>;
+}
+
+/** A document as it is now; `undefined` when it is gone. */
+export interface Changed<T> {
+  id: string;
+  document: T | undefined;
+}
+
+export interface Following {
+  /** How long ago it was last known that nothing was missed. */
+  staleMs(): number;
+  stop(): void;
 }
 
 /** What a journal keeps at least: when it happened, Unix time in milliseconds. */
@@ -108,6 +131,35 @@ export interface Journal<T extends JournalRecord> {
     change: (record: T) => T | undefined,
     options?: { mentioning?: readonly string[] },
   ): Promise<void>;
+}
+
+/** A part of a whole that this process has now. */
+export interface Part {
+  no: number;
+  /** Grows with every new holder; a write that carries an older one must be refused. */
+  fence: number;
+  /** Aborts when it is lost or given back. */
+  signal: AbortSignal;
+}
+
+/** Who is told which parts are its own. It is told one thing after another. */
+export interface PartHolder {
+  taken(parts: readonly Part[]): void | Promise<void>;
+  /** They are given back when this resolves: what is under way for them is to be ended or stored. */
+  giving(parts: readonly number[]): void | Promise<void>;
+  /** One is lost: another process may have it already, and nothing that is still found for it counts. */
+  lost(part: number): void;
+}
+
+export interface LeaseGroup {
+  holds(part: number): boolean;
+  fenceOf(part: number): number | undefined;
+  /** How many it has now. */
+  count(): number;
+  /** While a process is not willing, for example since its own network is gone, it gives all back and takes none. */
+  setWilling(willing: boolean): Promise<void>;
+  /** Gives all back. */
+  close(): Promise<void>;
 }
 
 export interface Lease {

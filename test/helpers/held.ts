@@ -15,10 +15,11 @@ export function holdable(store: Store): { store: Store; hold(): () => void; wait
     };
 
   function collection<T>(declared: Parameters<Store['collection']>[0]): Collection<T> {
-    const { get, list, update, erase, eraseAll } = store.collection(declared) as Collection<T>;
+    const inner = store.collection(declared) as Collection<T>;
+    const { get, list, update, erase, eraseAll, follow } = inner;
     return {
       ...{ get: passing(get), list: passing(list), update: passing(update) },
-      ...{ erase: passing(erase), eraseAll: passing(eraseAll) },
+      ...{ erase: passing(erase), eraseAll: passing(eraseAll), follow: passing(follow) },
     };
   }
 

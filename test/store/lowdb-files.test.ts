@@ -34,7 +34,7 @@ test('files are for their owner only, and so are folders, whatever the umask', a
   await collection.update('a', () => ({ text: 'one' }));
   await collection.update('a', () => ({ text: 'two' }));
   await store.journal(results).append({ atMs: 5 });
-  await store.lease('poller', { ttlMs: 1 });
+  await store.lease('poller');
   await store.check();
   const names = await everythingIn(folder);
   expect(names).toHaveLength(11);
@@ -67,7 +67,7 @@ test('no text of a user stands in a path', async () => {
   const folder = await folderOnDisk();
   const store = await openAt(folder);
   await store.collection(notes).update('../secret', () => ({ text: '' }));
-  await store.lease('secret', { ttlMs: 1 });
+  await store.lease('secret');
   expect((await everythingIn(folder)).join(' ')).not.toContain('secret');
 });
 

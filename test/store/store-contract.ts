@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Collection, Journal, JournalRecord, Store } from '../../src/store/store.ts';
+import type { Collection, Journal, JournalRecord, Part, Store } from '../../src/store/store.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { long } from '../helpers/long.ts';
 
 /** What an engine under test offers: a store on fresh data, and the same data opened again after a close. */
@@ -226,6 +227,50 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       for (const { id, document } of listed) expect(document.text).toBe(id);
     });
 
+    test('tells who follows it of all that is there, and then of every change before it is done', async () => {
+      const { store, reopen } = await open();
+      const before = store.collection(notes);
+      await before.update('old', () => ({ text: 'old', count: 1 }));
+      await before.update('gone', () => ({ text: 'gone', count: 1 }));
+      await before.update('gone', () => undefined);
+      const collection = (await reopen()).collection(notes);
+      const memory = new Map<string, Note>();
+      const following = await collection.follow((changed) => {
+        for (const { id, document } of changed) {
+          if (document) memory.set(id, document);
+          else memory.delete(id);
+        }
+      });
+      expect([...memory.keys()]).toEqual(['old']);
+      await collection.update('new', () => ({ text: 'new', count: 1 }));
+      expect(memory.get('new')?.text).toBe('new');
+      await collection.update('old', (now) => now && { ...now, text: 'changed' });
+      expect(memory.get('old')?.text).toBe('changed');
+      await collection.erase('new', () => undefined);
+      expect([...memory.keys()]).toEqual(['old']);
+      await collection.eraseAll(() => true);
+      expect(memory.size).toBe(0);
+      expect(following.staleMs()).toBeLessThan(60_000);
+      await expect(collection.follow(() => {})).rejects.toThrow('followed already');
+      following.stop();
+      await collection.update('after', () => ({ text: 'after', count: 1 }));
+      expect(memory.size).toBe(0);
+    });
+
+    test('tells who follows it every document once it is whole, whatever is written meanwhile', async () => {
+      const { store } = await open();
+      const collection = store.collection(notes);
+      const ids = Array.from({ length: 40 }, (_, index) => `note ${index}`);
+      await Promise.all(ids.map((id) => collection.update(id, () => ({ text: id, count: 0 }))));
+      const memory = new Map<string, number>();
+      const follow = collection.follow((changed) => {
+        for (const { id, document } of changed) memory.set(id, document?.count ?? -1);
+      });
+      const writes = ids.map((id) => collection.update(id, () => ({ text: id, count: 1 })));
+      await Promise.all([follow, ...writes]);
+      expect(memory).toEqual(new Map(ids.map((id) => [id, 1])));
+    });
+
     test('behaves like a map, whatever is done to it in whatever order', async () => {
       const step = fc.oneof(
         { weight: 5, arbitrary: fc.tuple(fc.constant('put' as const), fc.nat(3), fc.string()) },
@@ -413,31 +458,71 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
   describe(`a lease of ${engine}`, () => {
     test('has one holder, and its fence grows with every holder, also over a restart', async () => {
       const { store, reopen } = await open();
-      const first = await store.lease('poller', { ttlMs: 60_000 });
+      const first = await store.lease('poller');
       expect(first?.signal.aborted).toBe(false);
-      expect(await store.lease('poller', { ttlMs: 60_000 })).toBeUndefined();
-      const other = await store.lease('another', { ttlMs: 60_000 });
+      expect(await store.lease('poller')).toBeUndefined();
+      const other = await store.lease('another');
       expect(other).toBeDefined();
 
       await first?.release();
       expect(first?.signal.aborted).toBe(true);
-      const second = await store.lease('poller', { ttlMs: 60_000 });
+      const second = await store.lease('poller');
       expect(second?.fence).toBeGreaterThan(first?.fence ?? Number.NaN);
       await first?.release();
       expect(second?.signal.aborted).toBe(false);
-      expect(await store.lease('poller', { ttlMs: 60_000 })).toBeUndefined();
+      expect(await store.lease('poller')).toBeUndefined();
 
-      const third = await (await reopen()).lease('poller', { ttlMs: 60_000 });
+      const third = await (await reopen()).lease('poller');
       expect(second?.signal.aborted).toBe(true);
       expect(third?.fence).toBeGreaterThan(second?.fence ?? Number.NaN);
     });
 
     test('goes to one of those who ask at the same moment', async () => {
       const { store } = await open();
-      const taken = await Promise.all(
-        Array.from({ length: 10 }, () => store.lease('poller', { ttlMs: 60_000 })),
-      );
+      const taken = await Promise.all(Array.from({ length: 10 }, () => store.lease('poller')));
       expect(taken.filter((lease) => lease !== undefined)).toHaveLength(1);
+    });
+  });
+
+  describe(`the parts of a whole in ${engine}`, () => {
+    const holder = () => {
+      const told: string[] = [];
+      return {
+        told,
+        taken: (parts: readonly Part[]) => void told.push(`taken ${parts.length}`),
+        giving: (parts: readonly number[]) => void told.push(`giving ${parts.length}`),
+        lost: (part: number) => void told.push(`lost ${part}`),
+      };
+    };
+
+    test('are all held by the only process, and given back when it closes', async () => {
+      const { store, reopen } = await open();
+      const first = holder();
+      const parts = store.leases('checks', 8, first);
+      await eventually(() => parts.count() === 8);
+      const fence = parts.fenceOf(7) ?? Number.NaN;
+      expect([parts.holds(0), parts.holds(7), parts.holds(8)]).toEqual([true, true, false]);
+      await parts.close();
+      expect(first.told).toEqual(['taken 8', 'giving 8']);
+      expect([parts.count(), parts.holds(0), parts.fenceOf(0)]).toEqual([0, false, undefined]);
+
+      const again = (await reopen()).leases('checks', 8, holder());
+      await eventually(() => again.count() === 8);
+      expect(again.fenceOf(7)).toBeGreaterThan(fence);
+    });
+
+    test('are given back while the process is not willing, and taken again', async () => {
+      const { store } = await open();
+      const own = holder();
+      const parts = store.leases('checks', 4, own);
+      await eventually(() => parts.count() === 4);
+      const fence = parts.fenceOf(0) ?? Number.NaN;
+      await parts.setWilling(false);
+      expect(parts.count()).toBe(0);
+      await parts.setWilling(true);
+      await eventually(() => parts.count() === 4);
+      expect(parts.fenceOf(0)).toBeGreaterThan(fence);
+      expect(own.told).toEqual(['taken 4', 'giving 4', 'taken 4']);
     });
   });
 
@@ -464,7 +549,7 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       await expect(collection.update('a', () => undefined)).rejects.toThrow('closed');
       await expect(journal.append({ atMs: NOON_MS, value: '' })).rejects.toThrow('closed');
       await expect(store.check()).rejects.toThrow('closed');
-      await expect(store.lease('x', { ttlMs: 1 })).rejects.toThrow('closed');
+      await expect(store.lease('x')).rejects.toThrow('closed');
 
       const again = await reopen();
       expect((await again.collection(notes).get('a'))?.count).toBe(2);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { Collection, CollectionDeclaration } from '../store.ts';
+import { assertId } from '../documents.ts';
+import type { Changed, Collection, CollectionDeclaration } from '../store.ts';
 import { createBoundedCache } from './bounded-cache.ts';
 import { fileNameOf, openDocumentFile, PREVIOUS, prepare, type Stored } from './document-file.ts';
 import { makeFolder, namesIn } from './files.ts';
@@ -9,8 +10,6 @@ import type { Queues } from './queues.ts';
 
 /** Characters of JSON that a collection keeps in memory; what it takes there is a small multiple. */
 const CACHE_SIZE = 8 * 1024 * 1024;
-
-const MAX_ID_LENGTH = 500;
 
 const DOCUMENT_FILE = /^[0-9a-f]{40}\.json$/;
 
@@ -47,6 +46,7 @@ export function createLowdbCollection<T>(
   /** Documents that may have a file, once the folder was read: while the store is locked, nobody else adds any. */
   let names: Set<string> | undefined;
   const writes = { begun: 0, ended: 0 };
+  let follower: ((changed: Array<Changed<T>>) => void) | undefined;
 
   const fileOf = (name: string) => openDocumentFile(declaration, { ...options, name });
   const inQueue = <R>(name: string, task: () => Promise<R>) =>
@@ -74,7 +74,7 @@ export function createLowdbCollection<T>(
   }
 
   async function store(
-    name: string,
+    { id, name }: { id: string; name: string },
     next: Stored<T> | undefined,
     { erases }: { erases: boolean },
   ): Promise<void> {
@@ -94,6 +94,7 @@ export function createLowdbCollection<T>(
       writes.ended += 1;
     }
     remember(name, next);
+    follower?.([{ id, document: next?.document }]);
   }
 
   /** Makes the changes that have come together with one write, as far as the first removal; gives back the rest. */
@@ -122,7 +123,7 @@ export function createLowdbCollection<T>(
     }
     let failure: { error: unknown } | undefined;
     try {
-      if (document !== before) await store(name, next, { erases });
+      if (document !== before) await store({ id, name }, next, { erases });
       // What was damaged counts as never written, and yet something of it may be meant to go.
       else if (document === undefined) await quarantine.erase(join(folder, name));
     } catch (error) {
@@ -201,13 +202,31 @@ export function createLowdbCollection<T>(
       }
       await quarantine.eraseAll(folder);
     },
+
+    async follow(told) {
+      if (follower) throw new Error(`The collection '${declaration.name}' is followed already.`);
+      // What is written while the folder is read is told as it comes, and what was read before that is not told any more.
+      const newer = new Set<string>();
+      follower = (changed) => {
+        for (const { id } of changed) newer.add(id);
+        told(changed);
+      };
+      const there = (await list()).filter(({ id }) => !newer.has(id));
+      if (there.length > 0) told(there);
+      follower = told;
+      // Nobody else can change anything.
+      return {
+        staleMs: () => 0,
+        stop() {
+          follower = undefined;
+        },
+      };
+    },
   };
 }
 
 function nameOf(id: string): string {
-  if (id.length > MAX_ID_LENGTH) {
-    throw new RangeError(`The id of a document has at most ${MAX_ID_LENGTH} characters.`);
-  }
+  assertId(id);
   return fileNameOf(id);
 }
 

@@ -2,11 +2,9 @@ import type { Stats } from 'node:fs';
 import { chmod, lstat, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { STORED_NAME } from '../documents.ts';
 import { DataFolderError } from '../errors.ts';
 import { FILE_MODE, FOLDER_MODE, ifThere, makeFolder, namesIn } from './files.ts';
-
-/** Names of folders that hold documents or journals. */
-export const STORED_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
 /** Files that stand in the data folder itself, and half-written ones beside them. */
 const OWN_FILE =

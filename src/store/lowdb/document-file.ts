@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { type Adapter, Low } from 'lowdb';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { notStorable, readDocument } from '../documents.ts';
 import { CorruptDocumentError, NewerDocumentError } from '../errors.ts';
 import type { CollectionDeclaration } from '../store.ts';
 import { checkedContent, withChecksum } from './checksum.ts';
@@ -43,10 +44,7 @@ export function prepare<T>(
   try {
     return decode(declaration, withChecksum(content));
   } catch (error) {
-    const reason = (error as Error).message;
-    throw new Error(`A document of '${declaration.name}' cannot be stored: ${reason}`, {
-      cause: error,
-    });
+    throw notStorable(declaration.name, error);
   }
 }
 
@@ -185,26 +183,5 @@ export function openDocumentFile<T>(
 
 function decode<T>(declaration: CollectionDeclaration<T>, text: string): Stored<T> {
   const { id, version, document } = Envelope.parse(checkedContent(text));
-  if (version > declaration.version) {
-    throw new NewerDocumentError(
-      `A document of '${declaration.name}' has version ${version}, and this program knows versions up to ${declaration.version}. Start the newer program that wrote it, or go back to a backup from before.`,
-    );
-  }
-  const current =
-    version < declaration.version && declaration.upgrade
-      ? declaration.upgrade(document, version)
-      : document;
-  const result = declaration.schema.safeParse(current);
-  if (!result.success) {
-    throw new Error(`it does not fit its schema: ${z.prettifyError(result.error)}`);
-  }
-  return { id, document: freeze(result.data), text };
-}
-
-/** Documents are replaced, never altered; who tries gets a TypeError instead of a change that is lost or half stored. */
-function freeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  Object.freeze(value);
-  for (const inner of Object.values(value)) freeze(inner);
-  return value;
+  return { id, document: readDocument(declaration, { version, document }), text };
 }

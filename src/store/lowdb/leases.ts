@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Collection, CollectionDeclaration, Lease } from '../store.ts';
+import type { Collection, CollectionDeclaration, Lease, LeaseGroup, PartHolder } from '../store.ts';
 
 const LeaseDocument = z.object({ fence: z.int().positive() });
 
@@ -40,6 +40,50 @@ export function createLeases(collection: Collection<z.infer<typeof LeaseDocument
         release();
         throw error;
       }
+    },
+    /** All parts of a whole: there is nobody to share them with. */
+    group(kind: string, count: number, holder: PartHolder): LeaseGroup {
+      const nos = Array.from({ length: count }, (_, no) => no);
+      let own: { fence: number; ended: AbortController } | undefined;
+      let isWilling = true;
+      let turn: Promise<void> = Promise.resolve();
+
+      async function settle() {
+        if (isWilling === (own !== undefined)) return;
+        if (own) {
+          await holder.giving(nos);
+          const { ended } = own;
+          own = undefined;
+          held.delete(kind);
+          ended.abort();
+          return;
+        }
+        const last = await collection.update(kind, (lease) => ({ fence: (lease?.fence ?? 0) + 1 }));
+        const ended = new AbortController();
+        const fence = last?.fence ?? 1;
+        own = { fence, ended };
+        held.set(kind, ended);
+        await holder.taken(nos.map((no) => ({ no, fence, signal: ended.signal })));
+      }
+
+      function inTurn(): Promise<void> {
+        const result = turn.then(settle);
+        turn = result.catch(() => {});
+        return result;
+      }
+
+      const setWilling = (willing: boolean) => {
+        isWilling = willing;
+        return inTurn();
+      };
+      void inTurn().catch(() => {});
+      return {
+        holds: (no) => own !== undefined && no < count,
+        fenceOf: () => own?.fence,
+        count: () => (own ? count : 0),
+        setWilling,
+        close: () => setWilling(false),
+      };
     },
     /** Ends all of them. */
     abortAll(): void {

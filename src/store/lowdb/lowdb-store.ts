@@ -1,9 +1,10 @@
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
+import { STORED_NAME } from '../documents.ts';
 import type { Store } from '../store.ts';
 import { ACKNOWLEDGED } from './acknowledged.ts';
 import { createLowdbCollection } from './collection.ts';
-import { prepareDataFolder, STORED_NAME } from './data-folder.ts';
+import { prepareDataFolder } from './data-folder.ts';
 import { namesIn, removeTemporaryFiles, replaceFile } from './files.ts';
 import { createLowdbJournal } from './journal.ts';
 import { createKeyFile } from './key-file.ts';
@@ -101,6 +102,10 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
     async lease(name) {
       assertOpen();
       return await leases.take(name);
+    },
+    leases(kind, count, holder) {
+      assertOpen();
+      return leases.group(kind, count, holder);
     },
     key: createKeyFile(folder, assertOpen),
     async check() {

@@ -16,6 +16,8 @@ const KINDS = {
   slow: ['test/**/*.slow.test.ts'],
   /** With processes that are killed, traced or short of room: what kill -9, a power cut and a full disk leave. */
   kill: ['test/**/*.kill.test.ts'],
+  /** On a real PostgreSQL. */
+  postgres: ['test/**/postgres.test.ts', 'test/**/*.postgres.test.ts'],
 };
 
 /** Short tests that import Bolt, and those that import discord.js. */
@@ -72,6 +74,10 @@ export default defineConfig({
         include: KINDS.browser,
         globalSetup: 'test/helpers/browser/built-page.ts',
       }),
+      group('postgres', {
+        include: KINDS.postgres,
+        globalSetup: 'test/helpers/postgres/shared-server.ts',
+      }),
       group('discord', { include: DISCORD, exclude: KINDS.slow }),
       group('slack', { include: SLACK, exclude: KINDS.slow }),
       group('rooms', {
@@ -81,6 +87,7 @@ export default defineConfig({
           ...KINDS.kill,
           ...KINDS.slow,
           ...KINDS.browser,
+          ...KINDS.postgres,
           ...DISCORD,
           ...SLACK,
         ],

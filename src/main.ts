@@ -1,8 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
+import { takeRolesAlone } from './app/alone.ts';
 import { printBanner } from './app/banner.ts';
 import { createLog } from './app/log.ts';
+import { openStore } from './app/open-store.ts';
 import { createPlatformSupervisor, type PlatformSupervisor } from './app/platform-supervisor.ts';
 import { consolePlatform } from './app/platforms/console.ts';
 import { platforms } from './app/platforms.ts';
@@ -21,7 +23,6 @@ import { openKeys } from './http/keys.ts';
 import { createPublicAddress } from './http/public-address.ts';
 import { createServer, type ServerKit } from './http/server.ts';
 import { createMonitoring } from './monitoring/monitoring.ts';
-import { openLowdbStore } from './store/lowdb/lowdb-store.ts';
 import type { Store } from './store/store.ts';
 
 /** What SIGTERM allows in all; whatever still hangs then is left. */
@@ -77,8 +78,17 @@ async function start(
   const runs = (role: Parameters<typeof settings.roles.has>[0]) => settings.roles.has(role);
   let ready = false;
 
-  const store = await openLowdbStore({ folder: settings.dataDir, log });
+  const store = await openStore(settings, { version, log });
   stops.push(() => store.close());
+  const { signal, ...stopping } = stopSignal();
+  stops.push(stopping.abort);
+  await takeRolesAlone(store, settings.roles, {
+    signal,
+    onTakenOver: (error) => void end(error),
+    log,
+  });
+  // A signal that came while it waited has ended it.
+  if (signal.aborted) return;
   const keys = {
     gateway: await openKeys(store, 'gateway'),
     monitoring: await openKeys(store, 'monitoring'),
@@ -122,13 +132,16 @@ async function start(
       })
     : undefined;
   if (monitoring) stops.push(() => monitoring.close());
-  const control = await openControl({
-    folder: settings.dataDir,
-    keys,
-    ...(gateway && { usage: gateway.usage }),
-    log,
-  });
-  stops.push(() => control.close());
+  // In a database the command line finds the keys itself.
+  const control = settings.database
+    ? undefined
+    : await openControl({
+        folder: settings.dataDir,
+        keys,
+        ...(gateway && { usage: gateway.usage }),
+        log,
+      });
+  if (control) stops.push(() => control.close());
 
   kit.metrics.counters(
     'askwatch_platform_faults_total',
@@ -247,6 +260,12 @@ async function createPlatforms(
     started.push(supervised);
   }
   return started;
+}
+
+/** A signal that aborts when the program stops. */
+function stopSignal() {
+  const stopping = new AbortController();
+  return { signal: stopping.signal, abort: async () => stopping.abort() };
 }
 
 function endOnce(stops: Stop[], log: Logger): End {

@@ -49,7 +49,7 @@ const COMPOSING = ['app', 'cli', 'config'];
  * files may import all of its subrooms, and no subroom imports them.
  */
 const SUBROOMS: Record<string, string[]> = {
-  store: ['lowdb'],
+  store: ['lowdb', 'postgres'],
   gateway: ['shared', 'streaming', 'providers', 'catalog', 'upstreams', 'usage', 'chat', 'models'],
   monitoring: [
     'time',
@@ -69,13 +69,15 @@ const SUBROOMS: Record<string, string[]> = {
 };
 
 /** A store's engine keeps the interface that the room's own files hold. */
-const IMPORTS_ITS_ROOM = ['store/lowdb'];
+const IMPORTS_ITS_ROOM = ['store/lowdb', 'store/postgres'];
 
 /** Libraries that have one home. */
 const ONLY_IN: Record<string, string> = {
   '@slack/bolt': 'slack',
   'discord.js': 'discord',
   '@resvg/resvg-js': 'discord',
+  pg: 'store',
+  kysely: 'store',
 };
 
 /** Files of its own that a folder may have before nobody finds anything in it. */
@@ -243,7 +245,7 @@ describe('the import table', () => {
     expect(circles).toEqual([]);
   });
 
-  test('the program loads a chat library only when its platform is configured', () => {
+  test('the program loads a chat library, and the one of a database, only when it is configured', () => {
     const reached = new Set(['main.ts']);
     for (const file of reached) {
       const values = (texts.get(file) ?? '').replace(/^\s*(?:import|export)\s+type\b[^;]*;/gm, '');
@@ -254,6 +256,7 @@ describe('the import table', () => {
     }
     expect([...reached].filter((file) => roomOf(file) === 'bot')).not.toEqual([]);
     expect([...reached].filter((file) => ['slack', 'discord'].includes(roomOf(file)))).toEqual([]);
+    expect([...reached].filter((file) => file.startsWith('store/postgres/'))).toEqual([]);
   });
 });
 

@@ -25,7 +25,7 @@ export function printBanner(banner: Banner): void {
 }
 
 function overview({ version, settings, url, listeningUrl, models, running }: Banner): string[] {
-  const { roles, gateway, monitoring, dataDir } = settings;
+  const { roles, gateway, monitoring, dataDir, database } = settings;
   const watching = roles.has('monitoring')
     ? 'the embedded service'
     : (monitoring?.baseUrl ?? 'nothing');
@@ -40,9 +40,15 @@ function overview({ version, settings, url, listeningUrl, models, running }: Ban
     `  Monitors    ${watching}`,
     ...platformLines(settings, running, url),
     `  Services    ${url}/v1 and ${url}/api/v1/public, described at ${url}/openapi.json`,
-    `  State       ${dataDir}`,
+    `  State       ${database ? databaseText(database) : dataDir}`,
     '',
   ];
+}
+
+/** Where a database is; nothing of who may use it. */
+function databaseText({ url, schema }: NonNullable<Settings['database']>): string {
+  const { host, pathname } = new URL(url);
+  return `PostgreSQL at ${host}${pathname}, schema ${schema}`;
 }
 
 function consoleText({ roles, consolePassword }: Settings, url: string): string {

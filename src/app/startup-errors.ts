@@ -4,7 +4,9 @@ import {
   CorruptDocumentError,
   DataFolderError,
   NewerDocumentError,
+  NewerSchemaError,
   StoreInUseError,
+  StoreUnavailableError,
 } from '../store/errors.ts';
 
 /** What a person is told when the program cannot start or go on: what happened and what to do, never a stack trace. */
@@ -20,9 +22,13 @@ export function startupSentence(error: unknown): string {
     error instanceof StoreInUseError ||
     error instanceof DataFolderError ||
     error instanceof CorruptDocumentError ||
-    error instanceof NewerDocumentError
+    error instanceof NewerDocumentError ||
+    error instanceof NewerSchemaError
   ) {
     return error.message;
+  }
+  if (error instanceof StoreUnavailableError) {
+    return `DATABASE_URL: ${error.message}. Check that the database runs and can be reached from here.`;
   }
   const { code, message = String(error) } = (error ?? {}) as { code?: string; message?: string };
   switch (code) {
@@ -34,6 +40,14 @@ export function startupSentence(error: unknown): string {
     case 'EPERM':
     case 'EROFS':
       return `Askwatch may not use a file, folder or port it needs: ${message}. Give it the permission, or change DATA_DIR or PORT.`;
+    // What PostgreSQL says. Source: appendix A of its manual.
+    case '28000':
+    case '28P01':
+      return `DATABASE_URL: the database does not let this user in: ${message}. Check user and password.`;
+    case '3D000':
+      return `DATABASE_URL: ${message}. Make it with: createdb <name>`;
+    case '42501':
+      return `DATABASE_URL: this user lacks a right: ${message}. Let the user create a schema in the database, or make the schema and give it to the user: create schema askwatch authorization <user>`;
     case 'ENOSPC':
       return 'DATA_DIR: the disk is full. Free some space, or set DATA_DIR to another disk.';
     default:

@@ -12,6 +12,7 @@ import {
   cidrs,
   httpUrl,
   places,
+  postgresUrl,
   proxies,
   publicUrl,
   ROLES,
@@ -177,8 +178,31 @@ const programVariables = {
   },
   databaseUrl: secret(
     'DATABASE_URL',
-    'PostgreSQL instead of `DATA_DIR`; not in this version, which stops when it is set',
+    'PostgreSQL 15 or newer instead of `DATA_DIR`, for several processes: `postgres://user:password@host:5432/askwatch`',
+    postgresUrl(),
   ),
+  databaseDirectUrl: secret(
+    'DATABASE_DIRECT_URL',
+    'the same database without a pooler in between, where `DATABASE_URL` leads to one; for LISTEN and for changes of the schema',
+    postgresUrl(),
+  ),
+  databasePool: {
+    name: 'DATABASE_POOL',
+    about: 'connections to PostgreSQL of one process, besides one that listens',
+    shown: '10',
+    schema: wholeNumber(2, 200).default(10),
+  },
+  databaseSchema: {
+    name: 'DATABASE_SCHEMA',
+    about: 'the schema of PostgreSQL that all tables are in',
+    shown: 'askwatch',
+    schema: z
+      .string()
+      .regex(/^[a-z_][a-z0-9_]{0,62}$/, {
+        error: 'must be lower-case letters, digits and _, at most 63, and begin with no digit',
+      })
+      .default('askwatch'),
+  },
   roles: {
     name: 'ASKWATCH_ROLES',
     about: 'which parts run in this process',
@@ -278,8 +302,8 @@ export function readSettings(
   const namedOn = (platform: string) => namedPlaces(platform, bot);
   const rules: Rule[] = [
     [
-      program.databaseUrl !== undefined,
-      'DATABASE_URL: this version keeps its state in DATA_DIR only; unset it',
+      program.databaseUrl === undefined && program.databaseDirectUrl !== undefined,
+      'DATABASE_URL: set it too, or unset DATABASE_DIRECT_URL, which is the same database without a pooler',
     ],
     ...chat.flatMap(({ platform, values }) => platform.problems(values, namedOn(platform.name))),
     ...serviceRules('GATEWAY', 'gateway', gateway),
@@ -288,8 +312,18 @@ export function readSettings(
   ];
   refuse(rules.filter(([isBroken]) => isBroken).map(([, problem]) => problem));
 
+  const { databaseUrl, databaseDirectUrl, databasePool, databaseSchema, ...others } = program;
   return {
-    ...program,
+    ...others,
+    /** PostgreSQL, where state is kept there instead of in the data folder. */
+    database: databaseUrl
+      ? {
+          url: databaseUrl,
+          directUrl: databaseDirectUrl,
+          poolSize: databasePool,
+          schema: databaseSchema,
+        }
+      : undefined,
     gateway: elsewhere(gateway),
     monitoring: elsewhere(monitoring),
     bot: { ...bot, alertPollMs: bot.alertPollMs ?? (monitoring.baseUrl ? 15_000 : 5_000) },
@@ -381,8 +415,14 @@ function providersFrom(values: { [setting: string]: string | undefined }): Provi
 export function secretsIn(env: NodeJS.ProcessEnv, among = variables): string[] {
   return among.flatMap(({ name, secret }) => {
     const value = env[name]?.trim();
-    return secret && value ? [value] : [];
+    return secret && value ? [value, ...passwordIn(value)] : [];
   });
+}
+
+/** The password of an address: a library's error may name it alone. */
+function passwordIn(value: string): string[] {
+  const { password = '' } = URL.canParse(value) ? new URL(value) : {};
+  return password === '' ? [] : [...new Set([password, decodeURIComponent(password)])];
 }
 
 /** Whether only this machine can reach a listener on `host`. */

@@ -72,6 +72,21 @@ export function httpUrl() {
     .transform((url) => url.replace(/\/+$/, ''));
 }
 
+/** A database of PostgreSQL. */
+export function postgresUrl() {
+  return z
+    .string()
+    .refine(
+      (text) =>
+        /^postgres(ql)?:\/\//.test(text) &&
+        URL.canParse(text) &&
+        new URL(text).pathname.length > 1 &&
+        new URL(text).hostname !== '',
+      'must be an address such as postgres://user:password@db.example.com:5432/askwatch',
+    )
+    .optional();
+}
+
 /** Where others reach this program. */
 export const publicUrl = z
   .string()

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { type ErrorBody, ErrorCode } from '../contracts/error.ts';
+import { StoreUnavailableError } from '../store/errors.ts';
 import { HttpError } from './errors.ts';
 
 /** Turns whatever a handler threw into the contracts' error body; what we did not expect is told to the log only. */
@@ -70,6 +71,7 @@ export function errorBody(error: HttpError): ErrorBody {
 /** The refusal that an error stands for; an unknown error is a 500 without details. */
 export function asHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
+  if (error instanceof StoreUnavailableError) return storeIsAway(error);
   const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
@@ -99,6 +101,17 @@ export function asHttpError(error: unknown): HttpError {
     'Something went wrong in the service. Try again; the log has the details under this x-request-id.',
   );
 }
+
+const STORE_AGAIN_SECONDS = 5;
+
+/** The 503 while the database is away: nothing is acknowledged that is not stored. */
+const storeIsAway = (cause: StoreUnavailableError) =>
+  new HttpError(
+    503,
+    ErrorCode.unavailable,
+    `The service cannot reach its database now. Wait ${STORE_AGAIN_SECONDS} s (Retry-After) and try again.`,
+    { headers: { 'retry-after': String(STORE_AGAIN_SECONDS) }, cause },
+  );
 
 /**
  * The 400 for a body, query or path that does not fit its schema: names the field by its path and says what is

@@ -19,3 +19,15 @@ export class CorruptDocumentError extends Error {
 export class NewerDocumentError extends Error {
   override name = 'NewerDocumentError' as const;
 }
+
+/** The store cannot be reached now; what was asked of it may be tried again later. */
+export class StoreUnavailableError extends Error {
+  override name = 'StoreUnavailableError' as const;
+  /** As errors of the system have it: what was to be stored is not at fault. */
+  readonly syscall = 'connect';
+}
+
+/** A newer program has changed what is stored so that this one cannot use it any more. */
+export class NewerSchemaError extends Error {
+  override name = 'NewerSchemaError' as const;
+}

@@ -173,7 +173,11 @@ describe('settings', () => {
     ['CONSOLE_PASSWORD', { HOST: 'ask.example.com' }],
     ['CONSOLE_PASSWORD', { CONSOLE_PASSWORD: 'sesame' }],
     ['CONSOLE_PASSWORD', { CONSOLE_PASSWORD: 'x'.repeat(501) }],
-    ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@localhost/a' }],
+    ['DATABASE_URL', { DATABASE_URL: 'mysql://u:p@localhost/a' }],
+    ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@localhost' }],
+    ['DATABASE_URL', { DATABASE_DIRECT_URL: 'postgres://u:p@localhost/a' }],
+    ['DATABASE_POOL', { DATABASE_POOL: '1' }],
+    ['DATABASE_SCHEMA', { DATABASE_SCHEMA: 'Mine; drop' }],
   ])('a wrong %s is named, with what to do, and never its value', (name, env) => {
     const problems = problemsOf(env);
     expect(problems).toMatch(new RegExp(`^${name}: .{20,}`, 'm'));
@@ -195,7 +199,7 @@ describe('settings', () => {
     for (const { name, secret } of variables) {
       expect([name, secret === true]).toEqual([
         name,
-        /TOKEN|SECRET|PASSWORD|API_KEY|DATABASE_URL/.test(name),
+        /TOKEN|SECRET|PASSWORD|API_KEY|DATABASE_(DIRECT_)?URL/.test(name),
       ]);
     }
   });

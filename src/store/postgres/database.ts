@@ -1,0 +1,171 @@
+import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
+import { type ClientConfig, DatabaseError, Pool, type PoolClient, types } from 'pg';
+import type { Logger } from 'pino';
+import { StoreUnavailableError } from '../errors.ts';
+import type { Tables } from './tables.ts';
+
+/** Where PostgreSQL is, and what of it a process uses. */
+export interface DatabaseSettings {
+  /** `postgres://user:password@host:port/database`; a pooler may be in between. */
+  url: string;
+  /** The same database without a pooler, for LISTEN and for changes of the schema; `url` when absent. */
+  directUrl?: string | undefined;
+  /** Connections of this process at most, besides one that listens. */
+  poolSize?: number | undefined;
+  /** The schema that all tables are in. */
+  schema?: string | undefined;
+}
+
+/** A pool of connections, and the tables behind it. */
+export type Database = ReturnType<typeof openDatabase>;
+
+export const DEFAULT_POOL_SIZE = 10;
+export const DEFAULT_SCHEMA = 'askwatch';
+
+const APPLICATION_NAME = 'askwatch';
+
+const CONNECT_LIMIT_MS = 5_000;
+
+/** The server ends a statement after so long, and a transaction that nobody goes on with. */
+const STATEMENT_LIMIT_MS = 5_000;
+const IDLE_TRANSACTION_LIMIT_MS = 10_000;
+
+/** A server that does not even end its statements in time is gone, whatever TCP says. */
+const ANSWER_LIMIT_MS = 8_000;
+
+/** Between tries of what may be done twice. */
+const RETRY_AFTER_MS = [50, 250];
+
+const INT8 = 20;
+
+/** Numbers of ours stay far below 2^53, so that they need not be texts. */
+const numberParsers = {
+  getTypeParser: ((oid: number, format: 'text') =>
+    oid === INT8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+};
+
+/** What every connection is made with. */
+export function connectionConfig(url: string): ClientConfig {
+  return {
+    connectionString: url,
+    application_name: APPLICATION_NAME,
+    connectionTimeoutMillis: CONNECT_LIMIT_MS,
+    keepAlive: true,
+    types: numberParsers,
+  };
+}
+
+/** Opens the pool; connections are made when they are needed. */
+export function openDatabase(options: DatabaseSettings & { log: Logger }) {
+  const { url, poolSize = DEFAULT_POOL_SIZE, schema = DEFAULT_SCHEMA, log } = options;
+  const pool = new Pool({
+    ...connectionConfig(url),
+    max: poolSize,
+    query_timeout: ANSWER_LIMIT_MS,
+    // Set with each new connection, not at its start: PgBouncer refuses parameters that it does not know.
+    verify: (client, done) => {
+      client.query(
+        `set statement_timeout = ${STATEMENT_LIMIT_MS}; set idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_LIMIT_MS}`,
+        (error) => done(error ?? undefined),
+      );
+    },
+  });
+  pool.on('connect', (client) => {
+    // An ended backend is told by the query under way; without a listener it would end the process.
+    client.on('error', (error) => log.debug({ err: error }, 'a connection to the database ended'));
+  });
+  pool.on('error', () => {
+    // Of a connection that nobody used: the pool has let it go.
+  });
+  const db = new Kysely<Tables>({
+    dialect: new PostgresDialect({
+      pool: { connect: async () => withRepair(await pool.connect()), end: () => pool.end() },
+    }),
+  }).withSchema(schema);
+
+  return {
+    db,
+    schema,
+    /** Runs what may be done twice, again when the database could not be reached; throws `StoreUnavailableError` then. */
+    async again<R>(task: () => Promise<R>): Promise<R> {
+      for (const afterMs of RETRY_AFTER_MS) {
+        try {
+          return await task();
+        } catch (error) {
+          if (!isUnavailable(error) && !isConflict(error)) throw error;
+          await new Promise((resolve) => setTimeout(resolve, afterMs));
+        }
+      }
+      return await once(task);
+    },
+    once,
+    pool,
+    close: () => pool.end(),
+  };
+}
+
+/** Throws `StoreUnavailableError` in place of what says that the database cannot be reached. */
+async function once<R>(task: () => Promise<R>): Promise<R> {
+  try {
+    return await task();
+  } catch (error) {
+    throw asStoreError(error);
+  }
+}
+
+/** A connection on which a statement failed for another reason than the statement is not used again. */
+function withRepair(client: PoolClient): PostgresPoolClient {
+  let broken = false;
+  const query = async (text: string, values: unknown[]) => {
+    try {
+      return await client.query(text, values);
+    } catch (error) {
+      if (!(error instanceof DatabaseError)) broken = true;
+      throw error;
+    }
+  };
+  return {
+    query: query as unknown as PostgresPoolClient['query'],
+    release: () => client.release(broken),
+  };
+}
+
+/** What the caller of a store is told: that the database is away, or what it said. */
+export function asStoreError(error: unknown): unknown {
+  if (!isUnavailable(error)) return error;
+  const { message } = error as Error;
+  return new StoreUnavailableError(`The database cannot be used now: ${message}`, { cause: error });
+}
+
+/** Classes and codes of SQLSTATE after which the same statement may work later. Source: appendix A of the manual. */
+const UNAVAILABLE = [
+  // Connection exceptions; insufficient resources; operator intervention, such as a shutdown or a time-out.
+  /^08/,
+  /^53/,
+  /^57(014|P0)/,
+  // A standby, as after a failover, and what is left of a session that ran out of time.
+  /^25006$/,
+  /^25P03$/,
+];
+
+/** Sentences of `pg`, which has no codes for what happens to a connection. */
+const LOST_CONNECTION =
+  /^(Connection terminated|Connection ended|timeout expired|timeout exceeded when trying to connect|Query read timeout|Client (was closed|has encountered))/;
+
+/** Whether the database could not be reached, or does not take anything now. */
+export function isUnavailable(error: unknown): boolean {
+  if (error instanceof StoreUnavailableError) return true;
+  if (error instanceof DatabaseError) {
+    return UNAVAILABLE.some((pattern) => pattern.test(error.code ?? ''));
+  }
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  return (
+    (typeof code === 'string' && /^E[A-Z_]+$/.test(code)) ||
+    (typeof message === 'string' && LOST_CONNECTION.test(message))
+  );
+}
+
+/** Deadlocks and serialization failures, which are gone when tried again. */
+function isConflict(error: unknown): boolean {
+  return error instanceof DatabaseError && (error.code === '40P01' || error.code === '40001');
+}

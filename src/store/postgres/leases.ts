@@ -1,0 +1,201 @@
+import { sql } from 'kysely';
+import type { Logger } from 'pino';
+import type { Lease, LeaseGroup, PartHolder } from '../store.ts';
+import type { Database } from './database.ts';
+import type { Membership } from './members.ts';
+
+/** The leases of this process: each is held while the process counts as alive, and not given back. */
+export type Leases = ReturnType<typeof createLeases>;
+
+/** How often parts are taken that nobody has, and given back when others have fewer. */
+const BALANCE_EVERY_MS = 500;
+
+/** The lease that stands for a name is the only one of its kind. */
+const ONLY = 0;
+
+interface Held {
+  lease: Lease;
+  end: () => void;
+}
+
+/** Leases are rows; whoever takes one adds one to its fence. */
+export function createLeases(options: { database: Database; members: Membership; log: Logger }) {
+  const { database, members, log } = options;
+  const { db, schema } = database;
+  const held = new Set<Held>();
+  const groups = new Set<{ close(): Promise<void> }>();
+  const lease = sql.table(`${schema}.lease`);
+  const member = sql.table(`${schema}.member`);
+  const isFree = sql`(l.holder is null or not exists (
+    select from ${member} m where m.id = l.holder and m.until > clock_timestamp()))`;
+
+  /** The lease as its holder has it, until it is given back or the process counts as dead. */
+  function hold(kind: string, no: number, fence: number): Held {
+    const ended = new AbortController();
+    const alive = members.signal();
+    const holder = members.id();
+    const end = () => {
+      alive.removeEventListener('abort', end);
+      held.delete(own);
+      ended.abort();
+    };
+    const own: Held = {
+      end,
+      lease: {
+        fence,
+        signal: ended.signal,
+        async release() {
+          if (ended.signal.aborted) return;
+          end();
+          await database
+            .again(() =>
+              db
+                .updateTable('lease')
+                .set({ holder: null })
+                .where('kind', '=', kind)
+                .where('no', '=', no)
+                .where('holder', '=', holder)
+                .where('fence', '=', fence)
+                .execute(),
+            )
+            .catch((error: unknown) => {
+              log.debug(
+                { err: error, kind, no },
+                'a lease could not be given back; it ends by itself',
+              );
+            });
+        },
+      },
+    };
+    held.add(own);
+    alive.addEventListener('abort', end, { once: true });
+    if (alive.aborted) end();
+    return own;
+  }
+
+  async function take(name: string): Promise<Lease | undefined> {
+    const holder = members.id();
+    const fence = await database.again(async () => {
+      const { rows } = await sql<{ fence: number }>`
+        insert into ${lease} as l (kind, no, holder, fence)
+        select ${name}, ${ONLY}, m.id, 1 from ${member} m
+          where m.id = ${holder} and m.until > clock_timestamp()
+        on conflict (kind, no) do update set holder = excluded.holder, fence = l.fence + 1
+          where ${isFree} returning fence`.execute(db);
+      return rows[0]?.fence;
+    });
+    if (fence === undefined || holder !== members.id()) return undefined;
+    return hold(name, ONLY, fence).lease;
+  }
+
+  /** Parts of a whole, each with one holder, spread evenly over the processes that compete for them. */
+  function group(kind: string, count: number, holder: PartHolder): LeaseGroup {
+    const parts = new Map<number, Held>();
+    let turn: Promise<void> | undefined;
+    let closed = false;
+    let isWilling = true;
+    let prepared = false;
+    members.want(kind);
+
+    async function prepare() {
+      await sql`insert into ${lease} (kind, no) select ${kind}, no
+        from generate_series(0, ${count - 1}::int) no on conflict do nothing`.execute(db);
+      await members.beat();
+      prepared = true;
+    }
+
+    async function share(): Promise<number> {
+      const { rows } = await sql<{ live: number }>`
+        select count(*)::int as live from ${member}
+        where until > clock_timestamp() and ${kind} = any(wants)`.execute(db);
+      return Math.ceil(count / Math.max(1, rows[0]?.live ?? 1));
+    }
+
+    async function takeSome(most: number) {
+      const id = members.id();
+      const { rows } = await sql<{ no: number; fence: number }>`
+        with free as (
+          select l.no from ${lease} l where l.kind = ${kind} and ${isFree}
+          order by random() limit ${most} for update skip locked)
+        update ${lease} l set holder = m.id, fence = l.fence + 1
+        from free, ${member} m
+        where l.kind = ${kind} and l.no = free.no and m.id = ${id} and m.until > clock_timestamp()
+        returning l.no, l.fence`.execute(db);
+      if (id !== members.id()) return;
+      const taken = rows.map(({ no, fence }) => {
+        const part = hold(kind, no, fence);
+        parts.set(no, part);
+        part.lease.signal.addEventListener('abort', () => {
+          if (parts.get(no) !== part) return;
+          parts.delete(no);
+          holder.lost(no);
+        });
+        return { no, fence, signal: part.lease.signal };
+      });
+      if (taken.length > 0) await holder.taken(taken);
+    }
+
+    async function giveBack(nos: readonly number[]) {
+      if (nos.length === 0) return;
+      await holder.giving(nos);
+      await Promise.all(
+        nos.map(async (no) => {
+          const part = parts.get(no);
+          parts.delete(no);
+          await part?.lease.release();
+        }),
+      );
+    }
+
+    async function balance() {
+      if (closed) return;
+      if (!prepared) await prepare();
+      if (!members.isAlive()) return;
+      const most = isWilling ? await share() : 0;
+      if (parts.size > most) await giveBack([...parts.keys()].slice(most));
+      else if (parts.size < most) await takeSome(most - parts.size);
+    }
+
+    function inTurn(): Promise<void> {
+      turn ??= balance()
+        .catch((error: unknown) => log.debug({ err: error, kind }, 'leases could not be balanced'))
+        .finally(() => {
+          turn = undefined;
+        });
+      return turn;
+    }
+
+    const timer = setInterval(() => void inTurn(), BALANCE_EVERY_MS).unref();
+    void inTurn();
+    const own: LeaseGroup = {
+      holds: (no) => parts.has(no),
+      count: () => parts.size,
+      fenceOf: (no) => parts.get(no)?.lease.fence,
+      async setWilling(willing) {
+        isWilling = willing;
+        await turn;
+        await inTurn();
+      },
+      async close() {
+        if (closed) return;
+        closed = true;
+        clearInterval(timer);
+        groups.delete(own);
+        await turn;
+        await giveBack([...parts.keys()]);
+      },
+    };
+    groups.add(own);
+    return own;
+  }
+
+  return {
+    take,
+    group,
+    /** Gives back all of them. */
+    async close(): Promise<void> {
+      await Promise.all([...groups].map((each) => each.close()));
+      await Promise.all([...held].map(({ lease }) => lease.release()));
+    },
+  };
+}

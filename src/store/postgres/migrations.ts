@@ -1,0 +1,166 @@
+import {
+  Kysely,
+  type Migration,
+  Migrator,
+  PostgresDialect,
+  type QueryExecutorProvider,
+  sql,
+} from 'kysely';
+import { Pool } from 'pg';
+import type { Logger } from 'pino';
+import { connectionConfig, type DatabaseSettings, DEFAULT_SCHEMA } from './database.ts';
+
+/**
+ * Changes of the schema, by name and in order. Those that older programs can live with are applied at the next start, while
+ * such programs run; a `contract`, which takes away what they use, only once none of them lives.
+ */
+export type Migrations = Record<string, Migration>;
+
+/** Any Kysely: what is asked here is written as SQL. */
+type Queries = QueryExecutorProvider;
+
+const MIGRATION_TABLE = 'migration';
+const LOCK_TABLE = 'migration_lock';
+
+/** A change that older programs cannot live with has this in its name: `0007-contract-...`. */
+const isContract = (name: string) => /^\d+-contract\b/.test(name);
+
+const times = sql`clock_timestamp()`;
+
+export const migrations: Migrations = {
+  '0001-state': {
+    async up(db: Kysely<unknown>) {
+      await db.schema
+        .createTable('member')
+        .addColumn('id', 'uuid', (column) => column.primaryKey())
+        .addColumn('name', 'text', (column) => column.notNull())
+        .addColumn('version', 'text', (column) => column.notNull())
+        .addColumn('wants', sql`text[]`, (column) => column.notNull())
+        .addColumn('knows', 'text', (column) => column.notNull())
+        .addColumn('started_at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
+        .addColumn('until', 'timestamptz(3)', (column) => column.notNull())
+        // Rows that are written every second find room for their next version beside them.
+        .modifyEnd(sql`with (fillfactor = 50)`)
+        .execute();
+      await db.schema
+        .createTable('lease')
+        .addColumn('kind', 'text', (column) => column.notNull())
+        .addColumn('no', 'integer', (column) => column.notNull())
+        .addColumn('holder', 'uuid')
+        .addColumn('fence', 'bigint', (column) => column.notNull().defaultTo(0))
+        .addPrimaryKeyConstraint('lease_pkey', ['kind', 'no'])
+        .modifyEnd(sql`with (fillfactor = 50)`)
+        .execute();
+      await db.schema
+        .createTable('document')
+        .addColumn('collection', 'text', (column) => column.notNull())
+        .addColumn('key', 'bytea', (column) => column.notNull())
+        .addColumn('id', 'json')
+        .addColumn('version', 'integer', (column) => column.notNull())
+        .addColumn('revision', 'uuid', (column) => column.notNull())
+        .addColumn('changed_at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
+        // Not `jsonb`, which refuses the character zero.
+        .addColumn('body', 'json')
+        .addPrimaryKeyConstraint('document_pkey', ['collection', 'key'])
+        .modifyEnd(sql`with (fillfactor = 80)`)
+        .execute();
+      await db.schema
+        .createIndex('document_changed')
+        .on('document')
+        .columns(['collection', 'changed_at'])
+        .execute();
+      await db.schema
+        .createTable('record')
+        .addColumn('journal', 'text', (column) => column.notNull())
+        .addColumn('at_ms', 'double precision', (column) => column.notNull())
+        .addColumn('no', 'bigint', (column) => column.notNull())
+        .addColumn('writer', 'uuid', (column) => column.notNull())
+        .addColumn('body', 'json', (column) => column.notNull())
+        .addPrimaryKeyConstraint('record_pkey', ['journal', 'at_ms', 'no', 'writer'])
+        .execute();
+    },
+  },
+};
+
+/** The name of the newest of them. */
+export const newestOf = (all: Migrations): string => Object.keys(all).sort().at(-1) ?? '';
+
+/** Those that were applied and that a program does not know, in order. */
+export const unknownOf = (applied: readonly string[], known: Migrations): string[] =>
+  applied.filter((name) => !(name in known)).sort();
+
+/** Whether a program that knows these can live with a schema to which all of `applied` were applied. */
+export const livesWith = (applied: readonly string[], known: Migrations): boolean =>
+  !unknownOf(applied, known).some(isContract);
+
+/**
+ * Brings the schema to what this program knows, one process at a time; others wait. What a newer program has applied stays.
+ * Throws what the database says, such as that a right is missing.
+ */
+export async function migrate(
+  settings: DatabaseSettings & { migrations: Migrations; log: Logger },
+): Promise<void> {
+  const { url, directUrl = url, schema = DEFAULT_SCHEMA, migrations, log } = settings;
+  const pool = new Pool({ ...connectionConfig(directUrl), max: 2 });
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  const db = new Kysely<Record<string, never>>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    await sql`create schema if not exists ${sql.id(schema)}`.execute(db).catch(ifThereAlready);
+    const migrator = new Migrator({
+      db: db.withSchema(schema),
+      provider: { getMigrations: async () => await applicable(db, schema, migrations) },
+      migrationTableSchema: schema,
+      migrationTableName: MIGRATION_TABLE,
+      migrationLockTableName: LOCK_TABLE,
+    });
+    const { error, results = [] } = await migrator.migrateToLatest();
+    if (error) throw error;
+    for (const { migrationName } of results) {
+      log.info({ migration: migrationName }, 'the schema of the database was changed');
+    }
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Two that make it at the same moment: one is told that it is there. */
+function ifThereAlready(error: { code?: string }) {
+  if (error.code !== '23505' && error.code !== '42P06') throw error;
+}
+
+/** What may be applied now, and what was, also by a newer program. */
+async function applicable(db: Queries, schema: string, known: Migrations): Promise<Migrations> {
+  const applied = await appliedTo(db, schema);
+  const unknown = unknownOf(applied, known).map((name) => [name, { up: async () => {} }]);
+  const pending = Object.keys(known)
+    .filter((name) => !applied.includes(name))
+    .sort();
+  const contract = pending.find(isContract);
+  const waits = contract !== undefined && (await livesWithout(db, schema, contract));
+  const withheld = waits ? pending.slice(pending.indexOf(contract)) : [];
+  const usable = Object.entries(known).filter(([name]) => !withheld.includes(name));
+  return { ...Object.fromEntries(usable), ...Object.fromEntries(unknown) };
+}
+
+/** The names of those that were applied, in order. */
+export async function appliedTo(db: Queries, schema: string): Promise<string[]> {
+  const table = `${schema}.${MIGRATION_TABLE}`;
+  const { rows } = await sql<{ there: boolean }>`
+    select to_regclass(${table}) is not null as there`.execute(db);
+  if (!rows[0]?.there) return [];
+  const { rows: applied } = await sql<{ name: string }>`
+    select name from ${sql.table(table)} order by name`.execute(db);
+  return applied.map(({ name }) => name);
+}
+
+/** Whether a process lives whose program does not know a change yet. */
+async function livesWithout(db: Queries, schema: string, name: string): Promise<boolean> {
+  const { rows } = await sql<{ lives: boolean }>`
+    select to_regclass(${`${schema}.member`}) is not null as lives`.execute(db);
+  if (!rows[0]?.lives) return false;
+  const { rows: older } = await sql`
+    select from ${sql.table(`${schema}.member`)}
+    where until > clock_timestamp() and knows < ${name} limit 1`.execute(db);
+  return older.length > 0;
+}

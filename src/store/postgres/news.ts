@@ -1,0 +1,149 @@
+import { Client } from 'pg';
+import type { Logger } from 'pino';
+import { connectionConfig, type Database } from './database.ts';
+
+/** Word that something was changed, between the processes that use a database. */
+export type News = ReturnType<typeof openNews>;
+
+/** Every topic is looked at so often also without word: what was said while nobody listened is lost. */
+const POLL_EVERY_MS = 1_000;
+
+/** Word is spread so often at most: the commits of all that is said share one lock of the server. */
+const SAY_EVERY_MS = 50;
+
+const LISTEN_AGAIN_AFTER_MS = 1_000;
+
+/** Topics in one message; what a message may hold is 8,000 bytes. */
+const MAX_TOPICS = 100;
+
+interface Topic {
+  polls: Set<() => Promise<void>>;
+  running: Promise<void> | undefined;
+  again: boolean;
+}
+
+/**
+ * Listens on a connection of its own, and polls: word wakes, tables tell. Nothing depends on word coming through, so a
+ * database behind a pooler only answers a second later.
+ */
+export function openNews(options: { database: Database; directUrl: string; log: Logger }) {
+  const { database, directUrl, log } = options;
+  const channel = `askwatch_${database.schema}`;
+  const topics = new Map<string, Topic>();
+  const toSay = new Set<string>();
+  let saying: NodeJS.Timeout | undefined;
+  let isListening = false;
+  /** Ends what the listener waits for. */
+  let endTurn = () => {};
+  let closed = false;
+
+  function wake(name: string) {
+    const topic = topics.get(name);
+    if (!topic || closed) return;
+    if (topic.running) {
+      topic.again = true;
+      return;
+    }
+    topic.running = pollAll(topic).finally(() => {
+      topic.running = undefined;
+      if (!topic.again) return;
+      topic.again = false;
+      wake(name);
+    });
+  }
+
+  async function pollAll({ polls }: Topic) {
+    for (const poll of polls) {
+      await poll().catch((error: unknown) =>
+        log.debug({ err: error }, 'changes could not be read'),
+      );
+    }
+  }
+
+  async function say() {
+    saying = undefined;
+    const payload = [...toSay].slice(0, MAX_TOPICS).join(' ');
+    toSay.clear();
+    await database.pool
+      .query('select pg_notify($1, $2)', [channel, payload])
+      .catch((error: unknown) =>
+        log.debug({ err: error }, 'word could not be spread; others poll'),
+      );
+  }
+
+  async function listen() {
+    while (!closed) {
+      const client = new Client(connectionConfig(directUrl));
+      const ended = new Promise<void>((resolve) => {
+        client.on('end', resolve);
+        client.on('error', () => resolve());
+        endTurn = resolve;
+      });
+      client.on('notification', ({ payload = '' }) => payload.split(' ').forEach(wake));
+      const connecting = client.connect();
+      // Given up when this closes meanwhile, it may still fail.
+      connecting.catch(() => {});
+      try {
+        await Promise.race([connecting, ended]);
+        if (!closed) await client.query(`listen ${client.escapeIdentifier(channel)}`);
+        isListening = !closed;
+        // What was said meanwhile.
+        for (const name of topics.keys()) wake(name);
+        await ended;
+      } catch (error) {
+        log.debug({ err: error }, 'word of others cannot be heard; it is polled for');
+      }
+      isListening = false;
+      void client.end().catch(() => {});
+      if (!closed) await pause(LISTEN_AGAIN_AFTER_MS);
+    }
+  }
+
+  const pause = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      endTurn = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+
+  const polling = setInterval(() => {
+    for (const name of topics.keys()) wake(name);
+  }, POLL_EVERY_MS).unref();
+  const listening = listen();
+
+  return {
+    /** Whether word comes through now. */
+    isListening: () => isListening,
+    /** Calls `poll` when somebody said that the topic has news, and every second; once at a time. */
+    follow(topic: string, poll: () => Promise<void>): { stop(): void } {
+      const known = topics.get(topic) ?? { polls: new Set(), running: undefined, again: false };
+      topics.set(topic, known);
+      known.polls.add(poll);
+      return {
+        stop() {
+          known.polls.delete(poll);
+          if (known.polls.size === 0) topics.delete(topic);
+        },
+      };
+    },
+    /** Says that a topic has news, a moment later and together with what else is said. */
+    announce(topic: string): void {
+      if (closed) return;
+      toSay.add(topic);
+      saying ??= setTimeout(() => void say(), SAY_EVERY_MS).unref();
+    },
+    async close(): Promise<void> {
+      if (saying) {
+        clearTimeout(saying);
+        await say();
+      }
+      closed = true;
+      clearInterval(polling);
+      endTurn();
+      await listening;
+      await Promise.all([...topics.values()].map(({ running }) => running));
+    },
+  };
+}

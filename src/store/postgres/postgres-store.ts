@@ -1,0 +1,150 @@
+import { sql } from 'kysely';
+import type { Logger } from 'pino';
+import { STORED_NAME } from '../documents.ts';
+import { NewerSchemaError } from '../errors.ts';
+import type { Store } from '../store.ts';
+import { createPostgresCollection } from './collection.ts';
+import { type Database, type DatabaseSettings, openDatabase } from './database.ts';
+import { createDocumentChanges, REMOVED_KEPT } from './document-changes.ts';
+import { createPostgresJournal } from './journal.ts';
+import { createLeases, type Leases } from './leases.ts';
+import { joinMembers, type Membership, type MemberTimes } from './members.ts';
+import {
+  appliedTo,
+  livesWith,
+  type Migrations,
+  migrate,
+  migrations as migrationsOfThisProgram,
+  newestOf,
+} from './migrations.ts';
+import { type News, openNews } from './news.ts';
+import { createPendingWork } from './pending-work.ts';
+import { createSecretKey, SECRET_KEY } from './secret-key.ts';
+
+/** How often rows of removed documents that everybody has seen are swept out. */
+const SWEEP_EVERY_MS = 300_000;
+
+/** How often it is looked whether a newer program has changed the schema. */
+const SCHEMA_EVERY_MS = 5_000;
+
+export interface PostgresOptions extends DatabaseSettings {
+  /** Of this program, for people who look at the table of members. */
+  version: string;
+  log: Logger;
+  migrations?: Migrations;
+  times?: Partial<MemberTimes>;
+}
+
+/**
+ * Opens the engine for several processes on one database. The schema is brought to what this program knows first.
+ * Throws `StoreUnavailableError` when the database cannot be reached, else what it says.
+ */
+export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
+  const { url, directUrl = url, version, log, migrations = migrationsOfThisProgram } = options;
+  const database = openDatabase(options);
+  const opened: Array<{ close(): Promise<unknown> }> = [database];
+  const closeAll = async () => {
+    for (const each of opened.splice(0).reverse()) await each.close();
+  };
+  try {
+    await database.again(() => migrate({ ...options, migrations }));
+    const knows = newestOf(migrations);
+    const members = await joinMembers({ database, version, knows, times: options.times, log });
+    opened.push(members);
+    const news = openNews({ database, directUrl, log });
+    opened.push(news);
+    const leases = createLeases({ database, members, log });
+    opened.push(leases);
+    return createStore({ database, migrations, members, news, leases, log, closeAll });
+  } catch (error) {
+    await closeAll().catch(() => {});
+    throw error;
+  }
+}
+
+function createStore(parts: {
+  database: Database;
+  migrations: Migrations;
+  members: Membership;
+  news: News;
+  leases: Leases;
+  log: Logger;
+  closeAll: () => Promise<void>;
+}): Store {
+  const { database, migrations, members, news, leases, log, closeAll } = parts;
+  const { db, schema } = database;
+  const pending = createPendingWork();
+  const names = new Set<string>();
+  let closing: Promise<void> | undefined;
+  let schemaSeen: { atMs: number; isKnown: boolean } | undefined;
+
+  function assertOpen() {
+    if (closing) throw new Error('The store is closed.');
+  }
+
+  function own(name: string): void {
+    assertOpen();
+    if (!STORED_NAME.test(name)) throw new Error(`'${name}' is no name for stored data.`);
+    if (names.has(name)) throw new Error(`Stored data with the name '${name}' is asked for twice.`);
+    names.add(name);
+  }
+
+  const collection: Store['collection'] = (declaration) => {
+    own(declaration.name);
+    const changes = createDocumentChanges({ database, news, collection: declaration.name });
+    return createPostgresCollection(declaration, { database, changes, pending, assertOpen, log });
+  };
+
+  async function sweep() {
+    await sql`delete from ${sql.table(`${schema}.document`)}
+      where body is null and changed_at < clock_timestamp() - ${REMOVED_KEPT}`.execute(db);
+  }
+
+  const sweeping = setInterval(() => {
+    pending.track(sweep()).catch((error: unknown) => {
+      log.debug({ err: error }, 'removed documents are swept later');
+    });
+  }, SWEEP_EVERY_MS).unref();
+
+  async function assertSchemaKnown() {
+    const nowMs = performance.now();
+    if (!schemaSeen || nowMs - schemaSeen.atMs > SCHEMA_EVERY_MS) {
+      const applied = await database.again(() => appliedTo(db, schema));
+      schemaSeen = { atMs: nowMs, isKnown: livesWith(applied, migrations) };
+    }
+    if (schemaSeen.isKnown) return;
+    throw new NewerSchemaError(
+      'The database was changed by a newer version of this program. Start that version here, too.',
+    );
+  }
+
+  return {
+    collection,
+    journal(declaration) {
+      own(declaration.name);
+      return createPostgresJournal(declaration, { database, pending, assertOpen, log });
+    },
+    async lease(name) {
+      assertOpen();
+      return await pending.track(leases.take(name));
+    },
+    leases(kind, count, holder) {
+      assertOpen();
+      return leases.group(kind, count, holder);
+    },
+    key: createSecretKey(collection(SECRET_KEY), schema),
+    async check() {
+      assertOpen();
+      await members.beat();
+      await assertSchemaKnown();
+    },
+    close() {
+      closing ??= (async () => {
+        clearInterval(sweeping);
+        await pending.idle();
+        await closeAll();
+      })();
+      return closing;
+    },
+  };
+}

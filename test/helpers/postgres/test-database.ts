@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import { onTestFinished } from 'vitest';
+import {
+  openPostgresStore,
+  type PostgresOptions,
+} from '../../../src/store/postgres/postgres-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { recordingLog } from '../recording-log.ts';
+import { OWN_DATABASE, query } from './server.ts';
+
+/** Whether there is a server to try things on; said once for the whole run when there is none. */
+export const hasPostgres = process.env.TEST_DATABASE_URL !== undefined;
+
+/** Test files run side by side, and whoever changes a schema looks at all of a database: each process has its own. */
+let database: Promise<string> | undefined;
+
+async function ownDatabase(): Promise<string> {
+  const server = process.env.TEST_DATABASE_URL ?? '';
+  const name = `${OWN_DATABASE}${process.pid}_${randomBytes(4).toString('hex')}`;
+  await query(server, `create database ${name}`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** A schema of its own on the server of this run, with stores of several processes on it; gone after the test. */
+export async function testDatabase() {
+  database ??= ownDatabase();
+  const url = await database;
+  const schema = `test_${randomBytes(6).toString('hex')}`;
+  const { log, lines } = recordingLog();
+  const stores = new Set<Store>();
+  onTestFinished(async () => {
+    await Promise.all([...stores].map((store) => store.close().catch(() => {})));
+    await query(url, `drop schema if exists "${schema}" cascade`);
+  });
+  return {
+    url,
+    schema,
+    log,
+    lines,
+    /** Opens a store as one more process would. */
+    async open(options: Partial<PostgresOptions> = {}): Promise<Store> {
+      const store = await openPostgresStore({ url, schema, log, version: '0.0.0', ...options });
+      stores.add(store);
+      return store;
+    },
+    /** One statement; `#` in it stands for the schema. */
+    query: (text: string, values?: unknown[]) =>
+      query(url, text.replaceAll('#', `"${schema}"`), values),
+  };
+}

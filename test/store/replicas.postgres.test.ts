@@ -1,0 +1,297 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { NewerSchemaError, StoreUnavailableError } from '../../src/store/errors.ts';
+import { type Migrations, migrations } from '../../src/store/postgres/migrations.ts';
+import type { Part } from '../../src/store/store.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { long } from '../helpers/long.ts';
+import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts';
+
+const Count = z.object({ count: z.int() });
+const counts = { name: 'counts', schema: Count, version: 1, whenCorrupt: 'refuse' } as const;
+const lines = { name: 'lines', schema: z.object({ atMs: z.int(), from: z.string() }) };
+
+/** So that a process is thought dead within a test's time. */
+const SHORT = { times: { ttlMs: 1_000, beatMs: 200 } };
+
+describe.skipIf(!hasPostgres)('two processes on one database', () => {
+  test('lose no update of a document that both change', async () => {
+    const { open } = await testDatabase();
+    const both = [await open(), await open()].map((store) => store.collection(counts));
+    const each = long ? 500 : 60;
+    const results = await Promise.all(
+      both.flatMap((collection) =>
+        Array.from({ length: each }, async () => {
+          const made = await collection.update('a', (now) => ({ count: (now?.count ?? 0) + 1 }));
+          return made?.count ?? Number.NaN;
+        }),
+      ),
+    );
+    expect([...results].sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 2 * each }, (_, index) => index + 1),
+    );
+    expect(await both[0]?.get('a')).toEqual({ count: 2 * each });
+  });
+
+  test('see what the other one has removed and made again as it is, also when both do so at once', async () => {
+    const { open } = await testDatabase();
+    const [one, other] = [await open(), await open()].map((store) => store.collection(counts));
+    await one?.update('a', () => ({ count: 1 }));
+    expect(await other?.get('a')).toEqual({ count: 1 });
+    await other?.update('a', () => undefined);
+    expect(await one?.get('a')).toBeUndefined();
+    const made = await Promise.all(
+      [one, other].map((each) => each?.update('a', (now) => now ?? { count: 7 })),
+    );
+    expect(made).toEqual([{ count: 7 }, { count: 7 }]);
+  });
+
+  test('tell each other of every change, in the end as it is stored', async () => {
+    const { open } = await testDatabase();
+    const [a, b] = [await open(), await open()];
+    const [writer, reader] = [a.collection(counts), b.collection(counts)];
+    await writer.update('before', () => ({ count: 1 }));
+    const memory = new Map<string, number>();
+    await reader.follow((changed) => {
+      for (const { id, document } of changed) {
+        if (document) memory.set(id, document.count);
+        else memory.delete(id);
+      }
+    });
+    expect(memory).toEqual(new Map([['before', 1]]));
+    const ids = Array.from({ length: 30 }, (_, index) => `n${index}`);
+    await Promise.all(ids.map((id, count) => writer.update(id, () => ({ count }))));
+    await Promise.all(ids.slice(0, 10).map((id) => writer.update(id, () => undefined)));
+    await Promise.all(ids.slice(5, 8).map((id) => writer.update(id, () => ({ count: 100 }))));
+    const stored = new Map((await writer.list()).map(({ id, document }) => [id, document.count]));
+    await eventually(() => isSame(memory, stored));
+    expect(memory.size).toBe(24);
+  });
+
+  test('tell each other of changes also when word of them does not come through, as behind a pooler', async () => {
+    const { open, query, schema } = await testDatabase();
+    const a = await open();
+    const b = await open();
+    await query(`select pg_terminate_backend(pid) from pg_stat_activity where query like $1`, [
+      `listen "askwatch_${schema}"`,
+    ]);
+    const reader = b.collection(counts);
+    let seen = 0;
+    await reader.follow((changed) => {
+      seen = changed.at(-1)?.document?.count ?? seen;
+    });
+    await a.collection(counts).update('a', () => ({ count: 5 }));
+    await eventually(() => seen === 5);
+  });
+
+  test('append to one journal, and both read all of it in order', async () => {
+    const { open } = await testDatabase();
+    const both = [await open(), await open()].map((store) => store.journal(lines));
+    await Promise.all(
+      both.flatMap((journal, from) =>
+        Array.from({ length: 200 }, (_, atMs) => journal.append({ atMs, from: `${from}` })),
+      ),
+    );
+    for (const journal of both) {
+      const all: Array<{ atMs: number; from: string }> = [];
+      for await (const record of journal.read()) all.push(record);
+      expect(all).toHaveLength(400);
+      expect(all.map(({ atMs }) => atMs)).toEqual(
+        all.map(({ atMs }) => atMs).sort((a, b) => a - b),
+      );
+    }
+  });
+
+  test('share one key of secrets, made by whoever needs it first', async () => {
+    const { open } = await testDatabase();
+    const stores = await Promise.all([open(), open(), open()]);
+    const keys = await Promise.all(stores.map((store) => store.key.make()));
+    expect(new Set(keys).size).toBe(1);
+    expect(await stores[0]?.key.read()).toEqual({ key: keys[0] });
+  });
+
+  test('hold a lease one at a time, and the next one has it soon after the first is dead', async () => {
+    const { open, query } = await testDatabase();
+    const [one, other] = [await open(SHORT), await open(SHORT)];
+    const first = await one.lease('poller');
+    expect(first?.fence).toBe(1);
+    expect(await other.lease('poller')).toBeUndefined();
+    // As when the process stands still: its signs of life stop, and the database forgets it.
+    await query(`update #.member set until = clock_timestamp() - interval '1 second'
+      where id = (select holder from #.lease where kind = 'poller')`);
+    const second = await other.lease('poller');
+    expect(second?.fence).toBe(2);
+    await eventually(() => first?.signal.aborted === true);
+    expect(second?.signal.aborted).toBe(false);
+    // It goes on as somebody else, and what it still gives back is not its own any more.
+    await first?.release();
+    expect(await one.lease('poller')).toBeUndefined();
+    await second?.release();
+    await eventually(async () => (await one.lease('poller')) !== undefined);
+  });
+
+  test('trust that they are alive for less time than the database does', async () => {
+    const { open, query } = await testDatabase();
+    const store = await open({ times: { ttlMs: 2_000, beatMs: 100 } });
+    const lease = await store.lease('poller');
+    const [holder] = await query("select holder from #.lease where kind = 'poller'");
+    // No sign of life gets through from here on, and what came through before counts.
+    await query('alter table #.member rename to hidden');
+    await eventually(() => lease?.signal.aborted === true);
+    const [left] = await query(
+      'select until > clock_timestamp() as lives from #.hidden where id = $1',
+      [holder?.holder],
+    );
+    expect(left?.lives).toBe(true);
+    await query('alter table #.hidden rename to member');
+    await eventually(async () => (await store.lease('another')) !== undefined);
+  });
+
+  test('share the parts of a whole evenly, never hold one both, and take over those of one that left', async () => {
+    const { open } = await testDatabase();
+    const count = 64;
+    const owners = new Map<number, string>();
+    const doubled: string[] = [];
+    const join = async (name: string) => {
+      const store = await open(SHORT);
+      const parts = store.leases('checks', count, {
+        taken(taken: readonly Part[]) {
+          for (const { no } of taken) {
+            const owner = owners.get(no);
+            if (owner !== undefined) doubled.push(`${no} of ${owner} to ${name}`);
+            owners.set(no, name);
+          }
+        },
+        giving(given) {
+          for (const no of given) owners.delete(no);
+        },
+        lost: (no) => void owners.delete(no),
+      });
+      return { store, parts };
+    };
+    const first = await join('first');
+    await eventually(() => first.parts.count() === count);
+    const second = await join('second');
+    const third = await join('third');
+    const all = [first, second, third].map(({ parts }) => parts);
+    const counts = () => all.map((parts) => parts.count());
+    await eventually(() => Math.max(...counts()) <= 22 && sum(counts()) === count);
+    await second.store.close();
+    await eventually(() => sum([first.parts.count(), third.parts.count()]) === count);
+    expect(first.parts.count()).toBe(32);
+    expect(doubled).toEqual([]);
+    expect(owners.size).toBe(count);
+  });
+
+  test('fence off whoever is late: the fence of a part grows with each holder', async () => {
+    const { open } = await testDatabase();
+    const fences: number[] = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      const store = await open(SHORT);
+      const parts = store.leases('checks', 1, { taken() {}, giving() {}, lost() {} });
+      await eventually(() => parts.count() === 1);
+      fences.push(parts.fenceOf(0) ?? Number.NaN);
+      await store.close();
+    }
+    expect(fences).toEqual([1, 2, 3]);
+  });
+});
+
+describe.skipIf(!hasPostgres)('the schema', () => {
+  const planted = (name: string): Migrations => ({
+    ...migrations,
+    [name]: { up: async () => {} },
+  });
+
+  test('is made once when many start at the same moment', async () => {
+    const { open, query } = await testDatabase();
+    await Promise.all(Array.from({ length: 6 }, () => open()));
+    expect(await query('select name from #.migration')).toHaveLength(
+      Object.keys(migrations).length,
+    );
+  });
+
+  test('may be expanded by a newer program while an older one goes on, and starts', async () => {
+    const { open } = await testDatabase();
+    const older = await open();
+    await open({ migrations: planted('9000-expand') });
+    await older.check();
+    await (await open()).check();
+  });
+
+  test('is contracted only when no older program lives; one that starts later is not ready, and does not end', async () => {
+    const { open, query } = await testDatabase();
+    const names = async () => (await query('select name from #.migration')).map(({ name }) => name);
+    const older = await open();
+    const newer = { migrations: planted('9001-contract') };
+    const waiting = await open(newer);
+    expect(await names()).not.toContain('9001-contract');
+    await older.check();
+    await Promise.all([older.close(), waiting.close()]);
+    await open(newer);
+    expect(await names()).toContain('9001-contract');
+    const late = await open();
+    await expect(late.check()).rejects.toThrow(NewerSchemaError);
+    expect(await late.collection(counts).get('a')).toBeUndefined();
+  });
+});
+
+describe.skipIf(!hasPostgres)('a database that goes away', () => {
+  test('that cannot be reached at the start is told as that', async () => {
+    const { open } = await testDatabase();
+    const refused = open({ url: 'postgres://postgres@127.0.0.1:9/none' });
+    await expect(refused).rejects.toThrow(StoreUnavailableError);
+  });
+
+  test('ends connections in the middle of everything, and nothing acknowledged is lost or done twice', async () => {
+    const { open, query, schema } = await testDatabase();
+    const stores = [await open({ poolSize: 4 }), await open({ poolSize: 4 })];
+    const collections = stores.map((store) => store.collection(counts));
+    const journals = stores.map((store) => store.journal(lines));
+    let acknowledged = 0;
+    let unknown = 0;
+    const appended = new Set<string>();
+    let isOver = false;
+    const working = collections.map(async (collection, from) => {
+      for (let turn = 0; !isOver; turn += 1) {
+        const text = `${from}-${turn}`;
+        try {
+          await collection.update('a', (now) => ({ count: (now?.count ?? 0) + 1 }));
+          acknowledged += 1;
+        } catch (error) {
+          expect(error).toBeInstanceOf(StoreUnavailableError);
+          unknown += 1;
+        }
+        await journals[from]?.append({ atMs: turn, from: text }).then(
+          () => appended.add(text),
+          (error: unknown) => expect(error).toBeInstanceOf(StoreUnavailableError),
+        );
+      }
+    });
+    for (let kill = 0; kill < (long ? 40 : 6); kill += 1) {
+      await pause(40);
+      await query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+        where pid <> pg_backend_pid() and query like $1`,
+        [`%"${schema}"%`],
+      );
+    }
+    isOver = true;
+    await Promise.all(working);
+    const { count = 0 } = (await collections[0]?.get('a')) ?? {};
+    expect(count).toBeGreaterThanOrEqual(acknowledged);
+    expect(count).toBeLessThanOrEqual(acknowledged + unknown);
+    const found: string[] = [];
+    for await (const { from } of journals[0]?.read() ?? []) found.push(from);
+    expect(new Set(found).size).toBe(found.length);
+    expect([...appended].filter((text) => !found.includes(text))).toEqual([]);
+    expect(acknowledged).toBeGreaterThan(20);
+  });
+});
+
+const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
+
+function isSame<K, V>(a: ReadonlyMap<K, V>, b: ReadonlyMap<K, V>): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
+}

@@ -75,6 +75,7 @@ export async function createMonitoring(options: MonitoringOptions) {
   });
   const runner = createCheckRunner({
     monitors,
+    leases: store.leases,
     history,
     connectivity,
     check,

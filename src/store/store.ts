@@ -9,6 +9,8 @@ export interface Store {
   collection<T>(declaration: CollectionDeclaration<T>): Collection<T>;
   /** A journal. Ask for each name once, at start. */
   journal<T extends JournalRecord>(declaration: JournalDeclaration<T>): Journal<T>;
+  /** The newest values of many things, all told when this resolves. Ask for each name once, at start. */
+  registers<T>(declaration: RegistersDeclaration<T>): Promise<Registers>;
   /** Takes the lease, or gives `undefined` while another holder has it. It is held while this process counts as alive. */
   lease(name: string): Promise<Lease | undefined>;
   /**
@@ -89,6 +91,8 @@ export interface Changed<T> {
 }
 
 export interface Following {
+  /** Resolves when all that was changed until now has been told; `undefined` where nobody else changes anything. */
+  catchUp(): Promise<void> | undefined;
   /** How long ago it was last known that nothing was missed. */
   staleMs(): number;
   stop(): void;
@@ -133,18 +137,48 @@ export interface Journal<T extends JournalRecord> {
   ): Promise<void>;
 }
 
-/** A part of a whole that this process has now. */
-export interface Part {
-  no: number;
-  /** Grows with every new holder; a write that carries an older one must be refused. */
-  fence: number;
-  /** Aborts when it is lost or given back. */
-  signal: AbortSignal;
+/**
+ * The newest value of each of many things that change all the time, as a cache in memory has them. The store asks the cache
+ * for a value when it writes it, and tells it what another process has written: the cache makes of that what it holds itself
+ * (as with a change made to a document that somebody else has changed meanwhile), and is asked again.
+ */
+export interface RegistersDeclaration<T> {
+  /** Lower-case words with hyphens. */
+  name: string;
+  schema: z.ZodType<T>;
+  /** The value as it is now in memory; `undefined` for a thing that is gone. */
+  newest(id: string): RegisterValue<T> | undefined;
+  /** What is stored, at first, and from then on what another process has stored. Runs to its end at once. */
+  told(id: string, stored: { value: T; extra: unknown }): void;
 }
 
-/** Who is told which parts are its own. It is told one thing after another. */
+export interface RegisterValue<T> {
+  value: T;
+  /** Stands beside it where several processes share a store, and is kept nowhere else. JSON. */
+  extra?: unknown;
+  /** Called when this very value is durable, or was refused; the newest may be another by then. */
+  ended(isStored: boolean): void;
+}
+
+export interface Registers {
+  /** Resolves when the value as it is now, or a newer one, is durable. Those of many things are written together. */
+  put(id: string): Promise<void>;
+  /** The value is new and need not last: other processes see it soon, where there are others. */
+  note(id: string): void;
+  /**
+   * Resolves when all that others had put until now has been told; with `notes` what they had noted, too. `undefined` where
+   * there are no others.
+   */
+  catchUp(options?: { notes?: boolean }): Promise<void> | undefined;
+  /** The thing is gone: soon nothing of it is stored. */
+  remove(id: string): void;
+  /** Resolves when nothing is being written. */
+  idle(): Promise<void>;
+}
+
+/** Who is told which parts of a whole are its own, one thing after another. */
 export interface PartHolder {
-  taken(parts: readonly Part[]): void | Promise<void>;
+  taken(parts: readonly number[]): void | Promise<void>;
   /** They are given back when this resolves: what is under way for them is to be ended or stored. */
   giving(parts: readonly number[]): void | Promise<void>;
   /** One is lost: another process may have it already, and nothing that is still found for it counts. */
@@ -153,11 +187,13 @@ export interface PartHolder {
 
 export interface LeaseGroup {
   holds(part: number): boolean;
-  fenceOf(part: number): number | undefined;
   /** How many it has now. */
   count(): number;
-  /** While a process is not willing, for example since its own network is gone, it gives all back and takes none. */
-  setWilling(willing: boolean): Promise<void>;
+  /**
+   * Whether this process can do the work, which it cannot for example while its own network is gone: then it gives all back,
+   * unless nobody else could have them.
+   */
+  setAble(able: boolean): void;
   /** Gives all back. */
   close(): Promise<void>;
 }

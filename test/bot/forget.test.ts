@@ -31,7 +31,7 @@ async function open(
   const real = await openLowdbStore({ folder, log });
   onTestFinished(() => real.close());
   const life = { writes: Number.POSITIVE_INFINITY };
-  const store = mortalStore(real, life);
+  const store = mortalStore(real, life, log);
   const clock = createHandClock(1_800_000_000_000);
   const { nowMs } = clock;
   vi.spyOn(Date, 'now').mockImplementation(nowMs);

@@ -1,7 +1,9 @@
+import type { Logger } from 'pino';
+import { openLowdbRegisters } from '../../src/store/lowdb/registers.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** A store for which every write after so many fails, as for a process that was killed. */
-export function mortalStore(real: Store, life: { writes: number }): Store {
+export function mortalStore(real: Store, life: { writes: number }, log: Logger): Store {
   const living =
     <A extends unknown[], R>(write: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
@@ -9,7 +11,7 @@ export function mortalStore(real: Store, life: { writes: number }): Store {
       if (life.writes < 0) throw new Error('killed');
       return await write(...args);
     };
-  return {
+  const store: Store = {
     ...real,
     collection(declaration) {
       const inner = real.collection(declaration);
@@ -27,5 +29,7 @@ export function mortalStore(real: Store, life: { writes: number }): Store {
         ...{ append: living(append), erase: living(erase), clear: living(clear) },
       };
     },
+    registers: (declaration) => openLowdbRegisters(declaration, { journal: store.journal, log }),
   };
+  return store;
 }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Collection, Journal, JournalRecord, Part, Store } from '../../src/store/store.ts';
+import type { Collection, Journal, JournalRecord, Store } from '../../src/store/store.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { long } from '../helpers/long.ts';
 
@@ -484,12 +484,99 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
     });
   });
 
+  describe(`registers of ${engine}`, () => {
+    /** A cache in memory over registers, as whoever uses them has one. */
+    async function cached(store: Store, memory = new Map<string, Note>()) {
+      const ended: string[] = [];
+      const registers = await store.registers<Note>({
+        name: 'newest',
+        schema: Note,
+        newest(id) {
+          const value = memory.get(id);
+          if (!value) return undefined;
+          const end = (isStored: boolean) => void ended.push(`${id} ${value.count} ${isStored}`);
+          return { value, ended: end };
+        },
+        told: (id, { value }) => void memory.set(id, value),
+      });
+      return { memory, registers, ended };
+    }
+
+    test('are told at the next start as they were last put', async () => {
+      const { store, reopen } = await open();
+      const { memory, registers, ended } = await cached(store);
+      expect(memory.size).toBe(0);
+      for (const id of ['a', 'b']) memory.set(id, { text: id, count: 1 });
+      await Promise.all([registers.put('a'), registers.put('b')]);
+      memory.set('a', { text: 'again', count: 2 });
+      await registers.put('a');
+      expect(ended).toEqual(['a 1 true', 'b 1 true', 'a 2 true']);
+      const again = await cached(await reopen());
+      expect(again.memory).toEqual(
+        new Map([
+          ['a', { text: 'again', count: 2 }],
+          ['b', { text: 'b', count: 1 }],
+        ]),
+      );
+    });
+
+    test('are written with the value that they have by then, however often they are put', async () => {
+      const { store, reopen } = await open();
+      const { memory, registers, ended } = await cached(store);
+      const puts: Promise<void>[] = [];
+      for (let count = 1; count <= 50; count += 1) {
+        memory.set('a', { text: 'a', count });
+        puts.push(registers.put('a'));
+      }
+      await Promise.all(puts);
+      expect(ended).toEqual(['a 50 true']);
+      expect((await cached(await reopen())).memory.get('a')?.count).toBe(50);
+    });
+
+    test('of a thing that is gone are not written, and forgotten once they are removed', async () => {
+      const { store, reopen } = await open();
+      const { memory, registers } = await cached(store);
+      for (const id of ['a', 'b', 'c']) memory.set(id, { text: id, count: 1 });
+      await Promise.all(['a', 'b', 'c'].map((id) => registers.put(id)));
+      memory.delete('b');
+      registers.remove('b');
+      const late = registers.put('b');
+      memory.set('c', { text: 'c', count: 2 });
+      await Promise.all([late, registers.put('c')]);
+      await registers.idle();
+      const again = await cached(await reopen());
+      expect([...again.memory.keys()].sort()).toEqual(['a', 'c']);
+      expect(await again.registers.catchUp({ notes: true })).toBeUndefined();
+    });
+
+    test('that are only noted end at once or later, and need not be there at the next start', async () => {
+      const { store, reopen } = await open();
+      const { memory, registers, ended } = await cached(store);
+      memory.set('a', { text: 'a', count: 1 });
+      await registers.put('a');
+      memory.set('a', { text: 'a', count: 2 });
+      registers.note('a');
+      await eventually(() => ended.length === 2);
+      expect(ended).toEqual(['a 1 true', 'a 2 true']);
+      expect((await cached(await reopen())).memory.get('a')?.count).toBeGreaterThanOrEqual(1);
+    });
+
+    test('of which one does not fit the schema any more are told without it', async () => {
+      const { store, reopen } = await open();
+      const { memory, registers } = await cached(store);
+      memory.set('good', { text: 'good', count: 1 });
+      memory.set('bad', { text: 'bad', count: 1.5 });
+      await Promise.all([registers.put('good'), registers.put('bad')]);
+      expect([...(await cached(await reopen())).memory.keys()]).toEqual(['good']);
+    });
+  });
+
   describe(`the parts of a whole in ${engine}`, () => {
     const holder = () => {
       const told: string[] = [];
       return {
         told,
-        taken: (parts: readonly Part[]) => void told.push(`taken ${parts.length}`),
+        taken: (parts: readonly number[]) => void told.push(`taken ${parts.length}`),
         giving: (parts: readonly number[]) => void told.push(`giving ${parts.length}`),
         lost: (part: number) => void told.push(`lost ${part}`),
       };
@@ -500,29 +587,24 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       const first = holder();
       const parts = store.leases('checks', 8, first);
       await eventually(() => parts.count() === 8);
-      const fence = parts.fenceOf(7) ?? Number.NaN;
       expect([parts.holds(0), parts.holds(7), parts.holds(8)]).toEqual([true, true, false]);
       await parts.close();
       expect(first.told).toEqual(['taken 8', 'giving 8']);
-      expect([parts.count(), parts.holds(0), parts.fenceOf(0)]).toEqual([0, false, undefined]);
+      expect([parts.count(), parts.holds(0)]).toEqual([0, false]);
 
       const again = (await reopen()).leases('checks', 8, holder());
       await eventually(() => again.count() === 8);
-      expect(again.fenceOf(7)).toBeGreaterThan(fence);
     });
 
-    test('are given back while the process is not willing, and taken again', async () => {
+    test('stay with a process that cannot do the work while nobody else could', async () => {
       const { store } = await open();
       const own = holder();
       const parts = store.leases('checks', 4, own);
       await eventually(() => parts.count() === 4);
-      const fence = parts.fenceOf(0) ?? Number.NaN;
-      await parts.setWilling(false);
-      expect(parts.count()).toBe(0);
-      await parts.setWilling(true);
-      await eventually(() => parts.count() === 4);
-      expect(parts.fenceOf(0)).toBeGreaterThan(fence);
-      expect(own.told).toEqual(['taken 4', 'giving 4', 'taken 4']);
+      parts.setAble(false);
+      await store.check();
+      await store.check();
+      expect([parts.count(), own.told]).toEqual([4, ['taken 4']]);
     });
   });
 

@@ -24,7 +24,7 @@ import {
 
 /** Adds the routes that do something with one monitor: pause, resume, check, renew its push token, set its windows. */
 export function addMonitorActions(scope: HttpServer, tools: RouteTools): void {
-  const { monitors, runner } = tools;
+  const { monitors } = tools;
 
   scope.put(within(AddedPath.maintenance), { schema: maintenanceSchema }, async (request) => {
     const { id } = monitorNamed(monitors, request.params.id);
@@ -33,7 +33,6 @@ export function addMonitorActions(scope: HttpServer, tools: RouteTools): void {
     if (fault) throw invalidValue(fault.param, fault.message);
     const monitor = await orUnchanged(monitors.edit(id, () => ({ maintenance })));
     if (monitor === undefined) throw noSuchMonitor();
-    runner.edited(monitor);
     return await detailsOf(monitor, tools);
   });
 

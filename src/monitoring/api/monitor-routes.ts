@@ -49,7 +49,7 @@ export function addMonitorRoutes(scope: HttpServer, tools: RouteTools): void {
 }
 
 function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
-  const { monitors, types, admit, runner, addressFor, keyOf } = tools;
+  const { monitors, types, admit, addressFor, keyOf } = tools;
 
   const route = { schema: createSchema(types.schema), preValidation: nameMissingSetting };
   scope.post(within(MonitoringPath.monitors), route, async (request, reply) => {
@@ -66,7 +66,6 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
       'The monitor could not be stored and was not created. Try again.',
     );
     if (repeated) reply.header(IdempotencyHeader.replayed, 'true');
-    else runner.added(monitor);
     reply.code(201);
     const pushUrl = token === undefined ? token : addressFor(request) + pushPath(token);
     return createdMonitor(monitor, definition, pushUrl);
@@ -74,7 +73,6 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
 
   scope.patch(within(AddedPath.monitor), { schema: changeSchema }, async (request) => {
     const monitor = await change(tools, request.params.id, request.body);
-    runner.edited(monitor);
     return await detailsOf(monitor, tools);
   });
 }
@@ -107,7 +105,6 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
   scope.delete(within(AddedPath.monitor), { schema: deleteSchema }, async ({ params }, reply) => {
     const removed = await orUnchanged(monitors.remove(params.id));
     if (!removed) throw noSuchMonitor();
-    runner.removed(params.id);
     return reply.code(204).send();
   });
 }

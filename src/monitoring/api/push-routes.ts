@@ -23,7 +23,12 @@ export function addPushRoutes(
   readNoBody(scope);
 
   async function take(token: string, signalOf: () => Signal) {
-    const monitor = monitors.byToken(token);
+    let monitor = monitors.byToken(token);
+    if (monitor === undefined) {
+      // Another process may have made it a moment ago.
+      await monitors.catchUp();
+      monitor = monitors.byToken(token);
+    }
     if (monitor === undefined) {
       throw notFound('There is no heartbeat with this token. Check the push URL.');
     }

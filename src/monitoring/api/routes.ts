@@ -35,9 +35,15 @@ export function addRoutes(
       // Text would be read by Fastify and then refused as "not an object"; 415 says what is meant.
       scope.removeContentTypeParser('text/plain');
       const refuseOthers = refuseOtherMethods(scope);
-      addMonitorRoutes(scope, tools);
-      addMonitorActions(scope, tools);
-      scope.register(async (reads: HttpServer) => addHistoryRoutes(reads, tools));
+      scope.register(async (known: HttpServer) => {
+        // Whatever another process has answered before holds here, too.
+        known.addHook('preHandler', async ({ method }) => {
+          await monitors.catchUp({ notes: method === 'GET' || method === 'HEAD' });
+        });
+        addMonitorRoutes(known, tools);
+        addMonitorActions(known, tools);
+        known.register(async (reads: HttpServer) => addHistoryRoutes(reads, tools));
+      });
       scope.register(async (pushes: HttpServer) => addPushRoutes(pushes, tools));
       scope.register(refuseOthers);
     },

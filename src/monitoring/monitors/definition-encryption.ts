@@ -31,9 +31,17 @@ const PURPOSE = 'askwatch settings of monitors';
 export async function openDefinitionEncryption({ key: file }: Store, types: CheckTypes) {
   const settings = storedSettings(types);
   let encryption: Encryption | undefined;
-  const known = await file.read();
-  if (typeof known === 'object') encryption = createEncryption(known.key, PURPOSE);
+
+  /** Takes the key that is there. */
+  async function readKey(): Promise<void> {
+    const known = await file.read();
+    if (typeof known === 'object') encryption = createEncryption(known.key, PURPOSE);
+  }
+
+  await readKey();
   return {
+    /** Takes the key that is there by now: another process may have made the first one. */
+    readKey,
     /** Makes sure that there is a key, if this needs one. Call it before `close`. */
     async prepare(definition: MonitorDefinition): Promise<void> {
       if (encryption || secretsOf(definition).length === 0) return;

@@ -1,20 +1,21 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { ErrorCode } from '../../contracts/error.ts';
 import { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
 import { HttpError } from '../../http/errors.ts';
 import { CorruptDocumentError } from '../../store/errors.ts';
-import type { Store } from '../../store/store.ts';
+import type { Changed, Store } from '../../store/store.ts';
 import { isHeartbeat, type MonitorDefinition } from '../checks/check-type.ts';
 import { type CheckTypes, shippedTypes } from '../checks/registry.ts';
 import { lostSecretsOf, secretsOf } from '../checks/secret-values.ts';
 import type { History } from '../history/history.ts';
-import { MonitorState, presumedUp, type Step, withNewTarget } from '../state/state.ts';
+import { MonitorState, presumedUp, withNewTarget } from '../state/state.ts';
 import { openDefinitionEncryption, storedSettings } from './definition-encryption.ts';
 import { createToken, hashToken } from './heartbeat.ts';
 import { type IdempotencyKey, type KnownCreate, openIdempotentCreates } from './idempotency.ts';
-import { openStates, type Settling, type Stateful } from './state-store.ts';
+import { type Happening, openStates, type Settling, type Stateful } from './state-store.ts';
 
 /** Monitors one service takes. Our choice: what one process is known to check on time. */
 export const MAX_MONITORS = 10_000;
@@ -43,13 +44,31 @@ const isThere = (document: StoredMonitor | z.infer<typeof Removed>): document is
   !('removed' in document);
 
 /** A monitor in memory: what is stored, with its secrets, and what is known newer. */
-export interface WatchedMonitor extends Omit<StoredMonitor, 'sealed'>, Stateful {}
+export interface WatchedMonitor extends Omit<StoredMonitor, 'sealed'>, Stateful {
+  /** The part of all monitors that it belongs to: each part is watched over by one process. */
+  readonly part: number;
+}
+
+/** Parts that the monitors are divided into. */
+export const PARTS_COUNT = 256;
+
+const partOf = (id: string) => hash('sha256', id, 'buffer')[0] ?? 0;
 
 /** Monitors that are named when their secrets cannot be read. */
 const MAX_NAMED = 5;
 
 /** All monitors: read from memory, kept in the store. */
 export type Monitors = Awaited<ReturnType<typeof openMonitors>>;
+
+/** Who is told what becomes of the monitors, whoever did it and in whichever process. */
+export interface MonitorListener {
+  added(monitor: WatchedMonitor): void;
+  /** Its settings or windows are others. */
+  edited(monitor: WatchedMonitor): void;
+  removed(id: string): void;
+  /** Another process has given it a state. */
+  changedElsewhere(monitor: WatchedMonitor, before: MonitorState): void;
+}
 
 /** What an edit makes of a monitor; what it leaves out stays. */
 export type ChangeMonitor = (monitor: WatchedMonitor) => {
@@ -58,7 +77,7 @@ export type ChangeMonitor = (monitor: WatchedMonitor) => {
 };
 
 /**
- * Reads all monitors into memory. Throws `CorruptDocumentError` when one cannot be read, or when the key of their secrets is
+ * Reads all monitors into memory, which from then on follows what any process makes of them. Throws `CorruptDocumentError` when one cannot be read, or when the key of their secrets is
  * gone. What an older version stored in clear is encrypted.
  */
 export async function openMonitors(options: {
@@ -89,6 +108,9 @@ export async function openMonitors(options: {
   /** On their way out: nobody sees them any more, and they come back only when the store does not let them go. */
   const leaving = new Set<string>();
   let adding = 0;
+  let listener: MonitorListener | undefined;
+  /** Changes told before all was read. */
+  let early: Array<Changed<StoredMonitor | z.infer<typeof Removed>>> | undefined = [];
 
   const get = (id: string) => (leaving.has(id) ? undefined : monitors.get(id));
 
@@ -103,10 +125,70 @@ export async function openMonitors(options: {
     if (tokenHash) idsByTokenHash.delete(tokenHash);
   }
 
-  /** What is stored of a monitor; nothing of its secrets in clear. */
-  function documentOf(monitor: WatchedMonitor): StoredMonitor {
-    const { id, published: _told, revision: _revision, definition, ...document } = monitor;
+  /** What is stored of a new monitor; nothing of its secrets in clear. */
+  function documentOf({
+    id,
+    definition,
+    ...document
+  }: StoredMonitor & { id: string }): StoredMonitor {
     return { ...document, ...encryption.encrypt(definition, id) };
+  }
+
+  /** A monitor in memory, as it is stored. */
+  function watched(id: string, document: StoredMonitor): WatchedMonitor {
+    const { sealed: _, ...rest } = document;
+    const definition = decrypted(id, document);
+    return { id, part: partOf(id), ...rest, definition, published: document.state };
+  }
+
+  /** Takes over what some process has made of a monitor. */
+  function take({ id, document }: Changed<StoredMonitor | z.infer<typeof Removed>>) {
+    const known = monitors.get(id);
+    if (document === undefined || !isThere(document)) {
+      if (!known) return;
+      drop(known);
+      listener?.removed(id);
+      return;
+    }
+    if (!known) {
+      const monitor = watched(id, document);
+      keep(monitor);
+      states.adopt(id);
+      listener?.added(monitor);
+      return;
+    }
+    const { definition, maintenance, tokenHash } = watched(id, document);
+    if (known.tokenHash !== tokenHash) {
+      if (known.tokenHash) idsByTokenHash.delete(known.tokenHash);
+      if (tokenHash) idsByTokenHash.set(tokenHash, id);
+      Object.assign(known, { tokenHash });
+    }
+    const isSame =
+      isDeepStrictEqual(known.definition, definition) &&
+      isDeepStrictEqual(known.maintenance, maintenance);
+    if (isSame) return;
+    Object.assign(known, { definition, maintenance });
+    listener?.edited(known);
+  }
+
+  function takeAll(changed: ReadonlyArray<Changed<StoredMonitor | z.infer<typeof Removed>>>) {
+    for (const each of changed) {
+      const isLocked =
+        each.document !== undefined &&
+        isThere(each.document) &&
+        encryption.decrypt(each.document, each.id) === undefined;
+      if (!isLocked) {
+        take(each);
+        continue;
+      }
+      // Another process has just made the first key.
+      encryption
+        .readKey()
+        .then(() => take(each))
+        .catch((error: unknown) => {
+          log.error({ err: error, monitor: each.id }, 'the secrets of a monitor cannot be read');
+        });
+    }
   }
 
   /** All settings of a stored monitor; with a key that is not theirs, what stands in the place of its secrets. */
@@ -153,19 +235,21 @@ export async function openMonitors(options: {
     }
   }
 
-  const all = await collection.list();
-  const stored = all.flatMap(({ id, document }) => (isThere(document) ? [{ id, document }] : []));
-  const removed = all.filter(({ document }) => !isThere(document));
+  const following = await collection.follow((changed) => {
+    if (early) early.push(...changed);
+    else takeAll(changed);
+  });
+  const all = early.splice(0);
+  const stored = all.flatMap(({ id, document }) =>
+    document && isThere(document) ? [{ id, document }] : [],
+  );
+  const removed = all.filter(({ document }) => document && !isThere(document));
   stored.sort((a, b) => a.document.createdAtMs - b.document.createdAtMs);
   const locked = stored.filter(
     ({ id, document }) => encryption.decrypt(document, id) === undefined,
   );
   if (locked.length > 0) await giveUpSecrets(locked);
-  for (const { id, document } of stored) {
-    const { sealed: _, ...rest } = document;
-    const definition = decrypted(id, document);
-    keep({ id, ...rest, definition, published: document.state, revision: 0 });
-  }
+  for (const { id, document } of stored) keep(watched(id, document));
   const plain = stored.filter(({ document }) => isPlain(document));
   await Promise.all(plain.map(({ id, document }) => encryptStored(id, document))).catch((error) => {
     log.error(
@@ -173,13 +257,25 @@ export async function openMonitors(options: {
       'secrets of monitors are stored in clear; the next start tries again',
     );
   });
-  const states = await openStates({ store, monitors, history, wallMs, log });
+  const states = await openStates({
+    store,
+    monitors,
+    history,
+    onOther(id, before) {
+      const monitor = get(id);
+      if (monitor) listener?.changedElsewhere(monitor, before);
+    },
+    log,
+  });
+  const meanwhile = early;
+  early = undefined;
+  takeAll(meanwhile);
   // In the background: it waits for what is read of the history.
   const removing = Promise.all(removed.map(({ id }) => removeRest(id)));
 
-  function settle(id: string, step: Step, options: Settling = {}): Promise<void> | undefined {
+  function settle(id: string, happening: Happening, options: Settling = {}) {
     const monitor = get(id);
-    return monitor && states.settle(monitor, step, options);
+    return monitor && states.settle(monitor, happening, options);
   }
 
   async function create(definition: MonitorDefinition, known: KnownCreate | undefined) {
@@ -195,7 +291,7 @@ export async function openMonitors(options: {
     const nowMs = wallMs();
     const isJob = isHeartbeat(definition);
     const state = { ...presumedUp(nowMs), ...(isJob && { awaitedFromMs: nowMs }) };
-    const monitor: WatchedMonitor = {
+    const made = {
       id: known?.monitor ?? newId(monitors),
       definition,
       createdAtMs: nowMs,
@@ -203,22 +299,41 @@ export async function openMonitors(options: {
       ...(known && { createId: known.id }),
       maintenance: [],
       state,
-      published: state,
-      revision: 0,
     };
+    const { id } = made;
+    let isFirst = false;
     adding += 1;
     try {
       await encryption.prepare(definition);
-      await collection.update(monitor.id, () => documentOf(monitor));
+      await collection.update(id, (current) => {
+        // A repeat that another process has taken at the same moment may have been faster.
+        isFirst = current === undefined;
+        return current ?? documentOf(made);
+      });
     } finally {
       adding -= 1;
     }
-    keep(monitor);
-    log.info({ monitor: monitor.id, type: definition.check_type }, 'monitor created');
-    return { monitor, token, repeated: false };
+    const monitor = get(id);
+    if (monitor === undefined) throw new Error(`the monitor ${id} was removed when it was made`);
+    if (isFirst) log.info({ monitor: id, type: definition.check_type }, 'monitor created');
+    return { monitor, token, repeated: !isFirst };
   }
 
   return {
+    /** Has whoever checks them told what becomes of them. One listens. */
+    listen(to: MonitorListener): void {
+      listener = to;
+    },
+    /**
+     * Resolves when all that other processes have done until now is known here; with `notes` when they last checked, too.
+     * `undefined` where there are no others.
+     */
+    catchUp(options?: { notes?: boolean }): Promise<void> | undefined {
+      const definitions = following.catchUp();
+      const newest = states.catchUp(options);
+      if (!definitions && !newest) return undefined;
+      return Promise.all([definitions, newest]).then(() => {});
+    },
     /** In the order they were made. */
     all: () => {
       const all = [...monitors.values()];
@@ -248,29 +363,28 @@ export async function openMonitors(options: {
       const monitor = get(id);
       if (monitor === undefined) return undefined;
       let wanted = change(monitor);
+      let { target } = monitor.definition;
       await encryption.prepare(wanted.definition ?? monitor.definition);
       // A secret that is replaced is one that is removed.
       const document = await collection.erase(id, (current) => {
         if (current === undefined || !isThere(current)) return current;
         const { sealed: _, ...rest } = current;
         const before = decrypted(id, current);
+        target = before.target;
         wanted = change({ ...monitor, definition: before, maintenance: current.maintenance });
         const { definition = before, maintenance = current.maintenance } = wanted;
         return { ...rest, ...encryption.encrypt(definition, id), maintenance };
       });
       if (document === undefined || monitors.get(id) !== monitor) return undefined;
-      const { target } = monitor.definition;
-      if (wanted.definition) monitor.definition = wanted.definition;
-      if (wanted.maintenance) monitor.maintenance = wanted.maintenance;
       // The target of a heartbeat is only a word.
       const isOther = monitor.definition.target !== target;
       if (isOther && !isHeartbeat(monitor.definition)) {
         // The edit itself is stored; the state is with the next check at the latest.
-        await settle(id, withNewTarget(monitor.state, wallMs()), { always: true })?.catch(
-          (error: unknown) => {
-            log.error({ err: error, monitor: id }, 'the state of a new target is not stored yet');
-          },
-        );
+        const nowMs = wallMs();
+        const settled = settle(id, (before) => withNewTarget(before, nowMs), { always: true });
+        await settled?.saved?.catch((error: unknown) => {
+          log.error({ err: error, monitor: id }, 'the state of a new target is not stored yet');
+        });
       }
       return monitor;
     },
@@ -286,9 +400,6 @@ export async function openMonitors(options: {
         current && isThere(current) ? { ...current, tokenHash } : current,
       );
       if (document === undefined || monitors.get(id) !== monitor) return undefined;
-      if (monitor.tokenHash) idsByTokenHash.delete(monitor.tokenHash);
-      monitor.tokenHash = tokenHash;
-      idsByTokenHash.set(tokenHash, id);
       log.info({ monitor: id }, 'push token renewed');
       return token;
     },
@@ -303,23 +414,24 @@ export async function openMonitors(options: {
       try {
         if (monitor.createId !== undefined) await idempotentCreates.markRemoved(monitor.createId);
         await collection.erase(id, (current) => current && { removed: true as const });
-        drop(monitor);
       } finally {
         leaving.delete(id);
       }
       log.info({ monitor: id }, 'monitor removed');
       await removeRest(id);
-      states.eraseGone();
       return true;
     },
     /** Takes over what a check or ping made of a monitor, as the store of states does; of one that is gone nothing is kept. */
     settle,
     /** Resolves when what was settled until now has been written, or refused. */
     written: states.written,
+    /** Resolves when no state is being written. */
+    idle: states.idle,
     /** Forgets creates that nobody repeats any more. */
     prune: (nowMs: number) => idempotentCreates.prune(nowMs),
     /** Resolves when nothing is being written. */
     async close(): Promise<void> {
+      following.stop();
       await removing;
       await states.idle();
     },

@@ -1,33 +1,26 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { yieldToEventLoop } from '../../contracts/event-loop.ts';
-import type { Journal, Store } from '../../store/store.ts';
+import type { Registers, RegisterValue, Store } from '../../store/store.ts';
 import type { History } from '../history/history.ts';
 import { isOfIncident } from '../history/incidents.ts';
 import { MonitorState, StatusChange, type Step } from '../state/state.ts';
 
 /** What must last of a monitor at one moment. */
-const StateRecord = z.object({
-  monitor: z.string(),
-  /** Counts the states of the monitor: the highest is the one it has. */
-  revision: z.int().positive(),
+const StoredState = z.object({
   state: MonitorState,
   /** Changes up to this state that may not be part of its incidents yet, in order. */
   changes: z.array(StatusChange).optional(),
 });
-export type StateRecord = z.infer<typeof StateRecord>;
-
-const Batch = z.object({ atMs: z.int(), states: z.array(StateRecord) });
-type Batch = z.infer<typeof Batch>;
-
-/** States and changes in one write: far below what a record of a journal takes, even with the longest reasons. */
-const BATCH_COUNT = 400;
-
-/** States written from one compaction to the next, besides those of the compaction itself: some 10 MB. */
-const COMPACT_AFTER_COUNT = 50_000;
+type StoredState = z.infer<typeof StoredState>;
 
 /** Changes kept of a monitor while the disk refuses them: more than the incidents that are kept of it. */
 const MAX_CHANGES = 250;
+
+/** Steps kept of a monitor while they cannot be stored: to make more of them again would tell nothing else. */
+const MAX_STEPS = 250;
+
+/** States of monitors that are not known here yet: another process has just made them. */
+const MAX_EARLY = 10_000;
 
 /** The part of a monitor that checks and pings change. */
 export interface Stateful {
@@ -38,9 +31,13 @@ export interface Stateful {
    * back; or once it could not be stored, for a full disk must not hide an outage.
    */
   published: MonitorState;
-  /** How many states it has had since it was made. */
-  revision: number;
 }
+
+/**
+ * What happened to a monitor, as what it makes of a state. It may run again, when another process has stored a state meanwhile.
+ * Pure.
+ */
+export type Happening = (state: MonitorState) => Step;
 
 /** How a state is to be kept. */
 export interface Settling {
@@ -50,60 +47,112 @@ export interface Settling {
 
 /** What is being stored of a monitor, or could not be. */
 interface Unsettled {
+  /** What happened since the state that is stored, in order. */
+  happenings: Happening[];
+  /** How many happenings came before those: with it each has a number. */
+  past: number;
   /** Changes that may not be part of their incidents yet, in order. */
   changes: StatusChange[];
+  /** Something of it must last. */
+  mustLast: boolean;
   writing: number;
   /** When all writes have ended. */
   written: Promise<unknown>;
-  storedRevision: number;
-  publishedRevision: number;
+  /** Up to which happening others see, and up to which it is stored. */
+  published: number;
+  stored: number;
 }
 
+/** Who is told that another process has given a monitor a state. */
+export type OnOtherState = (id: string, before: MonitorState) => void;
+
 /**
- * Gives the monitors the states that the journal knows, and goes on from there: a state goes into memory at once, then into
- * the journal with its change, then others see it and incidents are made.
+ * Gives the monitors the states that are stored, and goes on from there: a state goes into memory at once, then into the store
+ * with its change, then others see it and incidents are made. What another process has stored takes the place of what this
+ * one has, and what happened here meanwhile happens again to that.
  */
 export async function openStates(options: {
   store: Store;
   monitors: ReadonlyMap<string, Stateful>;
   history: Pick<History, 'addChanges' | 'cover'>;
-  wallMs: () => number;
+  onOther?: OnOtherState;
   log: Logger;
 }) {
-  const { store, monitors, history, wallMs, log } = options;
+  const { store, monitors, history, onOther = () => {}, log } = options;
   const unsettled = new Map<string, Unsettled>();
-  const { journal, known } = await openStateJournal({
-    store,
-    wallMs,
-    snapshot,
-    onCompactionFailed: (error) =>
-      log.error({ err: error }, 'the journal of states cannot be made smaller; it is tried again'),
+  const early = new Map<string, StoredState>();
+  const repairs = new Set<Promise<void>>();
+  const registers: Registers = await store.registers<StoredState>({
+    name: 'monitor-states',
+    schema: StoredState,
+    newest,
+    told: (id, { value }) => told(id, value),
   });
-  if ([...known.keys()].some((id) => !monitors.has(id))) journal.rewrite();
-  const repairs: Promise<void>[] = [];
-  for (const { monitor: id, state, revision, changes } of known.values()) {
+  for (const id of early.keys()) registers.remove(id);
+  early.clear();
+
+  /** The state to be stored, and what follows once it is. */
+  function newest(id: string): RegisterValue<StoredState> | undefined {
     const monitor = monitors.get(id);
-    if (monitor === undefined) continue;
-    Object.assign(monitor, { state, published: state, revision });
-    if (changes) repairs.push(repair(monitor, changes));
+    if (monitor === undefined) return undefined;
+    const own = unsettled.get(id);
+    const { state } = monitor;
+    const changes = own?.changes ?? [];
+    const upTo = own ? own.past + own.happenings.length : 0;
+    return {
+      value: { state, ...(changes.length > 0 && { changes }) },
+      ended(isStored) {
+        if (!own) return;
+        // When it was refused, too.
+        if (upTo > own.published) monitor.published = state;
+        own.published = Math.max(own.published, upTo);
+        if (!isStored || upTo <= own.stored) return;
+        own.stored = upTo;
+        own.happenings.splice(0, upTo - own.past);
+        own.past = upTo;
+        dropWhenSettled(id, own);
+      },
+    };
   }
 
-  function* snapshot(): Generator<StateRecord> {
-    for (const monitor of monitors.values()) {
-      if (monitor.revision > 0) yield recordOf(monitor, unsettled.get(monitor.id));
+  /** The state of a monitor that the store has, and another process gave it. */
+  function told(id: string, { state, changes = [] }: StoredState) {
+    const monitor = monitors.get(id);
+    if (monitor === undefined) {
+      if (early.size < MAX_EARLY) early.set(id, { state, changes });
+      return;
     }
+    const before = monitor.state;
+    const own = unsettled.get(id);
+    let now = state;
+    const all = [...changes];
+    for (const happening of own?.happenings ?? []) {
+      const step = happening(now);
+      now = step.state;
+      if (step.change && isOfIncident(step.change)) all.push(step.change);
+    }
+    monitor.state = now;
+    monitor.published = state;
+    if (own) own.changes = all.slice(-MAX_CHANGES);
+    else if (changes.length > 0) repair(id, changes);
+    onOther(id, before);
   }
 
   /** Puts changes into incidents that a crash may have kept out of them. */
-  async function repair({ id, revision }: Stateful, changes: StatusChange[]) {
-    const own = { ...nothingUnsettled(), changes, storedRevision: revision };
+  function repair(id: string, changes: StatusChange[]) {
+    const own = { ...nothingUnsettled(), changes };
     unsettled.set(id, own);
     own.writing += 1;
-    own.written = addToIncidents(id, own).catch((error: unknown) => {
-      log.error({ err: error, monitor: id }, 'an incident cannot be stored; it is tried again');
-    });
-    await own.written;
-    ended(id, own);
+    const repaired = addToIncidents(id, own)
+      .catch((error: unknown) => {
+        log.error({ err: error, monitor: id }, 'an incident cannot be stored; it is tried again');
+      })
+      .finally(() => {
+        repairs.delete(repaired);
+        ended(id, own);
+      });
+    own.written = repaired;
+    repairs.add(repaired);
   }
 
   async function addToIncidents(id: string, own: Unsettled) {
@@ -114,15 +163,8 @@ export async function openStates(options: {
     own.changes = own.changes.filter(({ number }) => number > last);
   }
 
-  async function save(monitor: Stateful, own: Unsettled, change: StatusChange | undefined) {
-    const { id, state, revision } = monitor;
-    try {
-      await journal.append(recordOf(monitor, own));
-      own.storedRevision = Math.max(own.storedRevision, revision);
-    } finally {
-      if (revision > own.publishedRevision) monitor.published = state;
-      own.publishedRevision = Math.max(own.publishedRevision, revision);
-    }
+  async function save({ id }: Stateful, own: Unsettled, change: StatusChange | undefined) {
+    await registers.put(id);
     const covers = change?.to === 'PAUSED' || change?.to === 'MAINTENANCE';
     await Promise.all([
       addToIncidents(id, own),
@@ -133,24 +175,32 @@ export async function openStates(options: {
   /** When a state could not be stored, memory is as before, unless something was found meanwhile. */
   async function orAsBefore(
     monitor: Stateful,
-    was: { before: MonitorState; published: MonitorState; change: StatusChange | undefined },
+    was: {
+      happening: Happening;
+      number: number;
+      state: MonitorState;
+      before: MonitorState;
+      published: MonitorState;
+      change: StatusChange | undefined;
+    },
     own: Unsettled,
     saved: Promise<void>,
   ): Promise<void> {
-    const { id, state, revision } = monitor;
-    const { before, published, change } = was;
+    const { happening, number, state, before, published, change } = was;
     try {
       await saved;
     } catch (error) {
-      if (own.storedRevision >= revision) {
+      if (own.stored >= number) {
         // It has happened: incidents and uptime follow with the next write, or at the next start.
-        log.error({ err: error, monitor: id }, 'a state is stored, its history is not yet');
+        log.error({ err: error, monitor: monitor.id }, 'a state is stored, its history is not yet');
         return;
       }
       if (monitor.state === state) {
         // Nobody has seen it, so its number is free again.
-        Object.assign(monitor, { state: before, published, revision: monitor.revision + 1 });
+        Object.assign(monitor, { state: before, published });
         own.changes = own.changes.filter((other) => other !== change);
+        own.happenings = own.happenings.filter((other) => other !== happening);
+        own.past += 1;
       }
       throw error;
     }
@@ -158,68 +208,91 @@ export async function openStates(options: {
 
   function ended(id: string, own: Unsettled) {
     own.writing -= 1;
-    const isStored = own.storedRevision === monitors.get(id)?.revision;
-    if (own.writing > 0 || !isStored || own.changes.length > 0) return;
+    dropWhenSettled(id, own);
+  }
+
+  function dropWhenSettled(id: string, own: Unsettled) {
+    if (own.writing > 0 || own.happenings.length > 0 || own.changes.length > 0) return;
     if (unsettled.get(id) === own) unsettled.delete(id);
   }
 
   return {
     /**
-     * Resolves when what must last is durable; `undefined` when nothing must. `always` stores the state even when only the
-     * time of the last check is new. When storing fails it rejects, memory keeps what is true, and the next call stores it.
-     * With `orNothing`, for what is not true unless it is stored, memory is then as before, unless something was found meanwhile.
+     * Takes over what happened to a monitor. `saved` resolves when what must last of it is durable; it is absent when nothing
+     * must. `always` stores the state even when only the time of the last check is new. When storing fails it rejects, memory
+     * keeps what is true, and the next call stores it. With `orNothing`, for what is not true unless it is stored, memory is
+     * then as before, unless something was found meanwhile.
      */
     settle(
       monitor: Stateful,
-      { state, change }: Step,
+      happening: Happening,
       { always = false, orNothing = false }: Settling,
-    ): Promise<void> | undefined {
+    ): { step: Step; saved: Promise<void> | undefined } {
       const { id, state: before, published } = monitor;
+      const step = happening(before);
+      const { state, change } = step;
       monitor.state = state;
-      monitor.revision += 1;
       if (change) log.info({ monitor: id, ...inLog(change) }, 'status');
-      const known = unsettled.get(id);
-      if (!always && !known && !isNews(before, state)) {
-        monitor.published = state;
-        return undefined;
-      }
-      const own = known ?? nothingUnsettled();
+      const own = unsettled.get(id) ?? nothingUnsettled();
       unsettled.set(id, own);
+      if (own.happenings.push(happening) > MAX_STEPS) {
+        own.happenings.shift();
+        own.past += 1;
+      }
+      own.mustLast ||= always || isNews(before, state);
+      if (!own.mustLast && own.writing === 0) {
+        monitor.published = state;
+        registers.note(id);
+        return { step, saved: undefined };
+      }
       if (change && isOfIncident(change))
         own.changes = [...own.changes, change].slice(-MAX_CHANGES);
       own.writing += 1;
-      const saved = save(monitor, own, change).finally(() => ended(id, own));
-      own.written = Promise.allSettled([own.written, saved]);
-      return orNothing ? orAsBefore(monitor, { before, published, change }, own, saved) : saved;
+      const number = own.past + own.happenings.length;
+      const saving = save(monitor, own, change)
+        .then(() => {
+          own.mustLast = own.happenings.length > 0;
+        })
+        .finally(() => ended(id, own));
+      own.written = Promise.allSettled([own.written, saving]);
+      const was = { happening, number, state, before, published, change };
+      return { step, saved: orNothing ? orAsBefore(monitor, was, own, saving) : saving };
+    },
+    /** Gives a monitor that another process has made the state that it has had since. */
+    adopt(id: string): void {
+      const stored = early.get(id);
+      early.delete(id);
+      if (stored) told(id, stored);
     },
     /** Resolves when what was settled until now has been written, or refused. */
     async written(id: string): Promise<void> {
       await unsettled.get(id)?.written;
     },
-    /** Keeps nothing more of a monitor that is gone. */
-    forget: (id: string) => void unsettled.delete(id),
-    /** Begins to rewrite the journals, of which then none holds anything of monitors that are gone. */
-    eraseGone: journal.rewrite,
+    /** Resolves when all that other processes have stored is known here; with `notes` when they last checked, too. */
+    catchUp: registers.catchUp,
+    /** Keeps nothing more of a monitor that is gone, and soon nothing that is stored holds anything of it. */
+    forget(id: string): void {
+      unsettled.delete(id);
+      registers.remove(id);
+    },
     /** Resolves when nothing is being written. */
     async idle(): Promise<void> {
       await Promise.all(repairs);
-      await journal.idle();
+      await registers.idle();
     },
   };
 }
 
 const nothingUnsettled = (): Unsettled => ({
+  happenings: [],
+  past: 0,
   changes: [],
+  mustLast: false,
   writing: 0,
   written: Promise.resolve(),
-  storedRevision: 0,
-  publishedRevision: 0,
+  published: 0,
+  stored: 0,
 });
-
-function recordOf({ id, state, revision }: Stateful, own: Unsettled | undefined): StateRecord {
-  const changes = own?.changes ?? [];
-  return { monitor: id, revision, state, ...(changes.length > 0 && { changes }) };
-}
 
 const inLog = ({ from, to, reason }: StatusChange) => ({ from, to, reason });
 
@@ -236,171 +309,4 @@ function isNews(before: MonitorState, after: MonitorState): boolean {
     before.runStartedMs !== after.runStartedMs ||
     before.problem?.outcome !== after.problem?.outcome
   );
-}
-
-/**
- * Opens `monitor-states-a` and `-b`, the states of all monitors: one fsync makes all those durable that came while the one
- * before ran. `known` has the highest revision of each monitor, with the changes of all of them. States are appended to one of them; when it has grown, the newest of all monitors,
- * from `snapshot`, go to the other one, and it is cleared. So a start reads some 10 MB however long the service ran.
- * A kill at any moment leaves both, and the highest revision is right whichever it is in.
- */
-export async function openStateJournal(options: {
-  store: Store;
-  wallMs: () => number;
-  snapshot: () => Iterable<StateRecord>;
-  onCompactionFailed: (error: unknown) => void;
-  compactAfterCount?: number;
-}) {
-  const { store, wallMs, snapshot, onCompactionFailed } = options;
-  const { compactAfterCount = COMPACT_AFTER_COUNT } = options;
-  const journals = ['monitor-states-a', 'monitor-states-b'].map((name) =>
-    store.journal({ name, schema: Batch }),
-  ) as [Journal<Batch>, Journal<Batch>];
-  let [active, spare] = journals;
-  const { known, count } = await readAll(journals);
-  let appendedCount = count;
-  let waiting = new Map<string, Waiting>();
-  let writing: Promise<void> | undefined;
-  let compacting: Promise<boolean> | undefined;
-  let rewriting: Promise<void> | undefined;
-  let isToRewrite = false;
-
-  async function write(records: readonly StateRecord[]) {
-    appendedCount += records.length;
-    await active.append({ atMs: wallMs(), states: [...records] });
-  }
-
-  async function writeWaiting() {
-    // What came with the same round of the loop is written together.
-    await yieldToEventLoop();
-    while (waiting.size > 0) {
-      const all = [...waiting.values()];
-      waiting = new Map();
-      for (const batch of batchesOf(all, ({ record }) => record)) {
-        const outcome = write(batch.map(({ record }) => record));
-        for (const { resolve, reject } of batch.flatMap(({ waiters }) => waiters)) {
-          void outcome.then(resolve, reject);
-        }
-        await outcome.catch(() => {});
-      }
-      if (appendedCount >= compactAfterCount) void compactAlone();
-    }
-    writing = undefined;
-    if (isToRewrite) rewrite();
-  }
-
-  function compactAlone(): Promise<boolean> {
-    compacting ??= compact().finally(() => {
-      compacting = undefined;
-    });
-    return compacting;
-  }
-
-  /** Whether it could be done. */
-  async function compact(): Promise<boolean> {
-    [active, spare] = [spare, active];
-    appendedCount = 0;
-    try {
-      // Taken now, it is as new as anything that went to the other journal.
-      for (const batch of batchesOf([...snapshot()], (record) => record)) {
-        await active.append({ atMs: wallMs(), states: batch });
-      }
-      await spare.clear();
-      return true;
-    } catch (error) {
-      // Both stay, and the next compaction clears one of them.
-      onCompactionFailed(error);
-      return false;
-    }
-  }
-
-  function rewrite() {
-    isToRewrite = true;
-    rewriting ??= rewriteAll().finally(() => {
-      rewriting = undefined;
-    });
-  }
-
-  async function rewriteAll() {
-    while (isToRewrite) {
-      isToRewrite = false;
-      // What was appended of a monitor before it went, and a compaction that began before.
-      await Promise.all([writing, compacting]);
-      // Twice, since a kill or a full disk may have left something in both.
-      if ((await compactAlone()) && (await compactAlone())) continue;
-      isToRewrite = true;
-      return;
-    }
-  }
-
-  return {
-    known,
-    journal: {
-      /** Resolves once it is durable. A newer state of the same monitor that comes before it is written takes its place. */
-      append(record: StateRecord): Promise<void> {
-        return new Promise((resolve, reject) => {
-          const before = waiting.get(record.monitor);
-          waiting.set(record.monitor, {
-            record: before ? newer(before.record, record) : record,
-            waiters: [...(before?.waiters ?? []), { resolve, reject }],
-          });
-          writing ??= writeWaiting();
-        });
-      },
-      /** Begins to rewrite all: then only what `snapshot` gives by now is in any file. What the disk refuses is tried again. */
-      rewrite,
-      /** Resolves when nothing is being written. */
-      async idle(): Promise<void> {
-        while (writing ?? compacting ?? rewriting) {
-          await Promise.all([writing, compacting, rewriting]);
-        }
-      },
-    },
-  };
-}
-
-interface Waiting {
-  record: StateRecord;
-  waiters: Array<{ resolve: () => void; reject: (error: unknown) => void }>;
-}
-
-async function readAll(journals: readonly Journal<Batch>[]) {
-  const known = new Map<string, StateRecord>();
-  let count = 0;
-  for (const journal of journals) {
-    for await (const { states } of journal.read()) {
-      count += states.length;
-      for (const record of states) {
-        const before = known.get(record.monitor);
-        known.set(record.monitor, before ? newer(before, record) : record);
-      }
-    }
-  }
-  return { known, count };
-}
-
-/** Both together; changes that stand in both, by their number, once. */
-function newer(before: StateRecord, record: StateRecord): StateRecord {
-  const { monitor, revision, state } = before.revision > record.revision ? before : record;
-  const changes = new Map(
-    [...(before.changes ?? []), ...(record.changes ?? [])].map((change) => [change.number, change]),
-  );
-  const inOrder = [...changes.values()].sort((a, b) => a.number - b.number);
-  return { monitor, revision, state, ...(inOrder.length > 0 && { changes: inOrder }) };
-}
-
-function* batchesOf<T>(all: readonly T[], recordOf: (item: T) => StateRecord): Generator<T[]> {
-  let batch: T[] = [];
-  let weight = 0;
-  for (const item of all) {
-    const own = 1 + (recordOf(item).changes?.length ?? 0);
-    if (batch.length > 0 && weight + own > BATCH_COUNT) {
-      yield batch;
-      batch = [];
-      weight = 0;
-    }
-    batch.push(item);
-    weight += own;
-  }
-  if (batch.length > 0) yield batch;
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../../http/metrics.ts';
+import type { LeaseGroup, PartHolder, Store } from '../../store/store.ts';
 import { type Check, timeoutSeconds } from '../checks/check.ts';
 import type { CheckResult } from '../checks/check-result.ts';
 import { type CheckedMonitor, isHeartbeat } from '../checks/check-type.ts';
@@ -7,23 +8,25 @@ import { type CheckTypes, shippedTypes } from '../checks/registry.ts';
 import type { Connectivity } from '../connectivity/connectivity.ts';
 import type { History } from '../history/history.ts';
 import { awaitedAgain, type Signal } from '../monitors/heartbeat.ts';
-import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
+import { type Monitors, PARTS_COUNT, type WatchedMonitor } from '../monitors/monitors.ts';
+import type { Happening } from '../monitors/state-store.ts';
 import {
   cover,
   discardUnconfirmed,
   found,
+  type MonitorState,
   next,
   recheckAfterMs,
-  type Step,
   unchanged,
 } from '../state/state.ts';
 import { type Clock, DAY_MS } from '../time/clock.ts';
+import { lastOnGrid, phaseOf } from '../time/rhythm.ts';
 import { createHeartbeatDeadlines } from './heartbeat-deadlines.ts';
 import { createInFlightChecks, notChecked } from './in-flight-checks.ts';
 import { createMaintenanceWindows } from './maintenance-windows.ts';
 import { addRunnerMetrics } from './metrics.ts';
 import { createSchedule } from './schedule.ts';
-import { firstChecks } from './startup-spread.ts';
+import { checksToMakeUp, firstChecks } from './startup-spread.ts';
 import { createStoreReport } from './store-report.ts';
 
 /** The running service: checks what is due, waits for signals, and keeps what it finds. */
@@ -32,6 +35,8 @@ export type CheckRunner = ReturnType<typeof createCheckRunner>;
 /** Due by the heap → check with a deadline → pure next state → stored when it changed, result to the history. */
 export function createCheckRunner(options: {
   monitors: Monitors;
+  /** Competes for the parts of the monitors. */
+  leases: Store['leases'];
   history: Pick<History, 'add' | 'prune'>;
   connectivity: Connectivity;
   check: Check;
@@ -53,10 +58,14 @@ export function createCheckRunner(options: {
     onLate: (lateMs) => log.warn(sentenceOfLate(lateMs)),
     onTimely: () => log.info('checks start on time again'),
   });
-  const windows = createMaintenanceWindows({ monitors, schedule, clock });
+  /** The parts of the monitors that this process watches over. */
+  const held = new Set<number>();
+  const owns = (id: string) => held.has(monitors.get(id)?.part ?? Number.NaN);
+  const windows = createMaintenanceWindows({ monitors, owns, schedule, clock });
   const countCheck = (type: string, outcome: string) => checks(type, outcome).add();
   const heartbeats = createHeartbeatDeadlines({
     monitors,
+    owns,
     history,
     schedule,
     clock,
@@ -70,14 +79,18 @@ export function createCheckRunner(options: {
     noticeSleep: schedule.noticeSleep,
     connectivity,
     count,
-    async unknown({ id, state }, { check_type }) {
+    async unknown({ id }, { check_type }) {
       countCheck(check_type, 'unknown');
-      await stored.handOver(monitors.settle(id, discardUnconfirmed(state)));
+      await stored.handOver(monitors.settle(id, discardUnconfirmed)?.saved);
     },
   });
   const checks = addRunnerMetrics(options.metrics, { monitors, schedule, connectivity, isStale });
   /** When something was last learned of a monitor, or it was put on, on the monotonic clock. */
   const learnedMs = new Map<string, number>();
+  /** The times of the rhythm that the monitors watched over here were last checked for. */
+  const slots = new Map<string, Slot>();
+  let parts: LeaseGroup | undefined;
+  let isStarting = false;
   let cancelPrune = () => {};
   let pruning = Promise.resolve();
 
@@ -88,7 +101,11 @@ export function createCheckRunner(options: {
     const { definition } = monitor;
     if (ofWindows !== undefined) await stored.handOver(windows.apply(monitor));
     else if (isHeartbeat(definition)) await heartbeats.due(monitor, definition.config);
-    else await inFlight.check(monitor, definition);
+    else {
+      const slot = slots.get(monitor.id);
+      if (slot) slot.begunMs = lastOnGrid(clock.wallMs(), slot.intervalMs, slot.phaseMs);
+      await inFlight.check(monitor, definition);
+    }
   }
 
   async function count(monitor: WatchedMonitor, definition: CheckedMonitor, result: CheckResult) {
@@ -100,59 +117,82 @@ export function createCheckRunner(options: {
     // A window that begins now is over what is found now, also when its turn in the schedule is still to come.
     const covered = windows.apply(monitor);
     const confirmation = { toDown: config.confirm_down, toUp: config.confirm_up };
-    const step = next(monitor.state, result, confirmation, nowMs);
+    const settled = monitors.settle(id, (state) =>
+      state.status === 'PAUSED' ? unchanged(state) : next(state, result, confirmation, nowMs),
+    );
+    if (!settled) return;
+    const { step, saved } = settled;
     if (step.recheckSoon) schedule.at(id, clock.monotonicMs() + recheckAfterMs(config));
     await stored.handOver(
       covered,
-      monitors.settle(id, step),
+      saved,
       history.add(id, nowMs, result, {
         found: found(step.state).status,
         everyMs: config.interval_seconds * 1000,
         covered: step.state.beneath !== undefined,
+        slotMs: slotOf(id),
       }),
     );
   }
 
+  /** The time of the rhythm that a result is for; `undefined` for one more of the same. */
+  function slotOf(id: string): number | undefined {
+    const slot = slots.get(id);
+    if (!slot || slot.begunMs === slot.doneMs) return undefined;
+    slot.doneMs = slot.begunMs;
+    return slot.doneMs;
+  }
+
   /** Puts a monitor on: its first check, or the end of the wait for a signal. */
-  function follow(monitor: WatchedMonitor, firstMs = clock.monotonicMs()) {
+  function follow(monitor: WatchedMonitor, firstMs = clock.monotonicMs(), { goesOn = false } = {}) {
     const { id, definition } = monitor;
+    if (!owns(id)) return;
     if (isHeartbeat(definition)) return heartbeats.await(monitor, definition.config);
     learnedMs.set(id, clock.monotonicMs());
     const intervalMs = definition.config.interval_seconds * 1000;
-    schedule.every(id, {
-      intervalMs,
-      firstMs,
-      host: types.ofChecked(definition).limitedHost(definition),
-    });
+    const host = types.ofChecked(definition).limitedHost(definition);
+    slots.set(id, { intervalMs, phaseMs: phaseOf(id, intervalMs), begunMs: 0, doneMs: 0 });
+    schedule.every(id, { intervalMs, firstMs, host, goesOn });
+  }
+
+  function leaveOff(id: string) {
+    schedule.remove(id);
+    windows.forget(id);
+    slots.delete(id);
   }
 
   function takeOff(id: string, reason: Error) {
     inFlight.abandon(id, reason);
-    schedule.remove(id);
-    windows.forget(id);
+    leaveOff(id);
   }
 
   const isGone = ({ id }: WatchedMonitor) => monitors.get(id) === undefined;
 
   /** Takes over what a person set, or nothing when it cannot be stored: then `undo` puts the schedule back. */
-  async function set(monitor: WatchedMonitor, step: Step, undo: () => void, back: () => Step) {
+  async function set(
+    monitor: WatchedMonitor,
+    happening: Happening,
+    undo: () => void,
+    back: () => Happening,
+  ) {
     const { id, state: before } = monitor;
+    const settled = monitors.settle(id, happening, { always: true, orNothing: true });
     try {
-      await monitors.settle(id, step, { always: true, orNothing: true });
+      await settled?.saved;
     } catch (error) {
       undo();
       // When something was found meanwhile, it is taken back as a change of its own.
-      if (step.change && monitor.state !== before) {
-        await stored.report(monitors.settle(id, back()));
+      if (settled?.step.change && monitor.state !== before) {
+        await stored.report(monitors.settle(id, back())?.saved);
       }
       throw error;
     }
   }
 
-  /** Shows what windows say now and waits for signals anew, of all that are not paused; gives those that are checked. */
-  function takeUp() {
+  /** Shows what windows say now and waits for signals anew, of those that are not paused; gives those that are checked. */
+  function takeUp(watched: readonly WatchedMonitor[]) {
     const checked: Array<{ monitor: WatchedMonitor; definition: CheckedMonitor }> = [];
-    for (const monitor of monitors.all()) {
+    for (const monitor of watched) {
       const { definition } = monitor;
       if (isPaused(monitor)) continue;
       void stored.handOver(windows.apply(monitor));
@@ -162,13 +202,51 @@ export function createCheckRunner(options: {
     return checked;
   }
 
+  const ownOnes = () => monitors.all().filter(({ part }) => held.has(part));
+
   function startAll() {
-    const checked = takeUp();
+    const checked = takeUp(ownOnes());
     const startMs = clock.monotonicMs();
     for (const { monitor, afterMs } of firstChecks(checked, clock.wallMs())) {
       follow(monitor, startMs + afterMs);
     }
   }
+
+  /** Goes on with what another process has watched over, once all that it stored is known. */
+  async function takeOver(taken: readonly number[]) {
+    await monitors.catchUp({ notes: true });
+    const those = new Set(taken);
+    const checked = takeUp(ownOnes().filter(({ part }) => those.has(part)));
+    const startMs = clock.monotonicMs();
+    for (const { monitor, afterMs } of checksToMakeUp(checked, clock.wallMs())) {
+      follow(monitor, startMs + afterMs, { goesOn: true });
+    }
+  }
+
+  /** Another process watches over those of a part from now on; what is under way may still count. */
+  function leavePart(part: number) {
+    held.delete(part);
+    for (const monitor of monitors.all()) {
+      if (monitor.part !== part) continue;
+      leaveOff(monitor.id);
+      heartbeats.forget(monitor.id);
+    }
+  }
+
+  const partHolder: PartHolder = {
+    taken(taken) {
+      for (const part of taken) held.add(part);
+      if (isStarting) return startAll();
+      return takeOver(taken);
+    },
+    async giving(given) {
+      for (const part of given) leavePart(part);
+      // Who takes them begins with what is stored.
+      await stored.allWritten();
+      await monitors.idle();
+    },
+    lost: leavePart,
+  };
 
   /** The schedule has spread the checks; what was under way says nothing, and signals were lost. */
   function wake(sleptMs: number) {
@@ -176,7 +254,7 @@ export function createCheckRunner(options: {
       log.warn(`the machine slept for ${Math.round(sleptMs / 1000)} s, or its clock was set`);
       inFlight.abandonAll();
     }
-    takeUp();
+    takeUp(ownOnes());
   }
 
   function pruneDaily() {
@@ -189,57 +267,84 @@ export function createCheckRunner(options: {
     const { id, definition, state } = monitor;
     if (state.status === 'PAUSED') return false;
     if (isHeartbeat(definition)) return heartbeats.isStale(monitor, definition.config);
-    const sinceMs = learnedMs.get(id);
-    if (sinceMs === undefined) return false;
     const { config } = definition;
     const limitMs = (2 * config.interval_seconds + timeoutSeconds(config)) * 1000;
-    return clock.monotonicMs() - sinceMs > limitMs;
+    if (!owns(id)) return clock.wallMs() - (state.lastCheckedMs ?? monitor.createdAtMs) > limitMs;
+    const sinceMs = learnedMs.get(id);
+    return sinceMs !== undefined && clock.monotonicMs() - sinceMs > limitMs;
   }
 
-  return {
-    /** Begins with the monitors there are: overdue ones first. */
-    start(): void {
-      startAll();
-      schedule.start();
-      pruneDaily();
-    },
-    /** A monitor was just made: it is checked at once. */
-    added: (monitor: WatchedMonitor) => follow(monitor),
-    /** Its settings or windows changed: they hold from now on, and it is checked at once. */
-    edited(monitor: WatchedMonitor): void {
-      if (monitor.state.status === 'PAUSED') return;
+  monitors.listen({
+    /** It is checked at once. */
+    added: (monitor) => follow(monitor),
+    /** Its settings or windows hold from now on, and it is checked at once. */
+    edited(monitor) {
+      if (isPaused(monitor)) return;
       inFlight.abandon(monitor.id);
+      if (!owns(monitor.id)) return;
       windows.forget(monitor.id);
       void stored.handOver(windows.apply(monitor));
       follow(monitor);
     },
-    /** It is gone: nothing that is still found of it counts. */
-    removed(id: string): void {
+    /** Nothing that is still found of it counts. */
+    removed(id) {
       takeOff(id, notChecked.removed());
       learnedMs.delete(id);
       heartbeats.forget(id);
     },
+    changedElsewhere(monitor, before) {
+      const { id, definition, state } = monitor;
+      const wasPaused = before.status === 'PAUSED';
+      if (isPaused(monitor)) {
+        if (!wasPaused) takeOff(id, notChecked.paused());
+        return;
+      }
+      if (!owns(id)) return;
+      if (wasPaused) {
+        void stored.handOver(windows.apply(monitor));
+        follow(monitor);
+      } else if (isHeartbeat(definition)) heartbeats.signalledElsewhere(monitor, definition.config);
+      else if (state.failures > before.failures)
+        schedule.at(id, clock.monotonicMs() + recheckAfterMs(definition.config));
+    },
+  });
+
+  return {
+    /** Begins with the monitors there are: overdue ones first. */
+    start(): void {
+      isStarting = true;
+      parts = options.leases(CHECKS, PARTS_COUNT, partHolder);
+      isStarting = false;
+      schedule.start();
+      pruneDaily();
+    },
+    /** Whether this machine's own network is there; while it is not, other processes check what they can. */
+    setNetwork: (isThere: boolean) => parts?.setAble(isThere),
+    /** Whether this process watches over a monitor. */
+    owns,
     /** Takes a monitor off, until it is resumed. Durable when resolved; when it rejects nothing has changed. */
     async pause(monitor: WatchedMonitor): Promise<void> {
-      const { id } = monitor;
-      const before = monitor.state;
-      takeOff(id, notChecked.paused());
+      takeOff(monitor.id, notChecked.paused());
       const undo = () => follow(monitor);
       const back = () => windows.afterPause(monitor);
-      await set(monitor, cover(before, 'PAUSED', clock.wallMs()), undo, back);
+      const nowMs = clock.wallMs();
+      await set(monitor, (state) => cover(state, 'PAUSED', nowMs), undo, back);
     },
     /** Puts a paused monitor back and checks at once. Durable when resolved; when it rejects nothing has changed. */
     async resume(monitor: WatchedMonitor): Promise<void> {
       if (!isPaused(monitor)) {
-        await monitors.settle(monitor.id, unchanged(monitor.state), { always: true });
+        await monitors.settle(monitor.id, unchanged, { always: true })?.saved;
         return;
       }
-      const back = () => cover(monitor.state, 'PAUSED', clock.wallMs());
-      const step = windows.afterPause(monitor);
-      const state = isHeartbeat(monitor.definition)
-        ? awaitedAgain(step.state, clock.wallMs())
-        : step.state;
-      await set(monitor, { ...step, state }, () => {}, back);
+      const nowMs = clock.wallMs();
+      const back = () => (state: MonitorState) => cover(state, 'PAUSED', clock.wallMs());
+      const shown = windows.afterPause(monitor);
+      const isJob = isHeartbeat(monitor.definition);
+      const resumed: Happening = (before) => {
+        const step = shown(before);
+        return isJob ? { ...step, state: awaitedAgain(step.state, nowMs) } : step;
+      };
+      await set(monitor, resumed, () => {}, back);
       // Only now: what a check finds could not be taken back.
       if (isGone(monitor) || isPaused(monitor)) return;
       void stored.handOver(windows.apply(monitor));
@@ -274,10 +379,22 @@ export function createCheckRunner(options: {
       cancelPrune();
       inFlight.abandonAll(notChecked.closing());
       await schedule.stop();
+      await parts?.close();
       await pruning;
       await stored.allWritten();
     },
   };
+}
+
+/** The kind of lease that the parts of the monitors are. */
+const CHECKS = 'checks';
+
+/** A monitor's rhythm, and the time of it that the last check was begun for, and the last one that counted. */
+interface Slot {
+  intervalMs: number;
+  phaseMs: number;
+  begunMs: number;
+  doneMs: number;
 }
 
 const isPaused = ({ state }: WatchedMonitor) => state.status === 'PAUSED';

@@ -8,16 +8,27 @@ import type { Clock } from '../time/clock.ts';
 import type { Schedule } from './schedule.ts';
 import type { StoreReport } from './store-report.ts';
 
+/** While it cannot be known whether there was a signal, it is asked again after so long. */
+const AGAIN_MS = 1_000;
+
+const isDone = (work: Promise<unknown>) =>
+  work.then(
+    () => true,
+    () => false,
+  );
+
 /** Waits for the signals of jobs. A deadline is a job of the schedule by the id of the monitor; `onLate` is called for each missed. */
 export function createHeartbeatDeadlines(options: {
   monitors: Monitors;
+  /** Whether this process is the one that watches over a monitor. */
+  owns: (id: string) => boolean;
   history: Pick<History, 'add'>;
   schedule: Schedule;
   clock: Clock;
   stored: StoreReport;
   onLate: () => void;
 }) {
-  const { monitors, history, schedule, clock, stored, onLate } = options;
+  const { monitors, owns, history, schedule, clock, stored, onLate } = options;
   /** Since when nothing that was sent was lost, on the monotonic clock. */
   const listeningSinceMs = new Map<string, number>();
 
@@ -37,6 +48,7 @@ export function createHeartbeatDeadlines(options: {
   }
 
   function planAt(id: string, atMs: number) {
+    if (!owns(id)) return;
     plannedMs.set(id, atMs);
     schedule.at(id, atMs);
   }
@@ -63,40 +75,55 @@ export function createHeartbeatDeadlines(options: {
   return {
     /** Waits for the next signal from now on; whatever was due before gets a grace period. */
     await(monitor: WatchedMonitor, config: HeartbeatConfig): void {
-      const { id, state, createdAtMs } = monitor;
+      const { id, createdAtMs } = monitor;
       listeningSinceMs.set(id, clock.monotonicMs());
-      const waiting = awaited(state, config, { createdAtMs, nowMs: clock.wallMs() });
-      if (waiting !== state) {
-        void stored.handOver(monitors.settle(id, unchanged(waiting), { always: true }));
+      const nowMs = clock.wallMs();
+      const waiting = (state: MonitorState) => awaited(state, config, { createdAtMs, nowMs });
+      if (waiting(monitor.state) !== monitor.state) {
+        const settled = monitors.settle(id, (state) => unchanged(waiting(state)), { always: true });
+        void stored.handOver(settled?.saved);
       }
       plan(monitor, config);
     },
+    /** Another process has taken a signal. */
+    signalledElsewhere: planEarlier,
     /** The time of a signal has come. */
     async due(monitor: WatchedMonitor, config: HeartbeatConfig): Promise<void> {
-      plannedMs.delete(monitor.id);
+      const { id } = monitor;
+      plannedMs.delete(id);
+      // Another process may have taken a signal a moment ago.
+      const caughtUp = monitors.catchUp();
+      if (caughtUp && !(await isDone(caughtUp))) return planAt(id, clock.monotonicMs() + AGAIN_MS);
       const nowMs = clock.wallMs();
-      const dueMs = deadlineMs(monitor.state, config, sinceMs(monitor.id));
+      const since = sinceMs(id);
+      const dueMs = deadlineMs(monitor.state, config, since);
       if (dueMs === undefined) return;
       // There was a signal, or the wall clock was set meanwhile.
       if (dueMs > nowMs) return plan(monitor, config);
       onLate();
-      const step = pingMissed(monitor.state, config, nowMs);
-      const result = failure('late', step.state);
-      await stored.handOver(
-        record(monitor.id, step.state, config, result),
-        monitors.settle(monitor.id, step),
-      );
+      const settled = monitors.settle(id, (state) => {
+        const stillDueMs = deadlineMs(state, config, since);
+        const isMissed = stillDueMs !== undefined && stillDueMs <= nowMs;
+        return isMissed ? pingMissed(state, config, nowMs) : unchanged(state);
+      });
+      if (!settled) return;
+      const { state } = settled.step;
+      await stored.handOver(record(id, state, config, failure('late', state)), settled.saved);
     },
     /** A signal came. Resolves once it is durable. */
     async signal(monitor: WatchedMonitor, config: HeartbeatConfig, signal: Signal): Promise<void> {
       const { id } = monitor;
-      const step = signalled(monitor.state, config, signal, clock.wallMs());
-      const saved = monitors.settle(id, step, { always: true });
-      const result = resultOf(signal, step.state);
+      const nowMs = clock.wallMs();
+      const settled = monitors.settle(id, (state) => signalled(state, config, signal, nowMs), {
+        always: true,
+      });
+      if (!settled) return;
+      const { state } = settled.step;
+      const result = resultOf(signal, state);
       // The state is what must last; the history is written with others, a moment later.
-      if (result) void stored.handOver(record(id, step.state, config, result));
-      if (step.state.status !== 'PAUSED') planEarlier(monitor, config);
-      await saved;
+      if (result) void stored.handOver(record(id, state, config, result));
+      if (state.status !== 'PAUSED') planEarlier(monitor, config);
+      await settled.saved;
     },
     /** A signal was due while nobody listened, and its grace period goes on: what is shown may be out of date. */
     isStale({ id, state }: WatchedMonitor, config: HeartbeatConfig): boolean {

@@ -1,6 +1,7 @@
 import { maintenanceAt } from '../monitors/maintenance.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
-import { cover, type Step, uncover } from '../state/state.ts';
+import type { Happening } from '../monitors/state-store.ts';
+import { cover, unchanged, uncover } from '../state/state.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Schedule } from './schedule.ts';
 
@@ -9,18 +10,21 @@ const PREFIX = 'windows of ';
 /** The maintenance windows of monitors: their begins and ends are jobs of the schedule, apart from the checks. */
 export function createMaintenanceWindows(tools: {
   monitors: Monitors;
+  /** Whether this process is the one that watches over a monitor. */
+  owns: (id: string) => boolean;
   schedule: Schedule;
   clock: Clock;
 }) {
-  const { monitors, schedule, clock } = tools;
+  const { monitors, owns, schedule, clock } = tools;
 
-  function stepOf({ state, maintenance }: WatchedMonitor): Step {
+  function shownBy({ maintenance }: WatchedMonitor): Happening {
     const nowMs = clock.wallMs();
     const { window } = maintenanceAt(maintenance, nowMs);
-    return window ? cover(state, 'MAINTENANCE', nowMs) : uncover(state, nowMs);
+    return (state) => (window ? cover(state, 'MAINTENANCE', nowMs) : uncover(state, nowMs));
   }
 
   function plan({ id, maintenance }: WatchedMonitor) {
+    if (!owns(id)) return;
     const nowMs = clock.wallMs();
     const { changesMs } = maintenanceAt(maintenance, nowMs);
     if (changesMs === undefined) schedule.remove(PREFIX + id);
@@ -37,11 +41,14 @@ export function createMaintenanceWindows(tools: {
       if (status === 'PAUSED') return undefined;
       if (monitor.maintenance.length === 0 && status !== 'MAINTENANCE') return undefined;
       plan(monitor);
-      const step = stepOf(monitor);
-      return step.change && monitors.settle(monitor.id, step);
+      const shown = shownBy(monitor);
+      if (!shown(monitor.state).change) return undefined;
+      return monitors.settle(monitor.id, (state) =>
+        state.status === 'PAUSED' ? unchanged(state) : shown(state),
+      )?.saved;
     },
-    /** What a monitor that is not paused any more shows. */
-    afterPause: stepOf,
+    /** What becomes of a monitor that is not paused any more. */
+    afterPause: shownBy,
     /** The monitor whose windows a job of the schedule is for. */
     monitorOf: (job: string) => (job.startsWith(PREFIX) ? job.slice(PREFIX.length) : undefined),
     forget: (id: string) => schedule.remove(PREFIX + id),

@@ -158,10 +158,11 @@ export function createSchedule(options: ScheduleOptions) {
   }
 
   /** First at `firstMs`, then on the grid of the wall clock, half an interval later at the earliest, one and a half at the latest. */
-  function setRhythm(entry: Entry, firstMs: number) {
+  function setRhythm(entry: Entry, firstMs: number, { goesOn = false } = {}) {
     const { id, intervalMs } = entry;
-    const wallOffsetMs = clock.wallMs() - clock.monotonicMs();
-    const afterMs = firstMs + wallOffsetMs + intervalMs / 2;
+    const nowMs = clock.monotonicMs();
+    const wallOffsetMs = clock.wallMs() - nowMs;
+    const afterMs = wallOffsetMs + (goesOn ? nowMs : firstMs + intervalMs / 2);
     entry.rhythmMs = nextOnGrid(afterMs, intervalMs, phaseOf(id, intervalMs)) - wallOffsetMs;
     entry.onceMs = firstMs;
   }
@@ -238,18 +239,19 @@ export function createSchedule(options: ScheduleOptions) {
   return {
     /**
      * Runs the job at `firstMs` and then on its rhythm: every interval, at a phase taken from the id. The phase stays the
-     * same over restarts and spreads the jobs. Of a job that is there already it replaces all that was set before.
+     * same over restarts and spreads the jobs. Of a job that is there already it replaces all that was set before. One that
+     * `goesOn`, which another process has begun, leaves out no time of its rhythm; `firstMs` may be `Infinity` then.
      */
     every(
       id: string,
-      job: { intervalMs: number; firstMs: number; host: string | undefined },
+      job: { intervalMs: number; firstMs: number; host: string | undefined; goesOn?: boolean },
     ): void {
-      const { firstMs, ...rhythm } = job;
+      const { firstMs, goesOn = false, ...rhythm } = job;
       const entry = entryOf(id);
       const hostBefore = entry.host;
       hostLimit.leave(entry);
       Object.assign(entry, rhythm);
-      setRhythm(entry, firstMs);
+      setRhythm(entry, firstMs, { goesOn });
       // While it runs it is in no heap; the end of the run plans it again.
       if (!entry.running) plan(entry);
       // Moved away, it may leave free the place at its host that it was called for.

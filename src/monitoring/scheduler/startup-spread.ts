@@ -1,7 +1,7 @@
 import type { CheckedMonitor } from '../checks/check-type.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import type { MonitorState } from '../state/state.ts';
-import { catchUpAfterMs } from '../time/rhythm.ts';
+import { catchUpAfterMs, lastOnGrid, phaseOf } from '../time/rhythm.ts';
 
 /**
  * When each monitor is first checked after a start, as milliseconds from then: in its time, or, when that has passed,
@@ -26,6 +26,33 @@ export function firstChecks(
     ...overdue.map(({ monitor, intervalMs }, index) => ({
       monitor,
       afterMs: catchUpAfterMs(index, overdue.length, intervalMs),
+    })),
+  ];
+}
+
+/**
+ * When each monitor is first checked that another process has watched over until now, as milliseconds from then: soon when
+ * nothing was found for the time of its rhythm that is now, spread and before the next one; else not before that.
+ */
+export function checksToMakeUp(
+  monitors: ReadonlyArray<{ monitor: WatchedMonitor; definition: CheckedMonitor }>,
+  nowMs: number,
+): Array<{ monitor: WatchedMonitor; afterMs: number }> {
+  const timed = monitors.map(({ monitor, definition }) => {
+    const intervalMs = definition.config.interval_seconds * 1000;
+    const slotMs = lastOnGrid(nowMs, intervalMs, phaseOf(monitor.id, intervalMs));
+    const isDone = (monitor.state.lastCheckedMs ?? Number.NEGATIVE_INFINITY) >= slotMs;
+    return { monitor, isDone, leftMs: slotMs + intervalMs - nowMs };
+  });
+  const missing = timed.filter(({ isDone }) => !isDone).sort((a, b) => a.leftMs - b.leftMs);
+  return [
+    ...timed
+      .filter(({ isDone }) => isDone)
+      .map(({ monitor }) => ({ monitor, afterMs: Number.POSITIVE_INFINITY })),
+    ...missing.map(({ monitor, leftMs }, index) => ({
+      monitor,
+      // Half of what is left is for the check itself.
+      afterMs: catchUpAfterMs(index, missing.length, leftMs / 2),
     })),
   ];
 }

@@ -13,6 +13,11 @@ export function nextOnGrid(afterMs: number, intervalMs: number, phaseMs: number)
   return (Math.floor((afterMs - phaseMs) / intervalMs) + 1) * intervalMs + phaseMs;
 }
 
+/** The time of the grid at or before a moment: what is found from then on is found for that time. */
+export function lastOnGrid(atMs: number, intervalMs: number, phaseMs: number): number {
+  return Math.floor((atMs - phaseMs) / intervalMs) * intervalMs + phaseMs;
+}
+
 /** How long the job at `index` of `count` overdue ones waits, so that they do not come all at once. */
 export function catchUpAfterMs(index: number, count: number, intervalMs: number): number {
   return (index / count) * Math.min(intervalMs, CATCH_UP_MS);

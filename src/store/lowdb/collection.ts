@@ -216,6 +216,7 @@ export function createLowdbCollection<T>(
       follower = told;
       // Nobody else can change anything.
       return {
+        catchUp: () => undefined,
         staleMs: () => 0,
         stop() {
           follower = undefined;

@@ -41,48 +41,20 @@ export function createLeases(collection: Collection<z.infer<typeof LeaseDocument
         throw error;
       }
     },
-    /** All parts of a whole: there is nobody to share them with. */
-    group(kind: string, count: number, holder: PartHolder): LeaseGroup {
-      const nos = Array.from({ length: count }, (_, no) => no);
-      let own: { fence: number; ended: AbortController } | undefined;
-      let isWilling = true;
-      let turn: Promise<void> = Promise.resolve();
-
-      async function settle() {
-        if (isWilling === (own !== undefined)) return;
-        if (own) {
-          await holder.giving(nos);
-          const { ended } = own;
-          own = undefined;
-          held.delete(kind);
-          ended.abort();
-          return;
-        }
-        const last = await collection.update(kind, (lease) => ({ fence: (lease?.fence ?? 0) + 1 }));
-        const ended = new AbortController();
-        const fence = last?.fence ?? 1;
-        own = { fence, ended };
-        held.set(kind, ended);
-        await holder.taken(nos.map((no) => ({ no, fence, signal: ended.signal })));
-      }
-
-      function inTurn(): Promise<void> {
-        const result = turn.then(settle);
-        turn = result.catch(() => {});
-        return result;
-      }
-
-      const setWilling = (willing: boolean) => {
-        isWilling = willing;
-        return inTurn();
-      };
-      void inTurn().catch(() => {});
+    /** All parts of a whole, at once: there is nobody to share them with. */
+    group(count: number, holder: PartHolder): LeaseGroup {
+      const parts = Array.from({ length: count }, (_, no) => no);
+      let isOpen = true;
+      void holder.taken(parts);
       return {
-        holds: (no) => own !== undefined && no < count,
-        fenceOf: () => own?.fence,
-        count: () => (own ? count : 0),
-        setWilling,
-        close: () => setWilling(false),
+        holds: (part) => isOpen && part < count,
+        count: () => (isOpen ? count : 0),
+        setAble() {},
+        async close() {
+          if (!isOpen) return;
+          await holder.giving(parts);
+          isOpen = false;
+        },
       };
     },
     /** Ends all of them. */

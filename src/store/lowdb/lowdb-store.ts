@@ -13,6 +13,7 @@ import { takeLock } from './lock.ts';
 import { openLosses, reportLosses } from './losses.ts';
 import { openQuarantine, QUARANTINE, type Quarantine } from './quarantine.ts';
 import { createQueues } from './queues.ts';
+import { openLowdbRegisters } from './registers.ts';
 
 /** Files of documents that are open at once. */
 const MAX_OPEN_FILES = 32;
@@ -86,26 +87,29 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
     }
   }
 
+  const journal: Store['journal'] = (declaration) => {
+    const opened = createLowdbJournal(declaration, {
+      folder: own(declaration.name),
+      acknowledged: join(folder, ACKNOWLEDGED, declaration.name),
+      losses,
+      assertOpen,
+      log,
+    });
+    journals.push(opened);
+    return opened;
+  };
+
   return {
     collection,
-    journal(declaration) {
-      const journal = createLowdbJournal(declaration, {
-        folder: own(declaration.name),
-        acknowledged: join(folder, ACKNOWLEDGED, declaration.name),
-        losses,
-        assertOpen,
-        log,
-      });
-      journals.push(journal);
-      return journal;
-    },
+    journal,
+    registers: (declaration) => openLowdbRegisters(declaration, { journal, log }),
     async lease(name) {
       assertOpen();
       return await leases.take(name);
     },
-    leases(kind, count, holder) {
+    leases(_kind, count, holder) {
       assertOpen();
-      return leases.group(kind, count, holder);
+      return leases.group(count, holder);
     },
     key: createKeyFile(folder, assertOpen),
     async check() {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Following } from '../store.ts';
 import type { Database } from './database.ts';
+import { inTurn } from './in-turn.ts';
 import type { News } from './news.ts';
 
 /** A row of the table of documents, as texts. */
@@ -125,9 +126,11 @@ export function createDocumentChanges(options: {
     async follow(told: (changed: ChangedRow[]) => void): Promise<Following> {
       if (listener) throw new Error(`The collection '${collection}' is followed already.`);
       listener = told;
-      await database.again(poll);
-      const following = news.follow(collection, poll);
+      const pollInTurn = inTurn(() => database.again(poll));
+      await pollInTurn();
+      const following = news.follow(collection, pollInTurn);
       return {
+        catchUp: pollInTurn,
         staleMs: () => performance.now() - readAtMs,
         stop() {
           following.stop();

@@ -93,9 +93,9 @@ export function createLeases(options: { database: Database; members: Membership;
     const parts = new Map<number, Held>();
     let turn: Promise<void> | undefined;
     let closed = false;
-    let isWilling = true;
+    let isAble = true;
     let prepared = false;
-    members.want(kind);
+    members.want(kind, true);
 
     async function prepare() {
       await sql`insert into ${lease} (kind, no) select ${kind}, no
@@ -104,11 +104,16 @@ export function createLeases(options: { database: Database; members: Membership;
       prepared = true;
     }
 
+    /** How many this process is to have. */
     async function share(): Promise<number> {
-      const { rows } = await sql<{ live: number }>`
-        select count(*)::int as live from ${member}
-        where until > clock_timestamp() and ${kind} = any(wants)`.execute(db);
-      return Math.ceil(count / Math.max(1, rows[0]?.live ?? 1));
+      const { rows } = await sql<{ others: number }>`
+        select count(*)::int as others from ${member}
+        where until > clock_timestamp() and ${kind} = any(wants) and id <> ${members.id()}`.execute(
+        db,
+      );
+      const others = rows[0]?.others ?? 0;
+      if (!isAble) return others > 0 ? 0 : parts.size;
+      return Math.ceil(count / (others + 1));
     }
 
     async function takeSome(most: number) {
@@ -122,7 +127,7 @@ export function createLeases(options: { database: Database; members: Membership;
         where l.kind = ${kind} and l.no = free.no and m.id = ${id} and m.until > clock_timestamp()
         returning l.no, l.fence`.execute(db);
       if (id !== members.id()) return;
-      const taken = rows.map(({ no, fence }) => {
+      for (const { no, fence } of rows) {
         const part = hold(kind, no, fence);
         parts.set(no, part);
         part.lease.signal.addEventListener('abort', () => {
@@ -130,9 +135,8 @@ export function createLeases(options: { database: Database; members: Membership;
           parts.delete(no);
           holder.lost(no);
         });
-        return { no, fence, signal: part.lease.signal };
-      });
-      if (taken.length > 0) await holder.taken(taken);
+      }
+      if (rows.length > 0) await holder.taken(rows.map(({ no }) => no));
     }
 
     async function giveBack(nos: readonly number[]) {
@@ -151,7 +155,7 @@ export function createLeases(options: { database: Database; members: Membership;
       if (closed) return;
       if (!prepared) await prepare();
       if (!members.isAlive()) return;
-      const most = isWilling ? await share() : 0;
+      const most = await share();
       if (parts.size > most) await giveBack([...parts.keys()].slice(most));
       else if (parts.size < most) await takeSome(most - parts.size);
     }
@@ -170,11 +174,10 @@ export function createLeases(options: { database: Database; members: Membership;
     const own: LeaseGroup = {
       holds: (no) => parts.has(no),
       count: () => parts.size,
-      fenceOf: (no) => parts.get(no)?.lease.fence,
-      async setWilling(willing) {
-        isWilling = willing;
-        await turn;
-        await inTurn();
+      setAble(able) {
+        isAble = able;
+        members.want(kind, able);
+        void members.beat().then(inTurn, () => {});
       },
       async close() {
         if (closed) return;

@@ -132,8 +132,11 @@ export async function joinMembers(options: {
     /** Whether this process may still act as who it is. */
     isAlive: () => life.joined && isTrusted(life),
     beat,
-    /** Competes for leases of a kind from the next sign of life on. */
-    want: (kind: string) => void wants.add(kind),
+    /** Competes for leases of a kind, or no longer, from the next sign of life on. */
+    want(kind: string, does: boolean): void {
+      if (does) wants.add(kind);
+      else wants.delete(kind);
+    },
     /** Ends the membership at once, so that others need not wait. */
     async close(): Promise<void> {
       left = true;

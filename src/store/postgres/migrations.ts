@@ -80,6 +80,28 @@ export const migrations: Migrations = {
         .execute();
     },
   },
+  '0006-registers': {
+    async up(db: Kysely<unknown>) {
+      await db.schema
+        .createTable('register')
+        .addColumn('name', 'text', (column) => column.notNull())
+        .addColumn('id', 'text', (column) => column.notNull())
+        .addColumn('revision', 'uuid', (column) => column.notNull())
+        .addColumn('changed_at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
+        // In no index, so that a row that is only noted is changed in place.
+        .addColumn('written_at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
+        .addColumn('value', 'json', (column) => column.notNull())
+        .addColumn('extra', 'json')
+        .addPrimaryKeyConstraint('register_pkey', ['name', 'id'])
+        .modifyEnd(sql`with (fillfactor = 50)`)
+        .execute();
+      await db.schema
+        .createIndex('register_changed')
+        .on('register')
+        .columns(['name', 'changed_at'])
+        .execute();
+    },
+  },
 };
 
 /** The name of the newest of them. */

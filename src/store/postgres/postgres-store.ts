@@ -19,6 +19,7 @@ import {
 } from './migrations.ts';
 import { type News, openNews } from './news.ts';
 import { createPendingWork } from './pending-work.ts';
+import { openPostgresRegisters } from './registers.ts';
 import { createSecretKey, SECRET_KEY } from './secret-key.ts';
 
 /** How often rows of removed documents that everybody has seen are swept out. */
@@ -75,6 +76,7 @@ function createStore(parts: {
   const { db, schema } = database;
   const pending = createPendingWork();
   const names = new Set<string>();
+  const registers: Array<{ idle(): Promise<void>; close(): void }> = [];
   let closing: Promise<void> | undefined;
   let schemaSeen: { atMs: number; isKnown: boolean } | undefined;
 
@@ -124,6 +126,18 @@ function createStore(parts: {
       own(declaration.name);
       return createPostgresJournal(declaration, { database, pending, assertOpen, log });
     },
+    async registers(declaration) {
+      own(declaration.name);
+      const opened = await openPostgresRegisters(declaration, {
+        database,
+        news,
+        pending,
+        assertOpen,
+        log,
+      });
+      registers.push(opened);
+      return opened;
+    },
     async lease(name) {
       assertOpen();
       return await pending.track(leases.take(name));
@@ -141,7 +155,9 @@ function createStore(parts: {
     close() {
       closing ??= (async () => {
         clearInterval(sweeping);
+        await Promise.all(registers.map((each) => each.idle()));
         await pending.idle();
+        for (const each of registers) each.close();
         await closeAll();
       })();
       return closing;

@@ -15,6 +15,7 @@ import {
   createCheckRunner,
 } from '../../../src/monitoring/scheduler/check-runner.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { openLowdbRegisters } from '../../../src/store/lowdb/registers.ts';
 import type { Collection, Store } from '../../../src/store/store.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -119,6 +120,7 @@ export async function createWorld(
         },
       };
     },
+    registers: (declaration) => openLowdbRegisters(declaration, { journal: store.journal, log }),
   };
   const check: Check = ({ target }, { signal }) =>
     new Promise((resolve, reject) => {
@@ -142,6 +144,7 @@ export async function createWorld(
   let unwritten = 0;
   const watch = createCheckRunner({
     monitors,
+    leases: store.leases,
     history: {
       ...history,
       async add(...entry) {
@@ -181,7 +184,6 @@ export async function createWorld(
 
   async function add(monitor: MonitorCreateInput) {
     const { monitor: made } = await monitors.add(MonitorCreate.parse(monitor));
-    watch.added(made);
     return made;
   }
   return {

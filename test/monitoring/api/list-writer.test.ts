@@ -20,7 +20,7 @@ function site(name: string): WatchedMonitor {
     maintenance: [],
     state,
     published: state,
-    revision: 0,
+    part: 0,
   };
 }
 

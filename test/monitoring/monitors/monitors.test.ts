@@ -12,6 +12,7 @@ import {
   type StatusChange,
 } from '../../../src/monitoring/state/state.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { openLowdbRegisters } from '../../../src/store/lowdb/registers.ts';
 import type { Collection, Store } from '../../../src/store/store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -76,6 +77,7 @@ async function setUp(options: { limit?: number; folder?: string } = {}) {
         },
       };
     },
+    registers: (declaration) => openLowdbRegisters(declaration, { journal: store.journal, log }),
   };
   const changes: StatusChange[] = [];
   const wallMs = () => now.ms;
@@ -144,7 +146,7 @@ describe('the result of a check', () => {
       const before = monitor.state;
       const step = found(before, result, nowMs);
       const written = writes();
-      await monitors.settle(monitor.id, step);
+      await monitors.settle(monitor.id, () => step)?.saved;
       return writes() - written;
     };
     expect(await settle(passed, 1)).toBe(0);
@@ -162,7 +164,7 @@ describe('the result of a check', () => {
     const { monitors, broken, changes, again } = await setUp();
     const { monitor } = await monitors.add(site('a'));
     const settle = (result: CheckResult, nowMs: number) =>
-      monitors.settle(monitor.id, found(monitor.state, result, nowMs));
+      monitors.settle(monitor.id, (state) => found(state, result, nowMs))?.saved;
     await settle(failed, 2);
     broken.is = 'states';
     await expect(settle(failed, 3)).rejects.toThrow('ENOSPC');
@@ -184,7 +186,7 @@ describe('the result of a check', () => {
     const { monitors, broken, changes, again } = await setUp();
     const { monitor } = await monitors.add(site('a'));
     const settle = (result: CheckResult, nowMs: number) =>
-      monitors.settle(monitor.id, found(monitor.state, result, nowMs));
+      monitors.settle(monitor.id, (state) => found(state, result, nowMs))?.saved;
     await settle(failed, 2);
     broken.is = 'monitor-incidents';
     await expect(settle(failed, 3)).rejects.toThrow('ENOSPC');
@@ -206,7 +208,7 @@ describe('the result of a check', () => {
     const { monitors, history, broken, close } = await setUp();
     const { monitor } = await monitors.add(site('a'));
     const settle = (result: CheckResult, nowMs: number) =>
-      monitors.settle(monitor.id, found(monitor.state, result, nowMs));
+      monitors.settle(monitor.id, (state) => found(state, result, nowMs))?.saved;
     await settle(failed, 2);
     broken.is = 'monitor-incidents';
     await expect(settle(failed, 3)).rejects.toThrow('ENOSPC');
@@ -227,7 +229,7 @@ describe('an edit', () => {
       monitors.edit(monitor.id, ({ definition }) => ({
         definition: { ...definition, name: 'b' },
       })),
-      monitors.settle(monitor.id, found(monitor.state, failed, 7)),
+      monitors.settle(monitor.id, (state) => found(state, failed, 7))?.saved,
       monitors.edit(monitor.id, () => ({ maintenance: [window] })),
     ]);
     expect(monitor.definition.name).toBe('b');
@@ -275,8 +277,11 @@ describe('an edit', () => {
     async (status, wanted) => {
       const { monitors, changes, now, again } = await setUp();
       const { monitor } = await monitors.add(site('a'));
-      for (const ms of [1, 2]) await monitors.settle(monitor.id, found(monitor.state, failed, ms));
-      if (status === 'PAUSED') await monitors.settle(monitor.id, cover(monitor.state, status, 3));
+      for (const ms of [1, 2])
+        await monitors.settle(monitor.id, (state) => found(state, failed, ms))?.saved;
+      if (status === 'PAUSED') {
+        await monitors.settle(monitor.id, (state) => cover(state, status, 3))?.saved;
+      }
       expect(monitor.state.status).toBe(status);
       now.ms += 10;
       // Another setting is no new target.
@@ -296,12 +301,13 @@ describe('an edit', () => {
   test('of the target is made although its new state cannot be stored yet', async () => {
     const { monitors, broken, again } = await setUp();
     const { monitor } = await monitors.add(site('a'));
-    for (const ms of [1, 2]) await monitors.settle(monitor.id, found(monitor.state, failed, ms));
+    for (const ms of [1, 2])
+      await monitors.settle(monitor.id, (state) => found(state, failed, ms))?.saved;
     broken.is = 'states';
     await monitors.edit(monitor.id, () => ({ definition: site('a', 'http://192.0.2.2/') }));
     expect(monitor.state).toMatchObject({ status: 'UP', changes: 2 });
     broken.is = undefined;
-    await monitors.settle(monitor.id, found(monitor.state, passed, 3));
+    await monitors.settle(monitor.id, (state) => found(state, passed, 3))?.saved;
     const after = await again();
     expect(after.monitors.get(monitor.id)).toEqual(monitor);
     await after.close();
@@ -330,9 +336,9 @@ describe('a monitor that is removed', () => {
     expect(monitors.all()).toEqual([kept]);
     expect(monitors.count()).toBe(1);
     const late = found(found(monitor.state, failed, 1).state, failed, 2);
-    await monitors.settle(monitor.id, late, { always: true });
+    await monitors.settle(monitor.id, () => late, { always: true })?.saved;
     expect(await removal).toBe(true);
-    await monitors.settle(monitor.id, late, { always: true });
+    await monitors.settle(monitor.id, () => late, { always: true })?.saved;
     expect(await monitors.edit(monitor.id, () => ({ maintenance: [] }))).toBeUndefined();
     expect(changes).toEqual([]);
     expect(await history.results(monitor.id, 10)).toEqual([]);
@@ -346,7 +352,7 @@ describe('a monitor that is removed', () => {
     const { monitors, again } = await setUp();
     const { monitor } = await monitors.add(site('a'));
     const writes = [
-      monitors.settle(monitor.id, found(monitor.state, failed, 1)),
+      monitors.settle(monitor.id, (state) => found(state, failed, 1))?.saved,
       monitors.edit(monitor.id, () => ({ maintenance: [] })),
       monitors.remove(monitor.id),
       monitors.edit(monitor.id, () => ({ maintenance: [] })),
@@ -515,14 +521,17 @@ describe('a create that is repeated', () => {
 test('a pause that could not be stored has no effect, and its change number is free again', async () => {
   const { monitors, broken, again } = await setUp();
   const { monitor } = await monitors.add(site('a'));
-  for (const ms of [1, 2]) await monitors.settle(monitor.id, found(monitor.state, failed, ms));
+  for (const ms of [1, 2])
+    await monitors.settle(monitor.id, (state) => found(state, failed, ms))?.saved;
   const before = { ...monitor };
   broken.is = 'states';
-  const pause = cover(monitor.state, 'PAUSED', 3);
-  await expect(monitors.settle(monitor.id, pause, { orNothing: true })).rejects.toThrow('ENOSPC');
-  expect(monitor).toEqual({ ...before, revision: expect.any(Number) });
+  const pause = monitors.settle(monitor.id, (state) => cover(state, 'PAUSED', 3), {
+    orNothing: true,
+  });
+  await expect(pause?.saved).rejects.toThrow('ENOSPC');
+  expect(monitor).toEqual(before);
   broken.is = undefined;
-  await monitors.settle(monitor.id, found(monitor.state, passed, 4));
+  await monitors.settle(monitor.id, (state) => found(state, passed, 4))?.saved;
   const after = await again();
   expect(after.monitors.get(monitor.id)?.state).toMatchObject({ status: 'UP', changes: 2 });
   expect(await after.history.incidents(monitor.id, 10)).toMatchObject([
@@ -534,9 +543,11 @@ test('a pause that could not be stored has no effect, and its change number is f
 test('a pause that is stored holds, though its incident cannot be stored yet', async () => {
   const { monitors, broken, again } = await setUp();
   const { monitor } = await monitors.add(site('a'));
-  for (const ms of [1, 2]) await monitors.settle(monitor.id, found(monitor.state, failed, ms));
+  for (const ms of [1, 2])
+    await monitors.settle(monitor.id, (state) => found(state, failed, ms))?.saved;
   broken.is = 'monitor-incidents';
-  await monitors.settle(monitor.id, cover(monitor.state, 'PAUSED', 3), { orNothing: true });
+  await monitors.settle(monitor.id, (state) => cover(state, 'PAUSED', 3), { orNothing: true })
+    ?.saved;
   expect(monitor.state.status).toBe('PAUSED');
   const after = await again();
   expect(after.monitors.get(monitor.id)?.state.status).toBe('PAUSED');
@@ -547,8 +558,8 @@ test('a pause that is stored holds, though its incident cannot be stored yet', a
 test('listeners receive a change when it is durable, and one that cannot be stored all the same', async () => {
   const { monitors, broken, changes, close } = await setUp();
   const { monitor } = await monitors.add(site('a'));
-  await monitors.settle(monitor.id, found(monitor.state, failed, 1));
-  const storing = monitors.settle(monitor.id, found(monitor.state, failed, 2));
+  await monitors.settle(monitor.id, (state) => found(state, failed, 1))?.saved;
+  const storing = monitors.settle(monitor.id, (state) => found(state, failed, 2))?.saved;
   expect(monitor.state.status).toBe('DOWN');
   expect(monitor.published.status).toBe('UP');
   await monitors.written(monitor.id);
@@ -557,7 +568,8 @@ test('listeners receive a change when it is durable, and one that cannot be stor
   await storing;
 
   broken.is = 'all';
-  await expect(monitors.settle(monitor.id, found(monitor.state, passed, 3))).rejects.toThrow();
+  const refused = monitors.settle(monitor.id, (state) => found(state, passed, 3))?.saved;
+  await expect(refused).rejects.toThrow();
   expect(monitor.published.status).toBe('UP');
   broken.is = undefined;
   await close();

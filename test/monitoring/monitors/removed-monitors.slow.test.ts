@@ -1,12 +1,10 @@
 import { cp } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { z } from 'zod';
 import { MonitorCreate } from '../../../src/contracts/monitoring.ts';
 import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import { openMonitors, type WatchedMonitor } from '../../../src/monitoring/monitors/monitors.ts';
-import { openStateJournal } from '../../../src/monitoring/monitors/state-store.ts';
-import { next, presumedUp } from '../../../src/monitoring/state/state.ts';
+import { next } from '../../../src/monitoring/state/state.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { filesWith } from '../../helpers/files-with.ts';
@@ -14,9 +12,6 @@ import { long } from '../../helpers/long.ts';
 import { mortalStore } from '../../helpers/mortal-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
-
-/** What stands in the journals of states. */
-const Batch = z.object({ atMs: z.int(), states: z.array(z.unknown()) });
 
 const MINUTE_MS = 60_000;
 const NOON_MS = Date.UTC(2027, 0, 15, 12);
@@ -32,7 +27,7 @@ async function open(folder: string, { writes = Number.POSITIVE_INFINITY } = {}) 
   const { log } = recordingLog();
   const real = await openLowdbStore({ folder, log });
   const life = { writes: Number.POSITIVE_INFINITY };
-  const store = mortalStore(real, life);
+  const store = mortalStore(real, life, log);
   let nowMs = NOON_MS;
   const wallMs = () => nowMs;
   const history = await openHistory({ store, wallMs, log });
@@ -64,7 +59,7 @@ async function open(folder: string, { writes = Number.POSITIVE_INFINITY } = {}) 
         const step = next(monitor.state, result, { toDown: 2, toUp: 1 }, nowMs);
         const seen = { found: 'DOWN', everyMs: MINUTE_MS, covered: false } as const;
         await Promise.all([
-          monitors.settle(monitor.id, step),
+          monitors.settle(monitor.id, () => step)?.saved,
           history.add(monitor.id, nowMs, result, seen),
         ]);
       }
@@ -155,25 +150,4 @@ test('a secret that an edit replaced is in no file any more, encrypted or not', 
       name.startsWith('monitors/'),
     ),
   ).toEqual([]);
-});
-
-test('states of a monitor that is gone leave both journals, where a kill left some in each', async () => {
-  const folder = await temporaryFolder();
-  const { log } = recordingLog();
-  const options = { wallMs: () => NOON_MS, onCompactionFailed: () => {} };
-  const record = { monitor: 'gone', revision: 1, state: presumedUp(NOON_MS) };
-  for (const name of ['monitor-states-a', 'monitor-states-b']) {
-    const store = await openLowdbStore({ folder, log });
-    await store.journal({ name, schema: Batch }).append({ atMs: NOON_MS, states: [record] });
-    await store.close();
-  }
-  expect(await filesWith('gone', folder)).toHaveLength(2);
-  const store = await openLowdbStore({ folder, log });
-  onTestFinished(() => store.close());
-  const stays = { ...record, monitor: 'stays' };
-  const { journal } = await openStateJournal({ store, ...options, snapshot: () => [stays] });
-  journal.rewrite();
-  await journal.idle();
-  expect(await filesWith('gone', folder)).toEqual([]);
-  expect(await filesWith('stays', folder)).toHaveLength(1);
 });

@@ -98,23 +98,18 @@ test.each(long ? [1, 2, 3, 4, 5, 6, 7, 8] : [1])(
     async function create() {
       const target = `http://m${made++}.example/v0`;
       const intervalMs = (15 + random.below(46)) * 60_000;
+      const awaited = { target, intervalMs, paused: false, sinceMs: clock.monotonicMs() };
+      const one = { ...awaited, looks: [] } as unknown as Expected;
+      // It is checked as soon as it is stored.
+      byTarget.set(target, one);
       const { monitor } = await world.monitors.add({
         name: target,
         check_type: 'HTTP',
         target,
         config: configOf(intervalMs),
       });
-      const one: Expected = {
-        monitor,
-        target,
-        intervalMs,
-        paused: false,
-        sinceMs: clock.monotonicMs(),
-        looks: [],
-      };
+      one.monitor = monitor;
       expected.set(monitor.id, one);
-      byTarget.set(target, one);
-      world.watch.added(monitor);
     }
 
     async function edit(one: Expected) {
@@ -124,6 +119,9 @@ test.each(long ? [1, 2, 3, 4, 5, 6, 7, 8] : [1])(
       const config = configOf(intervalMs);
       const windowed = random.next() < 0.3;
       judge(one);
+      // It is checked as soon as the edit is stored.
+      expectAnew(one);
+      byTarget.set(target, one);
       const utc = (ms: number) => new Date(clock.wallMs() + ms).toISOString();
       await world.monitors.edit(one.monitor.id, ({ definition }) => ({
         definition: { ...definition, target, config } as typeof definition,
@@ -132,10 +130,7 @@ test.each(long ? [1, 2, 3, 4, 5, 6, 7, 8] : [1])(
         }),
       }));
       byTarget.delete(one.target);
-      byTarget.set(target, one);
       Object.assign(one, { target, intervalMs });
-      expectAnew(one);
-      world.watch.edited(one.monitor);
     }
 
     async function pauseOrResume(one: Expected) {
@@ -155,7 +150,6 @@ test.each(long ? [1, 2, 3, 4, 5, 6, 7, 8] : [1])(
       byTarget.delete(one.target);
       expected.delete(one.monitor.id);
       await world.monitors.remove(one.monitor.id);
-      world.watch.removed(one.monitor.id);
     }
 
     /** Several acts at once, each at a monitor of its own: chosen before the first of them removes one. */

@@ -1,0 +1,324 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Logger } from 'pino';
+import type { Registers, RegistersDeclaration } from '../store.ts';
+import type { Database } from './database.ts';
+import { inTurn } from './in-turn.ts';
+import type { News } from './news.ts';
+import type { PendingWork } from './pending-work.ts';
+
+/** Values in one statement. */
+const BATCH_COUNT = 500;
+
+/** What is only noted waits for others so long. */
+const NOTE_AFTER_MS = 250;
+
+/** Others who write the same thing at the same moment win so often before this gives up. */
+const MAX_TRIES = 50;
+
+/**
+ * A value that was written earlier than another may be seen later: by so much, at most. What is put is looked for with an
+ * index; what is noted by going through all, with statements that take milliseconds.
+ */
+const OVERLAP = sql`interval '30 seconds'`;
+const NOTED_OVERLAP = sql`interval '6 seconds'`;
+
+interface Waiter {
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+interface Waiting {
+  waiters: Waiter[];
+  isNews: boolean;
+  tries: number;
+}
+
+interface Sent {
+  id: string;
+  before: string | undefined;
+  revision: string;
+  value: string;
+  extra: string | null;
+  ended: (isStored: boolean) => void;
+  own: Waiting;
+}
+
+interface Row {
+  id: string;
+  revision: string;
+  value: string;
+  extra: string | null;
+}
+
+/**
+ * One row for each thing. Whoever writes says which revision the value was made from; when another was faster, the cache is
+ * told of that one, and asked again.
+ */
+export async function openPostgresRegisters<T>(
+  declaration: RegistersDeclaration<T>,
+  options: {
+    database: Database;
+    news: News;
+    pending: PendingWork;
+    assertOpen: () => void;
+    log: Logger;
+  },
+): Promise<Registers & { close(): void }> {
+  const { name, newest, schema, told } = declaration;
+  const { database, news, pending, assertOpen, log } = options;
+  const { db } = database;
+  const table = sql.table(`${database.schema}.register`);
+  /** The revision that each thing was last told or written with. */
+  const revisions = new Map<string, string>();
+  /** Those that are being written: seen in the table, they are no news. */
+  const inFlight = new Map<string, string>();
+  let waiting = new Map<string, Waiting>();
+  let writing: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let readUntil: Date | undefined;
+  let notedUntil: Date | undefined;
+
+  function take(id: string, isNews: boolean): Waiting {
+    const known = waiting.get(id) ?? { waiters: [], isNews: false, tries: 0 };
+    known.isNews ||= isNews;
+    waiting.set(id, known);
+    return known;
+  }
+
+  function writeSoon() {
+    clearTimeout(timer);
+    timer = undefined;
+    writing ??= pending.track(writeWaiting());
+  }
+
+  async function writeWaiting() {
+    // What comes with the same round of the loop is written together.
+    await new Promise((resolve) => setImmediate(resolve));
+    try {
+      while (waiting.size > 0) {
+        const all = [...waiting];
+        waiting = new Map();
+        for (let at = 0; at < all.length; at += BATCH_COUNT) {
+          await writeSome(all.slice(at, at + BATCH_COUNT));
+        }
+      }
+    } finally {
+      // In the same turn, so that nothing comes in between and waits for ever.
+      writing = undefined;
+    }
+  }
+
+  async function writeSome(some: ReadonlyArray<[string, Waiting]>) {
+    const sent = some.flatMap(([id, own]): Sent[] => {
+      const now = newest(id);
+      if (!now) {
+        // It is gone meanwhile, and with it what was to last.
+        for (const { resolve } of own.waiters) resolve();
+        return [];
+      }
+      const revision = randomUUID();
+      inFlight.set(id, revision);
+      const { ended } = now;
+      const extra = now.extra === undefined ? null : JSON.stringify(now.extra);
+      const value = JSON.stringify(now.value);
+      return [{ id, before: revisions.get(id), revision, value, extra, ended, own }];
+    });
+    if (sent.length === 0) return;
+    try {
+      const written = await database.again(() => write(sent));
+      const late = sent.filter(({ id }) => !written.has(id));
+      for (const each of sent) if (written.has(each.id)) stored(each);
+      if (sent.some(({ id, own }) => own.isNews && written.has(id))) news.announce(name);
+      if (late.length > 0) await tellLate(late);
+    } catch (error) {
+      for (const { own, ended, id } of sent) {
+        inFlight.delete(id);
+        ended(false);
+        for (const { reject } of own.waiters) reject(error);
+        // What was noted is written with the next of it.
+        own.waiters = [];
+      }
+    }
+  }
+
+  function stored({ id, revision, ended, own }: Sent) {
+    revisions.set(id, revision);
+    inFlight.delete(id);
+    ended(true);
+    for (const { resolve } of own.waiters) resolve();
+  }
+
+  /** Writes those that nobody else has written meanwhile, and gives their ids. May be done twice. */
+  async function write(sent: readonly Sent[]): Promise<Set<string>> {
+    const inOrder = [...sent].sort((a, b) => (a.id < b.id ? -1 : 1));
+    const known = inOrder.filter(({ before }) => before !== undefined);
+    const fresh = inOrder.filter(({ before }) => before === undefined);
+    const rows = (some: readonly Sent[]) => sql`unnest(
+      ${some.map(({ id }) => id)}::text[], ${some.map(({ before }) => before ?? null)}::uuid[],
+      ${some.map(({ revision }) => revision)}::uuid[], ${some.map(({ value }) => value)}::text[],
+      ${some.map(({ extra }) => extra)}::text[], ${some.map(({ own }) => own.isNews)}::bool[]
+      ) as sent (id, before, revision, value, extra, is_news)`;
+    const written = new Set<string>();
+    if (known.length > 0) {
+      // Written before, when only the answer was lost, it has this very revision.
+      const { rows: done } = await sql<{ id: string }>`
+        update ${table} r set revision = sent.revision, value = sent.value::json, extra = sent.extra::json,
+          written_at = clock_timestamp(),
+          changed_at = case when sent.is_news then clock_timestamp() else r.changed_at end
+        from ${rows(known)}
+        where r.name = ${name} and r.id = sent.id and r.revision in (sent.before, sent.revision)
+        returning r.id`.execute(db);
+      for (const { id } of done) written.add(id);
+    }
+    if (fresh.length > 0) {
+      const { rows: done } = await sql<{ id: string }>`
+        insert into ${table} as r (name, id, revision, value, extra)
+        select ${name}, id, revision, value::json, extra::json from ${rows(fresh)}
+        on conflict (name, id) do update set written_at = clock_timestamp()
+          where r.revision = excluded.revision
+        returning r.id`.execute(db);
+      for (const { id } of done) written.add(id);
+    }
+    return written;
+  }
+
+  /** Tells of what others were faster with, and lets those that came too late try again. */
+  async function tellLate(late: readonly Sent[]) {
+    const rows = await database.again(() => rowsOf(late.map(({ id }) => id)));
+    const found = new Map(rows.map((row) => [row.id, row]));
+    for (const each of late) {
+      const { id, own } = each;
+      inFlight.delete(id);
+      const row = found.get(id);
+      if (row) tell(row);
+      else revisions.delete(id);
+      if (!row && each.before !== undefined) {
+        // Another process has removed the thing, and this one will hear of that.
+        each.ended(false);
+        for (const { resolve } of own.waiters) resolve();
+        continue;
+      }
+      own.tries += 1;
+      if (own.tries < MAX_TRIES) {
+        const again = take(id, own.isNews);
+        again.waiters.unshift(...own.waiters);
+        again.tries = own.tries;
+        continue;
+      }
+      each.ended(false);
+      const error = new Error(
+        `'${name}' of ${id} is written by so many at once that it cannot be.`,
+      );
+      for (const { reject } of own.waiters) reject(error);
+    }
+  }
+
+  function tell(row: Row) {
+    revisions.set(row.id, row.revision);
+    const value = schema.safeParse(JSON.parse(row.value));
+    if (value.success) {
+      const extra: unknown = row.extra === null ? undefined : JSON.parse(row.extra);
+      told(row.id, { value: value.data, extra });
+      return;
+    }
+    log.error({ id: row.id }, `a stored value of '${name}' is damaged`);
+  }
+
+  async function rowsOf(ids: readonly string[]): Promise<Row[]> {
+    const all: Row[] = [];
+    for (let at = 0; at < ids.length; at += BATCH_COUNT) {
+      const { rows } = await sql<Row>`
+        select id, revision, value::text as value, extra::text as extra from ${table}
+        where name = ${name} and id = any(${ids.slice(at, at + BATCH_COUNT)}::text[])`.execute(db);
+      all.push(...rows);
+    }
+    return all;
+  }
+
+  async function readAll() {
+    const { rows: clock } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+    for (let after = ''; ; ) {
+      const from = after;
+      const { rows } = await database.again(() =>
+        sql<Row>`
+          select id, revision, value::text as value, extra::text as extra from ${table}
+          where name = ${name} and id > ${from} order by id limit ${10 * BATCH_COUNT}`.execute(db),
+      );
+      for (const row of rows) tell(row);
+      const last = rows.at(-1);
+      if (!last) break;
+      after = last.id;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    readUntil = notedUntil = clock[0]?.now;
+  }
+
+  /** Tells of what others have put since the last time; with `notes` of all that they have written. */
+  async function read({ notes }: { notes: boolean }) {
+    const since = notes
+      ? sql`written_at > ${notedUntil}::timestamptz - ${NOTED_OVERLAP}`
+      : sql`changed_at > ${readUntil}::timestamptz - ${OVERLAP}`;
+    const { rows } = await sql<{ id: string | null; revision: string; now: Date }>`
+      with at as materialized (select clock_timestamp() as now)
+      select r.id, r.revision, at.now from at
+      left join ${table} r on r.name = ${name} and r.${since}`.execute(db);
+    const isOthers = ({ id, revision }: { id: string; revision: string }) =>
+      revisions.get(id) !== revision && inFlight.get(id) !== revision;
+    const changed = rows.flatMap(({ id, revision }) =>
+      id !== null && isOthers({ id, revision }) ? [id] : [],
+    );
+    for (const row of await rowsOf(changed)) if (isOthers(row)) tell(row);
+    if (notes) notedUntil = rows[0]?.now;
+    else readUntil = rows[0]?.now;
+  }
+
+  const reading = (notes: boolean) =>
+    inTurn(() => pending.track(database.again(() => read({ notes }))));
+  const readPut = reading(false);
+  const readNoted = reading(true);
+
+  await readAll();
+  const following = news.follow(name, readPut);
+  return {
+    put(id) {
+      assertOpen();
+      return new Promise((resolve, reject) => {
+        take(id, true).waiters.push({ resolve, reject });
+        writeSoon();
+      });
+    },
+    note(id) {
+      assertOpen();
+      take(id, false);
+      if (!writing) timer ??= setTimeout(writeSoon, NOTE_AFTER_MS);
+    },
+    catchUp({ notes = false } = {}) {
+      assertOpen();
+      return notes ? readNoted() : readPut();
+    },
+    remove(id) {
+      revisions.delete(id);
+      pending
+        .track(
+          database.again(() =>
+            sql`delete from ${table} where name = ${name} and id = ${id}`.execute(db),
+          ),
+        )
+        .catch((error: unknown) => {
+          log.error(
+            { err: error, id },
+            `a value of '${name}' stays for now; the next start removes it`,
+          );
+        });
+    },
+    async idle() {
+      if (timer) writeSoon();
+      await writing;
+    },
+    close() {
+      following.stop();
+      clearTimeout(timer);
+    },
+  };
+}

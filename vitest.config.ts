@@ -20,6 +20,9 @@ const KINDS = {
   postgres: ['test/**/postgres.test.ts', 'test/**/*.postgres.test.ts'],
 };
 
+/** Starts a server for those that need one. */
+const POSTGRES = 'test/helpers/postgres/shared-server.ts';
+
 /** Short tests that import Bolt, and those that import discord.js. */
 const SLACK = ['test/slack/**/*.test.ts'];
 const DISCORD = ['test/discord/**/*.test.ts', 'test/generated-files.test.ts'];
@@ -69,14 +72,14 @@ export default defineConfig({
         env: { ASKWATCH_TEST_PATIENCE_MS: '90000' },
       }),
       // Of all rooms, so each file has a process of its own.
-      group('slow', { include: KINDS.slow, isolate: true }),
+      group('slow', { include: KINDS.slow, isolate: true, globalSetup: POSTGRES }),
       group('browser', {
         include: KINDS.browser,
         globalSetup: 'test/helpers/browser/built-page.ts',
       }),
       group('postgres', {
         include: KINDS.postgres,
-        globalSetup: 'test/helpers/postgres/shared-server.ts',
+        globalSetup: POSTGRES,
       }),
       group('discord', { include: DISCORD, exclude: KINDS.slow }),
       group('slack', { include: SLACK, exclude: KINDS.slow }),

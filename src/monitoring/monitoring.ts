@@ -62,17 +62,31 @@ export async function createMonitoring(options: MonitoringOptions) {
   const connectivity = createConnectivity({
     probe: probe.isThere,
     nowMs: clock.wallMs,
-    onLost: (sinceMs) =>
+    onLost(sinceMs) {
       log.warn(
         { since: new Date(sinceMs).toISOString() },
         'the network of this machine is gone: nothing is found of targets until it is back',
-      ),
-    onBack: (sinceMs) =>
+      );
+      runner.setNetwork(false);
+      askWhetherBack();
+    },
+    onBack(sinceMs) {
       log.info(
         { since: new Date(sinceMs).toISOString() },
         'the network of this machine is back: targets are found again',
-      ),
+      );
+      runner.setNetwork(true);
+    },
   });
+  let cancelAsking = () => {};
+  function askWhetherBack() {
+    cancelAsking = clock.after(ASK_WHETHER_BACK_MS, () => {
+      void connectivity.askWhetherBack().then(() => {
+        if (connectivity.lost) askWhetherBack();
+      });
+    });
+  }
+
   const runner = createCheckRunner({
     monitors,
     leases: store.leases,
@@ -105,12 +119,16 @@ export async function createMonitoring(options: MonitoringOptions) {
     },
     /** Stops checking and waits until everything found is stored. */
     async close(): Promise<void> {
+      cancelAsking();
       await runner.close();
       await monitors.close();
       await history.close();
     },
   };
 }
+
+/** While other processes check what this one cannot. */
+const ASK_WHETHER_BACK_MS = 5_000;
 
 const OWN_NETWORK_UNKNOWN =
   'all resolvers of this machine are on loopback, so when its own network is gone all targets count as down; to have ' +

@@ -159,6 +159,10 @@ export function createConnectivity(options: {
     get lost() {
       return lostSinceMs !== undefined;
     },
+    /** Looks whether a network that was lost is back, where no check does: others may check all there is to check. */
+    async askWhetherBack(): Promise<void> {
+      if (lostSinceMs !== undefined) await probeWhetherBack(lostSinceMs);
+    },
   };
 }
 

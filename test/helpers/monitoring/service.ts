@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
 import { request } from 'undici';
 import { onTestFinished } from 'vitest';
 import type { Monitor, MonitorCreated, MonitorList } from '../../../src/contracts/monitoring.ts';
@@ -9,6 +10,7 @@ import type { CheckTypes } from '../../../src/monitoring/checks/registry.ts';
 import { createMonitoring } from '../../../src/monitoring/monitoring.ts';
 import type { Clock } from '../../../src/monitoring/time/clock.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
@@ -43,6 +45,7 @@ export interface Service {
   create(monitor: object): Promise<MonitorCreated>;
   metrics(): Promise<string>;
   lines: Array<Record<string, unknown>>;
+  store: Store;
   close(): Promise<void>;
 }
 
@@ -57,11 +60,14 @@ export async function startService(
     types?: CheckTypes;
     publicUrl?: string;
     isOpen?: boolean;
+    networkAnchors?: string[];
+    /** Another store than a folder. */
+    openStore?: (log: Logger) => Promise<Store>;
   } = {},
 ): Promise<Service> {
   const folder = options.folder ?? (await temporaryFolder());
   const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder, log });
+  const store = await (options.openStore?.(log) ?? openLowdbStore({ folder, log }));
   const keys = await openKeys(store, 'monitoring');
   const kit = await createServer({ log, version: '1.2.3' });
   let url = '';
@@ -77,6 +83,7 @@ export async function startService(
     version: '1.2.3',
     log,
     ...(options.clock ? { clock: options.clock } : {}),
+    ...(options.networkAnchors ? { networkAnchors: options.networkAnchors } : {}),
     ...(options.types ? { types: options.types } : {}),
   });
   url = await kit.listen({ host: '127.0.0.1', port: 0 });
@@ -133,6 +140,7 @@ export async function startService(
     },
     metrics: async () => (await call('GET', '/metrics')).text,
     lines,
+    store,
     close,
   };
 }

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { Monitor } from '../../src/contracts/monitoring.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { http, startReplicas, startSite } from '../helpers/monitoring/replicas.ts';
+import type { Service } from '../helpers/monitoring/service.ts';
+import { hasPostgres } from '../helpers/postgres/test-database.ts';
+
+const MONITORS = '/api/v1/public/monitors';
+
+const job = { name: 'backup', check_type: 'HEARTBEAT', target: 'backup', config: {} };
+
+const show = async (service: Service, id: string) =>
+  (await service.call('GET', `${MONITORS}/${id}`)).body as unknown as Monitor;
+
+describe.skipIf(!hasPostgres)('several processes of the service on one database', () => {
+  test('answer alike right after one of them has created, changed or removed a monitor', async () => {
+    const { a, b } = await startReplicas(2);
+    const site = await startSite();
+    for (let turn = 0; turn < 5; turn += 1) {
+      const [one, other] = turn % 2 === 0 ? [a, b] : [b, a];
+      const { id } = await one.create(http(site.url(`/${turn}`)));
+      expect((await show(other, id)).name).toBe(site.url(`/${turn}`));
+      expect((await other.list()).map((each) => each.id)).toContain(id);
+      await other.call('PATCH', `${MONITORS}/${id}`, { json: { name: 'Renamed' } });
+      expect((await show(one, id)).name).toBe('Renamed');
+      expect((await one.call('DELETE', `${MONITORS}/${id}`)).status).toBe(204);
+      expect((await other.call('GET', `${MONITORS}/${id}`)).status).toBe(404);
+      expect(await other.list()).toEqual([]);
+    }
+  });
+
+  test('create one monitor for a create that both get at the same moment', async () => {
+    const { a, b } = await startReplicas(2);
+    const headers = { 'idempotency-key': randomUUID() };
+    // A key that both know, since a create is repeated by the same caller.
+    const shared = { key: await a.createKey(), headers, json: job };
+    await eventually(
+      async () => (await b.call('GET', MONITORS, { key: shared.key })).status === 200,
+    );
+    const answers = await Promise.all(
+      [a, b, a, b].map((each) => each.call('POST', MONITORS, shared)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+    expect(new Set(answers.map(({ body }) => String(body.push_url).split('/').at(-1))).size).toBe(
+      1,
+    );
+    expect(await a.list()).toHaveLength(1);
+  });
+
+  test('take pings anywhere, and what a job tells one of them counts at all', async () => {
+    const { a, b } = await startReplicas(2);
+    const { id, push_url } = await a.create(job);
+    const path = new URL(push_url ?? '').pathname;
+    expect((await b.call('POST', path, { key: null })).status).toBe(200);
+    const pinged = await show(a, id);
+    expect(pinged).toMatchObject({ status: 'UP' });
+    expect(pinged.last_checked_at).not.toBeNull();
+    expect((await b.call('POST', `${path}/fail`, { key: null })).status).toBe(200);
+    expect(await show(a, id)).toMatchObject({ status: 'DOWN', status_changes: 1 });
+    const both = [a, b];
+    await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        both[at % 2]?.call('POST', at % 4 < 2 ? path : `${path}/fail`, { key: null }),
+      ),
+    );
+    await a.call('POST', path, { key: null });
+    const [one, other] = [await show(a, id), await show(b, id)];
+    expect(one).toEqual(other);
+    expect(one.status).toBe('UP');
+    const incidents = await b.call('GET', `${MONITORS}/${id}/incidents?limit=100`);
+    // Each change to DOWN and back is one of the changes of the status, told once.
+    const list = incidents.body.incidents as Array<{ ended_at: string | null }>;
+    expect(list.every(({ ended_at }) => ended_at !== null)).toBe(true);
+    expect(2 * list.length).toBe(one.status_changes);
+  });
+});

@@ -80,6 +80,25 @@ export const migrations: Migrations = {
         .execute();
     },
   },
+  '0005-results': {
+    async up(db: Kysely<unknown>) {
+      await db.schema
+        .createTable('check_result')
+        .addColumn('monitor', sql`text collate "C"`, (column) => column.notNull())
+        // To the microsecond: two rows of one millisecond are told apart.
+        .addColumn('slot', 'timestamptz', (column) => column.notNull())
+        .addColumn('at', 'timestamptz(3)', (column) => column.notNull())
+        .addColumn('kind', 'integer', (column) => column.notNull())
+        // A job may take, and an interval be, longer than an integer of milliseconds.
+        .addColumn('took', 'bigint', (column) => column.notNull())
+        .addColumn('every_ms', 'bigint', (column) => column.notNull())
+        .addColumn('reason', 'text')
+        .addPrimaryKeyConstraint('check_result_pkey', ['monitor', 'slot'])
+        // A partition for each day, made when it is first needed.
+        .modifyEnd(sql`partition by range (slot)`)
+        .execute();
+    },
+  },
   '0006-registers': {
     async up(db: Kysely<unknown>) {
       await db.schema

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { STORED_NAME } from '../documents.ts';
 import { NewerSchemaError } from '../errors.ts';
+import type { Series } from '../series.ts';
 import type { Store } from '../store.ts';
 import { createPostgresCollection } from './collection.ts';
 import { type Database, type DatabaseSettings, openDatabase } from './database.ts';
@@ -21,6 +22,7 @@ import { type News, openNews } from './news.ts';
 import { createPendingWork } from './pending-work.ts';
 import { openPostgresRegisters } from './registers.ts';
 import { createSecretKey, SECRET_KEY } from './secret-key.ts';
+import { createPostgresSeries } from './series.ts';
 
 /** How often rows of removed documents that everybody has seen are swept out. */
 const SWEEP_EVERY_MS = 300_000;
@@ -36,11 +38,17 @@ export interface PostgresOptions extends DatabaseSettings {
   times?: Partial<MemberTimes>;
 }
 
+/** A store, and what only a database has room for. */
+export interface PostgresStore extends Store {
+  /** Results of checks. */
+  readonly series: Series;
+}
+
 /**
  * Opens the engine for several processes on one database. The schema is brought to what this program knows first.
  * Throws `StoreUnavailableError` when the database cannot be reached, else what it says.
  */
-export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
+export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
   const { url, directUrl = url, version, log, migrations = migrationsOfThisProgram } = options;
   const database = openDatabase(options);
   const opened: Array<{ close(): Promise<unknown> }> = [database];
@@ -71,7 +79,7 @@ function createStore(parts: {
   leases: Leases;
   log: Logger;
   closeAll: () => Promise<void>;
-}): Store {
+}): PostgresStore {
   const { database, migrations, members, news, leases, log, closeAll } = parts;
   const { db, schema } = database;
   const pending = createPendingWork();
@@ -146,6 +154,7 @@ function createStore(parts: {
       assertOpen();
       return leases.group(kind, count, holder);
     },
+    series: createPostgresSeries({ database, pending, assertOpen, log }),
     key: createSecretKey(collection(SECRET_KEY), schema),
     async check() {
       assertOpen();

@@ -3,8 +3,8 @@ import { onTestFinished } from 'vitest';
 import {
   openPostgresStore,
   type PostgresOptions,
+  type PostgresStore,
 } from '../../../src/store/postgres/postgres-store.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { recordingLog } from '../recording-log.ts';
 import { OWN_DATABASE, query } from './server.ts';
 
@@ -29,7 +29,7 @@ export async function testDatabase() {
   const url = await database;
   const schema = `test_${randomBytes(6).toString('hex')}`;
   const { log, lines } = recordingLog();
-  const stores = new Set<Store>();
+  const stores = new Set<PostgresStore>();
   onTestFinished(async () => {
     await Promise.all([...stores].map((store) => store.close().catch(() => {})));
     await query(url, `drop schema if exists "${schema}" cascade`);
@@ -40,7 +40,7 @@ export async function testDatabase() {
     log,
     lines,
     /** Opens a store as one more process would. */
-    async open(options: Partial<PostgresOptions> = {}): Promise<Store> {
+    async open(options: Partial<PostgresOptions> = {}): Promise<PostgresStore> {
       const store = await openPostgresStore({ url, schema, log, version: '0.0.0', ...options });
       stores.add(store);
       return store;

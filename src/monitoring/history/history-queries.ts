@@ -1,9 +1,7 @@
 import type { CheckRecord, Rollup } from '../../contracts/monitoring-additions.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time/clock.ts';
-import { addEntry, type Began, type HourlyAggregator } from './hourly-aggregator.ts';
-import type { RecentResults } from './recent-results.ts';
-import { type Entry, isOk, isResult, outcomeOf, tookMs } from './result-record.ts';
-import type { ResultsJournal } from './results-journal.ts';
+import { addEntry } from './hourly-aggregator.ts';
+import { type Entry, isOk, outcomeOf, tookMs } from './result-record.ts';
 import { merge, type Rollups, wasObserved } from './rollups.ts';
 import {
   countUntil,
@@ -29,84 +27,68 @@ export interface DayCounts {
   downMs: number[];
 }
 
+/** The hours of a monitor that are not stored. */
+export interface OpenHours {
+  hours: Tally[];
+  /** Up to here all are stored, by whichever process; 0 where only this one stores. */
+  storedMs: number;
+}
+
+/** Where single results and what came between them are found. */
+export interface EntrySource {
+  /** The newest results, oldest first: at least `limit`, as far as it has them. */
+  newest(monitor: string, limit: number): Promise<readonly Entry[]>;
+  /** What entries tell of a time. */
+  during(monitor: string, range: Range): Promise<Told>;
+  /** The same to the millisecond, where it takes no long search. */
+  atHand(monitor: string, range: Range): Promise<Told | undefined>;
+}
+
+/** Entries that tell of a time, oldest first, and what was so before them. */
+export interface Told {
+  entries: readonly Entry[];
+  began: Snapshot | undefined;
+}
+
+/** The questions that a history answers. */
+export type HistoryQueries = ReturnType<typeof createHistoryQueries>;
+
 /** Puts together what is stored, what is counted but not stored, and the newest results; waits until these are `restored`. */
 export function createHistoryQueries(parts: {
-  hourlyAggregator: HourlyAggregator;
+  open: (monitor: string, nowMs: number) => Promise<OpenHours>;
   rollups: Rollups;
-  recent: RecentResults;
-  journal: ResultsJournal;
-  restored: Promise<void>;
-  /** From here on memory holds every result, as far as there is room. */
-  restoredFromMs: number;
+  entries: EntrySource;
+  restored?: Promise<void>;
   isForgotten: (monitor: string) => boolean;
   wallMs: () => number;
 }) {
-  const { hourlyAggregator, rollups, recent, journal, restored, restoredFromMs } = parts;
-  const { isForgotten, wallMs } = parts;
-  let reading: Promise<unknown> = Promise.resolve();
+  const { open, rollups, entries, restored, isForgotten, wallMs } = parts;
 
   async function hoursAndDays(monitor: string, nowMs: number) {
     // First what is in memory: hours that are stored meanwhile are then in both, and not in neither.
-    const open = await hourlyAggregator.open(monitor, nowMs);
+    const { hours } = await open(monitor, nowMs);
     const stored = await rollups.read(monitor);
-    const added = open.hours.filter(
+    const added = hours.filter(
       (hour) => hour.startMs >= stored.finalMs && hour.startMs <= nowMs && wasObserved(hour),
     );
     return {
       hours: [...stored.hours, ...added],
       days: merge(stored.days, gather(added, DAY_MS)),
-      began: open.began,
     };
-  }
-
-  /** The newest entries, what they began with, and since when they are all there are. */
-  function inMemory(monitor: string, began: Began) {
-    const entries = recent.of(monitor);
-    if (began === 'unknown' || recent.isFull(monitor)) {
-      return { entries, began: undefined, sinceMs: entries[0]?.atMs ?? Number.POSITIVE_INFINITY };
-    }
-    return { entries, began, sinceMs: restoredFromMs };
   }
 
   async function minutes(monitor: string, range: Range, nowMs: number): Promise<Tally[]> {
     const fromMs = floorTo(Math.max(range.fromMs, nowMs - MINUTES_KEPT_MS), MINUTE_MS);
     if (fromMs >= range.toMs) return [];
-    const open = await hourlyAggregator.open(monitor, nowMs);
-    const memory = inMemory(monitor, open.began);
-    const isThere = memory.sinceMs <= fromMs;
-    const entries = isThere
-      ? memory.entries
-      : [...(await before(monitor, memory.entries, fromMs)), ...memory.entries];
-    const began = isThere ? memory.began : undefined;
-    return countedFrom(entries, began, MINUTE_MS, { fromMs, toMs: nowMs });
-  }
-
-  /** Entries from the journal that came before those in memory, from the one that a moment begins with. */
-  function before(monitor: string, inMemory: readonly Entry[], fromMs: number): Promise<Entry[]> {
-    const firstMs = inMemory[0]?.atMs ?? wallMs();
-    const everyMs = inMemory.find(isResult)?.everyMs ?? 0;
-    // An entry may stand in a batch that ends later, but not in another hour.
-    const toMs = floorTo(firstMs, HOUR_MS) + HOUR_MS;
-    const range = { fromMs: fromMs - 2 * everyMs, toMs, ownToo: true };
-    // One reading at a time: each reads the results of all monitors.
-    const entries = reading.then(async () => {
-      const found: Entry[] = [];
-      for await (const batch of journal.read(range)) {
-        for (const entry of batch) {
-          if (entry.monitor === monitor && entry.atMs < firstMs) found.push(entry);
-        }
-      }
-      return found;
-    });
-    reading = entries.catch(() => {});
-    return entries;
+    const told = await entries.during(monitor, { fromMs, toMs: nowMs });
+    return countedFrom(told, MINUTE_MS, { fromMs, toMs: nowMs });
   }
 
   return {
     /** The newest results first, of the newest 120; of those from before a start, the newest 20 at least. */
     async results(monitor: string, limit: number): Promise<CheckRecord[]> {
       await restored;
-      const results = recent.of(monitor).filter(isResult);
+      const results = await entries.newest(monitor, limit);
       const firstMs = results[0]?.atMs ?? Number.POSITIVE_INFINITY;
       const stored = results.length < limit ? await rollups.newest(monitor) : [];
       const all = [...stored.filter(({ atMs }) => atMs < firstMs), ...results];
@@ -155,8 +137,8 @@ export function createHistoryQueries(parts: {
         downMs[place] = (downMs[place] ?? 0) + down;
       };
       // First what is in memory, as above.
-      const { hours } = await hourlyAggregator.open(monitor, nowMs);
-      const { rows, finalMs } = await rollups.days(monitor);
+      const { hours, storedMs } = await open(monitor, nowMs);
+      const { rows, finalMs } = await rollups.days(monitor, storedMs);
       for (let at = 0; at < rows.length; at += 3) {
         add(rows[at] ?? 0, rows[at + 1] ?? 0, rows[at + 2] ?? 0);
       }
@@ -177,8 +159,7 @@ export function createHistoryQueries(parts: {
     ): Promise<{ upMs: number; downMs: number; unseenMs: number }> {
       await restored;
       const nowMs = wallMs();
-      const { hours, days, began } = await hoursAndDays(monitor, nowMs);
-      const memory = inMemory(monitor, began);
+      const { hours, days } = await hoursAndDays(monitor, nowMs);
       let upMs = 0;
       let downMs = 0;
       for (const piece of [...daysBefore(days, hours), ...hours.map(asHour)]) {
@@ -188,7 +169,8 @@ export function createHistoryQueries(parts: {
         if (cut.fromMs >= cut.toMs) continue;
         const isWhole = cut.fromMs === startMs && cut.toMs === endMs;
         const share = isWhole ? 1 : (cut.toMs - cut.fromMs) / (endMs - startMs);
-        const exact = !isWhole && memory.sinceMs <= cut.fromMs ? exactly(memory, cut) : undefined;
+        const told = isWhole ? undefined : await entries.atHand(monitor, cut);
+        const exact = told && exactly(told, cut);
         upMs += exact?.upMs ?? Math.round(piece.upMs * share);
         downMs += exact?.downMs ?? Math.round(piece.downMs * share);
       }
@@ -220,14 +202,11 @@ function daysBefore(days: readonly Tally[], hours: readonly Tally[]): Piece[] {
     });
 }
 
-/** What the entries in memory tell of a range, to the millisecond. */
-function exactly(
-  { entries, began }: { entries: readonly Entry[]; began: Snapshot | undefined },
-  range: Range,
-): { upMs: number; downMs: number } {
+/** What entries tell of a range, to the millisecond. */
+function exactly({ entries, began }: Told, range: Range): { upMs: number; downMs: number } {
   const end = entries.findIndex(({ atMs }) => atMs >= range.toMs);
   const earlier = end === -1 ? entries : entries.slice(0, end);
-  const [tally] = countedFrom(earlier, began, ALL_MS, range);
+  const [tally] = countedFrom({ entries: earlier, began }, ALL_MS, range);
   return { upMs: tally?.upMs ?? 0, downMs: tally?.downMs ?? 0 };
 }
 
@@ -235,12 +214,7 @@ function exactly(
 const ALL_MS = Number.MAX_SAFE_INTEGER;
 
 /** What entries tell of a range, in pieces of a length; those before it say only what it begins with. */
-function countedFrom(
-  entries: readonly Entry[],
-  began: Snapshot | undefined,
-  lengthMs: number,
-  { fromMs, toMs }: Range,
-): Tally[] {
+function countedFrom({ entries, began }: Told, lengthMs: number, { fromMs, toMs }: Range): Tally[] {
   const time = startAccount({ lengthMs, countedMs: 0, last: began });
   const skip = () => {
     time.tallies = [];

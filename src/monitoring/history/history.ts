@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { Incident } from '../../contracts/monitoring-additions.ts';
 import type { Store } from '../../store/store.ts';
 import type { CheckResult } from '../checks/check-result.ts';
 import type { StatusChange } from '../state/state.ts';
 import { DAY_MS, HOUR_MS } from '../time/clock.ts';
 import { byMonitor } from './by-monitor.ts';
-import { createHistoryQueries, MINUTES_KEPT_MS } from './history-queries.ts';
+import { createHistoryQueries, type HistoryQueries, MINUTES_KEPT_MS } from './history-queries.ts';
 import { createHourlyAggregator } from './hourly-aggregator.ts';
 import { openIncidents } from './incidents.ts';
 import { createRecentResults } from './recent-results.ts';
+import { createRememberedEntries } from './remembered-entries.ts';
 import {
   coveredEntry,
   type Entry,
@@ -25,11 +27,61 @@ import { floorTo } from './uptime-accounting.ts';
 /** How often hours that are over are stored. */
 const STORE_EVERY_MS = 10_000;
 
-/** What happened to the monitors: results of checks, hours and days of them, and incidents. */
-export type History = Awaited<ReturnType<typeof openHistory>>;
+/**
+ * What happened to the monitors: results of checks, hours and days of them, and incidents. One process keeps it in files and
+ * in its memory (`openHistory`), several share it in tables (`openSharedHistory`).
+ */
+export interface History extends HistoryQueries {
+  /**
+   * Counts a result, and resolves when it is durable. `found` is the status it left; it is worth the time until the next
+   * result of the monitor, but at most twice `everyMs`; `covered` time is not seen. Rejects when it cannot be stored: it is
+   * kept then and tried again.
+   */
+  add(
+    monitor: string,
+    atMs: number,
+    result: CheckResult,
+    context: ResultContext & {
+      /**
+       * The moment of the schedule that was checked, where several processes might: of one such moment, one result counts.
+       * `atMs` when it is left out, or further from it than any check takes.
+       */
+      slotMs?: number | undefined;
+    },
+  ): Promise<void>;
+  /** Resolves when changes are durably part of their incidents. One given twice, by its number, counts once. */
+  addChanges(monitor: string, changes: readonly StatusChange[]): Promise<void>;
+  /** The result before is worth nothing from here: people set something over the monitor. Resolves when durable. */
+  cover(monitor: string, atMs: number): Promise<void>;
+  /** The newest incidents first, of the newest 100. */
+  incidents(monitor: string, limit: number): Promise<Incident[]>;
+  /**
+   * What is counted of a monitor and not stored yet, as JSON to be kept with its state, so that every process can go on
+   * counting; null when this process does not know. Undefined where nobody else counts.
+   */
+  openHours(monitor: string): unknown;
+  /**
+   * The newest `openHours` that any process has stored: at the start, when another one has stored some, and when this one is
+   * to check the monitor from now on. What is none is worked out from the results when it is needed.
+   */
+  takeOpenHours(monitor: string, value: unknown): void;
+  /**
+   * Removes all that is known of a monitor, for good; its results a moment later, over a kill too. Where several processes
+   * share it, each is to be told, and one again after a kill: what is on its way from another may come after.
+   */
+  forget(monitor: string): Promise<void>;
+  /** Stores hours that are over, and removes what is older than is kept: results after two days. */
+  prune(nowMs: number): Promise<void>;
+  /** Writes what is waiting. */
+  close(): Promise<void>;
+}
 
-/** Opens the history; what is in memory of the last hours is read in the background. */
-export async function openHistory(options: { store: Store; wallMs: () => number; log: Logger }) {
+/** Opens the history of the only process; what is in memory of the last hours is read in the background. */
+export async function openHistory(options: {
+  store: Store;
+  wallMs: () => number;
+  log: Logger;
+}): Promise<History> {
   const { store, wallMs, log } = options;
   const forgotten = new Set<string>();
   const isForgotten = (monitor: string) => forgotten.has(monitor);
@@ -138,47 +190,37 @@ export async function openHistory(options: { store: Store; wallMs: () => number;
   storeLater();
 
   const queries = createHistoryQueries({
-    hourlyAggregator,
+    open: async (monitor, nowMs) => ({
+      hours: (await hourlyAggregator.open(monitor, nowMs)).hours,
+      storedMs: 0,
+    }),
     rollups,
-    recent,
-    journal,
+    entries: createRememberedEntries({ hourlyAggregator, recent, journal, restoredFromMs, wallMs }),
     restored,
-    restoredFromMs,
     isForgotten,
     wallMs,
   });
   return {
-    /**
-     * Counts a result, and resolves when it is durable. `found` is the status it left; it is worth the time until the next
-     * result of the monitor, but at most twice `everyMs`; `covered` time is not seen. Rejects when the disk refuses it: it
-     * is kept then and tried again.
-     */
-    add: (monitor: string, atMs: number, result: CheckResult, context: ResultContext) =>
-      add(resultEntry(monitor, atMs, result, context)),
-    /** Resolves when changes are durably part of their incidents. One given twice, by its number, counts once. */
-    addChanges: (monitor: string, changes: readonly StatusChange[]) =>
-      incidents.add(monitor, changes),
-    /** The result before is worth nothing from here: people set something over the monitor. Resolves when durable. */
-    cover: (monitor: string, atMs: number) => add(coveredEntry(monitor, atMs)),
+    add: (monitor, atMs, result, context) => add(resultEntry(monitor, atMs, result, context)),
+    addChanges: incidents.add,
+    cover: (monitor, atMs) => add(coveredEntry(monitor, atMs)),
     ...queries,
-    /** The newest incidents first, of the newest 100. */
-    incidents: (monitor: string, limit: number) => incidents.list(monitor, limit),
-    /** Removes all that is known of a monitor, for good; its results a moment later, over a kill too. */
-    async forget(monitor: string): Promise<void> {
+    incidents: incidents.list,
+    openHours: () => undefined,
+    takeOpenHours() {},
+    async forget(monitor) {
       forgetInMemory(monitor);
       // First, so that a start after a crash removes the rest, and what came before does not bring it back.
       await writer.add(forgottenEntry(monitor, wallMs()));
       await removeAll(monitor);
       eraseResults();
     },
-    /** Stores hours that are over, and removes what is older than is kept: results after two days. */
-    async prune(nowMs: number): Promise<void> {
+    async prune(nowMs) {
       await storeInTurn();
       // After a long stop, what is old may stand nowhere else yet.
       await journal.prune(Math.min(nowMs - RESULTS_KEPT_MS, open.storedMs()));
     },
-    /** Writes what is waiting. */
-    async close(): Promise<void> {
+    async close() {
       closed = true;
       clearTimeout(timer);
       await Promise.all([restored, writer.close()]);

@@ -165,10 +165,13 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
         finalMs,
       };
     },
-    /** The newest days alone; those of monitors that were asked for stay in memory. */
-    async days(monitor: string): Promise<StoredDays> {
+    /**
+     * The newest days alone; those of monitors that were asked for stay in memory, until another process has stored hours
+     * up to `storedMs`.
+     */
+    async days(monitor: string, storedMs = 0): Promise<StoredDays> {
       const before = cachedDays.get(monitor);
-      if (before) return await before;
+      if (before && (await before).finalMs >= storedMs) return await before;
       const reading = readDays(monitor);
       if (isForgotten(monitor)) return await reading;
       cachedDays.set(monitor, reading);

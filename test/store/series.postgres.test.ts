@@ -97,10 +97,9 @@ describe.skipIf(!hasPostgres)('a series', () => {
     expect(first).toHaveLength(winners.filter((took) => took === 1).length);
     expect(second).toHaveLength(winners.filter((took) => took === 0).length);
     // The same again is no other row.
-    const [again = []] = stored;
-    expect(await both[0].append([again, row('a', again.slotMs, { took: 2 })])).toEqual([
-      row('a', again.slotMs, { took: 2 }),
-    ]);
+    const again = stored.slice(0, 1);
+    const other = row('a', EVENING, { took: 2 });
+    expect(await both[0].append([...again, other])).toEqual([other]);
   });
 
   test('goes over midnight without waiting: the partition of the next day is there before', async () => {

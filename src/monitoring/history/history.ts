@@ -8,7 +8,7 @@ import type { StatusChange } from '../state/state.ts';
 import { DAY_MS, HOUR_MS } from '../time/clock.ts';
 import { byMonitor } from './by-monitor.ts';
 import { createHistoryQueries, type HistoryQueries, MINUTES_KEPT_MS } from './history-queries.ts';
-import { createHourlyAggregator } from './hourly-aggregator.ts';
+import { createHourlyAggregator, STORE_EVERY_MS } from './hourly-aggregator.ts';
 import { openIncidents } from './incidents.ts';
 import { createRecentResults } from './recent-results.ts';
 import { createRememberedEntries } from './remembered-entries.ts';
@@ -23,9 +23,6 @@ import {
 import { createResultsWriter, openResultsJournal, RESULTS_KEPT_MS } from './results-journal.ts';
 import { openRollups } from './rollups.ts';
 import { floorTo } from './uptime-accounting.ts';
-
-/** How often hours that are over are stored. */
-const STORE_EVERY_MS = 10_000;
 
 /**
  * What happened to the monitors: results of checks, hours and days of them, and incidents. One process keeps it in files and

@@ -17,12 +17,18 @@ import {
   type UptimeAccount,
 } from './uptime-accounting.ts';
 
-/** An hour is stored between a minute and most of an hour after its end: every monitor at its own time. */
 const STORED_AFTER_MS = 60_000;
 const STORED_WITHIN_MS = 55 * 60_000;
 
+/** An hour is stored between a minute and most of an hour after its end: every monitor at its own time. */
+export const storedAfterMs = (monitor: string) =>
+  STORED_AFTER_MS + phaseOf(monitor, STORED_WITHIN_MS);
+
+/** How often hours that are over are stored. */
+export const STORE_EVERY_MS = 10_000;
+
 /** Monitors whose hours are stored at one time, if so many are due. */
-const STORED_COUNT = 200;
+export const STORED_COUNT = 200;
 
 /** The hours of every monitor that are not stored yet. */
 export type HourlyAggregator = ReturnType<typeof createHourlyAggregator>;
@@ -66,7 +72,7 @@ export function createHourlyAggregator(
       firstMs: 0,
       finalMs: 0,
       lastStored: undefined,
-      storedAfterMs: STORED_AFTER_MS + phaseOf(monitor, STORED_WITHIN_MS),
+      storedAfterMs: storedAfterMs(monitor),
     };
     hoursByMonitor.set(monitor, hours);
     return hours;
@@ -181,7 +187,8 @@ export function addEntry(time: UptimeAccount, entry: Entry): void {
   );
 }
 
-function snapshotOf(entry: Entry): Snapshot {
+/** What the time after an entry counts as, and how long. */
+export function snapshotOf(entry: Entry): Snapshot {
   const { atMs, everyMs } = entry;
   // Two intervals: one that comes late by less has missed nothing.
   return { atMs, worthMs: 2 * everyMs, as: countsAs(entry) };

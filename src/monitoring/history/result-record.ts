@@ -52,10 +52,10 @@ for (const outcome of Object.keys(OUTCOME_NUMBERS) as Outcome[]) {
   OUTCOMES[OUTCOME_NUMBERS[outcome]] = outcome;
 }
 
-/** Kinds below `RESULT` are no results. */
 const COVERED = 0;
 const FORGOTTEN = 1;
-const RESULT = 16;
+/** Kinds below are no results. */
+export const RESULT = 16;
 /** What stands beside the outcome in the kind of a result. */
 const IS_OK = 1;
 const IS_DOWN = 2;

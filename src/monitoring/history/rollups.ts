@@ -57,7 +57,7 @@ interface Begin {
 }
 
 /** Hours of a monitor that are over. */
-interface ClosedHours {
+export interface ClosedHours {
   finalMs: number;
   last: Snapshot | undefined;
   hours: Tally[];

@@ -1,0 +1,340 @@
+import { describe, expect, test } from 'vitest';
+import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
+import type { History } from '../../../src/monitoring/history/history.ts';
+import { openSharedHistory } from '../../../src/monitoring/history/shared-history.ts';
+import { StoreUnavailableError } from '../../../src/store/errors.ts';
+import type { PostgresOptions } from '../../../src/store/postgres/postgres-store.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { long } from '../../helpers/long.ts';
+import { startPostgres } from '../../helpers/postgres/server.ts';
+import { hasPostgres, testDatabase } from '../../helpers/postgres/test-database.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const NOON = Date.UTC(2027, 0, 15, 12);
+
+const passed: CheckResult = { ok: true, outcome: 'ok', responseTimeMs: 20 };
+const timedOut: CheckResult = { ok: false, outcome: 'timeout', responseTimeMs: 5_000 };
+
+/** Processes with one clock; each owns all monitors unless it is said otherwise. */
+async function startWorld(startMs = NOON) {
+  const database = await testDatabase();
+  let nowMs = startMs;
+  const wallMs = () => nowMs;
+  return {
+    ...database,
+    at(ms: number) {
+      nowMs = ms;
+    },
+    async start(
+      owns: (monitor: string) => boolean = () => true,
+      options: Partial<PostgresOptions> = {},
+    ) {
+      const store = await database.open(options);
+      const history = openSharedHistory({
+        ...{ store, series: store.series, owns, wallMs },
+        log: database.log,
+      });
+      return {
+        history,
+        add(monitor: string, atMs: number, result = passed, slotMs?: number) {
+          nowMs = Math.max(nowMs, atMs);
+          const found = result.ok ? 'UP' : 'DOWN';
+          return history.add(monitor, atMs, result, {
+            ...{ found, everyMs: MINUTE, covered: false, slotMs },
+          });
+        },
+        async stop() {
+          await history.close();
+          await store.close();
+        },
+      };
+    },
+    errors: () => database.lines.filter(({ level }) => Number(level) > 30),
+    partitions: async () =>
+      (
+        await database.query(
+          `select relname as name from pg_class c join pg_inherits on inhrelid = c.oid
+           where relnamespace = '#'::regnamespace and relkind = 'r' order by relname`,
+        )
+      ).map(({ name }) => name),
+  };
+}
+
+const lastDays = { by: 'hour', fromMs: NOON - 5 * DAY, toMs: NOON + 5 * DAY } as const;
+const checksOf = async (history: History, monitor: string) =>
+  (await history.rollups(monitor, lastDays)).reduce((sum, { checks }) => sum + checks, 0);
+
+describe.skipIf(!hasPostgres)('a shared history', () => {
+  test('counts one result of a moment of the schedule that two processes check', async () => {
+    const { start, errors } = await startWorld();
+    const both = [await start(), await start()] as const;
+    const rounds = long ? 300 : 30;
+    const writes = Array.from({ length: rounds }, (_, round) => {
+      const slotMs = NOON + round * MINUTE;
+      return both.map(({ add }, of) =>
+        add('a', slotMs + 100 + of, of === 0 ? passed : timedOut, slotMs),
+      );
+    });
+    await Promise.all(writes.flat());
+    for (const { history } of both) {
+      expect(await history.results('a', 100)).toHaveLength(Math.min(rounds, 100));
+      await eventually(async () => (await checksOf(history, 'a')) === rounds);
+    }
+    const answers = both.map(({ history }) => history.rollups('a', lastDays));
+    expect(await answers[0]).toEqual(await answers[1]);
+    // Two of one moment that are none of the schedule are two.
+    await Promise.all([both[0].add('b', NOON), both[0].add('b', NOON)]);
+    expect(await both[1].history.results('b', 10)).toHaveLength(2);
+    // As are two of a slot that is too far away to be theirs.
+    await Promise.all(both.map(({ add }) => add('c', NOON, passed, NOON - HOUR)));
+    expect(await both[1].history.results('c', 10)).toHaveLength(2);
+    expect(errors()).toEqual([]);
+  });
+
+  test('goes on with what another process has counted, and works out what is none', async () => {
+    const { start } = await startWorld();
+    const [one, other] = [await start(), await start()];
+    await one.add('a', NOON);
+    await one.add('a', NOON + MINUTE, timedOut);
+    const text = one.history.openHours('a');
+    expect(text).toEqual(expect.stringMatching(/^1\|/));
+    const wanted = await one.history.rollups('a', lastDays);
+    expect(wanted).toMatchObject([{ checks: 2, failures: 1, up_ms: MINUTE }]);
+    for (const value of [text, undefined, null, 'nonsense', { version: 9 }]) {
+      other.history.takeOpenHours('a', value);
+      expect(await other.history.rollups('a', lastDays)).toEqual(wanted);
+    }
+    // What is handed over counts, so that it need not be read.
+    other.history.takeOpenHours(
+      'a',
+      String(text).replace(/\|[\d.]+,2,1,/, (row) => row.replace(',2,1,', ',7,1,')),
+    );
+    expect(await other.history.rollups('a', lastDays)).toMatchObject([{ checks: 7 }]);
+    expect(other.history.openHours('a')).toEqual(expect.stringContaining(',7,1,'));
+    expect(other.history.openHours('nobody')).toBeNull();
+  });
+
+  test('knows soon again what it has to count anew, also when nobody asks', async () => {
+    const { start } = await startWorld();
+    const [one, other] = [await start(), await start(() => false)];
+    await one.add('a', NOON);
+    other.history.takeOpenHours('a', undefined);
+    await other.add('a', NOON + MINUTE);
+    expect(other.history.openHours('a')).toBeNull();
+    await eventually(() => other.history.openHours('a') !== null);
+    other.history.takeOpenHours('b', other.history.openHours('a'));
+    expect(await checksOf(other.history, 'b')).toBe(2);
+    // Earlier than what is counted.
+    await other.add('a', NOON + 30 * SECOND, timedOut);
+    expect(await checksOf(other.history, 'a')).toBe(3);
+    expect(await other.history.uptime('a', { fromMs: NOON, toMs: NOON + MINUTE })).toEqual({
+      ...{ upMs: 30 * SECOND, downMs: 30 * SECOND, unseenMs: 0 },
+    });
+  });
+
+  test('has hours stored by the owner alone, and by the next one after a takeover, once', async () => {
+    const { start, at, query, errors } = await startWorld();
+    let owner = 0;
+    const both = [await start(() => owner === 0), await start(() => owner === 1)] as const;
+    const hand = (from: 0 | 1) =>
+      both[from === 0 ? 1 : 0].history.takeOpenHours('a', both[from].history.openHours('a'));
+    const stored = async () =>
+      (
+        await query(`select body->>'finalMs' as until from #.document
+        where collection = 'monitor-rollups'`)
+      ).map(({ until }) => Number(until));
+    await Promise.all([both[0].add('a', NOON), both[0].add('a', NOON + MINUTE)]);
+    hand(0);
+    at(NOON + 2 * HOUR);
+    await both[1].history.prune(NOON + 2 * HOUR);
+    expect(await stored()).toEqual([]);
+    await both[0].history.prune(NOON + 2 * HOUR);
+    expect(await stored()).toEqual([NOON + HOUR]);
+    // The other one was handed the hour as open before, and remembers no days yet.
+    const days = { count: 1, nowMs: NOON + 3 * HOUR };
+    expect(await both[1].history.days('a', days)).toEqual({ upMs: [3 * MINUTE], downMs: [0] });
+    owner = 1;
+    await both[1].add('a', NOON + 2 * HOUR + MINUTE);
+    at(NOON + 4 * HOUR);
+    for (const { history } of both) await history.prune(NOON + 4 * HOUR);
+    expect(await stored()).toEqual([NOON + 3 * HOUR]);
+    hand(1);
+    for (const { history } of both) {
+      expect(await checksOf(history, 'a')).toBe(3);
+      expect(await history.days('a', days)).toEqual({ upMs: [5 * MINUTE], downMs: [0] });
+    }
+    expect(errors()).toEqual([]);
+  });
+
+  test('stores what a killed owner had written, though it had handed over less', async () => {
+    const { start, at } = await startWorld();
+    const killed = await start();
+    await killed.add('a', NOON);
+    const handed = killed.history.openHours('a');
+    // Its state with this one was never stored.
+    await killed.add('a', NOON + MINUTE);
+    const next = await start();
+    next.history.takeOpenHours('a', handed);
+    await next.add('a', NOON + 2 * MINUTE);
+    at(NOON + 2 * HOUR);
+    await next.history.prune(NOON + 2 * HOUR);
+    expect(await checksOf(next.history, 'a')).toBe(3);
+  });
+
+  test('drops results after two days, once the hours of all monitors are stored', async () => {
+    const { start, at, partitions, errors } = await startWorld();
+    const owner = await start();
+    const other = await start(() => false);
+    await Promise.all([owner.add('a', NOON), owner.add('paused', NOON)]);
+    for (const monitor of ['a', 'paused']) {
+      other.history.takeOpenHours(monitor, owner.history.openHours(monitor));
+    }
+    const laterMs = NOON + 4 * DAY;
+    await owner.add('a', laterMs);
+    at(laterMs);
+    expect(await partitions()).toContain('check_result_20270115');
+    await other.history.prune(laterMs);
+    expect(await partitions()).toContain('check_result_20270115');
+    await owner.history.prune(laterMs);
+    expect(await partitions()).toEqual(['check_result_20270119', 'check_result_20270120']);
+    await other.history.prune(laterMs);
+    for (const { history } of [owner, other]) {
+      // Seen twenty newest results stay with the hours.
+      expect(await history.results('paused', 10)).toHaveLength(1);
+      expect(await checksOf(history, 'paused')).toBe(1);
+    }
+    expect(errors()).toEqual([]);
+  });
+
+  test('loses and doubles nothing when connections are ended in the middle of writes', async () => {
+    const { start, query, errors } = await startWorld();
+    const { history, add } = await start();
+    let isOver = false;
+    const ending = (async () => {
+      let ended = 0;
+      while (!isOver) {
+        const found = await query(`select pg_terminate_backend(pid) from pg_stat_activity
+          where pid <> pg_backend_pid() and datname = current_database()
+            and query like '%check_result%'`);
+        ended += found.length;
+        await new Promise((resolve) => setTimeout(resolve, 15));
+      }
+      return ended;
+    })();
+    const rounds = long ? 60 : 8;
+    const monitors = Array.from({ length: 100 }, (_, no) => `m${no}`);
+    for (let round = 0; round < rounds; round += 1) {
+      // A refused one is kept, and tried again.
+      await Promise.allSettled(monitors.map((monitor) => add(monitor, NOON + round * MINUTE)));
+    }
+    isOver = true;
+    expect(await ending).toBeGreaterThan(0);
+    const count = async () => (await query('select count(*)::int as n from #.check_result'))[0]?.n;
+    await eventually(async () => (await count()) === rounds * monitors.length);
+    for (const monitor of monitors.slice(0, 20)) {
+      expect(await checksOf(history, monitor)).toBe(rounds);
+      expect(await history.results(monitor, 100)).toHaveLength(rounds);
+    }
+    expect(errors().filter(({ msg }) => !/they are kept$/.test(String(msg)))).toEqual([]);
+  });
+
+  test('keeps what comes while the database is away, and says that it cannot be asked', async () => {
+    const server = await startPostgres({ durable: true });
+    try {
+      const { start, errors } = await startWorld();
+      const { history, add } = await start(() => true, { url: server.url });
+      await add('a', NOON);
+      await server.stop();
+      const refused = await Promise.allSettled(
+        [1, 2, 3].map((minute) => add('a', NOON + minute * MINUTE)),
+      );
+      for (const each of refused) {
+        expect(each).toMatchObject({ reason: expect.any(StoreUnavailableError) });
+      }
+      await expect(history.results('a', 10)).rejects.toThrow(StoreUnavailableError);
+      await server.start();
+      // Before they are written, and after.
+      const results = await eventually(() => history.results('a', 10));
+      expect(results).toHaveLength(4);
+      const other = await start(() => true, { url: server.url });
+      await eventually(async () => (await other.history.results('a', 10)).length === 4);
+      expect(await checksOf(other.history, 'a')).toBe(4);
+      expect(errors().map(({ msg }) => msg)).toEqual([
+        'results of checks cannot be stored; they are kept',
+      ]);
+      await other.stop();
+    } finally {
+      await server.remove();
+    }
+  });
+
+  test('answers the days of hundreds of monitors from memory', async () => {
+    const { start, at, query } = await startWorld();
+    const [owner, asked] = [await start(), await start(() => false)];
+    const monitors = Array.from({ length: long ? 500 : 60 }, (_, no) => `m${no}`);
+    await Promise.all(monitors.map((monitor) => owner.add(monitor, NOON)));
+    await owner.history.prune(NOON);
+    at(NOON + 2 * HOUR);
+    await owner.history.prune(NOON + 2 * HOUR);
+    await Promise.all(monitors.map((monitor) => owner.add(monitor, NOON + 2 * HOUR)));
+    const daysOf = (history: History) =>
+      Promise.all(
+        monitors.map((monitor) => history.days(monitor, { count: 2, nowMs: NOON + 3 * HOUR })),
+      );
+    await eventually(() => monitors.every((monitor) => owner.history.openHours(monitor) !== null));
+    for (const monitor of monitors) {
+      asked.history.takeOpenHours(monitor, owner.history.openHours(monitor));
+    }
+    const wanted = await daysOf(asked.history);
+    expect(wanted[0]).toEqual({ upMs: [0, 4 * MINUTE], downMs: [0, 0] });
+    // Nothing can be asked of the database from here on.
+    await query('alter table #.check_result rename to hidden');
+    await query('alter table #.document rename to hidden_document');
+    expect(await daysOf(asked.history)).toEqual(wanted);
+    // A check later, as the owner counts on.
+    for (const monitor of monitors) {
+      void owner.add(monitor, NOON + 2 * HOUR + MINUTE).catch(() => {});
+      asked.history.takeOpenHours(monitor, owner.history.openHours(monitor));
+    }
+    expect((await daysOf(asked.history))[0]).toEqual({ upMs: [0, 5 * MINUTE], downMs: [0, 0] });
+    await query('alter table #.hidden rename to check_result');
+    await query('alter table #.hidden_document rename to document');
+  });
+
+  test('forgets a monitor for good, also what another process still writes of it, and after a kill', async () => {
+    const { start, query } = await startWorld();
+    const [one, other] = [await start(), await start()];
+    await Promise.all([one.add('a', NOON), one.add('b', NOON)]);
+    const change = { atMs: NOON, sinceMs: NOON, from: 'UP', to: 'DOWN', number: 1 } as const;
+    await one.history.addChanges('a', [change]);
+    // On their way while it is forgotten.
+    const late = [one.add('a', NOON + MINUTE), other.add('a', NOON + MINUTE + 1)];
+    await one.history.forget('a');
+    await Promise.all(late);
+    await one.add('a', NOON + 2 * MINUTE);
+    await other.history.forget('a');
+    const third = await start();
+    for (const { history } of [one, other, third]) {
+      expect(await history.results('a', 10)).toEqual([]);
+      expect(await history.rollups('a', lastDays)).toEqual([]);
+      expect(await history.incidents('a', 10)).toEqual([]);
+      expect(await history.results('b', 10)).toHaveLength(1);
+    }
+    expect(await query(`select monitor from #.check_result where monitor = 'a'`)).toEqual([]);
+    expect(
+      await query(`select 1 from #.document where body is not null and id::text like '"a%'`),
+    ).toEqual([]);
+  });
+
+  test('writes what waits when it is closed', async () => {
+    const { start } = await startWorld();
+    const one = await start();
+    const written = one.add('a', NOON);
+    await one.stop();
+    await written;
+    expect(await (await start()).history.results('a', 10)).toHaveLength(1);
+  });
+});

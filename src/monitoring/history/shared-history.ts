@@ -14,6 +14,9 @@ import { createSeriesWriter } from './series-writer.ts';
 import { createSharedHours } from './shared-hours.ts';
 import { floorTo } from './uptime-accounting.ts';
 
+/** What cannot be stored for so long must not keep the results of all others. */
+const DROPPED_AFTER_MS = DAY_MS;
+
 /**
  * Opens the history that several processes share: results are rows, hours and days and incidents documents, and every
  * process answers every question. Hours that are over are stored by the process that `owns` the monitor at the time.
@@ -39,7 +42,7 @@ export function openSharedHistory(options: {
   const hours = createSharedHours({ rollups, series, writer, owns, isForgotten, log });
   let closed = false;
   /** What is older is to be dropped, once all hours of it are stored. */
-  let droppableMs: number | undefined;
+  let toDrop: { beforeMs: number; askedMs: number } | undefined;
 
   async function add(entry: Entry, slotMs?: number): Promise<void> {
     if (isForgotten(entry.monitor)) return;
@@ -67,9 +70,13 @@ export function openSharedHistory(options: {
 
   /** After a long stop, what is old may stand nowhere else yet, and others have to store their part of it. */
   async function dropOld() {
-    if (droppableMs === undefined || !(await hours.areStoredBefore(droppableMs))) return;
-    await series.prune(droppableMs);
-    droppableMs = undefined;
+    const asked = toDrop;
+    if (!asked) return;
+    const areStored = await hours.areStoredBefore(asked.beforeMs);
+    if (!areStored && wallMs() - asked.askedMs < DROPPED_AFTER_MS) return;
+    await series.prune(asked.beforeMs);
+    if (!areStored) log.warn('results are dropped of which not all hours could be stored');
+    if (toDrop === asked) toDrop = undefined;
   }
 
   let timer: NodeJS.Timeout | undefined;
@@ -108,7 +115,8 @@ export function openSharedHistory(options: {
       ]);
     },
     async prune(nowMs) {
-      droppableMs = floorTo(nowMs - RESULTS_KEPT_MS, DAY_MS);
+      const beforeMs = floorTo(nowMs - RESULTS_KEPT_MS, DAY_MS);
+      toDrop = { beforeMs, askedMs: toDrop?.askedMs ?? nowMs };
       await storeInTurn();
     },
     async close() {

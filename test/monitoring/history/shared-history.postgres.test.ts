@@ -209,6 +209,26 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     expect(errors()).toEqual([]);
   });
 
+  test('drops results a day later, though the hours of a monitor cannot be stored', async () => {
+    const { start, at, query, partitions, lines } = await startWorld();
+    const { history, add } = await start();
+    await add('a', NOON);
+    await query(`insert into #.document (collection, key, id, version, revision, body)
+      values ('monitor-rollups', sha256('"a"'), '"a"', 99, gen_random_uuid(), '{}')`);
+    for (const [laterMs, isThere] of [
+      [4 * DAY, true],
+      [4 * DAY + 20 * HOUR, true],
+      [5 * DAY + HOUR, false],
+    ] as const) {
+      at(NOON + laterMs);
+      await history.prune(NOON + laterMs);
+      expect((await partitions()).includes('check_result_20270115')).toBe(isThere);
+    }
+    const told = lines.filter(({ level }) => Number(level) > 30).map(({ msg }) => msg);
+    expect(told).toContain('hours cannot be stored; it is tried again');
+    expect(told.at(-1)).toBe('results are dropped of which not all hours could be stored');
+  });
+
   test('loses and doubles nothing when connections are ended in the middle of writes', async () => {
     const { start, query, errors } = await startWorld();
     const { history, add } = await start();

@@ -210,10 +210,12 @@ async function tell(database: Database, monitor: string, { everyMs, steps }: Sto
     for (const { history } of both) {
       expect(await Promise.all(questions(history))).toEqual(wanted);
       // Of the last day, to the millisecond.
-      const cut = { fromMs: nowMs - 23 * HOUR - 7 * MINUTE, toMs: nowMs - 11 * MINUTE - 5 };
-      expect(await history.uptime(monitor, cut)).toMatchObject(
-        seenIn(checks, everyMs, cut.fromMs, cut.toMs),
-      );
+      for (const backMs of [23 * HOUR + 7, 97 * MINUTE, 23 * MINUTE]) {
+        const cut = { fromMs: nowMs - backMs, toMs: nowMs - 11 * MINUTE - 5 };
+        expect(await history.uptime(monitor, cut)).toMatchObject(
+          seenIn(checks, everyMs, cut.fromMs, cut.toMs),
+        );
+      }
     }
   }
 
@@ -312,6 +314,15 @@ const longStop: Story['steps'] = [
   compare,
 ];
 
+/** A time begins with a check that was long before it. */
+const seldom: Story['steps'] = [
+  { ...soon, by: 0, way: 'handed' },
+  { what: 'wait', afterMs: 90 * MINUTE },
+  { ...soon, as: 'down', by: 1, way: 'handed' },
+  { what: 'wait', afterMs: 50 * MINUTE },
+  compare,
+];
+
 describe.skipIf(!hasPostgres)('a history that two processes share', () => {
   test('gives the answers of one in files, whoever adds, stores, restarts and takes over', async () => {
     const database = await testDatabase();
@@ -324,7 +335,10 @@ describe.skipIf(!hasPostgres)('a history that two processes share', () => {
       {
         numRuns: long ? 150 : 10,
         endOnFailure: true,
-        examples: [remembered, longStop].map((steps): [Story] => [{ everyMs: MINUTE, steps }]),
+        examples: [
+          ...[remembered, longStop].map((steps): [Story] => [{ everyMs: MINUTE, steps }]),
+          [{ everyMs: 6 * HOUR, steps: seldom }],
+        ],
       },
     );
   });

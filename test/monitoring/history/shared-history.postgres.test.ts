@@ -209,6 +209,22 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     expect(errors()).toEqual([]);
   });
 
+  test('knows what minutes begin with when that result is dropped already', async () => {
+    const { start, at, partitions } = await startWorld();
+    const { history } = await start();
+    const weekly = { found: 'UP', everyMs: 7 * DAY, covered: false } as const;
+    await history.add('a', NOON, passed, weekly);
+    const laterMs = NOON + 4 * DAY;
+    at(laterMs);
+    await history.prune(laterMs);
+    expect(await partitions()).toEqual([]);
+    const range = { fromMs: laterMs - 2 * MINUTE, toMs: laterMs };
+    expect(await history.rollups('a', { by: 'minute', ...range })).toMatchObject([
+      { checks: 0, up_ms: MINUTE },
+      { checks: 0, up_ms: MINUTE },
+    ]);
+  });
+
   test('drops results a day later, though the hours of a monitor cannot be stored', async () => {
     const { start, at, query, partitions, lines } = await startWorld();
     const { history, add } = await start();

@@ -1,14 +1,25 @@
 import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.ts';
+import { openHistory } from '../monitoring/history/history.ts';
+import { openSharedHistory } from '../monitoring/history/shared-history.ts';
+import type { OpenHistory } from '../monitoring/monitoring.ts';
 import { openLowdbStore } from '../store/lowdb/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
+
+/** The store that the settings name, and what of the services is kept in another way in each. */
+export interface OpenedStore {
+  store: Store;
+  openHistory: OpenHistory;
+}
 
 /** Opens the store that the settings name. The one of a database, and its libraries, are loaded only for that. */
 export async function openStore(
   { database, dataDir }: Pick<Settings, 'database' | 'dataDir'>,
   { version, log }: { version: string; log: Logger },
-): Promise<Store> {
-  if (!database) return await openLowdbStore({ folder: dataDir, log });
+): Promise<OpenedStore> {
+  if (!database) return { store: await openLowdbStore({ folder: dataDir, log }), openHistory };
   const { openPostgresStore } = await import('../store/postgres/postgres-store.ts');
-  return await openPostgresStore({ ...database, version, log });
+  const store = await openPostgresStore({ ...database, version, log });
+  const { series } = store;
+  return { store, openHistory: (options) => openSharedHistory({ series, ...options }) };
 }

@@ -12,7 +12,7 @@ import { type CheckTypes, shippedTypes } from './checks/registry.ts';
 import { createSsrfGuard } from './checks/ssrf-guard.ts';
 import { createConnectivity } from './connectivity/connectivity.ts';
 import { createProbe } from './connectivity/probe.ts';
-import { openHistory } from './history/history.ts';
+import { type History, openHistory as openFileHistory } from './history/history.ts';
 import { openMonitors } from './monitors/monitors.ts';
 import { createCheckRunner } from './scheduler/check-runner.ts';
 import { roomForChecks } from './scheduler/room-for-checks.ts';
@@ -32,9 +32,19 @@ export interface MonitoringOptions {
   version: string;
   log: Logger;
   clock?: Clock;
+  /** Where results, hours and incidents are kept; in files of the store when absent. `owns` tells the monitors checked here. */
+  openHistory?: OpenHistory;
   /** The types of check that there are; those that the service comes with when absent. */
   types?: CheckTypes;
 }
+
+/** Opens the history of the monitors. */
+export type OpenHistory = (options: {
+  store: Store;
+  owns: (monitor: string) => boolean;
+  wallMs: () => number;
+  log: Logger;
+}) => Promise<History> | History;
 
 /**
  * The monitoring service of the contract: adds its API to the server and watches the monitors in the store.
@@ -55,7 +65,9 @@ export async function createMonitoring(options: MonitoringOptions) {
   const lookup = createNameLookup();
   const connect = createConnect({ guard, lookup });
   const check = createCheck({ types, guard, connect, userAgent: `Askwatch/${version}` });
-  const history = await openHistory({ store, wallMs: clock.wallMs, log });
+  const openHistory = options.openHistory ?? openFileHistory;
+  const owns = (monitor: string) => runner.owns(monitor);
+  const history = await openHistory({ store, owns, wallMs: clock.wallMs, log });
   const monitors = await openMonitors({ types, store, history, wallMs: clock.wallMs, log });
   const { networkAnchors } = options;
   const probe = createProbe({ anchors: networkAnchors?.length ? networkAnchors : undefined });

@@ -107,6 +107,11 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     /** A cache that adds to what is stored, and makes its additions again over what another process has stored. */
     async function counters(store: Store, extra?: unknown) {
       const state = new Map<string, { count: number; pending: number; extra: unknown }>();
+      const ownOf = (id: string) => {
+        const own = state.get(id) ?? { count: 0, pending: 0, extra: undefined };
+        state.set(id, own);
+        return own;
+      };
       const registers = await store.registers({
         name: 'newest',
         schema: Count,
@@ -123,13 +128,15 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
           };
         },
         told(id, stored) {
-          const pending = state.get(id)?.pending ?? 0;
-          state.set(id, { count: stored.value.count + pending, pending, extra: stored.extra });
+          const own = ownOf(id);
+          own.count = stored.value.count + own.pending;
+          own.extra = stored.extra;
         },
       });
       const add = (id: string) => {
-        const own = state.get(id) ?? { count: 0, pending: 0, extra: undefined };
-        state.set(id, { ...own, count: own.count + 1, pending: own.pending + 1 });
+        const own = ownOf(id);
+        own.count += 1;
+        own.pending += 1;
         return registers;
       };
       return {

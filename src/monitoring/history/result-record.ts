@@ -10,8 +10,6 @@ export interface ResultContext {
   everyMs: number;
   /** In maintenance or paused: the time is not seen. */
   covered: boolean;
-  /** The time of the rhythm that it was found for; of two results for the same one, one counts. The time itself when absent. */
-  slotMs?: number | undefined;
 }
 
 /**

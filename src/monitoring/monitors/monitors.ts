@@ -82,7 +82,7 @@ export type ChangeMonitor = (monitor: WatchedMonitor) => {
  */
 export async function openMonitors(options: {
   store: Store;
-  history: Pick<History, 'addChanges' | 'cover' | 'forget'>;
+  history: Pick<History, 'addChanges' | 'cover' | 'forget' | 'openHours' | 'takeOpenHours'>;
   wallMs: () => number;
   log: Logger;
   limit?: number;
@@ -148,6 +148,7 @@ export async function openMonitors(options: {
       if (!known) return;
       drop(known);
       listener?.removed(id);
+      if (!leaving.has(id)) forgetHistory(id);
       return;
     }
     if (!known) {
@@ -169,6 +170,13 @@ export async function openMonitors(options: {
     if (isSame) return;
     Object.assign(known, { definition, maintenance });
     listener?.edited(known);
+  }
+
+  /** Another process has removed it: what this one is still writing of it must not stay. */
+  function forgetHistory(id: string) {
+    history.forget(id).catch((error: unknown) => {
+      log.error({ err: error, monitor: id }, 'results of a removed monitor may stay');
+    });
   }
 
   function takeAll(changed: ReadonlyArray<Changed<StoredMonitor | z.infer<typeof Removed>>>) {

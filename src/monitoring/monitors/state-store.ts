@@ -13,6 +13,12 @@ const StoredState = z.object({
 });
 type StoredState = z.infer<typeof StoredState>;
 
+/** The same with the hours that are not stored yet, as its history gives them. */
+interface Stored {
+  value: StoredState;
+  extra: unknown;
+}
+
 /** Changes kept of a monitor while the disk refuses them: more than the incidents that are kept of it. */
 const MAX_CHANGES = 250;
 
@@ -74,19 +80,19 @@ export type OnOtherState = (id: string, before: MonitorState) => void;
 export async function openStates(options: {
   store: Store;
   monitors: ReadonlyMap<string, Stateful>;
-  history: Pick<History, 'addChanges' | 'cover'>;
+  history: Pick<History, 'addChanges' | 'cover' | 'openHours' | 'takeOpenHours'>;
   onOther?: OnOtherState;
   log: Logger;
 }) {
   const { store, monitors, history, onOther = () => {}, log } = options;
   const unsettled = new Map<string, Unsettled>();
-  const early = new Map<string, StoredState>();
+  const early = new Map<string, Stored>();
   const repairs = new Set<Promise<void>>();
   const registers: Registers = await store.registers<StoredState>({
     name: 'monitor-states',
     schema: StoredState,
     newest,
-    told: (id, { value }) => told(id, value),
+    told,
   });
   for (const id of early.keys()) registers.remove(id);
   early.clear();
@@ -101,6 +107,7 @@ export async function openStates(options: {
     const upTo = own ? own.past + own.happenings.length : 0;
     return {
       value: { state, ...(changes.length > 0 && { changes }) },
+      extra: history.openHours(id),
       ended(isStored) {
         if (!own) return;
         // When it was refused, too.
@@ -116,14 +123,17 @@ export async function openStates(options: {
   }
 
   /** The state of a monitor that the store has, and another process gave it. */
-  function told(id: string, { state, changes = [] }: StoredState) {
+  function told(id: string, stored: Stored) {
     const monitor = monitors.get(id);
     if (monitor === undefined) {
-      if (early.size < MAX_EARLY) early.set(id, { state, changes });
+      if (early.size < MAX_EARLY) early.set(id, stored);
       return;
     }
+    const { state, changes = [] } = stored.value;
     const before = monitor.state;
     const own = unsettled.get(id);
+    // What was counted here meanwhile is not in the hours of another process.
+    history.takeOpenHours(id, own?.happenings.length ? undefined : stored.extra);
     let now = state;
     const all = [...changes];
     for (const happening of own?.happenings ?? []) {

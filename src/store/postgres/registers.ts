@@ -71,8 +71,9 @@ export async function openPostgresRegisters<T>(
   const table = sql.table(`${database.schema}.register`);
   /** The revision that each thing was last told or written with. */
   const revisions = new Map<string, string>();
-  /** Those that are being written: seen in the table, they are no news. */
-  const inFlight = new Map<string, string>();
+  /** Those that are being written: what is read of them may hold what is written already, or may not. */
+  const inFlight = new Set<string>();
+  let batch: Promise<void> = Promise.resolve();
   let waiting = new Map<string, Waiting>();
   let writing: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -100,7 +101,8 @@ export async function openPostgresRegisters<T>(
         const all = [...waiting];
         waiting = new Map();
         for (let at = 0; at < all.length; at += BATCH_COUNT) {
-          await writeSome(all.slice(at, at + BATCH_COUNT));
+          batch = writeSome(all.slice(at, at + BATCH_COUNT));
+          await batch;
         }
       }
     } finally {
@@ -118,7 +120,7 @@ export async function openPostgresRegisters<T>(
         return [];
       }
       const revision = randomUUID();
-      inFlight.set(id, revision);
+      inFlight.add(id);
       const { ended } = now;
       const extra = now.extra === undefined ? null : JSON.stringify(now.extra);
       const value = JSON.stringify(now.value);
@@ -187,9 +189,9 @@ export async function openPostgresRegisters<T>(
   async function tellLate(late: readonly Sent[]) {
     const rows = await database.again(() => rowsOf(late.map(({ id }) => id)));
     const found = new Map(rows.map((row) => [row.id, row]));
+    for (const { id } of late) inFlight.delete(id);
     for (const each of late) {
       const { id, own } = each;
-      inFlight.delete(id);
       const row = found.get(id);
       if (row) tell(row);
       else revisions.delete(id);
@@ -223,6 +225,24 @@ export async function openPostgresRegisters<T>(
       return;
     }
     log.error({ id: row.id }, `a stored value of '${name}' is damaged`);
+  }
+
+  /**
+   * Tells of things that somebody has written. One that this process is writing itself has to wait for the end of that: else
+   * what was written would be taken for news, or for what is still to be written.
+   */
+  async function tellChanged(changed: readonly string[]) {
+    let left = changed;
+    for (let turn = 0; left.length > 0 && turn < MAX_TRIES; turn += 1) {
+      if (left.some((id) => inFlight.has(id))) await batch;
+      const before = new Map(left.map((id) => [id, revisions.get(id)]));
+      const rows = await rowsOf(left);
+      const isOld = ({ id }: Row) => inFlight.has(id) || revisions.get(id) !== before.get(id);
+      left = rows.filter(isOld).map(({ id }) => id);
+      for (const row of rows) {
+        if (!isOld(row) && revisions.get(row.id) !== row.revision) tell(row);
+      }
+    }
   }
 
   async function rowsOf(ids: readonly string[]): Promise<Row[]> {
@@ -263,12 +283,11 @@ export async function openPostgresRegisters<T>(
       with at as materialized (select clock_timestamp() as now)
       select r.id, r.revision, at.now from at
       left join ${table} r on r.name = ${name} and r.${since}`.execute(db);
-    const isOthers = ({ id, revision }: { id: string; revision: string }) =>
-      revisions.get(id) !== revision && inFlight.get(id) !== revision;
-    const changed = rows.flatMap(({ id, revision }) =>
-      id !== null && isOthers({ id, revision }) ? [id] : [],
+    await tellChanged(
+      rows.flatMap(({ id, revision }) =>
+        id !== null && revisions.get(id) !== revision ? [id] : [],
+      ),
     );
-    for (const row of await rowsOf(changed)) if (isOthers(row)) tell(row);
     if (notes) notedUntil = rows[0]?.now;
     else readUntil = rows[0]?.now;
   }

@@ -7,9 +7,11 @@ import { openKeys } from '../../../src/http/keys.ts';
 import { createPublicAddress } from '../../../src/http/public-address.ts';
 import { createServer } from '../../../src/http/server.ts';
 import type { CheckTypes } from '../../../src/monitoring/checks/registry.ts';
+import { openSharedHistory } from '../../../src/monitoring/history/shared-history.ts';
 import { createMonitoring } from '../../../src/monitoring/monitoring.ts';
 import type { Clock } from '../../../src/monitoring/time/clock.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -62,12 +64,13 @@ export async function startService(
     isOpen?: boolean;
     networkAnchors?: string[];
     /** Another store than a folder. */
-    openStore?: (log: Logger) => Promise<Store>;
+    openStore?: (log: Logger) => Promise<PostgresStore>;
   } = {},
 ): Promise<Service> {
   const folder = options.folder ?? (await temporaryFolder());
   const { log, lines } = recordingLog();
-  const store = await (options.openStore?.(log) ?? openLowdbStore({ folder, log }));
+  const shared = await options.openStore?.(log);
+  const store = shared ?? (await openLowdbStore({ folder, log }));
   const keys = await openKeys(store, 'monitoring');
   const kit = await createServer({ log, version: '1.2.3' });
   let url = '';
@@ -83,6 +86,9 @@ export async function startService(
     version: '1.2.3',
     log,
     ...(options.clock ? { clock: options.clock } : {}),
+    ...(shared && {
+      openHistory: (parts) => openSharedHistory({ ...parts, series: shared.series }),
+    }),
     ...(options.networkAnchors ? { networkAnchors: options.networkAnchors } : {}),
     ...(options.types ? { types: options.types } : {}),
   });

@@ -225,9 +225,8 @@ async function start(
   setFlagsFromString('--semi-space-growth-factor=2');
   const firstKeys: { gateway?: string; monitoring?: string } = {};
   for (const service of ['gateway', 'monitoring'] as const) {
-    if (runs(service) && keys[service].list().length === 0) {
-      firstKeys[service] = (await keys[service].create('first key')).key;
-    }
+    const made = runs(service) ? await keys[service].createFirst('first key') : undefined;
+    if (made !== undefined) firstKeys[service] = made;
   }
   printBanner({
     version,

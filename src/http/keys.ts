@@ -14,6 +14,11 @@ const ID_LENGTH = 8;
 /** Characters of a SHA-256 in hex. */
 const HASH_LENGTH = 64;
 
+/** Who has not known for so long what was revoked takes no stored key any more. */
+const MAX_STALE_MS = 10_000;
+
+const AGAIN_SECONDS = 5;
+
 const StoredKey = z.object({
   name: z.string(),
   /** SHA-256 of the whole key, hex. A random key of 238 bits needs no slow hash. */
@@ -28,39 +33,55 @@ export interface KeyInfo {
   name: string;
   createdAtMs: number;
   limits?: KeyLimits;
+  /** Of a key that lives in this process alone. */
+  isTransient?: true;
 }
 
-/** The API keys of one service, held in memory for look-ups and stored as hashes. */
+interface KnownKey {
+  info: KeyInfo;
+  hash: Buffer;
+  usedAtMs: number | undefined;
+}
+
+/**
+ * The API keys of one service, stored as hashes. For look-ups memory holds what the store says, so that a key that was made,
+ * limited or revoked in another process counts here moments later.
+ */
 export type Keys = Awaited<ReturnType<typeof openKeys>>;
 
 /** Opens the keys of one service. Call once a process and service. */
-export async function openKeys(store: Store, service: Service) {
+export async function openKeys(
+  store: Store,
+  service: Service,
+  options: { maxStaleMs?: number; randomText?: (length: number) => string } = {},
+) {
+  const { maxStaleMs = MAX_STALE_MS, randomText = randomLettersAndDigits } = options;
   const collection = store.collection({
     name: `${service}-keys`,
     schema: StoredKey,
     version: 1,
     whenCorrupt: 'refuse',
   });
-  const known = new Map<
-    string,
-    { info: KeyInfo; hash: Buffer; transient: boolean; usedAtMs?: number }
-  >();
-  for (const { id, document } of await collection.list()) {
-    known.set(id, {
-      info: infoOf(id, document),
-      hash: Buffer.from(document.hash),
-      transient: false,
-    });
-  }
+  const stored = new Map<string, KnownKey>();
+  /** Those that only this process knows. */
+  const transient = new Map<string, KnownKey>();
+  const following = await collection.follow((changed) => {
+    for (const { id, document } of changed) {
+      if (document) stored.set(id, knownOf(infoOf(id, document), document.hash, stored.get(id)));
+      else stored.delete(id);
+    }
+  });
   const prefix = KeyPrefix[service];
   const keyLength = prefix.length + KEY_RANDOM_LENGTH;
   const noHash = Buffer.alloc(HASH_LENGTH);
   const presented = Buffer.alloc(HASH_LENGTH);
 
+  const isTaken = (id: string) => stored.has(id) || transient.has(id);
+
   function make(name: string) {
     let random: string;
     do random = randomText(KEY_RANDOM_LENGTH);
-    while (known.has(random.slice(0, ID_LENGTH)));
+    while (isTaken(random.slice(0, ID_LENGTH)));
     const key = prefix + random;
     return {
       key,
@@ -80,17 +101,43 @@ export async function openKeys(store: Store, service: Service) {
     );
   }
 
+  async function create(name: string, limits: KeyLimits = {}): Promise<KeyInfo & { key: string }> {
+    assertLimitable(limits);
+    while (true) {
+      const { key, id, hash, createdAtMs } = make(name);
+      const document = { name, hash, createdAtMs, ...asField(limits) };
+      const there = await collection.update(id, (other) => other ?? document);
+      // Another process may have made one with the same id, and nobody has told yet.
+      if (there?.hash === hash) return { ...infoOf(id, document), key };
+    }
+  }
+
+  /** Throws the 503 when it is not known any more which keys count: a 401 would have callers throw theirs away. */
+  function assertKnowing() {
+    if (following.staleMs() <= maxStaleMs) return;
+    throw new HttpError(
+      503,
+      ErrorCode.unavailable,
+      `The service cannot reach its database, so it does not know now whether this key still counts. Keep the key, wait ${AGAIN_SECONDS} s (Retry-After) and try again.`,
+      { headers: { 'retry-after': String(AGAIN_SECONDS) } },
+    );
+  }
+
   return {
     service,
     /** Makes a key; `key` exists only in this answer. Throws a 400 for limits that the service does not have. */
-    async create(name: string, limits: KeyLimits = {}): Promise<KeyInfo & { key: string }> {
-      assertLimitable(limits);
-      const { key, id, hash, createdAtMs } = make(name);
-      const document = { name, hash, createdAtMs, ...asField(limits) };
-      await collection.update(id, () => document);
-      const info = infoOf(id, document);
-      known.set(id, { info, hash: Buffer.from(hash), transient: false });
-      return { ...info, key };
+    create,
+    /** Makes the first key of a service that has none, in one of the processes that ask for it; `undefined` in all others. */
+    async createFirst(name: string): Promise<string | undefined> {
+      if (stored.size > 0) return undefined;
+      const lease = await store.lease(`first-${service}-key`);
+      try {
+        // Whoever had the lease before may have made it.
+        if (!lease || (await collection.list()).length > 0) return undefined;
+        return (await create(name)).key;
+      } finally {
+        await lease?.release();
+      }
     },
     /**
      * Makes a key that lives as long as the process and is not stored: the bot's own, for the embedded services. Its id is
@@ -98,53 +145,55 @@ export async function openKeys(store: Store, service: Service) {
      */
     createTransient(name: string): string {
       const { key, id, hash, createdAtMs } = make(name);
-      const info = { id: name, name, createdAtMs };
-      known.set(id, { info, hash: Buffer.from(hash), transient: true });
+      transient.set(id, knownOf({ id: name, name, createdAtMs, isTransient: true }, hash));
       return key;
     },
     /** The stored keys, oldest first. */
     list: (): KeyInfo[] =>
-      [...known.values()]
-        .filter((entry) => !entry.transient)
-        .map((entry) => entry.info)
-        .sort((a, b) => a.createdAtMs - b.createdAtMs),
+      [...stored.values()].map(({ info }) => info).sort((a, b) => a.createdAtMs - b.createdAtMs),
     /** Changes limits of a key from now on; `undefined` when there is none with this id. Throws a 400 as `create` does. */
     async limit(id: string, change: KeyLimitsChange): Promise<KeyInfo | undefined> {
       assertLimitable(change);
-      const document = await collection.update(id, (stored) => {
-        if (!stored) return undefined;
-        const { limits, ...rest } = stored;
+      const document = await collection.update(id, (key) => {
+        if (!key) return undefined;
+        const { limits, ...rest } = key;
         return { ...rest, ...asField(changed(limits ?? {}, change)) };
       });
-      const entry = known.get(id);
-      if (!document || !entry) return undefined;
-      const info = infoOf(id, document);
-      known.set(id, { ...entry, info });
-      return info;
+      return document && infoOf(id, document);
     },
     /** Refuses the key from now on; false when there is none with this id. */
     async revoke(id: string): Promise<boolean> {
-      if (!known.has(id)) return false;
-      // Removed on the disk first: were that to fail after it was gone here, it would be back with the next start.
-      await collection.update(id, () => undefined);
-      known.delete(id);
-      return true;
+      let wasThere = false;
+      await collection.update(id, (key) => {
+        wasThere = key !== undefined;
+        return undefined;
+      });
+      return wasThere;
     },
-    /** When a key was presented last, Unix time; `undefined` when it was not since this process began. */
-    lastUsedMs: (id: string) => known.get(id)?.usedAtMs,
-    /** Whose key this is, or `undefined`. */
+    /** When a key was presented last to this process, Unix time; `undefined` when it was not since it began. */
+    lastUsedMs: (id: string) => stored.get(id)?.usedAtMs,
+    /** Whose key this is, or `undefined`. Throws a 503 when that is not known now. */
     verify(key: string): KeyInfo | undefined {
       if (key.length !== keyLength || !key.startsWith(prefix)) return undefined;
-      const found = known.get(key.slice(prefix.length, prefix.length + ID_LENGTH));
+      const id = key.slice(prefix.length, prefix.length + ID_LENGTH);
+      const found = stored.get(id) ?? transient.get(id);
       // Compared also when the id is unknown, so that the time does not tell which ids exist.
       presented.write(hashOf(key), 'latin1');
       const same = timingSafeEqual(presented, found?.hash ?? noHash);
+      if (!same || !found?.info.isTransient) assertKnowing();
       if (!found || !same) return undefined;
       found.usedAtMs = Date.now();
       return found.info;
     },
   };
 }
+
+/** A key as memory holds it, in place of what was known of it before. */
+const knownOf = (info: KeyInfo, hash: string, before?: KnownKey): KnownKey => ({
+  info,
+  hash: Buffer.from(hash),
+  usedAtMs: before?.usedAtMs,
+});
 
 function infoOf(id: string, { name, createdAtMs, limits }: z.infer<typeof StoredKey>): KeyInfo {
   return { id, name, createdAtMs, ...(limits && { limits }) };
@@ -169,6 +218,6 @@ function hashOf(key: string): string {
   return hash('sha256', key, 'hex');
 }
 
-function randomText(length: number): string {
+function randomLettersAndDigits(length: number): string {
   return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }

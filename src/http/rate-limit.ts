@@ -1,5 +1,5 @@
 import { RateLimitHeader } from '../contracts/rate-limit.ts';
-import { createSlidingWindow, type SlidingWindow } from './sliding-window.ts';
+import { createSlidingWindow, type SlidingWindow } from '../store/sliding-window.ts';
 
 /** Who may make how many requests in a time. */
 export type RateLimit = ReturnType<typeof createRateLimit>;

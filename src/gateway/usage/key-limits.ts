@@ -3,7 +3,7 @@ import { LimitHeader } from '../../contracts/gateway.ts';
 import type { KeyLimits } from '../../contracts/key-limits.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { KeyInfo } from '../../http/keys.ts';
-import { createSlidingWindow, type SlidingWindow } from '../../http/sliding-window.ts';
+import { createSlidingWindow, type SlidingWindow } from '../../store/sliding-window.ts';
 import type { Spent } from './days.ts';
 
 const WINDOW_MS = 60_000;

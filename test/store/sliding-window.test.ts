@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSlidingWindow } from '../../src/http/sliding-window.ts';
+import { createSlidingWindow } from '../../src/store/sliding-window.ts';
 import { long } from '../helpers/long.ts';
 
 const WINDOW_MS = 60_000;

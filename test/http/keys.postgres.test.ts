@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { createAuthentication } from '../../src/http/authentication.ts';
+import { openKeys } from '../../src/http/keys.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { runningServer } from '../helpers/http/running-server.ts';
+import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts';
+
+describe.skipIf(!hasPostgres)('keys of two processes on one database', () => {
+  test('that one makes, limits or revokes count so in the other, moments later', async () => {
+    const { open } = await testDatabase();
+    const here = await openKeys(await open(), 'gateway');
+    const there = await openKeys(await open(), 'gateway');
+    const { key, id } = await here.create('job', { tokensPerDay: 5 });
+    await eventually(() => there.verify(key)?.limits?.tokensPerDay === 5);
+    await there.limit(id, { tokensPerDay: 7 });
+    await eventually(() => here.verify(key)?.limits?.tokensPerDay === 7);
+    expect(there.list()).toEqual(here.list());
+    expect(await there.revoke(id)).toBe(true);
+    expect(there.verify(key)).toBeUndefined();
+    await eventually(() => here.verify(key) === undefined);
+    expect([await here.revoke(id), here.list()]).toEqual([false, []]);
+  });
+
+  test('can be limited and revoked before the other has heard of them', async () => {
+    const { open } = await testDatabase();
+    const here = await openKeys(await open(), 'gateway');
+    const there = await openKeys(await open(), 'gateway');
+    const [one, two] = [await here.create('one'), await here.create('two')];
+    expect(await there.limit(one.id, { tokensPerDay: 1 })).toMatchObject({ name: 'one' });
+    expect(await there.revoke(two.id)).toBe(true);
+  });
+
+  test('never have the same id, though both draw the same at the same moment', async () => {
+    const { open } = await testDatabase();
+    const drawing = async (last: string) => {
+      const drawn = ['sameSame', 'other000', 'other111'].map((id) => id.padEnd(40, last));
+      return await openKeys(await open(), 'gateway', { randomText: () => drawn.shift() ?? '' });
+    };
+    const [here, there] = [await drawing('x'), await drawing('y')];
+    const [one, two] = await Promise.all([here.create('one'), there.create('two')]);
+    expect([one.id, two.id].sort()).toEqual(['other000', 'sameSame']);
+    await eventually(() => here.verify(two.key)?.name === 'two');
+    await eventually(() => there.verify(one.key)?.name === 'one');
+  });
+
+  test('are made once at the first start, however many start at the same moment', async () => {
+    const { open } = await testDatabase();
+    const all = await Promise.all(
+      Array.from({ length: 6 }, async () => await openKeys(await open(), 'monitoring')),
+    );
+    const made = await Promise.all(all.map((keys) => keys.createFirst('first key')));
+    const [key = '', ...others] = made.filter((each) => each !== undefined);
+    expect(others).toEqual([]);
+    for (const keys of all) await eventually(() => keys.verify(key)?.name === 'first key');
+    expect(await all[0]?.createFirst('first key')).toBeUndefined();
+  });
+
+  test('are refused with a 503 by one that cannot know for long, and taken again once it does', async () => {
+    const { open, query } = await testDatabase();
+    const keys = await openKeys(await open(), 'monitoring', { maxStaleMs: 3_000 });
+    const { key } = await keys.create('job');
+    const own = keys.createTransient('bot');
+    const authenticate = createAuthentication(keys, { acceptApiKeyHeader: true });
+    const { ask } = await runningServer(({ server }) => {
+      server.get('/who', async (request) => authenticate(request).name);
+    });
+    const answer = async (presented: string) => {
+      const { status, headers, text } = await ask('/who', { headers: { 'x-api-key': presented } });
+      return { status, retryAfter: headers.get('retry-after'), text };
+    };
+    expect(await answer(key)).toMatchObject({ status: 200, text: 'job' });
+    await query('alter table #.document rename to hidden');
+    await eventually(async () => (await answer(key)).status === 503);
+    const refused = await answer(key);
+    expect(refused).toMatchObject({ status: 503, retryAfter: '5' });
+    expect(refused.text).toContain('Keep the key');
+    // Whether it was made meanwhile is not known either; what can be no key is refused as ever.
+    const other = `${key.slice(0, 4)}${[...key.slice(4)].reverse().join('')}`;
+    expect((await answer(other)).status).toBe(503);
+    expect((await answer('nonsense')).status).toBe(401);
+    expect(await answer(own)).toMatchObject({ status: 200, text: 'bot' });
+    await query('alter table #.hidden rename to document');
+    await eventually(async () => (await answer(key)).status === 200);
+    expect((await answer(other)).status).toBe(401);
+  });
+});

@@ -1,14 +1,16 @@
 import { RateLimitHeader } from '../contracts/rate-limit.ts';
-import { createSlidingWindow, type SlidingWindow } from '../store/sliding-window.ts';
+import { type Awaitable, whenKnown } from '../store/awaitable.ts';
+import { createMemoryWindows } from '../store/memory-windows.ts';
+import type { Taken, Windows } from '../store/windows.ts';
 
 /** Who may make how many requests in a time. */
 export type RateLimit = ReturnType<typeof createRateLimit>;
-export type RateLimitVerdict = ReturnType<RateLimit['take']>;
+export type SharedRateLimit = ReturnType<typeof createSharedRateLimit>;
+export type RateLimitVerdict = ReturnType<typeof verdictOf>;
 
 /**
- * A true sliding window: no window of `windowMs` ever holds more than `limit` allowed requests of one `who`.
- * Refused requests are not counted. Those who have been silent for a window are forgotten, so memory is bounded by the
- * requests of one window.
+ * A true sliding window: no window of `windowMs` ever holds more than `limit` allowed requests of one `who` to this
+ * process, which it protects. Refused requests are not counted.
  */
 export function createRateLimit(options: {
   limit: number;
@@ -17,41 +19,35 @@ export function createRateLimit(options: {
   nowMs?: () => number;
 }) {
   const { limit, windowMs, nowMs = () => performance.now() } = options;
-  const windowOf = new Map<string, SlidingWindow>();
-  let sweepAtMs = nowMs() + windowMs;
-
-  function sweep(now: number) {
-    for (const [who, window] of windowOf) {
-      if (window.used(now) === 0) windowOf.delete(who);
-    }
-    sweepAtMs = now + windowMs;
-  }
-
-  function windowFor(who: string): SlidingWindow {
-    const known = windowOf.get(who);
-    if (known) return known;
-    const fresh = createSlidingWindow(windowMs);
-    windowOf.set(who, fresh);
-    return fresh;
-  }
-
+  const windows = createMemoryWindows({ windowMs, steadyMs: nowMs });
   return {
     /** Counts one request of `who` if it is allowed. */
-    take(who: string) {
-      const now = nowMs();
-      if (now >= sweepAtMs) sweep(now);
-      const window = windowFor(who);
-      const used = window.used(now);
-      const allowed = used < limit;
-      if (allowed) window.add(1, now);
-      return {
-        allowed,
-        limit,
-        remaining: allowed ? limit - used - 1 : 0,
-        /** Until the oldest counted request leaves the window, milliseconds; 0 when none is counted. */
-        resetMs: window.oldestMs(now),
-      };
-    },
+    take: (who: string) => verdictOf(windows.take(who, limit), limit, nowMs()),
+  };
+}
+
+/** The same for the requests to all processes together. */
+export function createSharedRateLimit(options: {
+  limit: number;
+  windows: Windows;
+  /** The clock by which the windows are told. */
+  nowMs: () => number;
+}) {
+  const { limit, windows, nowMs } = options;
+  return {
+    /** Counts one request of `who` if it is allowed. */
+    take: (who: string): Awaitable<RateLimitVerdict> =>
+      whenKnown(windows.take(who, limit), (taken) => verdictOf(taken, limit, nowMs())),
+  };
+}
+
+function verdictOf({ place, used, window }: Taken, limit: number, nowMs: number) {
+  return {
+    allowed: place !== undefined,
+    limit,
+    remaining: Math.max(0, limit - used),
+    /** Until the oldest counted request leaves the window, milliseconds; 0 when none is counted. */
+    resetMs: window.oldestMs(nowMs),
   };
 }
 

@@ -114,6 +114,7 @@ export async function createMonitoring(options: MonitoringOptions) {
   addRoutes({
     kit,
     keys,
+    store,
     monitors,
     types,
     history,

@@ -35,6 +35,8 @@ export function createBatchWriter<T>(options: {
   betweenMs: number;
   /** Records kept while the disk refuses them. */
   keptCount: number;
+  /** Is told of those that could not be kept. */
+  onDrop?: (records: T[]) => void;
   /** What they are in the log, such as `usage records`, and the field that counts them there. */
   name: string;
   countedAs: string;
@@ -115,6 +117,7 @@ export function createBatchWriter<T>(options: {
     const dropped = waiting.splice(0, Math.max(0, waiting.length - keptCount));
     for (const { settled } of dropped) settled?.reject(refusal?.error ?? tooMany());
     lost += dropped.length;
+    if (dropped.length > 0) options.onDrop?.(dropped.map(({ record }) => record));
   }
 
   const tooMany = () => new Error(`more ${name} wait to be stored than can be kept`);

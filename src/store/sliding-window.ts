@@ -10,13 +10,18 @@ const MAX_LEFT = 1_000;
  * With `stepMs`, what comes within one step is one entry and counts until the step's end has left: up to a step longer, never
  * shorter. That bounds the memory by `windowMs / stepMs` entries, however much is added.
  */
-export function createSlidingWindow(windowMs: number, stepMs = 0) {
-  let times: number[] = [];
-  let amounts: number[] = [];
+export function createSlidingWindow(
+  windowMs: number,
+  stepMs = 0,
+  /** What it begins with, in order of time. */
+  entries: ReadonlyArray<{ atMs: number; amount: number }> = [],
+) {
+  let times = entries.map(({ atMs }) => atMs);
+  let amounts = entries.map(({ amount }) => amount);
   /** Places before the first of the arrays, and those of the arrays that have left. */
   let gone = 0;
   let left = 0;
-  let total = 0;
+  let total = entries.reduce((sum, { amount }) => sum + amount, 0);
 
   function drop(nowMs: number) {
     while (left < times.length && ((times[left] ?? 0) <= nowMs - windowMs || amounts[left] === 0)) {

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
+import type { UsageBooks } from './usage.ts';
+import type { Windows, WindowsDeclaration } from './windows.ts';
 
 /**
- * Durable state in three forms. Two engines keep it (`lowdb/`, later `postgres/`), held to one contract test.
+ * Durable state in three forms. Two engines keep it (`lowdb/` and `postgres/`), held to one contract test.
  * What an update or append has resolved survives kill -9 and power loss.
  */
 export interface Store {
@@ -18,6 +20,12 @@ export interface Store {
    * processes that compete, and those of a dead one are taken by the others. Ask for each kind once.
    */
   leases(kind: string, count: number, holder: PartHolder): LeaseGroup;
+  /** Windows that count what all processes take together. Ask for each name once. */
+  windows(declaration: WindowsDeclaration): Windows;
+  /**
+   * What keys have used, of an engine that has tables for it; elsewhere it stands in a journal and in documents. Ask once.
+   */
+  usage?(clocks: { unixMs: () => number; steadyMs: () => number }): UsageBooks;
   /** What secret values are encrypted with. */
   readonly key: StoreKey;
   /** Writes something durable and small; rejects with the reason when the store cannot. For `/readyz`. */

@@ -608,6 +608,67 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
     });
   });
 
+  describe(`windows of ${engine}`, () => {
+    const WINDOW_MS = 1_200;
+    const declaration = { name: 'asked', windowMs: WINDOW_MS };
+
+    test('hold at most their limit, and are full again no sooner than a window later', async () => {
+      const { store } = await open();
+      const windows = store.windows(declaration);
+      const startMs = performance.now();
+      const [first, second] = [await windows.take('a', 2), await windows.take('a', 2)];
+      expect([first.used, second.used]).toEqual([1, 2]);
+      const refused = await windows.take('a', 2);
+      expect([refused.place, refused.used]).toEqual([undefined, 2]);
+      const nowMs = performance.now();
+      expect(refused.window.used(nowMs)).toBe(2);
+      expect(refused.window.waitMs(1, nowMs)).toBeGreaterThan(0);
+      // A slot of it may be under way.
+      expect(refused.window.emptyMs(nowMs)).toBeLessThanOrEqual(WINDOW_MS * (1 + 1 / 60));
+      expect((await windows.take('b', 2)).used).toBe(1);
+      await eventually(async () => (await windows.take('a', 2)).place !== undefined);
+      expect(performance.now() - startMs).toBeGreaterThanOrEqual(WINDOW_MS);
+    });
+
+    test('count what is taken back no more', async () => {
+      const { store } = await open();
+      const windows = store.windows({ ...declaration, windowMs: 600_000 });
+      const taken = await windows.take('a', 2);
+      await windows.take('a', 2);
+      expect((await windows.take('a', 2)).place).toBeUndefined();
+      await windows.takeBack('a', taken);
+      expect((await windows.look('a')).used(performance.now())).toBe(1);
+      expect(windows.known('a')?.used(performance.now())).toBe(1);
+      expect((await windows.take('a', 2)).used).toBe(2);
+      const refused = await windows.take('a', 2);
+      await windows.takeBack('a', refused);
+      expect((await windows.take('a', 2)).place).toBeUndefined();
+    });
+
+    test('with high limits give all of it to one process, and no more', async () => {
+      const { store } = await open();
+      const windows = store.windows({ ...declaration, windowMs: 600_000 });
+      let granted = 0;
+      for (let turn = 0; turn < 1_500; turn += 1) {
+        const { place, used } = await windows.take('a', 1_000);
+        if (place === undefined) continue;
+        granted += 1;
+        expect(used).toBe(granted);
+      }
+      expect(granted).toBe(1_000);
+    });
+
+    test('follow a limit that is changed, in both directions', async () => {
+      const { store } = await open();
+      const windows = store.windows({ ...declaration, windowMs: 600_000 });
+      await windows.take('a', 2);
+      expect((await windows.take('a', 1)).place).toBeUndefined();
+      expect((await windows.take('a', 2)).place).toBeDefined();
+      for (let turn = 0; turn < 50; turn += 1) await windows.take('a', 5_000);
+      expect((await windows.take('a', 20)).place).toBeUndefined();
+    });
+  });
+
   describe(`a store of ${engine}`, () => {
     test('passes its check, also when many ask at once', async () => {
       const { store } = await open();

@@ -7,9 +7,17 @@ import { createAuthentication } from '../../http/authentication.ts';
 import { clientKeyOf } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { KeyInfo, Keys } from '../../http/keys.ts';
-import { createRateLimit, rateLimitHeaders } from '../../http/rate-limit.ts';
+import {
+  createRateLimit,
+  createSharedRateLimit,
+  type RateLimitVerdict,
+  rateLimitHeaders,
+} from '../../http/rate-limit.ts';
 import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
+import type { Store } from '../../store/store.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
+
+const WINDOW_MS = 60_000;
 
 /** Where a token in the path is the credential. */
 const PUSH_PATHS: ReadonlyArray<string | undefined> = [MonitoringPath.push, AddedPath.pushSignal];
@@ -17,28 +25,32 @@ const PUSH_PATHS: ReadonlyArray<string | undefined> = [MonitoringPath.push, Adde
 /**
  * Runs before everything else of a request: finds out who asks, counts it, and puts the rate limit headers on the
  * answer, whatever the answer will be. Throws the 401 or 429.
- * A request is counted to its API key. A push carries none, and is counted to the heartbeat that its token is of.
- * Who has neither is counted by address; what is left of wrong keys stands on the refusal itself.
+ * A request is counted to its API key, in all processes together. A push carries none, and is counted to the heartbeat that
+ * its token is of; who has neither is counted by address. Those protect the process that they come to, and so do those of the
+ * keys that it alone has: they are counted in it. What is left of wrong keys stands on the refusal itself.
  */
 export function createRateLimitHook({
   keys,
   monitors,
+  store,
   nowMs,
 }: {
   keys: Keys;
   monitors: Pick<Monitors, 'byToken'>;
+  store: Pick<Store, 'windows'>;
   nowMs: () => number;
 }) {
   const authenticate = createAuthentication(keys, { acceptApiKeyHeader: true });
   const keyByRequest = new WeakMap<IncomingMessage, KeyInfo>();
-  const limit = createRateLimit({
-    limit: MONITORING_REQUESTS_PER_MINUTE,
-    windowMs: 60_000,
+  const limit = MONITORING_REQUESTS_PER_MINUTE;
+  const ofProcess = createRateLimit({ limit, windowMs: WINDOW_MS, nowMs });
+  const ofKeys = createSharedRateLimit({
+    limit,
+    windows: store.windows({ name: 'monitoring-requests', windowMs: WINDOW_MS, steadyMs: nowMs }),
     nowMs,
   });
 
-  function count(who: string, reply: HttpReply) {
-    const verdict = limit.take(who);
+  function tell(verdict: RateLimitVerdict, reply: HttpReply) {
     reply.headers(rateLimitHeaders(verdict));
     if (verdict.allowed) return;
     throw new HttpError(
@@ -55,24 +67,28 @@ export function createRateLimitHook({
     if (PUSH_PATHS.includes(request.routeOptions.url)) {
       const { token } = request.params as { token: string };
       const heartbeat = monitors.byToken(token);
-      return count(heartbeat === undefined ? address() : callerOf(heartbeat), reply);
+      const who = heartbeat === undefined ? address() : callerOf(heartbeat);
+      return tell(ofProcess.take(who), reply);
     }
     let key: KeyInfo;
     try {
       key = authenticate(request);
     } catch (refusal) {
-      // A wrong key is a guess, as an unknown push token is; what is left of wrong keys the refusal tells itself.
-      limit.take(address());
+      // A wrong key is a guess, as an unknown push token is; what is left of wrong keys the refusal tells itself. While it
+      // is not known which keys are wrong, none is a guess.
+      if (refusal instanceof HttpError && refusal.status < 500) ofProcess.take(address());
       throw refusal;
     }
     keyByRequest.set(request.raw, key);
-    count(`key ${key.id}`, reply);
+    const who = `key ${key.id}`;
+    const verdict = key.isTransient ? ofProcess.take(who) : ofKeys.take(who);
+    tell(verdict instanceof Promise ? await verdict : verdict, reply);
   }
 
   return {
     hook,
     /** Counts a push that did not come through the hook. A refused one may come through it after this: it is not counted. */
-    countPush: (heartbeat: Pick<WatchedMonitor, 'id'>) => limit.take(callerOf(heartbeat)),
+    countPush: (heartbeat: Pick<WatchedMonitor, 'id'>) => ofProcess.take(callerOf(heartbeat)),
     /** Whose request it was, once the hook has run. */
     keyOf({ raw }: HttpRequest): KeyInfo {
       const key = keyByRequest.get(raw);

@@ -5,6 +5,7 @@ import type { Keys } from '../../http/keys.ts';
 import { refuseOtherMethods } from '../../http/other-methods.ts';
 import type { ServerKit } from '../../http/server.ts';
 import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
+import type { Store } from '../../store/store.ts';
 import { addHistoryRoutes } from './history-routes.ts';
 import { addMonitorActions } from './monitor-actions.ts';
 import { addMonitorRoutes } from './monitor-routes.ts';
@@ -15,11 +16,11 @@ import type { RouteTools } from './route-scope.ts';
 
 /** Adds the API of the monitoring contract to the server, and what we add to it. */
 export function addRoutes(
-  options: Omit<RouteTools, 'keyOf'> & { kit: ServerKit; keys: Keys; log: Logger },
+  options: Omit<RouteTools, 'keyOf'> & { kit: ServerKit; keys: Keys; store: Store; log: Logger },
 ): void {
-  const { kit, keys, log, ...parts } = options;
+  const { kit, keys, store, log, ...parts } = options;
   const { monitors, runner, clock } = parts;
-  const limits = createRateLimitHook({ keys, monitors, nowMs: clock.monotonicMs });
+  const limits = createRateLimitHook({ keys, monitors, store, nowMs: clock.monotonicMs });
   const { hook, keyOf, countPush } = limits;
   const tools: RouteTools = { ...parts, keyOf };
   kit.addShortcut(createPushShortcut({ monitors, runner, countPush, log }));

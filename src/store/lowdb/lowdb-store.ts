@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { STORED_NAME } from '../documents.ts';
+import { createMemoryWindows } from '../memory-windows.ts';
 import type { Store } from '../store.ts';
 import { ACKNOWLEDGED } from './acknowledged.ts';
 import { createLowdbCollection } from './collection.ts';
@@ -110,6 +111,10 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
     leases(_kind, count, holder) {
       assertOpen();
       return leases.group(count, holder);
+    },
+    windows(declaration) {
+      own(declaration.name);
+      return createMemoryWindows(declaration);
     },
     key: createKeyFile(folder, assertOpen),
     async check() {

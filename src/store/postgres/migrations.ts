@@ -8,6 +8,7 @@ import {
 } from 'kysely';
 import { Pool } from 'pg';
 import type { Logger } from 'pino';
+import { countersMigration } from './counters-migration.ts';
 import { connectionConfig, type DatabaseSettings, DEFAULT_SCHEMA } from './database.ts';
 
 /**
@@ -80,6 +81,7 @@ export const migrations: Migrations = {
         .execute();
     },
   },
+  '0002-counters': countersMigration,
   '0005-results': {
     async up(db: Kysely<unknown>) {
       await db.schema

@@ -23,8 +23,10 @@ import { createPendingWork } from './pending-work.ts';
 import { openPostgresRegisters } from './registers.ts';
 import { createSecretKey, SECRET_KEY } from './secret-key.ts';
 import { createPostgresSeries } from './series.ts';
+import { openPostgresUsageBooks } from './usage-books.ts';
+import { createPostgresWindows, sweepWindows } from './windows.ts';
 
-/** How often rows of removed documents that everybody has seen are swept out. */
+/** How often rows of removed documents that everybody has seen, and of windows that nobody uses, are swept out. */
 const SWEEP_EVERY_MS = 300_000;
 
 /** How often it is looked whether a newer program has changed the schema. */
@@ -108,6 +110,7 @@ function createStore(parts: {
   async function sweep() {
     await sql`delete from ${sql.table(`${schema}.document`)}
       where body is null and changed_at < clock_timestamp() - ${REMOVED_KEPT}`.execute(db);
+    await sweepWindows(database);
   }
 
   const sweeping = setInterval(() => {
@@ -155,6 +158,15 @@ function createStore(parts: {
       return leases.group(kind, count, holder);
     },
     series: createPostgresSeries({ database, pending, assertOpen, log }),
+    windows(declaration) {
+      own(declaration.name);
+      return createPostgresWindows(declaration, { database, pending, assertOpen });
+    },
+    usage(clocks) {
+      own('usage');
+      const parts = { database, members, leases, pending, assertOpen, log };
+      return openPostgresUsageBooks(clocks, parts);
+    },
     key: createSecretKey(collection(SECRET_KEY), schema),
     async check() {
       assertOpen();

@@ -1,0 +1,10 @@
+/** A value that is there already, or a promise of it. */
+export type Awaitable<T> = T | Promise<T>;
+
+/** Goes on with a value, at once where it is there: what is in memory costs no turn of the event loop. */
+export function whenKnown<T, R>(
+  value: Awaitable<T>,
+  next: (value: T) => Awaitable<R>,
+): Awaitable<R> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}

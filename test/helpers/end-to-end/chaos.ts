@@ -1,0 +1,137 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../eventually.ts';
+import { type PostgresServer, query } from '../postgres/server.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { type AskwatchProcess, startAskwatch } from './askwatch-process.ts';
+
+/** What is done to the processes and to their database. */
+export type Fault = 'kill' | 'freeze' | 'terminate' | 'crash';
+
+/** How often each, and how long a frozen process stands still: longer than it takes until it counts as dead. */
+export interface Storm {
+  kills: number;
+  freezes: number;
+  terminations: number;
+  crashes: number;
+  freezeMs: () => number;
+  betweenMs: () => number;
+}
+
+interface Slot {
+  process: AskwatchProcess;
+  /** It neither answers nor is started again this moment. */
+  isDown: boolean;
+}
+
+/** Real processes on one database, of which any may be dead at any moment. */
+export async function startProcesses(
+  count: number,
+  { database, schema, env }: { database: string; schema: string; env: Record<string, string> },
+) {
+  const start = async () =>
+    await startAskwatch({
+      dataDir: await temporaryFolder(),
+      env: { DATABASE_URL: database, DATABASE_SCHEMA: schema, ...env },
+    });
+  const slots: Slot[] = [];
+  for (let at = 0; at < count; at += 1) slots.push({ process: await start(), isDown: false });
+
+  async function startAgain(slot: Slot) {
+    // While the database is away a start fails; whoever runs processes starts them again.
+    for (let left = 20; ; left -= 1) {
+      try {
+        slot.process = await start();
+        slot.isDown = false;
+        return;
+      } catch (error) {
+        if (left === 0) throw error;
+        await pause(500);
+      }
+    }
+  }
+
+  return {
+    urls: () => slots.map(({ process: { url } }) => url),
+    keys: () => slots.map(({ process: { keys } }) => keys),
+    outputs: () => slots.map(({ process: { output } }) => output()),
+    async kill(random: () => number): Promise<void> {
+      const slot = slots[Math.floor(random() * slots.length)];
+      if (!slot || slot.isDown) return;
+      slot.isDown = true;
+      await slot.process.kill();
+      await startAgain(slot);
+    },
+    async freeze(random: () => number, forMs: number): Promise<void> {
+      const slot = slots[Math.floor(random() * slots.length)];
+      if (!slot || slot.isDown) return;
+      slot.isDown = true;
+      process.kill(slot.process.pid, 'SIGSTOP');
+      await pause(forMs);
+      process.kill(slot.process.pid, 'SIGCONT');
+      slot.isDown = false;
+    },
+    /** Starts again what has ended by itself; gives how many had. */
+    async revive(): Promise<number> {
+      let ended = 0;
+      for (const slot of slots) {
+        const code = await Promise.race([slot.process.exit, pause(0, 'runs' as const)]);
+        if (code === 'runs' || slot.isDown) continue;
+        ended += 1;
+        slot.isDown = true;
+        await startAgain(slot);
+      }
+      return ended;
+    },
+    async allReady(): Promise<void> {
+      for (const { process: one } of slots) {
+        await eventually(async () => (await fetch(`${one.url}/readyz`)).ok, {
+          what: `${one.url} to be ready: ${one.output().slice(-2_000)}`,
+        });
+      }
+    },
+    async stop(): Promise<Array<number | null>> {
+      return await Promise.all(slots.map(({ process: one }) => one.stop()));
+    },
+  };
+}
+
+/** Does all of it, in an order that the seed gives; processes are started again at once. */
+export async function rage(
+  storm: Storm,
+  on: {
+    processes: Awaited<ReturnType<typeof startProcesses>>;
+    server: PostgresServer;
+    random: () => number;
+  },
+): Promise<void> {
+  const { processes, server, random } = on;
+  const faults: Fault[] = [
+    ...Array<Fault>(storm.kills).fill('kill'),
+    ...Array<Fault>(storm.freezes).fill('freeze'),
+    ...Array<Fault>(storm.terminations).fill('terminate'),
+    ...Array<Fault>(storm.crashes).fill('crash'),
+  ];
+  for (let at = faults.length - 1; at > 0; at -= 1) {
+    const other = Math.floor(random() * (at + 1));
+    [faults[at], faults[other]] = [faults[other] as Fault, faults[at] as Fault];
+  }
+  const underWay = new Set<Promise<void>>();
+  for (const fault of faults) {
+    const done = begin(fault).finally(() => underWay.delete(done));
+    underWay.add(done);
+    await pause(storm.betweenMs());
+  }
+  await Promise.all(underWay);
+
+  async function begin(fault: Fault) {
+    if (fault === 'kill') await processes.kill(random);
+    if (fault === 'freeze') await processes.freeze(random, storm.freezeMs());
+    if (fault === 'crash') await server.crash();
+    if (fault === 'terminate') {
+      await query(
+        server.url,
+        'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()',
+      ).catch(() => {});
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { Windows } from '../../src/store/windows.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { long } from '../helpers/long.ts';
+import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts';
+
+const REPLICAS = 4;
+
+interface Granted {
+  fromMs: number;
+  toMs: number;
+}
+
+/** Asks without end, some side by side, until told; gives when each was asked that was granted, and when it was. */
+async function askWithoutEnd(windows: Windows, limit: number, isOver: () => boolean) {
+  const granted: Granted[] = [];
+  let asked = 0;
+  const asking = async () => {
+    while (!isOver()) {
+      const fromMs = performance.now();
+      const { place } = await windows.take('key', limit);
+      asked += 1;
+      if (place !== undefined) granted.push({ fromMs, toMs: performance.now() });
+      // What is refused at once gives others no turn.
+      await pause(1);
+    }
+  };
+  await Promise.all([asking(), asking(), asking()]);
+  return { granted, asked };
+}
+
+/** The most that were surely granted within one window: asked in it, and answered in it. */
+function mostWithin(granted: readonly Granted[], windowMs: number): number {
+  const sorted = [...granted].sort((a, b) => a.fromMs - b.fromMs);
+  return Math.max(
+    0,
+    ...sorted.map(
+      ({ fromMs }, at) => sorted.slice(at).filter(({ toMs }) => toMs <= fromMs + windowMs).length,
+    ),
+  );
+}
+
+describe.skipIf(!hasPostgres)('windows that several processes share', () => {
+  // Of a minute in the long run; of a second else, in slots as many times smaller.
+  test.each([
+    { limit: 120, windowMs: long ? 60_000 : 1_000 },
+    { limit: 650, windowMs: long ? 60_000 : 1_500 },
+  ])(
+    'never hold more than $limit in $windowMs ms, however often they ask, and give all of it out',
+    async ({ limit, windowMs }) => {
+      const { open } = await testDatabase();
+      const all = await Promise.all(
+        Array.from({ length: REPLICAS }, async () =>
+          (await open()).windows({ name: 'asked', windowMs }),
+        ),
+      );
+      let isOver = false;
+      const asking = all.map((windows) => askWithoutEnd(windows, limit, () => isOver));
+      await pause(windowMs * 3.5);
+      isOver = true;
+      const told = await Promise.all(asking);
+      const granted = told.flatMap((each) => each.granted);
+      const asked = told.reduce((sum, each) => sum + each.asked, 0);
+      expect(asked).toBeGreaterThan(granted.length);
+      expect(mostWithin(granted, windowMs)).toBeLessThanOrEqual(limit);
+      // All of it three times over, but for what is taken ahead and not used.
+      expect(granted.length).toBeGreaterThanOrEqual(limit * 3 * 0.95);
+    },
+  );
+
+  test('count what was taken ahead for a whole window from when it is used', async () => {
+    const { open } = await testDatabase();
+    const windowMs = 60_000;
+    const windows = (await open()).windows({ name: 'asked', windowMs });
+    await windows.take('key', 6_000);
+    let used = 0;
+    while (true) {
+      const taken = windows.take('key', 6_000);
+      if (taken instanceof Promise) break;
+      used += 1;
+      expect(taken.window.emptyMs(performance.now())).toBeGreaterThanOrEqual(windowMs);
+      await pause(20);
+    }
+    expect(used).toBeGreaterThan(1);
+  });
+
+  test('give back to others what one process has taken ahead and did not use', async () => {
+    const { open } = await testDatabase();
+    const declaration = { name: 'asked', windowMs: 60_000 };
+    const [one, other] = [await open(), await open()].map((store) => store.windows(declaration));
+    const limit = 6_000;
+    await one?.take('key', limit);
+    // Fifty of it were taken ahead.
+    expect((await other?.look('key'))?.used(performance.now())).toBe(50);
+    // Until it can be used no more.
+    await pause(1_050);
+    await one?.take('key', limit);
+    expect((await other?.look('key'))?.used(performance.now())).toBe(51);
+  });
+
+  test('ask the database seldom for who is refused', async () => {
+    const { open, query } = await testDatabase();
+    const store = await open();
+    const windows = store.windows({ name: 'asked', windowMs: 600_000 });
+    await windows.take('key', 1);
+    await windows.take('key', 1);
+    await query('alter table #.rate_window rename to hidden');
+    for (let turn = 0; turn < 1_000; turn += 1) {
+      expect((await windows.take('key', 1)).place).toBeUndefined();
+    }
+    await expect(windows.take('other', 1)).rejects.toThrow('rate_window');
+    await query('alter table #.hidden rename to rate_window');
+    await eventually(async () => (await windows.take('other', 1)).place !== undefined);
+  });
+});

@@ -4,11 +4,12 @@ import { createLog } from '../app/log.ts';
 import { readSettings } from '../config/settings.ts';
 import type { Service } from '../contracts/api-key.ts';
 import { ErrorBody } from '../contracts/error.ts';
-import { openUsageDays, type UsageQuery, type UsageRow } from '../gateway/usage/days.ts';
+import { openUsageDays } from '../gateway/usage/days.ts';
 import { usageJournal } from '../gateway/usage/journal.ts';
 import { controlSocket } from '../http/control-socket.ts';
 import { type KeyInfo, type Keys, openKeys } from '../http/keys.ts';
 import { openLowdbStore } from '../store/lowdb/lowdb-store.ts';
+import type { UsageQuery, UsageRow } from '../store/usage.ts';
 
 /** What the command line does with keys. */
 export interface KeyActions {

@@ -1,8 +1,8 @@
 import type { Service } from '../contracts/api-key.ts';
 import { USAGE_DAYS } from '../contracts/gateway.ts';
 import { LIMIT_NAMES } from '../contracts/key-limits.ts';
-import type { UsageRow } from '../gateway/usage/days.ts';
 import type { KeyInfo } from '../http/keys.ts';
+import type { UsageRow } from '../store/usage.ts';
 import { OPTION_OF } from './options.ts';
 import { tableLines } from './table.ts';
 

@@ -4,6 +4,7 @@ import { createAuthentication } from '../http/authentication.ts';
 import type { Keys } from '../http/keys.ts';
 import type { ServerKit } from '../http/server.ts';
 import type { Store } from '../store/store.ts';
+import type { UsageQuery, UsageRow } from '../store/usage.ts';
 import { textModels } from './catalog/catalog.ts';
 import type { Catalog } from './catalog/catalog-schema.ts';
 import { addChat } from './chat/chat.ts';
@@ -16,7 +17,6 @@ import { createCircuitBreaker } from './upstreams/circuit-breaker.ts';
 import type { UpstreamTimeouts } from './upstreams/http-upstream.ts';
 import { OFFLINE } from './upstreams/offline.ts';
 import { createRouting } from './upstreams/routing.ts';
-import type { UsageQuery, UsageRow } from './usage/days.ts';
 import { createUsageLedger } from './usage/ledger.ts';
 import { addUsageRoute } from './usage/route.ts';
 

@@ -10,6 +10,7 @@ import { type Exchange, sendError } from '../../http/direct-route.ts';
 import { asHttpError, validationError } from '../../http/error-answers.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { ServerKit } from '../../http/server.ts';
+import { StoreUnavailableError } from '../../store/errors.ts';
 import type { Catalog } from '../catalog/catalog-schema.ts';
 import { BufferList } from '../shared/buffer-list.ts';
 import { ClientCancellation } from '../shared/client-cancellation.ts';
@@ -82,7 +83,9 @@ export function addChat(options: ChatOptions): Chat {
 
   async function answer(exchange: Exchange, meter: UsageMeter, cancellation: ClientCancellation) {
     if (closing) throw stopping();
-    meter.takeRequest();
+    const taken = meter.takeRequest();
+    // Not awaited where it was done at once: a turn of the event loop for each request would be felt.
+    if (taken) await taken;
     const body = readRequestBody(await readBytes(exchange.request, cancellation));
     if (body.length > LARGE_BODY_BYTES) await nextTurn();
     const request = normalize(parse(body.value));
@@ -97,7 +100,8 @@ export function addChat(options: ChatOptions): Chat {
     checkContext(request, model, body.length, estimate);
     if (meter.countsTokens) {
       const reply = (request.max_tokens ?? REPLY_TOKENS) * (request.n ?? 1);
-      meter.reserve(estimate(), reply);
+      const reserved = meter.reserve(estimate(), reply);
+      if (reserved) await reserved;
     }
     const call = {
       exchange,
@@ -116,7 +120,9 @@ export function addChat(options: ChatOptions): Chat {
 
   function refuse(exchange: Exchange, meter: UsageMeter, error: unknown): void {
     const known = error instanceof UpstreamError ? error.answer : error;
-    const byUs = known === error && asHttpError(error).status < 500;
+    const byUs =
+      known === error &&
+      (asHttpError(error).status < 500 || error instanceof StoreUnavailableError);
     meter.end(byUs ? 'refused' : 'upstream_error');
     if (error instanceof UpstreamError)
       log.warn({ reqId: exchange.id, ...failureForLog(error) }, 'no upstream answered');
@@ -194,6 +200,8 @@ function readBytes(request: IncomingMessage, cancellation: ClientCancellation): 
     );
   }
   if (Number(headers['content-length']) > BODY_LIMIT_BYTES) throw tooLarge();
+  // The client may have left while its limits were looked at.
+  if (cancellation.cancelled) throw cancellation.reason;
   return new Promise((resolve, reject) => {
     const body = new BufferList();
     const stopListening = cancellation.onCancel(() => reject(cancellation.reason));

@@ -1,40 +1,30 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Journal, Store } from '../../store/store.ts';
-import { requestsIn, type UsageBatch, type UsageRecord } from './journal.ts';
+import {
+  USAGE_KEPT_DAYS,
+  type UsageCounts,
+  type UsageQuery,
+  type UsageRecord,
+  type UsageRow,
+} from '../../store/usage.ts';
+import { requestsIn, type UsageBatch } from './journal.ts';
 
 const count = z.int().nonnegative();
 
-/** What one key asked of one model on one day. */
-const UsageCounts = z.object({
+/** What one key asked of one model on one day, as it is stored. */
+const StoredCounts: z.ZodType<UsageCounts> = z.object({
   keyId: z.string(),
-  /** `unknown` for requests that named no model of the catalog. */
   model: z.string(),
   requests: count,
-  /** How the requests ended; together they are `requests`. */
   complete: count,
   client_gone: count,
   upstream_error: count,
   refused: count,
   promptTokens: count,
   completionTokens: count,
-  /** Requests whose tokens are our estimate. */
   estimated: count,
 });
-
-type UsageCounts = z.infer<typeof UsageCounts>;
-
-/** Counts of one day of the UTC calendar, such as `2026-12-01`. */
-export interface UsageRow extends UsageCounts {
-  day: string;
-}
-
-/** Which rows: of one key or all; from and to days that are included, both today when absent. */
-export interface UsageQuery {
-  keyId?: string | undefined;
-  fromDay?: string | undefined;
-  toDay?: string | undefined;
-}
 
 /** Tokens that a key has used today and in this month, of the UTC calendar. */
 export interface Spent {
@@ -42,12 +32,9 @@ export interface Spent {
   month: number;
 }
 
-/** Days that usage is kept: a year to compare with, and some. */
-const KEPT_DAYS = 400;
-
 const DAY_MS = 86_400_000;
 
-const ClosedDay = z.object({ counts: z.array(UsageCounts) });
+const ClosedDay = z.object({ counts: z.array(StoredCounts) });
 
 /**
  * Opens the counts. Those of today are added up from the journal. Those of a day that is over are added up once and then
@@ -167,7 +154,11 @@ export async function openUsageDays(options: {
       const from = fromDay === undefined ? today : dayNumber(Date.parse(fromDay));
       const to = toDay === undefined ? today : dayNumber(Date.parse(toDay));
       const rows: UsageRow[] = [];
-      for (let day = Math.max(from, today - KEPT_DAYS); day <= Math.min(to, today); day += 1) {
+      for (
+        let day = Math.max(from, today - USAGE_KEPT_DAYS);
+        day <= Math.min(to, today);
+        day += 1
+      ) {
         for (const counts of await countsOf(day)) {
           if (keyId === undefined || counts.keyId === keyId) {
             rows.push({ day: nameOf(day), ...counts });
@@ -185,7 +176,7 @@ export async function openUsageDays(options: {
         await collection?.update(nameOf(day), () => ({ counts }));
         open.delete(day);
       }
-      const oldest = today - KEPT_DAYS;
+      const oldest = today - USAGE_KEPT_DAYS;
       for (removedBefore ??= await oldestStored(); removedBefore < oldest; removedBefore += 1) {
         await collection?.update(nameOf(removedBefore), () => undefined);
       }

@@ -2,30 +2,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { type BatchWriter, createBatchWriter } from '../../store/batch-writer.ts';
 import type { Journal } from '../../store/store.ts';
-
-/** In the journal an end is its place in this list, so new ones are added at its end. */
-const ENDS = ['complete', 'client_gone', 'upstream_error', 'refused'] as const;
-
-/** How a request ended. */
-export type End = (typeof ENDS)[number];
-
-/** One request of a key holder; nothing of what was asked or answered. */
-export interface UsageRecord {
-  /** When the request ended, so that a day's records are complete soon after the day; it came `latencyMs` earlier. */
-  atMs: number;
-  keyId: string;
-  /** Id of the catalog, as asked for; absent when the request named none that exists. */
-  model?: string | undefined;
-  /** Who answered, or was asked last. */
-  provider?: string | undefined;
-  promptTokens: number;
-  completionTokens: number;
-  /** The tokens are our estimate, because the provider told none. */
-  estimated: boolean;
-  latencyMs: number;
-  firstTokenMs?: number | undefined;
-  end: End;
-}
+import { ENDS, type UsageRecord } from '../../store/usage.ts';
 
 /** A place in `names`, or `NONE`. */
 const place = z.int();

@@ -3,26 +3,19 @@ import { LimitHeader } from '../../contracts/gateway.ts';
 import type { KeyLimits } from '../../contracts/key-limits.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { KeyInfo } from '../../http/keys.ts';
-import { createSlidingWindow, type SlidingWindow } from '../../store/sliding-window.ts';
-import type { Spent } from './days.ts';
+import { type Awaitable, whenKnown } from '../../store/awaitable.ts';
+import type { Hold, Reservation, Spending, UsageBooks } from '../../store/usage.ts';
+import type { Taken, Windows, WindowView } from '../../store/windows.ts';
 
-const WINDOW_MS = 60_000;
+export const WINDOW_MS = 60_000;
 
-/** Bounds what a key's windows hold to 3,000 entries each; a limit frees up by so much later at most. */
-const STEP_MS = 20;
-
-interface KeyState {
-  requests: SlidingWindow;
-  tokens: SlidingWindow;
-  /** Tokens set aside for requests under way. */
-  reserved: number;
-  spent: Spent;
-}
-
-interface Clocks {
-  /** Unix time, for the sentences that say when a budget begins anew. */
-  nowMs: () => number;
-  /** A clock that never goes back, milliseconds. */
+/** What limits are held by. */
+interface Counts {
+  /** Requests of keys in the last minute. */
+  windows: Windows;
+  /** Tokens of keys. */
+  books: UsageBooks;
+  /** The clock by which both tell their windows, milliseconds. */
   steadyMs: () => number;
 }
 
@@ -31,126 +24,143 @@ interface Clocks {
  * aside for it counts. So neither any 60 seconds nor any day or month holds more than its limit, as long as requests use no
  * more than was set aside for them.
  */
-export function createKeyLimiter(options: Clocks & { spentBy: (keyId: string) => Spent }) {
-  const { spentBy, ...clocks } = options;
-  const { nowMs, steadyMs } = clocks;
-  const states = new Map<string, KeyState>();
-
-  function stateOf(keyId: string): KeyState {
-    let state = states.get(keyId);
-    if (!state) {
-      state = {
-        requests: createSlidingWindow(WINDOW_MS, STEP_MS),
-        tokens: createSlidingWindow(WINDOW_MS, STEP_MS),
-        reserved: 0,
-        spent: spentBy(keyId),
-      };
-      states.set(keyId, state);
-    }
-    return state;
-  }
-
+export function createKeyLimiter(counts: Counts) {
+  const { windows, books, steadyMs } = counts;
   return {
     /** The allowance of one request; `undefined` when its key has no limits. */
     open: (key: KeyInfo): Allowance | undefined =>
-      key.limits && new Allowance(key.limits, stateOf(key.id), clocks),
+      key.limits && new Allowance(key.id, key.limits, counts),
     /** What a key could use now, of each limit it has. */
-    left(key: KeyInfo): KeyLimits {
-      if (!key.limits) return {};
-      const { requestsPerMinute, tokensPerMinute, tokensPerDay, tokensPerMonth } = key.limits;
-      const now = steadyMs();
-      nowMs();
-      const { requests, tokens, reserved, spent } = stateOf(key.id);
-      const left = <Name extends keyof KeyLimits>(name: Name, limit?: number, used = 0) =>
-        limit === undefined ? {} : { [name]: Math.max(0, limit - used) };
-      return {
-        ...left('requestsPerMinute', requestsPerMinute, requests.used(now)),
-        ...left('tokensPerMinute', tokensPerMinute, tokens.used(now) + reserved),
-        ...left('tokensPerDay', tokensPerDay, spent.day + reserved),
-        ...left('tokensPerMonth', tokensPerMonth, spent.month + reserved),
-      };
+    left({ id, limits = {} }: KeyInfo): Awaitable<KeyLimits> {
+      const requests = limits.requestsPerMinute === undefined ? undefined : windows.look(id);
+      return whenKnown(requests, (window) => {
+        const spending = countsTokens(limits) ? books.spending(id) : undefined;
+        return whenKnown(spending, (tokens) => leftOf(limits, window, tokens, steadyMs()));
+      });
     },
   };
 }
 
-/** What one request takes of the limits of its key. A class, since one is made for every request. */
+function leftOf(
+  limits: KeyLimits,
+  requests: WindowView | undefined,
+  tokens: Spending | undefined,
+  nowMs: number,
+): KeyLimits {
+  const { requestsPerMinute, tokensPerMinute, tokensPerDay, tokensPerMonth } = limits;
+  const left = <Name extends keyof KeyLimits>(name: Name, limit?: number, used = 0) =>
+    limit === undefined ? {} : { [name]: Math.max(0, limit - used) };
+  const { minute, day = 0, month = 0, reserved = 0 } = tokens ?? {};
+  return {
+    ...left('requestsPerMinute', requestsPerMinute, requests?.used(nowMs)),
+    ...left('tokensPerMinute', tokensPerMinute, (minute?.used(nowMs) ?? 0) + reserved),
+    ...left('tokensPerDay', tokensPerDay, day + reserved),
+    ...left('tokensPerMonth', tokensPerMonth, month + reserved),
+  };
+}
+
+const countsTokens = ({ tokensPerMinute, tokensPerDay, tokensPerMonth }: KeyLimits) =>
+  (tokensPerMinute ?? tokensPerDay ?? tokensPerMonth) !== undefined;
+
+/**
+ * What one request takes of the limits of its key. Where the counts are in memory all of it is done at once, and else when
+ * the promise resolves. A class, since one is made for every request.
+ */
 export class Allowance {
   readonly countsTokens: boolean;
+  private readonly keyId: string;
   private readonly limits: KeyLimits;
-  private readonly state: KeyState;
-  private readonly clocks: Clocks;
-  private taken: number | undefined;
-  private held = 0;
+  private readonly counts: Counts;
+  private taken: Taken | undefined;
+  private hold: Hold | undefined;
   private settled = false;
 
-  constructor(limits: KeyLimits, state: KeyState, clocks: Clocks) {
-    const { tokensPerMinute, tokensPerDay, tokensPerMonth } = limits;
+  constructor(keyId: string, limits: KeyLimits, counts: Counts) {
+    this.keyId = keyId;
     this.limits = limits;
-    this.state = state;
-    this.clocks = clocks;
-    this.countsTokens = (tokensPerMinute ?? tokensPerDay ?? tokensPerMonth) !== undefined;
+    this.counts = counts;
+    this.countsTokens = countsTokens(limits);
   }
 
   /** Counts the request towards the requests per minute. Throws the 429. */
-  takeRequest(): void {
+  takeRequest(): Awaitable<void> {
     const { requestsPerMinute } = this.limits;
     if (requestsPerMinute === undefined || this.taken !== undefined || this.settled) return;
-    const { requests } = this.state;
-    const now = this.clocks.steadyMs();
-    if (requests.used(now) >= requestsPerMinute) {
-      const waitMs = requests.waitMs(requestsPerMinute - 1, now);
+    const { windows, steadyMs } = this.counts;
+    return whenKnown(windows.take(this.keyId, requestsPerMinute), (taken) => {
+      if (taken.place !== undefined) {
+        this.taken = taken;
+        return;
+      }
       throw this.rateLimited(
         'requests',
-        waitMs,
+        taken.window.waitMs(requestsPerMinute - 1, steadyMs()),
         `This key may make ${requestsPerMinute} ${requestsPerMinute === 1 ? 'request' : 'requests'} a minute, and has made them.`,
       );
-    }
-    this.taken = requests.add(1, now);
+    });
   }
 
   /** Sets tokens aside, instead of what was set aside before. Throws the 429; then the request counts as never made. */
-  reserve(promptTokens: number, replyTokens: number): void {
+  reserve(promptTokens: number, replyTokens: number): Awaitable<void> {
     // A request whose client left is settled already: nobody would give back what it sets aside now.
     if (this.settled || !this.countsTokens) return;
-    const { state } = this;
-    state.reserved -= this.held;
-    this.held = 0;
+    const before = this.hold;
+    this.hold = undefined;
     const prompt = Math.ceil(promptTokens);
     const reply = Math.ceil(replyTokens);
-    const refusal = this.refusalOf(prompt, reply);
-    if (refusal) {
-      if (this.taken !== undefined) state.requests.takeBack(this.taken, 1);
-      this.taken = undefined;
-      throw refusal;
-    }
-    this.held = prompt + reply;
-    state.reserved += this.held;
+    const { books } = this.counts;
+    return whenKnown(
+      books.reserve(this.keyId, prompt + reply, this.limits, before),
+      (reservation) => this.reserved(reservation, prompt, reply),
+    );
   }
 
-  /** Counts the tokens used and gives back what was set aside; only the first call does. */
-  settle(tokens: number): void {
-    if (this.settled) return;
+  private reserved(
+    { hold, spending }: Reservation,
+    prompt: number,
+    reply: number,
+  ): Awaitable<void> {
+    if (hold) {
+      // Its client has left meanwhile.
+      if (this.settled) this.counts.books.giveBack(this.keyId, hold);
+      else this.hold = hold;
+      return;
+    }
+    const { taken } = this;
+    const refusal = this.refusalOf(prompt, reply, spending);
+    this.taken = undefined;
+    const takenBack = taken && this.counts.windows.takeBack(this.keyId, taken);
+    return whenKnown(takenBack, () => {
+      throw refusal;
+    });
+  }
+
+  /** What was set aside, to be entered with what was used; from now on nothing is set aside any more. */
+  settle(): Hold | undefined {
     this.settled = true;
-    this.state.reserved -= this.held;
-    if (this.limits.tokensPerMinute === undefined || tokens === 0) return;
-    this.state.tokens.add(tokens, this.clocks.steadyMs());
+    const { hold } = this;
+    this.hold = undefined;
+    return hold;
   }
 
   /** Adds the headers that tell the limits by the minute and what is left of them: name and value in turn. */
   addHeaders(headers: string[]): void {
     const { requestsPerMinute, tokensPerMinute } = this.limits;
-    const { requests, tokens, reserved } = this.state;
-    const now = this.clocks.steadyMs();
-    if (requestsPerMinute !== undefined) {
+    const { windows, books, steadyMs } = this.counts;
+    const now = steadyMs();
+    const requests = requestsPerMinute === undefined ? undefined : windows.known(this.keyId);
+    if (requestsPerMinute !== undefined && requests) {
       const left = Math.max(0, requestsPerMinute - requests.used(now));
       headers.push(LimitHeader.limitRequests, String(requestsPerMinute));
       headers.push(LimitHeader.remainingRequests, String(left));
       headers.push(LimitHeader.resetRequests, duration(requests.emptyMs(now)));
     }
-    if (tokensPerMinute !== undefined) {
-      const left = Math.max(0, tokensPerMinute - tokens.used(now) - reserved);
+    const tokens = tokensPerMinute === undefined ? undefined : books.known(this.keyId);
+    if (tokensPerMinute !== undefined && tokens) {
+      const { minute, reserved } = tokens;
+      const left = Math.max(0, tokensPerMinute - minute.used(now) - reserved);
       // What is set aside counts for a minute from when it is used.
-      const resetMs = reserved > 0 ? WINDOW_MS : tokens.emptyMs(now);
+      const resetMs = reserved > 0 ? WINDOW_MS : minute.emptyMs(now);
       headers.push(LimitHeader.limitTokens, String(tokensPerMinute));
       headers.push(LimitHeader.remainingTokens, String(left));
       headers.push(LimitHeader.resetTokens, duration(resetMs));
@@ -186,10 +196,10 @@ export class Allowance {
     });
   }
 
-  /** The refusal of so many tokens, or `undefined`. Asked as "does it fit", so that no odd number slips through. */
-  private refusalOf(prompt: number, reply: number): HttpError | undefined {
+  /** The refusal of so many tokens, by what was used and set aside when they were asked for. */
+  private refusalOf(prompt: number, reply: number, spending: Spending): HttpError {
     const { tokensPerMinute, tokensPerDay, tokensPerMonth } = this.limits;
-    const { reserved, spent, tokens } = this.state;
+    const { minute, reserved } = spending;
     const need = prompt + reply;
     const needs = () =>
       `this request needs about ${need} (${prompt} for the prompt, up to ${reply} for the answer)`;
@@ -201,29 +211,26 @@ export class Allowance {
         `This key may use ${tokensPerMinute} tokens a minute, and ${needs()}, so it never fits. Send less, or ask for a shorter answer with max_tokens.`,
       );
     }
-    // Asked first: it begins a new day when one has come.
-    const unixMs = this.clocks.nowMs();
     for (const [period, limit] of [
       ['day', tokensPerDay],
       ['month', tokensPerMonth],
     ] as const) {
-      const used = spent[period];
+      const used = spending[period];
       if (limit === undefined || used + reserved + need <= limit) continue;
       const told = spentOf(limit, period, used);
       // Tokens set aside are mostly more than are used in the end.
       if (used + need <= limit) return this.rateLimited('tokens', 0, told);
+      const unixMs = this.counts.books.nowMs();
       const anew = new Date(nextStartMs(period, unixMs)).toISOString().slice(0, 16);
       return this.quotaUsedUp(
         ErrorCode.insufficientQuota,
         `${told} The next ${period} begins at ${anew}Z.`,
       );
     }
-    if (tokensPerMinute === undefined) return undefined;
-    const now = this.clocks.steadyMs();
-    const used = tokens.used(now);
-    if (used + reserved + need <= tokensPerMinute) return undefined;
-    const waitMs = tokens.waitMs(tokensPerMinute - reserved - need, now);
-    return this.rateLimited('tokens', waitMs, spentOf(tokensPerMinute, 'minute', used));
+    const limit = tokensPerMinute ?? 0;
+    const now = this.counts.steadyMs();
+    const waitMs = minute.waitMs(limit - reserved - need, now);
+    return this.rateLimited('tokens', waitMs, spentOf(limit, 'minute', minute.used(now)));
   }
 }
 

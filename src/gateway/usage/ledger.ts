@@ -3,10 +3,12 @@ import type { Usage } from '../../contracts/gateway.ts';
 import { roughTokens } from '../../contracts/tokens.ts';
 import type { KeyInfo } from '../../http/keys.ts';
 import type { Metrics } from '../../http/metrics.ts';
+import type { Awaitable } from '../../store/awaitable.ts';
+import { createMemoryWindows } from '../../store/memory-windows.ts';
 import type { Store } from '../../store/store.ts';
-import { openUsageDays } from './days.ts';
-import { createUsageWriter, type End, type UsageRecord, usageJournal } from './journal.ts';
-import { type Allowance, createKeyLimiter } from './key-limits.ts';
+import type { End, Hold, UsageRecord } from '../../store/usage.ts';
+import { openJournalBooks, STEP_MS } from './journal-books.ts';
+import { type Allowance, createKeyLimiter, WINDOW_MS } from './key-limits.ts';
 import { createUsageMetrics } from './metrics.ts';
 
 /** Writes exactly one record for each request, and holds keys to their limits. */
@@ -20,7 +22,7 @@ const MAX_TOKENS = 1_000_000_000;
 
 const noEstimate = () => 0;
 
-/** Opens the ledger over the store's journal `gateway-usage`; without a store it counts in memory only. */
+/** Opens the ledger over the books of the store; without a store it counts in memory only. */
 export async function createUsageLedger(options: {
   store?: Store | undefined;
   metrics: Metrics;
@@ -29,19 +31,17 @@ export async function createUsageLedger(options: {
   clocks?: { unixMs: () => number; steadyMs: () => number };
 }) {
   const { store, metrics, log } = options;
-  const { unixMs, steadyMs } = options.clocks ?? {
-    unixMs: Date.now,
-    steadyMs: () => performance.now(),
-  };
-  const journal = store?.journal(usageJournal);
-  const writer = journal && createUsageWriter(journal, log);
-  const days = await openUsageDays({ store, journal, clockMs: unixMs, log });
-  const limiter = createKeyLimiter({ spentBy: days.spentBy, nowMs: days.nowMs, steadyMs });
-  const counts = createUsageMetrics(metrics, () => writer?.waiting() ?? 0);
+  const { clocks = { unixMs: Date.now, steadyMs: () => performance.now() } } = options;
+  const { steadyMs } = clocks;
+  const books = store?.usage?.(clocks) ?? (await openJournalBooks({ store, clocks, log }));
+  const requests = { name: 'gateway-requests', windowMs: WINDOW_MS, stepMs: STEP_MS, steadyMs };
+  const windows = store?.windows(requests) ?? createMemoryWindows(requests);
+  const limiter = createKeyLimiter({ windows, books, steadyMs });
+  const counts = createUsageMetrics(metrics, books.waiting);
 
   let tidying: Promise<void> | undefined;
   function tidy() {
-    tidying ??= days
+    tidying ??= books
       .tidy()
       .catch((error: unknown) => log.error({ err: error }, 'usage could not be tidied up'))
       .finally(() => {
@@ -51,13 +51,12 @@ export async function createUsageLedger(options: {
   tidy();
   const timer = setInterval(tidy, TIDY_MS);
 
-  const books: Books = {
+  const tools: MeterTools = {
     steadyMs,
-    nowMs: days.nowMs,
+    nowMs: books.nowMs,
     counts,
-    enter(record, streamed) {
-      writer?.add(record);
-      days.add(record);
+    enter(record, streamed, hold) {
+      books.enter(record, hold);
       counts.ended(record, streamed);
     },
     log,
@@ -66,25 +65,25 @@ export async function createUsageLedger(options: {
     /** Starts to meter a request. */
     open(key: KeyInfo): UsageMeter {
       counts.began();
-      return new UsageMeter(key, limiter.open(key), books);
+      return new UsageMeter(key, limiter.open(key), tools);
     },
-    summary: days.summary,
+    summary: books.summary,
     left: limiter.left,
     /** Writes the records that are waiting. */
     async close(): Promise<void> {
       clearInterval(timer);
       await tidying;
-      await writer?.close();
+      await books.close();
     },
   };
 }
 
 /** What a meter needs of its ledger. */
-interface Books {
+interface MeterTools {
   steadyMs: () => number;
   nowMs: () => number;
   counts: ReturnType<typeof createUsageMetrics>;
-  enter(record: UsageRecord, streamed: boolean): void;
+  enter(record: UsageRecord, streamed: boolean, hold: Hold | undefined): void;
   log: Logger;
 }
 
@@ -102,17 +101,17 @@ export class UsageMeter {
   estimatePrompt: () => number = noEstimate;
   private readonly key: KeyInfo;
   private readonly allowance: Allowance | undefined;
-  private readonly books: Books;
+  private readonly tools: MeterTools;
   private readonly startMs: number;
   private firstTokenMs: number | undefined;
   private answerTokens = 0;
   private streamed = false;
 
-  constructor(key: KeyInfo, allowance: Allowance | undefined, books: Books) {
+  constructor(key: KeyInfo, allowance: Allowance | undefined, tools: MeterTools) {
     this.key = key;
     this.allowance = allowance;
-    this.books = books;
-    this.startMs = books.steadyMs();
+    this.tools = tools;
+    this.startMs = tools.steadyMs();
   }
 
   /** Whether the key has limits counted in tokens, so that an estimate of the prompt is needed beforehand. */
@@ -130,24 +129,24 @@ export class UsageMeter {
     this.allowance?.addHeaders(headers);
   }
 
-  /** Counts the request towards the key's requests per minute. Throws the 429. */
-  takeRequest(): void {
-    this.allowance?.takeRequest();
+  /** Counts the request towards the key's requests per minute. Throws the 429, or the error of a store that is away. */
+  takeRequest(): Awaitable<void> {
+    return this.allowance?.takeRequest();
   }
 
   /**
    * Sets tokens aside from the key's limits until the request has ended. Throws the 429 that says what is used up and when
-   * to come back.
+   * to come back, or the error of a store that is away.
    */
-  reserve(promptTokens: number, replyTokens: number): void {
-    this.allowance?.reserve(promptTokens, replyTokens);
+  reserve(promptTokens: number, replyTokens: number): Awaitable<void> {
+    return this.allowance?.reserve(promptTokens, replyTokens);
   }
 
   /** Notes that the answer is streamed. */
   streams(): void {
     if (this.streamed || this.record) return;
     this.streamed = true;
-    this.books.counts.streams();
+    this.tools.counts.streams();
   }
 
   /** Notes when the first text came, and nothing else. */
@@ -182,7 +181,7 @@ export class UsageMeter {
     const promptTokens = used?.prompt_tokens ?? 0;
     const completionTokens = used?.completion_tokens ?? 0;
     this.record = {
-      atMs: this.books.nowMs(),
+      atMs: this.tools.nowMs(),
       keyId: this.key.id,
       model: this.model,
       provider: this.provider,
@@ -193,12 +192,11 @@ export class UsageMeter {
       firstTokenMs: this.firstTokenMs,
       end,
     };
-    this.books.enter(this.record, this.streamed);
-    this.allowance?.settle(promptTokens + completionTokens);
+    this.tools.enter(this.record, this.streamed, this.allowance?.settle());
   }
 
   private sinceStartMs(): number {
-    return Math.round(this.books.steadyMs() - this.startMs);
+    return Math.round(this.tools.steadyMs() - this.startMs);
   }
 
   /** What the request has cost; nothing when it was refused, or failed before its first word. */
@@ -209,7 +207,7 @@ export class UsageMeter {
     try {
       return this.tokens();
     } catch (error) {
-      this.books.log.error({ err: error }, 'the tokens of a request could not be estimated');
+      this.tools.log.error({ err: error }, 'the tokens of a request could not be estimated');
       return undefined;
     }
   }

@@ -1,5 +1,5 @@
 import type { Metrics } from '../../http/metrics.ts';
-import type { UsageRecord } from './journal.ts';
+import type { UsageRecord } from '../../store/usage.ts';
 
 const SECONDS_BOUNDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600];
 const FIRST_TOKEN_BOUNDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180];

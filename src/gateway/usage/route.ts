@@ -8,12 +8,12 @@ import type { KeyInfo } from '../../http/keys.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
 import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
 import { keyOnlyAnswers } from '../../http/shared-answers.ts';
-import type { UsageRow } from './days.ts';
+import type { UsageRow } from '../../store/usage.ts';
 import type { UsageLedger } from './ledger.ts';
 
 const DAY_MS = 86_400_000;
 
-/** A report of a year may read hundreds of files. */
+/** A report of a year may read hundreds of files; each process is protected by itself. */
 const REPORTS_PER_MINUTE = 20;
 
 const Query = z.object({
@@ -77,7 +77,7 @@ export function addUsageRoute(options: {
         from,
         to,
         limits: onWire(key.limits ?? {}),
-        remaining: onWire(ledger.left(key)),
+        remaining: onWire(await ledger.left(key)),
         data: rows.map(entryOf),
       };
     },

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { End } from '../../../src/gateway/usage/journal.ts';
+import type { End } from '../../../src/store/usage.ts';
 import { startBrokenUpstream } from '../../fakes/broken-upstream.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { type Frame, goodAnswer } from '../../helpers/gateway/fault-answers.ts';

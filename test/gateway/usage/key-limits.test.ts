@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { KeyLimits } from '../../../src/contracts/key-limits.ts';
-import type { End } from '../../../src/gateway/usage/journal.ts';
 import type { UsageMeter } from '../../../src/gateway/usage/ledger.ts';
 import { HttpError } from '../../../src/http/errors.ts';
+import type { End } from '../../../src/store/usage.ts';
 import { keyWith, openLedger } from '../../helpers/gateway/usage-ledger.ts';
 import { long } from '../../helpers/long.ts';
 
@@ -150,8 +150,8 @@ test('no minute, day or month ever holds more than the limits, no request that f
           if (again) {
             meter.end('complete');
             // What comes too late must not set anything aside that nobody gives back.
-            meter.reserve(1, 0);
-            meter.takeRequest();
+            void meter.reserve(1, 0);
+            void meter.takeRequest();
           }
           used.push({ atMs: clock.nowMs, tokens: end === 'refused' ? 0 : prompt + reply });
         };

@@ -2,10 +2,10 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openUsageDays, type UsageRow } from '../../../src/gateway/usage/days.ts';
-import type { End, UsageRecord } from '../../../src/gateway/usage/journal.ts';
+import { openUsageDays } from '../../../src/gateway/usage/days.ts';
 import type { UsageLedger, UsageMeter } from '../../../src/gateway/usage/ledger.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import type { End, UsageRecord, UsageRow } from '../../../src/store/usage.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { keyWith, NOON_MS, openLedger, recordsIn } from '../../helpers/gateway/usage-ledger.ts';
 import { long } from '../../helpers/long.ts';
@@ -310,7 +310,7 @@ describe('the counts by day, key and model', () => {
   /** Opens and closes the ledger; gives what a key with a budget has left, and all rows. */
   async function reopen(folder: string, atMs: number) {
     const { ledger, lines, close } = await openLedger({ folder, atMs });
-    const left = ledger.left(keyWith({ tokensPerDay: 100, tokensPerMonth: 100 }));
+    const left = await ledger.left(keyWith({ tokensPerDay: 100, tokensPerMonth: 100 }));
     const rows = short(await ledger.summary({ fromDay: '2026-11-01' }));
     await close();
     return { left, rows, lines };

@@ -7,15 +7,12 @@ import { createGateway, type GatewayTimes } from '../../../src/gateway/gateway.t
 import type { ProviderTable } from '../../../src/gateway/providers/provider.ts';
 import { PROVIDER_TABLE } from '../../../src/gateway/providers/provider-table.ts';
 import type { ProviderSettings } from '../../../src/gateway/providers/providers.ts';
-import {
-  requestsIn,
-  type UsageBatch,
-  type UsageRecord,
-} from '../../../src/gateway/usage/journal.ts';
+import { requestsIn, type UsageBatch } from '../../../src/gateway/usage/journal.ts';
 import { openKeys } from '../../../src/http/keys.ts';
 import { createServer } from '../../../src/http/server.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
-import type { Journal } from '../../../src/store/store.ts';
+import type { Journal, Store } from '../../../src/store/store.ts';
+import type { UsageRecord } from '../../../src/store/usage.ts';
 import { type ModelProvider, startModelProvider } from '../../fakes/model-provider.ts';
 import { eventually } from '../eventually.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -90,12 +87,14 @@ export async function startGateway(
     table?: ProviderTable;
     times?: Partial<GatewayTimes>;
     trustedProxies?: readonly string[];
+    /** Of one of several processes; closed by the test. A folder of its own when absent. */
+    store?: Store;
   } = {},
 ) {
   const { trustedProxies = [], table = PROVIDER_TABLE } = options;
   const logged: string[] = [];
   const log = createLog({ level: 'debug', secrets: [], write: (line) => void logged.push(line) });
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const store = options.store ?? (await openLowdbStore({ folder: await temporaryFolder(), log }));
   const kit = await createServer({ log, version: '0', trustedProxies });
   const keys = await openKeys(store, 'gateway');
   // A journal is asked for once, so the gateway's own is kept for looking into.
@@ -121,7 +120,7 @@ export async function startGateway(
   onTestFinished(async () => {
     await gateway.close();
     await kit.close();
-    await store.close();
+    if (!options.store) await store.close();
   });
   const { key, id } = await keys.create('test');
   const client = new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });

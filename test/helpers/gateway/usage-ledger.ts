@@ -1,11 +1,12 @@
 import { onTestFinished } from 'vitest';
 import type { KeyLimits } from '../../../src/contracts/key-limits.ts';
-import { requestsIn, type UsageRecord, usageJournal } from '../../../src/gateway/usage/journal.ts';
+import { requestsIn, usageJournal } from '../../../src/gateway/usage/journal.ts';
 import { createUsageLedger, type UsageLedger } from '../../../src/gateway/usage/ledger.ts';
 import type { KeyInfo } from '../../../src/http/keys.ts';
 import { createServer } from '../../../src/http/server.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';
+import type { UsageRecord } from '../../../src/store/usage.ts';
 import { recordingLog } from '../recording-log.ts';
 
 /** Noon of a day in the middle of a month. */

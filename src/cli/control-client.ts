@@ -1,14 +1,13 @@
 import { existsSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { createLog } from '../app/log.ts';
-import { readSettings } from '../config/settings.ts';
+import { openStore } from '../app/open-store.ts';
+import { readSettings, type Settings } from '../config/settings.ts';
 import type { Service } from '../contracts/api-key.ts';
 import { ErrorBody } from '../contracts/error.ts';
-import { openUsageDays } from '../gateway/usage/days.ts';
-import { usageJournal } from '../gateway/usage/journal.ts';
+import { openJournalBooks } from '../gateway/usage/journal-books.ts';
 import { controlSocket } from '../http/control-socket.ts';
 import { type KeyInfo, type Keys, openKeys } from '../http/keys.ts';
-import { openLowdbStore } from '../store/lowdb/lowdb-store.ts';
 import type { UsageQuery, UsageRow } from '../store/usage.ts';
 
 /** What the command line does with keys. */
@@ -21,11 +20,18 @@ export interface KeyActions {
   close(): Promise<void>;
 }
 
-/** Reaches the running program through its control socket, or the data folder when none runs. */
+/**
+ * Reaches the running program through its control socket, or the data folder when none runs; where state is in a database,
+ * that.
+ */
 export async function reachKeys(): Promise<KeyActions> {
   if (existsSync('.env')) process.loadEnvFile('.env');
-  const { dataDir, secrets } = readSettings(process.env);
-  return (await runningKeys(controlSocket(dataDir))) ?? (await storedKeys(dataDir, secrets));
+  const settings = readSettings(process.env);
+  // Who runs on a database hears from there what is changed.
+  const running = settings.database
+    ? undefined
+    : await runningKeys(controlSocket(settings.dataDir));
+  return running ?? (await storedKeys(settings));
 }
 
 /** `undefined` when no program runs. */
@@ -74,9 +80,9 @@ async function runningKeys(socketPath: string): Promise<KeyActions | undefined> 
   };
 }
 
-async function storedKeys(folder: string, secrets: string[]): Promise<KeyActions> {
-  const log = createLog({ level: 'warn', secrets });
-  const store = await openLowdbStore({ folder, log });
+async function storedKeys(settings: Settings): Promise<KeyActions> {
+  const log = createLog({ level: 'warn', secrets: settings.secrets });
+  const { store } = await openStore(settings, { version: 'askwatch keys', log });
   const keys = {
     gateway: await openKeys(store, 'gateway'),
     monitoring: await openKeys(store, 'monitoring'),
@@ -84,8 +90,13 @@ async function storedKeys(folder: string, secrets: string[]): Promise<KeyActions
   return {
     of: (service) => keys[service],
     async usage(query) {
-      const days = await openUsageDays({ store, journal: store.journal(usageJournal), log });
-      return await days.summary(query);
+      const clocks = { unixMs: Date.now, steadyMs: () => performance.now() };
+      const books = store.usage?.(clocks) ?? (await openJournalBooks({ store, clocks, log }));
+      try {
+        return await books.summary(query);
+      } finally {
+        await books.close();
+      }
     },
     close: () => store.close(),
   };

@@ -137,6 +137,12 @@ export function createBatchWriter<T>(options: {
     },
     /** How many are still to be written. */
     waiting: () => waiting.length,
+    /** Writes what waits now; what is refused is kept. */
+    async flush(): Promise<void> {
+      // What is being written may have been begun before the last of them came.
+      await writing;
+      await flush();
+    },
     /** Writes what is still waiting, and every later record at once; what the disk refuses now is lost. */
     async close(): Promise<void> {
       closed = true;

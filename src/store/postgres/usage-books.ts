@@ -37,8 +37,9 @@ const REHOME_AGAIN_MS = 250;
 /** Keys of which it is remembered what they were last told to have used. */
 const MAX_KNOWN = 10_000;
 
-/** What is stored with others a moment later: a request that has ended, or a hold alone. */
+/** What is stored with others a moment later: a request that has ended, or what was set aside alone. */
 interface Entry {
+  keyId: string;
   record?: UsageRecord;
   hold?: string | undefined;
 }
@@ -81,6 +82,8 @@ export function openPostgresUsageBooks(
   const named = (name: string) => sql.id(schema, name);
   /** Set aside by this process and not settled in the database. */
   const holds = new Set<string>();
+  /** How many of each key's are not needed any more and wait to be settled. */
+  const settling = new Map<string, number>();
   /** Of requests that could not be kept until they were stored. */
   const orphans = new Set<string>();
   const known = new Map<string, Spending>();
@@ -98,13 +101,30 @@ export function openPostgresUsageBooks(
     betweenMs: FLUSH_MS,
     fullCount: BATCH_COUNT,
     keptCount: KEPT_COUNT,
-    onDrop(entries) {
-      for (const { hold } of entries) if (hold !== undefined) orphans.add(hold);
-    },
+    onDrop: drop,
     name: 'usage records',
     countedAs: 'requests',
     log,
   });
+
+  function countSettling(keyId: string, by: number) {
+    const count = (settling.get(keyId) ?? 0) + by;
+    if (count > 0) settling.set(keyId, count);
+    else settling.delete(keyId);
+  }
+
+  function settle(entry: Entry) {
+    if (entry.hold !== undefined) countSettling(entry.keyId, 1);
+    writer.add(entry);
+  }
+
+  function drop(entries: readonly Entry[]) {
+    for (const { keyId, hold } of entries) {
+      if (hold === undefined) continue;
+      orphans.add(hold);
+      countSettling(keyId, -1);
+    }
+  }
 
   async function append(entries: readonly Entry[]) {
     if (unsure) await send(unsure);
@@ -124,12 +144,18 @@ export function openPostgresUsageBooks(
     try {
       await database.again(() => insert(batch));
     } catch (error) {
-      // What is refused for another reason would be so again and again.
-      if (!(error instanceof StoreUnavailableError)) unsure = undefined;
+      // What is refused for another reason would be so again and again: of that only what was set aside is settled.
+      if (!(error instanceof StoreUnavailableError)) {
+        unsure = undefined;
+        drop(batch.entries);
+      }
       throw error;
     }
     unsure = undefined;
-    for (const entry of batch.entries) stored.add(entry);
+    for (const entry of batch.entries) {
+      stored.add(entry);
+      if (entry.hold !== undefined) countSettling(entry.keyId, -1);
+    }
     for (const hold of batch.settled) {
       holds.delete(hold);
       orphans.delete(hold);
@@ -185,11 +211,11 @@ export function openPostgresUsageBooks(
       })
       .catch((error: unknown) => {
         // It may have been set aside all the same.
-        writer.add({ hold: id });
+        settle({ keyId, hold: id });
         throw error;
       });
     if (!answer) {
-      writer.add({ hold: id });
+      settle({ keyId, hold: id });
       throw new StoreUnavailableError(
         'This process does not count as alive in the database yet, so it may set nothing aside.',
       );
@@ -198,6 +224,19 @@ export function openPostgresUsageBooks(
     if (!fits) holds.delete(id);
     const spending = remember(keyId, spendingOf(spent, fits ? tokens : 0));
     return { hold: fits ? { id, tokens } : undefined, spending };
+  }
+
+  /** Before it refuses: what requests of this process that have ended did not use is given back first. */
+  async function reserveOrSettle(
+    keyId: string,
+    tokens: number,
+    limits: TokenLimits,
+    id: string,
+  ): Promise<Reservation> {
+    const first = await reserve(keyId, tokens, limits, id);
+    if (first.hold || !settling.has(keyId)) return first;
+    await writer.flush();
+    return await reserve(keyId, tokens, limits, id);
   }
 
   /** What was set aside in a life that is over counts again in the one that goes on. */
@@ -248,12 +287,12 @@ export function openPostgresUsageBooks(
 
   return {
     nowMs: unixMs,
-    enter: (record, hold) => writer.add({ record, hold: hold?.id }),
+    enter: (record, hold) => settle({ keyId: record.keyId, record, hold: hold?.id }),
     reserve(keyId, tokens, limits, before) {
       assertOpen();
-      return pending.track(reserve(keyId, tokens, limits, before?.id ?? randomUUID()));
+      return pending.track(reserveOrSettle(keyId, tokens, limits, before?.id ?? randomUUID()));
     },
-    giveBack: (_keyId, { id }: Hold) => writer.add({ hold: id }),
+    giveBack: (keyId, { id }: Hold) => settle({ keyId, hold: id }),
     async spending(keyId) {
       assertOpen();
       const answer = await pending.track(

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { NewerSchemaError, StoreUnavailableError } from '../../src/store/errors.ts';
 import { type Migrations, migrations } from '../../src/store/postgres/migrations.ts';
@@ -363,7 +363,7 @@ describe.skipIf(!hasPostgres)('the schema', () => {
     await (await open()).check();
   });
 
-  test('is contracted only when no older program lives; one that starts later is not ready, and does not end', async () => {
+  test('is contracted only when no older program lives; one that starts later is told so, and changes nothing', async () => {
     const { open, query } = await testDatabase();
     const names = async () => (await query('select name from #.migration')).map(({ name }) => name);
     const older = await open();
@@ -374,9 +374,32 @@ describe.skipIf(!hasPostgres)('the schema', () => {
     await Promise.all([older.close(), waiting.close()]);
     await open(newer);
     expect(await names()).toContain('9001-contract');
-    const late = await open();
-    await expect(late.check()).rejects.toThrow(NewerSchemaError);
-    expect(await late.collection(counts).get('a')).toBeUndefined();
+    await expect(open()).rejects.toThrow(NewerSchemaError);
+  });
+
+  test('needs no right to make schemas where somebody has made it for the user', async () => {
+    const { open, query, schema, url } = await testDatabase();
+    const own = new URL(url);
+    own.username = `${schema}_user`;
+    own.password = 'a-password';
+    await query(`create role ${own.username} login password '${own.password}'`);
+    onTestFinished(async () => {
+      await query(`drop owned by ${own.username} cascade`);
+      await query(`drop role ${own.username}`);
+    });
+    await expect(open({ url: own.href })).rejects.toMatchObject({ code: '42501' });
+    await query(`create schema # authorization ${own.username}`);
+    const store = await open({ url: own.href });
+    await store.check();
+    await store.close();
+  });
+
+  test('makes an older program that was thought dead not ready where it was contracted meanwhile, and does not end it', async () => {
+    const { open, query } = await testDatabase();
+    const older = await open();
+    await query(`insert into #.migration values ('9001-contract', '2026-11-20')`);
+    await expect(older.check()).rejects.toThrow(NewerSchemaError);
+    expect(await older.collection(counts).get('a')).toBeUndefined();
   });
 });
 

@@ -9,6 +9,7 @@ import {
 import { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { countersMigration } from './counters-migration.ts';
+import { NewerSchemaError } from '../errors.ts';
 import { connectionConfig, type DatabaseSettings, DEFAULT_SCHEMA } from './database.ts';
 
 /**
@@ -149,7 +150,10 @@ export async function migrate(
   pool.on('connect', (client) => client.on('error', () => {}));
   const db = new Kysely<Record<string, never>>({ dialect: new PostgresDialect({ pool }) });
   try {
-    await sql`create schema if not exists ${sql.id(schema)}`.execute(db).catch(ifThereAlready);
+    // Even where it is there, making it `if not exists` asks for the right to make one, which its owner need not have.
+    if (!(await hasSchema(db, schema))) {
+      await sql`create schema if not exists ${sql.id(schema)}`.execute(db).catch(ifThereAlready);
+    }
     const migrator = new Migrator({
       db: db.withSchema(schema),
       provider: { getMigrations: async () => await applicable(db, schema, migrations) },
@@ -165,6 +169,11 @@ export async function migrate(
   } finally {
     await pool.end();
   }
+}
+
+async function hasSchema(db: Queries, schema: string): Promise<boolean> {
+  const { rows } = await sql`select from pg_namespace where nspname = ${schema}`.execute(db);
+  return rows.length > 0;
 }
 
 /** Two that make it at the same moment: one is told that it is there. */
@@ -195,6 +204,18 @@ export async function appliedTo(db: Queries, schema: string): Promise<string[]> 
   const { rows: applied } = await sql<{ name: string }>`
     select name from ${sql.table(table)} order by name`.execute(db);
   return applied.map(({ name }) => name);
+}
+
+/** Throws `NewerSchemaError` when a newer program has changed the schema so that this one cannot live with it. */
+export async function assertSchemaKnown(
+  db: Queries,
+  schema: string,
+  known: Migrations,
+): Promise<void> {
+  if (livesWith(await appliedTo(db, schema), known)) return;
+  throw new NewerSchemaError(
+    'The database was changed by a newer version of this program. Start that version here, too.',
+  );
 }
 
 /** Whether a process lives whose program does not know a change yet. */

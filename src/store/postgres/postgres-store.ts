@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { STORED_NAME } from '../documents.ts';
-import { NewerSchemaError } from '../errors.ts';
 import type { Series } from '../series.ts';
 import type { Store } from '../store.ts';
 import { createPostgresCollection } from './collection.ts';
@@ -11,8 +10,7 @@ import { createPostgresJournal } from './journal.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { joinMembers, type Membership, type MemberTimes } from './members.ts';
 import {
-  appliedTo,
-  livesWith,
+  assertSchemaKnown,
   type Migrations,
   migrate,
   migrations as migrationsOfThisProgram,
@@ -48,7 +46,8 @@ export interface PostgresStore extends Store {
 
 /**
  * Opens the engine for several processes on one database. The schema is brought to what this program knows first.
- * Throws `StoreUnavailableError` when the database cannot be reached, else what it says.
+ * Throws `StoreUnavailableError` when the database cannot be reached, `NewerSchemaError` when a newer program has made it one
+ * that this program cannot use, else what it says.
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
   const { url, directUrl = url, version, log, migrations = migrationsOfThisProgram } = options;
@@ -58,7 +57,10 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     for (const each of opened.splice(0).reverse()) await each.close();
   };
   try {
-    await database.again(() => migrate({ ...options, migrations }));
+    await database.again(async () => {
+      await assertSchemaKnown(database.db, database.schema, migrations);
+      await migrate({ ...options, migrations });
+    });
     const knows = newestOf(migrations);
     const members = await joinMembers({ database, version, knows, times: options.times, log });
     opened.push(members);
@@ -88,7 +90,7 @@ function createStore(parts: {
   const names = new Set<string>();
   const registers: Array<{ idle(): Promise<void>; close(): void }> = [];
   let closing: Promise<void> | undefined;
-  let schemaSeen: { atMs: number; isKnown: boolean } | undefined;
+  let schemaKnownAtMs = Number.NEGATIVE_INFINITY;
 
   function assertOpen() {
     if (closing) throw new Error('The store is closed.');
@@ -119,16 +121,11 @@ function createStore(parts: {
     });
   }, SWEEP_EVERY_MS).unref();
 
-  async function assertSchemaKnown() {
+  async function assertUsable() {
     const nowMs = performance.now();
-    if (!schemaSeen || nowMs - schemaSeen.atMs > SCHEMA_EVERY_MS) {
-      const applied = await database.again(() => appliedTo(db, schema));
-      schemaSeen = { atMs: nowMs, isKnown: livesWith(applied, migrations) };
-    }
-    if (schemaSeen.isKnown) return;
-    throw new NewerSchemaError(
-      'The database was changed by a newer version of this program. Start that version here, too.',
-    );
+    if (nowMs - schemaKnownAtMs < SCHEMA_EVERY_MS) return;
+    await database.again(() => assertSchemaKnown(db, schema, migrations));
+    schemaKnownAtMs = nowMs;
   }
 
   return {
@@ -171,7 +168,7 @@ function createStore(parts: {
     async check() {
       assertOpen();
       await members.beat();
-      await assertSchemaKnown();
+      await assertUsable();
     },
     close() {
       closing ??= (async () => {

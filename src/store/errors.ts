@@ -31,3 +31,8 @@ export class StoreUnavailableError extends Error {
 export class NewerSchemaError extends Error {
   override name = 'NewerSchemaError' as const;
 }
+
+/** The state is not here any more, or not yet: it was moved to another engine, or a copy of it is unfinished. */
+export class StateMovedError extends Error {
+  override name = 'StateMovedError' as const;
+}

@@ -8,7 +8,7 @@ import { FILE_MODE, FOLDER_MODE, ifThere, makeFolder, namesIn } from './files.ts
 
 /** Files that stand in the data folder itself, and half-written ones beside them. */
 const OWN_FILE =
-  /^(\.(lock|check|secret\.key)(\..*)?|secret\.key|losses\.json(\..*)?|control\.sock)$/;
+  /^(\.(lock|check|secret\.key|moved\.json)(\..*)?|secret\.key|moved\.json|losses\.json(\..*)?|control\.sock)$/;
 /** Endings of files of documents and journals. */
 const STORED_ENDING = /\.(json|bak|ndjson)$/;
 /** Stands at the root of a disk. */

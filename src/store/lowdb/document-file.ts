@@ -181,7 +181,10 @@ export function openDocumentFile<T>(
   };
 }
 
+/** What the text of a file holds, whatever its declaration wants. Throws when a single bit has changed. */
+export const envelopeIn = (text: string) => Envelope.parse(checkedContent(text));
+
 function decode<T>(declaration: CollectionDeclaration<T>, text: string): Stored<T> {
-  const { id, version, document } = Envelope.parse(checkedContent(text));
+  const { id, version, document } = envelopeIn(text);
   return { id, document: readDocument(declaration, { version, document }), text };
 }

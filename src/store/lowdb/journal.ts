@@ -19,7 +19,7 @@ import { ifThere, isMissing, namesIn, removeIfThere, replaceFile, syncFolder } f
 import type { Losses } from './losses.ts';
 
 /** Longer records are refused, and longer lines skipped. */
-const MAX_LINE_BYTES = 1024 * 1024;
+export const MAX_LINE_BYTES = 1024 * 1024;
 
 /** How many places late a record may come and still be read in its place: what runs side by side ends in any order. */
 const REORDER_WINDOW = 1_000;

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CorruptDocumentError } from '../errors.ts';
 import type { StoreKey } from '../store.ts';
-import { ifThere, replaceFile } from './files.ts';
+import { ifThere, removeIfThere, replaceFile, syncFolder } from './files.ts';
 
 const NAME = 'secret.key';
 
@@ -13,6 +13,14 @@ const KEY = /^[\w-]{43}$/;
 
 /** What an operator writes into the file in place of a key that is gone for good. */
 const GIVEN_UP = 'lost';
+
+/** Writes what another engine has kept in place of this file: the key, or that it is given up; removes it where it had none. */
+export async function writeKeyFile(folder: string, key: string | undefined): Promise<void> {
+  const path = join(folder, NAME);
+  if (key !== undefined) return await replaceFile(path, `${key}\n`);
+  await removeIfThere(path);
+  await syncFolder(folder);
+}
 
 /** The key of a data folder, in a file of its own that only the owner reads; made when it is first asked for. */
 export function createKeyFile(folder: string, assertOpen: () => void): StoreKey {

@@ -14,6 +14,7 @@ import { takeLock } from './lock.ts';
 import { openLosses, reportLosses } from './losses.ts';
 import { openQuarantine, QUARANTINE, type Quarantine } from './quarantine.ts';
 import { createQueues } from './queues.ts';
+import { assertNotMoved } from './raw-state.ts';
 import { openLowdbRegisters } from './registers.ts';
 
 /** Files of documents that are open at once. */
@@ -24,7 +25,8 @@ const PRUNE_EVERY_MS = 3_600_000;
 
 /**
  * Opens the embedded engine: a folder of plain files, for one process at a time.
- * Throws `StoreInUseError` while another process has the folder, `DataFolderError` when it cannot be used.
+ * Throws `StoreInUseError` while another process has the folder, `DataFolderError` when it cannot be used, `StateMovedError`
+ * when what was in it is elsewhere now.
  */
 export async function openLowdbStore(options: { folder: string; log: Logger }): Promise<Store> {
   const { log } = options;
@@ -34,6 +36,7 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
   const losses = openLosses(folder, log);
   let quarantine: Quarantine;
   try {
+    await assertNotMoved(folder);
     await tidy(folder);
     quarantine = await openQuarantine(join(folder, QUARANTINE));
     await quarantine.prune(Date.now());

@@ -18,6 +18,7 @@ import {
 } from './migrations.ts';
 import { type News, openNews } from './news.ts';
 import { createPendingWork } from './pending-work.ts';
+import { assertNotMoved } from './raw-state.ts';
 import { openPostgresRegisters } from './registers.ts';
 import { createSecretKey, SECRET_KEY } from './secret-key.ts';
 import { createPostgresSeries } from './series.ts';
@@ -64,6 +65,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     const knows = newestOf(migrations);
     const members = await joinMembers({ database, version, knows, times: options.times, log });
     opened.push(members);
+    await database.again(() => assertNotMoved(database, url));
     const news = openNews({ database, directUrl, log });
     opened.push(news);
     const leases = createLeases({ database, members, log });

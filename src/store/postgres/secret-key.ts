@@ -12,7 +12,8 @@ export const SECRET_KEY: CollectionDeclaration<z.infer<typeof SecretKey>> = {
   whenCorrupt: 'refuse',
 };
 
-const ID = 'key';
+/** Its only document. */
+export const SECRET_KEY_ID = 'key';
 const KEY_BYTES = 32;
 
 /** The key of the stored data, in a row of its own; whoever asks for the first one gets the same. */
@@ -23,12 +24,12 @@ export function createSecretKey(
   return {
     place: `the collection '${SECRET_KEY.name}' in ${schema}.document`,
     async read() {
-      const stored = await collection.get(ID);
+      const stored = await collection.get(SECRET_KEY_ID);
       if (stored === undefined) return 'missing';
       return stored.key === 'lost' ? 'given up' : { key: stored.key };
     },
     async make() {
-      const made = await collection.update(ID, (stored) =>
+      const made = await collection.update(SECRET_KEY_ID, (stored) =>
         stored && stored.key !== 'lost'
           ? stored
           : { key: randomBytes(KEY_BYTES).toString('base64url') },

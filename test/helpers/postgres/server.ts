@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,8 +60,16 @@ function otherThanRoot(): number | undefined {
   return Number(execFileSync('id', ['-u', 'nobody'], { encoding: 'utf8' }));
 }
 
-/** Starts a server. `durable` is for tests that crash it; others need no disk to answer them. */
-export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
+export interface ServerOptions {
+  /** For tests that crash it; others need no disk to answer them. */
+  durable?: boolean;
+  /** Who gets in and how, as lines of pg_hba.conf; whoever none of them is about gets in. */
+  rules?: readonly string[];
+}
+
+/** Starts a server. */
+export async function startPostgres(options: ServerOptions = {}): Promise<PostgresServer> {
+  const { durable = false, rules = [] } = options;
   const { initdb, postgres } = await binaries();
   const id = otherThanRoot();
   const as = id === undefined ? {} : { uid: id, gid: id };
@@ -78,6 +86,8 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
       `PostgreSQL could not be set up: ${made.error?.message ?? made.stderr}. As root, its user 'nobody' must be able to read ${initdb}.`,
     );
   }
+  const hba = join(folder, 'pg_hba.conf');
+  writeFileSync(hba, [...rules, readFileSync(hba, 'utf8')].join('\n'));
   const port = await freePort();
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   const settings = {
@@ -136,6 +146,14 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Where no server can be started, CI fails; on a desk the tests that need one are skipped, and say so. */
+export function skipAloud(error: unknown, what: string, advice: string): void {
+  if (process.env.CI) throw error;
+  process.stderr.write(
+    `\nSKIPPED: ${what}. No server could be started: ${(error as Error).message}\n${advice}\n\n`,
+  );
 }
 
 async function answers(url: string): Promise<boolean> {

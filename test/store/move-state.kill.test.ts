@@ -1,0 +1,215 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { long } from '../helpers/long.ts';
+import { ownServer } from '../helpers/postgres/own-server.ts';
+import { query } from '../helpers/postgres/server.ts';
+import { createRandom } from '../helpers/random.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
+import { seed } from '../helpers/seed.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
+
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const KILLS = long ? 80 : 6;
+const COLLECTIONS = ['cards', 'notes', 'words'];
+const JOURNALS = ['lines', 'results'];
+const COUNT = 400;
+const NOON = Date.UTC(2026, 10, 20, 12);
+const DAY_MS = 86_400_000;
+
+const server = await ownServer();
+const random = createRandom(seed());
+const { log } = recordingLog();
+
+const collectionsOf = (store: Store) =>
+  COLLECTIONS.map((name) =>
+    store.collection({
+      name,
+      schema: z.object({ text: z.string() }),
+      version: 1,
+      whenCorrupt: 'refuse',
+    }),
+  );
+const journalsOf = (store: Store) =>
+  JOURNALS.map((name) => store.journal({ name, schema: z.object({ atMs: z.int(), no: z.int() }) }));
+
+async function fill(store: Store): Promise<void> {
+  for (const [index, collection] of collectionsOf(store).entries()) {
+    await Promise.all(
+      Array.from({ length: COUNT }, (_, no) =>
+        collection.update(`id ${no}`, () => ({ text: `${index} ${no} `.repeat(20) })),
+      ),
+    );
+  }
+  for (const journal of journalsOf(store)) {
+    await Promise.all(
+      Array.from({ length: 10 * COUNT }, (_, no) =>
+        // Ten records a millisecond, over two days.
+        journal.append({ atMs: NOON + Math.floor(no / 10) + (no % 2) * DAY_MS, no }),
+      ),
+    );
+  }
+  await store.key.make();
+  await store.close();
+}
+
+async function contentOf(store: Store) {
+  const documents = [];
+  for (const collection of collectionsOf(store)) {
+    documents.push((await collection.list()).sort((a, b) => (a.id < b.id ? -1 : 1)));
+  }
+  const records: unknown[] = [];
+  for (const journal of journalsOf(store))
+    for await (const one of journal.read()) records.push(one);
+  const key = await store.key.read();
+  await store.close();
+  return { documents, records, key };
+}
+
+/** Runs the command as a person does, until it ends or is killed. */
+function run(env: Record<string, string>, ...args: string[]) {
+  const child = spawn(process.execPath, [CLI, 'move-state', ...args], {
+    cwd: env.HOME_FOLDER,
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += String(chunk);
+    });
+  }
+  const ended = new Promise<{ code: number | null; output: string }>((resolve) => {
+    child.on('close', (code) => resolve({ code, output }));
+  });
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return { ended, kill: () => child.kill('SIGKILL') };
+}
+
+let schemas = 0;
+
+async function place() {
+  const home = await temporaryFolder();
+  const url = server?.url ?? '';
+  schemas += 1;
+  const schema = `kill_${schemas}`;
+  const env = {
+    HOME_FOLDER: home,
+    DATA_DIR: join(home, 'data'),
+    DATABASE_URL: url,
+    DATABASE_SCHEMA: schema,
+  };
+  return {
+    home,
+    env,
+    openFolder: () => openLowdbStore({ folder: env.DATA_DIR, log }),
+    openTables: () => openPostgresStore({ url, schema, version: '0', log }),
+    /** What it says of itself on both sides, and whether there are tables. */
+    async marks() {
+      const [there] = await query(url, 'select to_regclass($1) is not null as there', [
+        `${schema}.document`,
+      ]);
+      const rows = there?.there
+        ? await query(url, `select body from ${schema}.document where collection = 'state-mark'`)
+        : [];
+      const body = rows[0]?.body as { state: string } | undefined;
+      const count = there?.there
+        ? (await query(url, `select 1 from ${schema}.document limit 1`)).length
+        : 0;
+      return { folder: existsSync(join(env.DATA_DIR, 'moved.json')), tables: body?.state, count };
+    },
+    /** As when the seconds have passed for which a killed process counts as alive. */
+    async forgetTheDead() {
+      await query(url, `update ${schema}.member set until = '-infinity'`).catch(() => {});
+    },
+  };
+}
+
+describe.skipIf(!server)('npx askwatch move-state, killed again and again', () => {
+  test('goes on where it was, to PostgreSQL, and at no moment may a program use both sides or half of one', async () => {
+    const original = await place();
+    await fill(await original.openFolder());
+    const content = await contentOf(await original.openFolder());
+    const whole = await place();
+    await cp(original.env.DATA_DIR, whole.env.DATA_DIR, { recursive: true });
+    const startedAtMs = performance.now();
+    expect(await run(whole.env).ended).toMatchObject({ code: 0 });
+    const wholeMs = performance.now() - startedAtMs;
+    let inTheMiddle = 0;
+
+    for (let kills = 0; kills < KILLS; ) {
+      const one = await place();
+      await cp(original.env.DATA_DIR, one.env.DATA_DIR, { recursive: true });
+      for (let code: number | null = null; code !== 0; ) {
+        const mover = run(one.env);
+        const timer = pause(kills < KILLS ? random() * wholeMs : 600_000, undefined, {
+          ref: false,
+        });
+        const outcome = await Promise.race([mover.ended, timer]);
+        if (!outcome) {
+          mover.kill();
+          kills += 1;
+        }
+        const end = await mover.ended;
+        code = end.code;
+        if (outcome) expect(end).toMatchObject({ code: 0 });
+        const { folder, tables, count } = await one.marks();
+        // Where the folder may be used, the database may not, or holds nothing yet.
+        if (!folder) expect(tables ?? (count === 0 && 'empty')).toMatch(/copying|empty/);
+        if (tables === 'copying') inTheMiddle += 1;
+        await one.forgetTheDead();
+      }
+      expect(await one.marks()).toMatchObject({ folder: true, tables: undefined });
+      expect(await contentOf(await one.openTables())).toEqual(content);
+      await expect(one.openFolder()).rejects.toThrow('was moved to PostgreSQL');
+      expect(await run(one.env, '--check').ended).toMatchObject({ code: 0 });
+    }
+    expect(inTheMiddle).toBeGreaterThan(0);
+  });
+
+  test('goes on where it was, back to a data folder', async () => {
+    const original = await place();
+    await fill(await original.openTables());
+    const content = await contentOf(await original.openTables());
+    for (let kills = 0; kills < KILLS; ) {
+      // Moved away from by each round, and as it was for the next.
+      await query(
+        original.env.DATABASE_URL,
+        `delete from ${original.env.DATABASE_SCHEMA}.document where collection = 'state-mark'`,
+      );
+      const one = { ...original.env, DATA_DIR: join(await temporaryFolder(), 'data') };
+      for (let code: number | null = null; code !== 0; ) {
+        const mover = run(one, '--back');
+        const timer = pause(kills < KILLS ? random() * 1_000 : 600_000, undefined, { ref: false });
+        const outcome = await Promise.race([mover.ended, timer]);
+        if (!outcome) {
+          mover.kill();
+          kills += 1;
+        }
+        const end = await mover.ended;
+        code = end.code;
+        if (outcome) expect(end).toMatchObject({ code: 0 });
+        const { tables } = await original.marks();
+        const copying = existsSync(join(one.DATA_DIR, 'moved.json'));
+        const begun = existsSync(join(one.DATA_DIR, 'notes'));
+        if (tables !== 'moved' && begun) expect(copying).toBe(true);
+        await original.forgetTheDead();
+      }
+      await expect(original.openTables()).rejects.toThrow('was moved to the data folder');
+      const store = await openLowdbStore({ folder: one.DATA_DIR, log });
+      expect(await contentOf(store)).toEqual(content);
+      expect(await run(one, '--check').ended).toMatchObject({ code: 0 });
+    }
+  });
+});

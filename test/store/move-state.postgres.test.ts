@@ -1,0 +1,439 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { CorruptDocumentError, StateMovedError, StoreInUseError } from '../../src/store/errors.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { openLowdbState } from '../../src/store/lowdb/raw-state.ts';
+import { compareState, isSame, moveState } from '../../src/store/move-state.ts';
+import { openDatabase } from '../../src/store/postgres/database.ts';
+import {
+  openPostgresState,
+  statePartsOf,
+  UNMOVED_TABLES,
+} from '../../src/store/postgres/raw-state.ts';
+import type { RawState } from '../../src/store/raw-state.ts';
+import type { Store } from '../../src/store/store.ts';
+import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
+
+const Note = z.object({ text: z.string() });
+const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' } as const;
+const newer = { ...notes, name: 'newer-notes', version: 3 };
+const lines = { name: 'lines', schema: z.object({ atMs: z.number(), text: z.string() }) };
+
+const NOON = Date.UTC(2026, 10, 20, 12);
+const DAY_MS = 86_400_000;
+
+/** Half surrogates, the character zero, names that objects have, and as long as an id may be. */
+const ODD_IDS = [
+  'a',
+  '',
+  '\u0000',
+  '\ud800',
+  '\udc00x',
+  '__proto__',
+  '../..',
+  "'; --",
+  'é',
+  'e\u0301',
+];
+const LONG_ID = 'x'.repeat(500);
+
+/** Fills a store with all that moves, and closes it. */
+async function filled(store: Store): Promise<void> {
+  const [first, second] = [store.collection(notes), store.collection(newer)];
+  for (const id of [...ODD_IDS, LONG_ID]) await first.update(id, () => ({ text: `of ${id}` }));
+  await second.update('one', () => ({ text: 'before' }));
+  await second.update('one', () => ({ text: 'after \u0000 \ud83d\ude00 \udc00' }));
+  await first.update('gone', () => ({ text: 'gone' }));
+  await first.update('gone', () => undefined);
+  const journal = store.journal(lines);
+  for (const [at, text] of [
+    [NOON, 'b'],
+    [NOON, 'a'],
+    [NOON - 5, 'late'],
+    [NOON, 'a'],
+    [NOON + 0.5, 'half'],
+    [NOON + DAY_MS, 'next day \ud800'],
+  ] as const) {
+    await journal.append({ atMs: at, text });
+  }
+  await store.lease('poller');
+  await (await store.lease('sender'))?.release();
+  await store.lease('sender');
+  await store.key.make();
+  await store.close();
+}
+
+/** All that a program would find. */
+async function contentOf(store: Store) {
+  const documents = [];
+  for (const declaration of [notes, newer])
+    documents.push(await store.collection(declaration).list());
+  const records: unknown[] = [];
+  for await (const record of store.journal(lines).read()) records.push(record);
+  const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
+  return {
+    documents: documents.map((all) => all.sort(byId)),
+    records,
+    key: await store.key.read(),
+  };
+}
+
+/** A data folder, and a database, and what moves state between them. */
+async function bothSides() {
+  const folder = join(await temporaryFolder(), 'data');
+  const database = await testDatabase();
+  const { url, schema, log } = database;
+  const openFolder = (at = folder) => openLowdbStore({ folder: at, log });
+  const open = async (at: string, readOnly: boolean) => {
+    const files = await openLowdbState({ folder: at, readOnly, log });
+    onTestFinished(() => files.close());
+    const tables = await openPostgresState({ url, schema, version: '0', readOnly, log });
+    onTestFinished(() => tables.close().catch(() => {}));
+    return { files, tables };
+  };
+  const closeAll = async (...states: RawState[]) => {
+    for (const state of states) await state.close();
+  };
+  return {
+    ...database,
+    folder,
+    openFolder,
+    openStates: (at = folder) => open(at, false),
+    async move({ back = false, at = folder } = {}) {
+      const { files, tables } = await open(at, false);
+      try {
+        const [from, to] = back ? [tables, files] : [files, tables];
+        return await all(moveState(from, to, () => {}));
+      } finally {
+        await closeAll(files, tables);
+      }
+    },
+    async differences(at = folder) {
+      const { files, tables } = await open(at, true);
+      try {
+        const compared = await all(compareState(files, tables));
+        return compared.filter((one) => !isSame(one)).map(({ group }) => group);
+      } finally {
+        await closeAll(files, tables);
+      }
+    },
+  };
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+describe.skipIf(!hasPostgres)('state that is moved from a data folder to PostgreSQL', () => {
+  test('is there as it was, with its versions, odd ids, records in order, fences and key, and comes back the same', async () => {
+    const { folder, openFolder, open, move, differences, query } = await bothSides();
+    await filled(await openFolder());
+    const before = await openFolder();
+    const content = await contentOf(before);
+    await before.close();
+    expect(content.documents[0]).toHaveLength(ODD_IDS.length + 1);
+    expect(content.records.map((record) => (record as { text: string }).text)).toEqual([
+      ...['late', 'b', 'a', 'a', 'half', 'next day \ud800'],
+    ]);
+
+    await move();
+    expect(await differences()).toEqual([]);
+    const versions = await query('select distinct collection, version from #.document order by 1');
+    expect(versions).toContainEqual({ collection: 'newer-notes', version: 3 });
+    const on = await open();
+    expect(await contentOf(on)).toEqual(content);
+    expect((await on.lease('sender'))?.fence).toBe(3);
+    expect((await on.lease('poller'))?.fence).toBe(2);
+    await on.close();
+
+    const second = join(await temporaryFolder(), 'data');
+    await move({ back: true, at: second });
+    const after = await openFolder(second);
+    expect(await contentOf(after)).toEqual(content);
+    expect((await after.lease('sender'))?.fence).toBe(4);
+    await after.close();
+    // The files are those that were there before, but for fences, versions before, and records that came late.
+    const names = await filesOf(second, /notes\/.*\.json$|2026-11-21|secret/);
+    expect(names).toHaveLength(ODD_IDS.length + 4);
+    for (const name of names) {
+      const moved = await readFile(join(second, name));
+      expect([name, moved.equals(await readFile(join(folder, name)))]).toEqual([name, true]);
+    }
+  });
+
+  test('gives parts of a whole no fence again that was given out before', async () => {
+    const { openFolder, open, move } = await bothSides();
+    const holder = { taken: () => {}, giving: () => {}, lost: () => {} };
+    for (let start = 0; start < 3; start += 1) {
+      const store = await openFolder();
+      await store.key.make();
+      const group = store.leases('checks', 4, holder);
+      await group.setWilling(true);
+      expect(group.fenceOf(3)).toBe(start + 1);
+      await store.close();
+    }
+    await move();
+    const fences = await new Promise<number[]>((resolve) => {
+      void open().then((store) => {
+        const taken: number[] = [];
+        store.leases('checks', 4, {
+          ...holder,
+          taken(parts) {
+            taken.push(...parts.map(({ fence }) => fence));
+            if (taken.length === 4) resolve(taken);
+          },
+        });
+      });
+    });
+    expect(fences).toEqual([4, 4, 4, 4]);
+  });
+
+  test('keeps the word of an operator that the key is gone for good', async () => {
+    const { folder, openFolder, open, move } = await bothSides();
+    await filled(await openFolder());
+    await writeFile(join(folder, 'secret.key'), 'lost\n');
+    await move();
+    const on = await open();
+    expect(await on.key.read()).toBe('given up');
+    await on.close();
+    const second = join(await temporaryFolder(), 'data');
+    await move({ back: true, at: second });
+    expect(await readFile(join(second, 'secret.key'), 'utf8')).toBe('lost\n');
+  });
+
+  test('is refused where it was from then on, with where it is and what to set', async () => {
+    const { url, openFolder, open, move } = await bothSides();
+    await filled(await openFolder());
+    await move();
+    const today = new Date().toISOString().slice(0, 10);
+    const left = await openFolder().catch((error: Error) => error);
+    expect(left).toBeInstanceOf(StateMovedError);
+    const { host } = new URL(url);
+    expect((left as Error).message).toMatch(
+      new RegExp(`was moved to PostgreSQL at ${host}.* on ${today}.*set DATABASE_URL`),
+    );
+    await expect(move()).rejects.toThrow('already');
+
+    const second = join(await temporaryFolder(), 'data');
+    await move({ back: true, at: second });
+    const refusal = await open().catch((error: Error) => error);
+    expect(refusal).toBeInstanceOf(StateMovedError);
+    expect((refusal as Error).message).toContain(second);
+    expect((refusal as Error).message).toContain('unset DATABASE_URL');
+    await (await openFolder(second)).close();
+    // Neither goes over what the other has kept.
+    await expect(move({ at: second })).rejects.toThrow(/is not empty.*drop schema/);
+    await expect(move({ back: true })).rejects.toThrow(/already/);
+  });
+
+  test('is refused while a copy is unfinished, and the copy is gone on with although the folder was used in between', async () => {
+    const { openFolder, openStates, open, move, query } = await bothSides();
+    await filled(await openFolder());
+    const { files, tables } = await openStates();
+    for await (const { group } of moveState(files, tables, () => {})) if (group === 'notes') break;
+    await Promise.all([files.close(), tables.close()]);
+    await expect(open()).rejects.toThrow(/unfinished copy.*npx askwatch move-state.*drop schema/);
+
+    const used = await openFolder();
+    const collection = used.collection(notes);
+    await collection.update('a', () => undefined);
+    await collection.update('new', () => ({ text: 'new' }));
+    await used.close();
+    // What is only in the copy goes.
+    await query(`insert into #.record values ('old', 1, 1, gen_random_uuid(), '{"atMs":1}')`);
+    await move();
+    const on = await open();
+    const ids = (await on.collection(notes).list()).map(({ id }) => id);
+    expect(ids).toHaveLength(ODD_IDS.length + 1);
+    expect(ids).toContain('new');
+    expect(ids).not.toContain('a');
+    expect(await query(`select 1 from #.record where journal = 'old'`)).toEqual([]);
+  });
+
+  test('is used by nobody when its mover was killed between its two last marks, until it is run again', async () => {
+    const { openFolder, openStates, open, move } = await bothSides();
+    await filled(await openFolder());
+    const { files, tables } = await openStates();
+    const setMark = tables.setMark;
+    let marks = 0;
+    const killed = {
+      ...tables,
+      setMark: async (mark: Parameters<typeof setMark>[0]) => {
+        marks += 1;
+        if (marks === 2) throw new Error('killed');
+        await setMark(mark);
+      },
+    };
+    await expect(all(moveState(files, killed, () => {}))).rejects.toThrow('killed');
+    await Promise.all([files.close(), tables.close()]);
+    await expect(openFolder()).rejects.toThrow(StateMovedError);
+    await expect(open()).rejects.toThrow(StateMovedError);
+    await move();
+    await expect(openFolder()).rejects.toThrow(StateMovedError);
+    await open();
+  });
+
+  test('is refused in a folder that holds an unfinished copy of a database, which is gone on with although that was used in between', async () => {
+    const { openFolder, openStates, open, move } = await bothSides();
+    await filled(await open());
+    const { files, tables } = await openStates();
+    for await (const { group } of moveState(tables, files, () => {})) if (group === 'notes') break;
+    await Promise.all([files.close(), tables.close()]);
+    await expect(openFolder()).rejects.toThrow(
+      /unfinished copy.*move-state --back.*empty the folder/,
+    );
+    const used = await open();
+    const collection = used.collection(notes);
+    await collection.update('a', () => undefined);
+    await collection.update('new', () => ({ text: 'new' }));
+    await used.close();
+    await move({ back: true });
+    const there = await (await openFolder()).collection(notes).list();
+    const ids = there.map(({ id }) => id);
+    expect(ids).toHaveLength(ODD_IDS.length + 1);
+    expect(ids).toContain('new');
+    expect(ids).not.toContain('a');
+  });
+
+  test('is not moved over other state', async () => {
+    const { openFolder, open, move } = await bothSides();
+    const there = await open();
+    await there.key.make();
+    await there.close();
+    await filled(await openFolder());
+    await expect(move()).rejects.toThrow(/is not empty.*drop schema/);
+    await expect(move({ back: true })).rejects.toThrow(/is not empty.*empty the folder/);
+  });
+
+  test('is not moved into the unfinished copy of something else', async () => {
+    const [one, other] = [await bothSides(), await bothSides()];
+    for (const { open } of [one, other]) await filled(await open());
+    const { files, tables } = await one.openStates();
+    for await (const _ of moveState(tables, files, () => {})) break;
+    await Promise.all([files.close(), tables.close()]);
+    await expect(other.move({ back: true, at: one.folder })).rejects.toThrow(
+      /copy of something else.*empty the folder/,
+    );
+    await one.move({ back: true });
+  });
+
+  test('is nothing where there is none', async () => {
+    const { move } = await bothSides();
+    await expect(move()).rejects.toThrow('There is nothing to move in the data folder');
+  });
+
+  test('is moved by nobody while a program runs on either side, and no program starts meanwhile', async () => {
+    const { openFolder, openStates, open } = await bothSides();
+    const onFolder = await openFolder();
+    await expect(openStates()).rejects.toThrow(StoreInUseError);
+    await onFolder.close();
+    const onTables = await open();
+    const refused = openStates();
+    await expect(refused).rejects.toThrow(/in use by \S+:\d+.*Stop/);
+    await onTables.close();
+    const { tables } = await openStates(join(await temporaryFolder(), 'data'));
+    await expect(open()).rejects.toThrow(/is just being moved by/);
+    await tables.close();
+    await open();
+  });
+
+  test('stays where it is when whoever moves it was thought dead meanwhile', async () => {
+    const { openFolder, openStates, open, query } = await bothSides();
+    await filled(await open());
+    const { files, tables } = await openStates();
+    await query('delete from #.member');
+    await expect(tables.setMark({ state: 'moved', to: 'x', atMs: 0 })).rejects.toThrow(
+      'others may use it again',
+    );
+    await Promise.all([files.close(), tables.close()]);
+    await open();
+    await (await openFolder()).close();
+  });
+
+  test('is compared without a change on either side, and what differs is named', async () => {
+    const { openFolder, open, move, differences, query } = await bothSides();
+    await filled(await openFolder());
+    expect((await differences()).length).toBe(6);
+    expect(await query(`select 1 from pg_namespace where nspname = '#'`)).toEqual([]);
+    await move();
+    const tables = ['document', 'record', 'lease', 'member'];
+    const dump = async () =>
+      await Promise.all(tables.map((table) => query(`select * from #.${table}`)));
+    const before = await dump();
+    expect(await differences()).toEqual([]);
+    expect(await dump()).toEqual(before);
+
+    const day = new Date(NOON).toISOString().slice(0, 10);
+    for (const [change, group] of [
+      [`update #.document set version = 2 where collection = 'newer-notes'`, 'newer-notes'],
+      [`update #.document set body = '{"text":"x"}' where id::text = '"a"'`, 'notes'],
+      // Two records of one millisecond change places.
+      [`update #.record set no = 9 where at_ms = ${NOON} and no = 0`, `lines/${day}`],
+      [`update #.lease set fence = 8 where kind = 'sender'`, 'leases'],
+      [`delete from #.document where collection = 'secret-key'`, 'secret-key'],
+    ] as const) {
+      expect(await differences()).not.toContain(group);
+      await query(change);
+      expect(await differences()).toContain(group);
+    }
+    const on = await open();
+    expect(await differences()).toHaveLength(5);
+    await on.close();
+  });
+
+  test('is moved from the version before where a file is damaged', async () => {
+    const { folder, openFolder, open, move } = await bothSides();
+    await filled(await openFolder());
+    const [file = ''] = await filesOf(folder, /^newer-notes\/[0-9a-f]+\.json$/);
+    await writeFile(join(folder, file), 'rubbish');
+    await move();
+    expect(await (await open()).collection(newer).get('one')).toEqual({ text: 'before' });
+  });
+
+  test('is not moved where something is damaged that nobody could miss later, and the file is named', async () => {
+    const { folder, openFolder, open, move } = await bothSides();
+    await filled(await openFolder());
+    const [file = ''] = await filesOf(folder, /^newer-notes\/[0-9a-f]+\.json$/);
+    const previous = await readFile(join(folder, `${file}.bak`));
+    await writeFile(join(folder, file), 'rubbish');
+    await writeFile(join(folder, `${file}.bak`), 'rubbish');
+    await expect(move()).rejects.toThrow(CorruptDocumentError);
+    await expect(move()).rejects.toThrow(/newer-notes.*damaged.*Restore the file from a backup/);
+    await writeFile(join(folder, `${file}.bak`), previous);
+
+    const [day = ''] = await filesOf(folder, /^lines\/2026-11-20.ndjson$/);
+    const text = await readFile(join(folder, day), 'utf8');
+    await writeFile(join(folder, day), text.replace('"late"', '"lame"'));
+    await expect(move()).rejects.toThrow(/2026-11-20\.ndjson, line 3.*remove this line/);
+    // A last line that was never finished was never acknowledged.
+    await writeFile(join(folder, day), `${text}{"sum":"01`);
+    await move();
+    expect(await all((await open()).journal(lines).read())).toHaveLength(6);
+  });
+});
+
+/** Files below a folder, by their names from there. */
+async function filesOf(folder: string, wanted: RegExp): Promise<string[]> {
+  return (await readdir(folder, { recursive: true })).filter((name) => wanted.test(name)).sort();
+}
+
+test.skipIf(!hasPostgres)(
+  'Every table is moved by a part, or named as one that holds nothing to move',
+  async () => {
+    const { url, schema, log, open, query } = await testDatabase();
+    await open();
+    const database = openDatabase({ url, schema, log });
+    onTestFinished(() => database.close());
+    const tables = await query(
+      'select table_name as name from information_schema.tables where table_schema = $1',
+      [schema],
+    );
+    const known = [...UNMOVED_TABLES, ...statePartsOf(database).flatMap((part) => part.tables)];
+    expect(new Set(tables.map(({ name }) => name))).toEqual(new Set(known));
+  },
+);

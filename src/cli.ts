@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import type { ProgramInfo } from './cli/doctor.ts';
 import { CommandLineError, keyOptions } from './cli/options.ts';
 
 const HELP = `Usage: npx askwatch <command>
@@ -12,6 +13,7 @@ const HELP = `Usage: npx askwatch <command>
   keys limit <id> --tokens-per-day <number>|none           limit a key of the gateway, or no longer
   keys usage [<id>] [--days <number>]                      what was asked of the gateway, by day, key and model
   keys revoke <id>                                         refuse a key from now on
+  move-state [--back] [--check]                            move all state from the data folder to DATABASE_URL, or back; --check only compares
   help                                                     this text
 
 Limits, for keys limit and keys create: --requests-per-minute, --tokens-per-minute, --tokens-per-day, --tokens-per-month.
@@ -43,17 +45,36 @@ async function run(argv: string[]): Promise<void> {
   if (command === 'doctor') {
     if (rest.length > 0) throw new CommandLineError('doctor takes no more words.');
     const { runDoctor } = await import('./cli/doctor.ts');
-    const program = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-    const { text, problems } = await runDoctor({ json: values.json ?? false, program });
+    const { text, problems } = await runDoctor({ json: values.json ?? false, program: program() });
     await new Promise((written) => process.stdout.write(text, written));
     // A call that goes on beyond every limit must not keep the process.
     process.exit(problems > 0 ? 1 : 0);
   }
-  if (command !== 'keys') throw new CommandLineError(`There is no command '${command}'.`);
   if (values.json) throw new CommandLineError('--json is for doctor.');
+  if (command === 'move-state') {
+    if (rest.length > 0) throw new CommandLineError('move-state takes no more words.');
+    const { runMoveState } = await import('./cli/move-state.ts');
+    const isSame = await runMoveState({
+      back: values.back ?? false,
+      check: values.check ?? false,
+      version: program().version,
+      print: (line) => void process.stdout.write(`${line}\n`),
+    });
+    if (!isSame) process.exitCode = 1;
+    return;
+  }
+  if (values.back || values.check) {
+    throw new CommandLineError('--back and --check are for move-state.');
+  }
+  if (command !== 'keys') throw new CommandLineError(`There is no command '${command}'.`);
   const { runKeys } = await import('./cli/keys.ts');
-  const lines = await runKeys(rest, values);
+  const lines = await runKeys(rest, values, program().version);
   process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+/** What package.json says of the program. */
+function program(): ProgramInfo {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 }
 
 function parse(argv: string[]) {
@@ -64,6 +85,8 @@ function parse(argv: string[]) {
       options: {
         ...keyOptions,
         json: { type: 'boolean' },
+        back: { type: 'boolean' },
+        check: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     });

@@ -5,9 +5,10 @@ import {
   DataFolderError,
   NewerDocumentError,
   NewerSchemaError,
+  StateMovedError,
   StoreInUseError,
-  StoreUnavailableError,
 } from '../store/errors.ts';
+import { databaseSentence } from './database-errors.ts';
 
 /** What a person is told when the program cannot start or go on: what happened and what to do, never a stack trace. */
 export function startupSentence(error: unknown): string {
@@ -23,13 +24,13 @@ export function startupSentence(error: unknown): string {
     error instanceof DataFolderError ||
     error instanceof CorruptDocumentError ||
     error instanceof NewerDocumentError ||
-    error instanceof NewerSchemaError
+    error instanceof NewerSchemaError ||
+    error instanceof StateMovedError
   ) {
     return error.message;
   }
-  if (error instanceof StoreUnavailableError) {
-    return `DATABASE_URL: ${error.message}. Check that the database runs and can be reached from here.`;
-  }
+  const ofDatabase = databaseSentence(error);
+  if (ofDatabase !== undefined) return ofDatabase;
   const { code, message = String(error) } = (error ?? {}) as { code?: string; message?: string };
   switch (code) {
     case 'EADDRINUSE':
@@ -40,14 +41,6 @@ export function startupSentence(error: unknown): string {
     case 'EPERM':
     case 'EROFS':
       return `Askwatch may not use a file, folder or port it needs: ${message}. Give it the permission, or change DATA_DIR or PORT.`;
-    // What PostgreSQL says. Source: appendix A of its manual.
-    case '28000':
-    case '28P01':
-      return `DATABASE_URL: the database does not let this user in: ${message}. Check user and password.`;
-    case '3D000':
-      return `DATABASE_URL: ${message}. Make it with: createdb <name>`;
-    case '42501':
-      return `DATABASE_URL: this user lacks a right: ${message}. Let the user create a schema in the database, or make the schema and give it to the user: create schema askwatch authorization <user>`;
     case 'ENOSPC':
       return 'DATA_DIR: the disk is full. Free some space, or set DATA_DIR to another disk.';
     default:

@@ -21,17 +21,16 @@ export interface KeyActions {
 }
 
 /**
- * Reaches the running program through its control socket, or the data folder when none runs; where state is in a database,
- * that.
+ * Reaches keys where they are: in the database, from which every program that runs takes changes over by itself; else through
+ * the control socket of the running program, or in the data folder when none runs.
  */
-export async function reachKeys(): Promise<KeyActions> {
+export async function reachKeys(version: string): Promise<KeyActions> {
   if (existsSync('.env')) process.loadEnvFile('.env');
   const settings = readSettings(process.env);
-  // Who runs on a database hears from there what is changed.
   const running = settings.database
     ? undefined
     : await runningKeys(controlSocket(settings.dataDir));
-  return running ?? (await storedKeys(settings));
+  return running ?? (await storedKeys(settings, version));
 }
 
 /** `undefined` when no program runs. */
@@ -80,13 +79,19 @@ async function runningKeys(socketPath: string): Promise<KeyActions | undefined> 
   };
 }
 
-async function storedKeys(settings: Settings): Promise<KeyActions> {
+async function storedKeys(settings: Settings, version: string): Promise<KeyActions> {
   const log = createLog({ level: 'warn', secrets: settings.secrets });
-  const { store } = await openStore(settings, { version: 'askwatch keys', log });
-  const keys = {
-    gateway: await openKeys(store, 'gateway'),
-    monitoring: await openKeys(store, 'monitoring'),
-  };
+  const { store } = await openStore(settings, { version, log });
+  let keys: Record<Service, Keys>;
+  try {
+    keys = {
+      gateway: await openKeys(store, 'gateway'),
+      monitoring: await openKeys(store, 'monitoring'),
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
   return {
     of: (service) => keys[service],
     async usage(query) {

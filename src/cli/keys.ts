@@ -18,11 +18,15 @@ import { plain } from './table.ts';
 const DAY_MS = 86_400_000;
 
 /** Runs `keys <action> [<id>]` and gives the lines to print. Throws a `CommandLineError` for what cannot be run. */
-export async function runKeys([action, id]: string[], options: KeyOptions): Promise<string[]> {
+export async function runKeys(
+  [action, id]: string[],
+  options: KeyOptions,
+  version: string,
+): Promise<string[]> {
   // What is wrong with the words is told before anything is opened, or even loaded.
   const act = actionOf(action, id, options);
   const { reachKeys } = await import('./control-client.ts');
-  const keys = await reachKeys();
+  const keys = await reachKeys(version);
   try {
     return await act(keys);
   } finally {

@@ -18,7 +18,7 @@ test.each([
   [['usage', '--days', '401'], 'days'],
 ])('keys %j is refused before anything is opened', async (args, said) => {
   const parsed = parseArgs({ args, allowPositionals: true, options: keyOptions });
-  const refused = runKeys(parsed.positionals, parsed.values);
+  const refused = runKeys(parsed.positionals, parsed.values, '0.0.0');
   await expect(refused).rejects.toBeInstanceOf(CommandLineError);
   await expect(refused).rejects.toThrow(said);
 });

@@ -77,9 +77,16 @@ async function begin() {
   const [stored = ''] = await filesWith('shop of s3cret', join(data, 'monitors'));
   const sealed = /"sealed":"([^"]+)"/.exec(await readFile(join(data, 'monitors', stored), 'utf8'));
 
-  const created = await runCli(dataDir, 'keys', 'create', '--service', 'gateway', '--name', 'k3y');
+  const created = await runCli(dataDir, [
+    'keys',
+    'create',
+    '--service',
+    'gateway',
+    '--name',
+    'k3y',
+  ]);
   const key = /awg_(\w{8})/.exec(created.output)?.[1] ?? '';
-  await runCli(dataDir, 'keys', 'limit', key, '--tokens-per-day', '5000');
+  await runCli(dataDir, ['keys', 'limit', key, '--tokens-per-day', '5000']);
 
   const call = (path: string, more: { cookie?: string; body?: string } = {}) =>
     fetch(`${askwatch.url}/console/${path}`, {
@@ -125,7 +132,7 @@ async function begin() {
       {
         texts: ['k3y'],
         async act() {
-          expect(await runCli(dataDir, 'keys', 'revoke', key)).toMatchObject({ code: 0 });
+          expect(await runCli(dataDir, ['keys', 'revoke', key])).toMatchObject({ code: 0 });
         },
       },
       {

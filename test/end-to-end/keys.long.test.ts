@@ -37,13 +37,13 @@ test('usage and budgets outlive kill -9, but for the last quarter of a second', 
   });
   await first.kill();
 
-  const used = (await runCli(dataDir, 'keys', 'usage', id)).output.split('\n');
+  const used = (await runCli(dataDir, ['keys', 'usage', id])).output.split('\n');
   expect(cells(used.at(1)).slice(1, 5)).toEqual([id, 'first key', 'small-4k', '1']);
   const tokens = cells(used.at(1))
     .slice(9, 11)
     .reduce((sum, cell) => sum + Number(cell), 0);
   expect(tokens).toBeGreaterThan(1);
-  expect((await runCli(dataDir, 'keys', 'limit', id, '--tokens-per-day', `${tokens}`)).code).toBe(
+  expect((await runCli(dataDir, ['keys', 'limit', id, '--tokens-per-day', `${tokens}`])).code).toBe(
     0,
   );
   const second = await startAskwatch({ dataDir });
@@ -61,8 +61,8 @@ test('npx askwatch says how it is used when it is called in a way it does not kn
     ['keys', 'usage', 'AbCdEf12'],
     ['--loud'],
   ]) {
-    const { code, output } = await runCli(dataDir, ...args);
+    const { code, output } = await runCli(dataDir, args);
     expect([args, code, output]).toEqual([args, 1, expect.stringContaining('Usage: npx askwatch')]);
   }
-  expect(await runCli(dataDir, 'help')).toMatchObject({ code: 0 });
+  expect(await runCli(dataDir, ['help'])).toMatchObject({ code: 0 });
 });

@@ -9,11 +9,11 @@ import { type SharedAskwatch, startAskwatch } from './askwatch-process.ts';
 const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 /** Runs `npx askwatch` on a data folder. */
-export async function runCli(dataDir: string, ...args: string[]) {
+export async function runCli(dataDir: string, args: string[], env: Record<string, string> = {}) {
   // As npx runs it: by itself, so it has to be executable.
   return await promisify(execFile)(CLI, args, {
     cwd: dataDir,
-    env: { PATH: process.env.PATH ?? '', DATA_DIR: `${dataDir}/data` },
+    env: { PATH: process.env.PATH ?? '', DATA_DIR: `${dataDir}/data`, ...env },
   }).then(
     ({ stdout }) => ({ code: 0, output: stdout }),
     (error: { code: number; stdout: string; stderr: string }) => ({
@@ -39,11 +39,11 @@ export const cells = (line: string | undefined) => (line ?? '').split(/ {2,}/);
 /** Creates a key, lists it, limits it and revokes it, with a program that runs all the while, or else only now and then. */
 export async function managesKeys(running?: SharedAskwatch): Promise<void> {
   const dataDir = running?.dataDir ?? (await temporaryFolder());
-  const keys = (...args: string[]) => runCli(dataDir, 'keys', ...args);
+  const keys = (...args: string[]) => runCli(dataDir, ['keys', ...args]);
   const named = ['--service', 'gateway', '--name', 'ci job'];
 
   const create = ['keys', 'create', ...named, '--tokens-per-day', '5000'];
-  const created = await runCli(dataDir, ...create);
+  const created = await runCli(dataDir, create);
   expect(created.code).toBe(0);
   const key = /awg_[A-Za-z0-9]{40}/.exec(created.output)?.[0] ?? '';
   const listed = (await keys('list', '--service', 'gateway')).output;
@@ -83,7 +83,7 @@ export async function showsUsage(running?: SharedAskwatch): Promise<void> {
   const askwatch = running ?? (await startAskwatch({ dataDir }));
   const key = askwatch.keys.gateway ?? '';
   const id = key.slice(4, 12);
-  expect((await runCli(dataDir, 'keys', 'usage', id)).output).toBe(
+  expect((await runCli(dataDir, ['keys', 'usage', id])).output).toBe(
     'No requests in the last 30 days.\n',
   );
   const answers = [await chat(askwatch.url, key, 'Hello'), await chat(askwatch.url, key, 'Bye')];
@@ -103,12 +103,12 @@ export async function showsUsage(running?: SharedAskwatch): Promise<void> {
   if (!running) await askwatch.stop();
 
   const today = new Date().toISOString().slice(0, 10);
-  const lines = (await runCli(dataDir, 'keys', 'usage', id, '--days', '3')).output.split('\n');
+  const lines = (await runCli(dataDir, ['keys', 'usage', id, '--days', '3'])).output.split('\n');
   expect(cells(lines[0]).slice(0, 5)).toEqual(['DAY', 'KEY', 'NAME', 'MODEL', 'REQUESTS']);
   const counts = ['2', '2', '0', '0', '0', String(prompt), String(answer), '0'];
   expect(cells(lines[1])).toEqual([today, id, 'first key', 'small-4k', ...counts]);
   expect(cells(lines[2])).toEqual(['TOTAL', ...counts]);
-  const listed = (await runCli(dataDir, 'keys', 'list')).output;
+  const listed = (await runCli(dataDir, ['keys', 'list'])).output;
   const tokens = String(prompt + answer);
   expect(cells(listed.split('\n').find((line) => line.includes(id))).slice(4)).toEqual([
     ...['2', tokens, '2', tokens],
@@ -119,7 +119,7 @@ export async function showsUsage(running?: SharedAskwatch): Promise<void> {
 /** Monitoring keys take no limits, and hostile names are shown as they are spelled. */
 export async function limitsOnlyGatewayKeys(running?: SharedAskwatch): Promise<void> {
   const dataDir = running?.dataDir ?? (await temporaryFolder());
-  const keys = (...args: string[]) => runCli(dataDir, 'keys', ...args);
+  const keys = (...args: string[]) => runCli(dataDir, ['keys', ...args]);
   const monitoring = ['create', '--service', 'monitoring', '--name', '\u001b[2Jred\u202e\nx'];
   const refused = await keys(...monitoring, '--requests-per-minute', '5');
   expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('its contract') });

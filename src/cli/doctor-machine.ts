@@ -2,9 +2,13 @@ import { constants } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
+import { CorruptDocumentError, StateMovedError } from '../store/errors.ts';
 import { lockHolder } from '../store/lowdb/lock.ts';
 import { findLosses, LOSSES } from '../store/lowdb/losses.ts';
+import { assertNotMoved } from '../store/lowdb/raw-state.ts';
 import type { ClockReading } from './doctor-fetch.ts';
+
+const FOLDER = 'Data folder';
 
 const MIB = 1024 * 1024;
 
@@ -35,9 +39,22 @@ export function checkNode(wanted: string): Finding {
   );
 }
 
-/** Whether the data folder can be written, by what the system says: nothing is written to find out. */
-export async function checkDataFolder(folder: string): Promise<Finding> {
-  const check = 'Data folder';
+/** Whether the data folder is to be used, and can be written, by what the system says: nothing is written to find out. */
+export async function checkDataFolder(folder: string): Promise<Finding[]> {
+  try {
+    await assertNotMoved(folder);
+    return [await checkWritable(folder)];
+  } catch (error) {
+    if (error instanceof StateMovedError || error instanceof CorruptDocumentError) {
+      return [problem(FOLDER, error.message)];
+    }
+    // That it cannot be read is told by the other check, with what to do.
+    return [await checkWritable(folder)];
+  }
+}
+
+async function checkWritable(folder: string): Promise<Finding> {
+  const check = FOLDER;
   const elsewhere = 'or set DATA_DIR to another folder';
   try {
     const there = await nearestThere(folder);

@@ -6,7 +6,9 @@ import { platforms } from '../app/platforms.ts';
 import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
 import { readSettings, type Settings, SettingsError, secretsIn } from '../config/settings.ts';
+import type { DatabaseFacts } from '../store/postgres/inspection.ts';
 import { checkConsole, checkProxies } from './doctor-console.ts';
+import { databaseFindings, programOnDatabase, unreachable } from './doctor-database.ts';
 import { createProbe, type Probe } from './doctor-fetch.ts';
 import {
   checkClock,
@@ -93,8 +95,12 @@ async function examine({ version, engines }: ProgramInfo): Promise<Finding[]> {
   }
   const probe = createProbe();
   const areas = await Promise.all([
-    bounded('Data folder', async () => [await checkDataFolder(settings.dataDir)]),
-    bounded('Program', () => checkProgramAndAddress(settings, { version, probe })),
+    ...(settings.database
+      ? [bounded('Database', () => checkDatabase(settings, { version, probe }))]
+      : [
+          bounded('Data folder', () => checkDataFolder(settings.dataDir)),
+          bounded('Program', () => checkProgramAndAddress(settings, { version, probe })),
+        ]),
     bounded('Console', async () => [checkConsole(settings), ...checkProxies(settings)]),
     bounded('Model gateway', () => checkGateway(settings)),
     bounded('Model providers', () => checkProviders(settings, probe)),
@@ -125,6 +131,29 @@ async function checkProgramAndAddress(
   const { finding, runs } = await checkProgram(settings.dataDir);
   const lost = await checkLosses(settings.dataDir, runs !== false);
   return [finding, ...lost, ...(await checkListener(settings, { runs, version, probe }))];
+}
+
+/** The database, and the program on it: which processes run is told there. */
+async function checkDatabase(
+  settings: Settings,
+  { version, probe }: { version: string; probe: Probe },
+): Promise<Finding[]> {
+  const { database } = settings;
+  if (!database) return [];
+  const { inspectDatabase } = await import('../store/postgres/inspection.ts');
+  const log = createLog({ level: 'silent', secrets: [] });
+  let facts: DatabaseFacts;
+  try {
+    facts = await inspectDatabase({ ...database, log });
+  } catch (error) {
+    return [unreachable(error)];
+  }
+  const { finding, runs } = await programOnDatabase(facts);
+  return [
+    ...databaseFindings(facts, database),
+    finding,
+    ...(await checkListener(settings, { runs, version, probe })),
+  ];
 }
 
 /** The library of a platform is loaded only where the platform is set up. */

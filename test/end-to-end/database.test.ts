@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import { cells, runCli } from '../helpers/end-to-end/key-commands.ts';
 import { failedStart, models } from '../helpers/end-to-end/plain-start.ts';
+import { examine } from '../helpers/end-to-end/run-doctor.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { ownServer } from '../helpers/postgres/own-server.ts';
 import { query } from '../helpers/postgres/server.ts';
@@ -109,6 +110,8 @@ describe.skipIf(!server)('a start on a database that cannot be used says what to
       async () => {
         const url = await ownDatabase();
         const name = new URL(url).pathname.slice(1);
+        // As a standby has them, the tables are there.
+        await runCli(await temporaryFolder(), ['keys', 'list'], { DATABASE_URL: url });
         await query(address({}), `alter database ${name} set default_transaction_read_only = on`);
         return url;
       },
@@ -177,6 +180,31 @@ describe.skipIf(!server)('npx askwatch keys on a database', () => {
   });
 });
 
+describe.skipIf(!server)('npx askwatch doctor on a database', () => {
+  test('names the program that runs on it, and looks at no data folder', async () => {
+    const [folder, DATABASE_URL] = [await temporaryFolder(), await ownDatabase()];
+    const askwatch = await startAskwatch({ dataDir: folder, env: { DATABASE_URL } });
+    const PORT = new URL(askwatch.url).port;
+    const { code, of } = await examine({ DATABASE_URL, PORT }, { folder });
+    expect(code).toBe(0);
+    expect(of('Data folder')).toEqual([]);
+    expect(of('Replicas')[0]?.text).toMatch(new RegExp(`^1 alive: \\S+:${askwatch.pid} `));
+    expect(of('Leases')[0]?.text).toContain('role-monitoring');
+    expect(of('Program')).toMatchObject([{ text: `runs here as process ${askwatch.pid}` }]);
+    expect(of('Address')[0]?.text).toContain(`answers at ${askwatch.url}`);
+  });
+
+  test('says what is wrong with one that cannot be used, and never the password', async () => {
+    const DATABASE_URL = `postgres://me:${PASSWORD}@127.0.0.1:1/askwatch`;
+    const { code, of, findings } = await examine({ DATABASE_URL });
+    expect(code).toBe(1);
+    expect(of('Database')).toMatchObject([
+      { level: 'problem', text: expect.stringMatching(/^DATABASE_URL: .*cannot be reached/) },
+    ]);
+    expect(JSON.stringify(findings)).not.toContain(PASSWORD);
+  });
+});
+
 describe.skipIf(!server)('npx askwatch move-state', () => {
   test('takes a program to PostgreSQL and back, with keys that work all the way', async () => {
     const [home, DATABASE_URL] = [await temporaryFolder(), await ownDatabase()];
@@ -205,6 +233,10 @@ describe.skipIf(!server)('npx askwatch move-state', () => {
     expect(await move({}, '--check')).toMatchObject({ code: 0 });
 
     const left = await failedStart({}, home);
+    const told = await examine({ DATA_DIR: join(home, 'data') });
+    expect(told.of('Data folder')).toMatchObject([
+      { level: 'problem', text: expect.stringContaining('was moved to PostgreSQL at') },
+    ]);
     expect([left.code, left.output]).toEqual([
       1,
       expect.stringMatching(/was moved to PostgreSQL at .* on \d{4}-\d\d-\d\d.*set DATABASE_URL/),

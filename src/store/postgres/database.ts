@@ -132,7 +132,7 @@ function withRepair(client: PoolClient): PostgresPoolClient {
 
 /** What the caller of a store is told: that the database is away, or what it said. */
 export function asStoreError(error: unknown): unknown {
-  if (!isUnavailable(error)) return error;
+  if (error instanceof StoreUnavailableError || !isUnavailable(error)) return error;
   const { message } = error as Error;
   return new StoreUnavailableError(`The database cannot be used now: ${message}`, { cause: error });
 }

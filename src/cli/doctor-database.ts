@@ -1,0 +1,293 @@
+import { hostname } from 'node:os';
+import { databaseSentence } from '../app/database-errors.ts';
+import { startupSentence } from '../app/startup-errors.ts';
+import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
+import { counted } from '../bot/shared/text-format.ts';
+import type { Settings } from '../config/settings.ts';
+import { isRunning } from '../store/lowdb/lock.ts';
+import type { DatabaseFacts } from '../store/postgres/inspection.ts';
+
+type DatabaseSettings = NonNullable<Settings['database']>;
+
+const OLDEST_VERSION = 15;
+
+/** A change is two trips, and a sign of life each second must come through. */
+const SLOW_TRIP_MS = 20;
+const SLOW_WORD_MS = 500;
+
+/** Processes tell by the clock of the database who is alive, and by their own when checks are due. */
+const CLOCK_WARNING_MS = 1_000;
+const CLOCK_PROBLEM_MS = 5_000;
+
+/** Tables of some hundred rows that change each second have thousands of dead ones between two vacuums. */
+const MANY_DEAD = 10_000;
+
+const MIB = 1024 * 1024;
+
+/** How the database is, where state is kept there. */
+export function databaseFindings(
+  facts: DatabaseFacts,
+  settings: Pick<DatabaseSettings, 'directUrl' | 'poolSize' | 'schema'>,
+): Finding[] {
+  return [
+    serverFinding(facts),
+    rightsFinding(facts, settings),
+    latencyFinding(facts),
+    clockFinding(facts),
+    ...listeningFindings(facts, settings),
+    ...connectionFindings(facts, settings),
+    durabilityFinding(facts),
+    ...schemaFindings(facts),
+    ...processFindings(facts),
+    ...tableFindings(facts, settings),
+  ];
+}
+
+/** Why nothing can be said of the database. */
+export function unreachable(error: unknown): Finding {
+  return problem('Database', databaseSentence(error) ?? startupSentence(error));
+}
+
+function serverFinding({ server }: DatabaseFacts): Finding {
+  const check = 'Database';
+  const { version, versionNumber, isStandby, isReadOnly } = server;
+  if (versionNumber < OLDEST_VERSION * 10_000) {
+    const text = `This is PostgreSQL ${version}, and Askwatch needs ${OLDEST_VERSION} or newer: upgrade the server.`;
+    return problem(check, text);
+  }
+  if (isStandby) {
+    const text =
+      'DATABASE_URL: this is a standby, which takes no changes. Set the address of the primary.';
+    return problem(check, text);
+  }
+  if (isReadOnly) {
+    const text =
+      'DATABASE_URL: the database takes no changes, since default_transaction_read_only is on. Switch it off for this user and database, or set the address of another one.';
+    return problem(check, text);
+  }
+  return ok(check, `PostgreSQL ${version} answers`);
+}
+
+function rightsFinding(
+  { rights, server: { user } }: DatabaseFacts,
+  { schema }: { schema: string },
+): Finding {
+  const check = 'Database rights';
+  const { hasSchema, mayUse, mayMakeSchema, tables } = rights;
+  if (!hasSchema && !mayMakeSchema) {
+    const text = `${user} may not make the schema ${schema}. As an administrator of the database: create schema ${schema} authorization ${user}`;
+    return problem(check, text);
+  }
+  if (hasSchema && !mayUse) {
+    const text = `${user} may not make tables in the schema ${schema}. As its owner: grant usage, create on schema ${schema} to ${user}`;
+    return problem(check, text);
+  }
+  const others = tables.find(({ isOwn, isUsable }) => !isOwn || !isUsable);
+  if (others) {
+    const text = `The table ${schema}.${others.name} belongs to ${others.owner}, so ${user} cannot use it, or not change it when Askwatch is upgraded. Connect as ${others.owner}, or: grant ${others.owner} to ${user}`;
+    return problem(check, text);
+  }
+  return ok(check, `${user} may do in the schema ${schema} what Askwatch does`);
+}
+
+function latencyFinding({ tripMs }: DatabaseFacts): Finding {
+  const check = 'Database latency';
+  const text = `${tripMs.toFixed(1)} ms there and back`;
+  if (tripMs <= SLOW_TRIP_MS) return ok(check, text);
+  return warning(
+    check,
+    `${text}, of which a change takes several. Run Askwatch near its database.`,
+  );
+}
+
+function clockFinding({ skewMs }: DatabaseFacts): Finding {
+  const check = 'Database clock';
+  const offMs = Math.abs(skewMs);
+  if (offMs <= CLOCK_WARNING_MS) return ok(check, "agrees with this machine's");
+  const text = `This machine's clock is ${(offMs / 1000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} that of the database. Have both set by the network (NTP).`;
+  return offMs > CLOCK_PROBLEM_MS ? problem(check, text) : warning(check, text);
+}
+
+function listeningFindings(
+  { listening }: DatabaseFacts,
+  { directUrl }: Pick<DatabaseSettings, 'directUrl'>,
+): Finding[] {
+  const check = 'Database LISTEN';
+  if (!listening) return [];
+  const setting = directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL';
+  if ('error' in listening) {
+    const { error } = listening;
+    return [problem(check, databaseSentence(error, setting) ?? startupSentence(error))];
+  }
+  if (!listening.isSame) {
+    const text =
+      'DATABASE_DIRECT_URL leads to another database than DATABASE_URL. Set it to the same one.';
+    return [problem(check, text)];
+  }
+  const { heardAfterMs } = listening;
+  if (heardAfterMs === undefined) {
+    const what =
+      'What one process changes is not told to the others (LISTEN), which find it out a second later';
+    return [
+      directUrl === undefined
+        ? warning(
+            check,
+            `${what}: a pooler such as PgBouncer is in between. Set DATABASE_DIRECT_URL to the address of the database itself.`,
+          )
+        : warning(
+            check,
+            `${what}: DATABASE_DIRECT_URL leads through a pooler, too. Set the address of the database itself.`,
+          ),
+    ];
+  }
+  const text = `a change is heard after ${heardAfterMs.toFixed(1)} ms`;
+  if (heardAfterMs <= SLOW_WORD_MS) return [ok(check, text)];
+  return [warning(check, `${text}. The server or the way to it is overloaded: look at both.`)];
+}
+
+function connectionFindings(
+  { server, processes }: DatabaseFacts,
+  { poolSize }: Pick<DatabaseSettings, 'poolSize'>,
+): Finding[] {
+  const check = 'Database connections';
+  const { user, maxConnections, reservedConnections, usedConnections } = server;
+  // One that listens.
+  const each = poolSize + 1;
+  const wanted = each * Math.max(1, processes?.members.length ?? 0);
+  const free = maxConnections - reservedConnections - usedConnections;
+  const ways = 'Raise max_connections of the server, or lower DATABASE_POOL';
+  const limits: Array<[limit: number, sentence: string]> = [
+    [server.limitOfUser, `alter role ${user} connection limit ${2 * wanted}`],
+    [server.limitOfDatabase, `alter database … connection limit ${2 * wanted}`],
+  ];
+  const tooLow = limits.find(([limit]) => limit >= 0 && limit < wanted);
+  if (tooLow) {
+    const [limit, sentence] = tooLow;
+    const text = `The processes take up to ${wanted} connections, and ${user} may have ${limit} here. Lower DATABASE_POOL, or: ${sentence}`;
+    return [warning(check, text)];
+  }
+  const used = `${usedConnections} of ${maxConnections} are used, ${reservedConnections} reserved`;
+  if (free < each) {
+    return [
+      warning(
+        check,
+        `${used}, and one more process takes up to ${each}. ${ways}, or use a pooler.`,
+      ),
+    ];
+  }
+  return [ok(check, `${used}; each process takes up to ${each}`)];
+}
+
+function durabilityFinding({ server: { unsafe } }: DatabaseFacts): Finding {
+  const check = 'Database durability';
+  if (unsafe.length === 0) return ok(check, 'what is acknowledged is on the disk of the server');
+  const list = unsafe.join(' and ');
+  const text = `${list} ${unsafe.length === 1 ? 'is' : 'are'} off, so what was acknowledged can be lost when the server fails. Switch on: ${list}.`;
+  return warning(check, text);
+}
+
+function schemaFindings({ schema, rights }: DatabaseFacts): Finding[] {
+  const check = 'Database schema';
+  if (!schema) return [];
+  const { applied, unknown, isKnown, pending, refusal } = schema;
+  if (!isKnown) {
+    const text = `A newer version of Askwatch has changed it (${unknown.join(', ')}) so that this one cannot use it. Start that version here, too.`;
+    return [problem(check, text)];
+  }
+  if (refusal !== undefined) return [problem(check, refusal)];
+  if (applied.length === 0 && rights.tables.length > 0) {
+    const text =
+      'Something else has tables there. Set DATABASE_SCHEMA to a schema of its own for Askwatch.';
+    return [problem(check, text)];
+  }
+  if (applied.length === 0) return [ok(check, 'is made at the first start')];
+  const parts = [
+    `${counted(applied.length, 'change')} applied`,
+    ...(unknown.length > 0
+      ? [`${unknown.join(', ')} by a newer version, with which this one can live`]
+      : []),
+    ...(pending.length > 0 ? [`${pending.join(', ')} at the next start`] : []),
+  ];
+  return [ok(check, parts.join('; '))];
+}
+
+function processFindings({ processes }: DatabaseFacts): Finding[] {
+  if (!processes) return [];
+  const { members, leases } = processes;
+  const versions = new Set(members.map(({ version }) => version));
+  const list = members
+    .map(({ name, version, wants }) => {
+      const competes = wants.length > 0 ? `, competes for ${wants.join(', ')}` : '';
+      return `${name} (${version}${competes})`;
+    })
+    .join('; ');
+  const alive = `${members.length} alive: ${list}`;
+  const replicas =
+    versions.size > 1
+      ? warning('Replicas', `${alive}. Their versions differ: start the newest everywhere.`)
+      : ok('Replicas', members.length === 0 ? 'none is alive' : alive);
+  const kinds = [...new Set(leases.map(({ kind }) => kind))];
+  if (kinds.length === 0) return [replicas];
+  const wanted = new Set(members.flatMap(({ wants }) => wants));
+  const orphaned = kinds.filter(
+    (kind) => wanted.has(kind) && leases.some((one) => one.kind === kind && one.holder === null),
+  );
+  const text = kinds.map((kind) => `${kind}: ${holdersOf(kind, leases)}`).join('; ');
+  return [
+    replicas,
+    orphaned.length > 0
+      ? warning(
+          'Leases',
+          `${text}. What nobody has of ${orphaned.join(', ')} is taken within seconds; if it is not, look at the log of those that compete.`,
+        )
+      : ok('Leases', text),
+  ];
+}
+
+type Leases = NonNullable<DatabaseFacts['processes']>['leases'];
+
+function holdersOf(kind: string, leases: Leases): string {
+  const own = leases.filter((one) => one.kind === kind);
+  const isWhole = own.length === 1 && own[0]?.count === 1;
+  return own
+    .map(({ holder, count }) => (isWhole ? '' : `${count} `) + (holder ?? 'nobody'))
+    .join(', ');
+}
+
+function tableFindings(
+  { tables, server: { autovacuum } }: DatabaseFacts,
+  { schema }: Pick<DatabaseSettings, 'schema'>,
+): Finding[] {
+  const check = 'Database tables';
+  if (tables.length === 0) return [];
+  const bloated = tables.filter(({ dead, live }) => dead > MANY_DEAD && dead > live);
+  const findings = bloated.map(({ name, dead, live, vacuumedAt }) => {
+    const when = vacuumedAt ? `on ${vacuumedAt.toISOString().slice(0, 16)}Z` : 'never';
+    const text = `${schema}.${name} holds ${dead} dead rows beside ${live}, and was vacuumed ${when}. Run: vacuum ${schema}.${name}. If they stay, a transaction or a replication slot holds them: end it.`;
+    return warning(check, text);
+  });
+  if (autovacuum === 'off') {
+    const text = 'autovacuum is off, so tables grow with every change. Switch it on.';
+    findings.push(warning(check, text));
+  }
+  if (findings.length > 0) return findings;
+  const bytes = tables.reduce((sum, table) => sum + table.bytes, 0);
+  const largest = tables[0];
+  const text = `${Math.ceil(bytes / MIB)} MiB in ${counted(tables.length, 'table')}, most of it in ${largest?.name}; few dead rows`;
+  return [ok(check, text)];
+}
+
+/** Whether a process of this machine uses the database. */
+export async function programOnDatabase(
+  facts: DatabaseFacts,
+): Promise<{ finding: Finding; runs: boolean }> {
+  const prefix = `${hostname()}:`;
+  const names = facts.processes?.members.map(({ name }) => name) ?? [];
+  for (const name of names.filter((one) => one.startsWith(prefix))) {
+    const pid = Number(name.slice(prefix.length));
+    if (await isRunning(pid, undefined)) {
+      return { finding: ok('Program', `runs here as process ${pid}`), runs: true };
+    }
+  }
+  return { finding: ok('Program', 'does not run on this machine'), runs: false };
+}

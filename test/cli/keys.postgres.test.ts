@@ -15,20 +15,20 @@ describe.skipIf(!hasPostgres)('npx askwatch keys, where state is in a database',
     onTestFinished(() => void vi.unstubAllEnvs());
     const store = await open();
     const running = await openKeys(store, 'gateway');
-    const [, key = ''] = await runKeys(['create'], { service: 'gateway', name: 'job' });
+    const [, key = ''] = await runKeys(['create'], { service: 'gateway', name: 'job' }, '0.0.0');
     await eventually(() => running.verify(key)?.name === 'job');
     const id = key.slice(4, 12);
-    await runKeys(['limit', id], { 'tokens-per-day': '5' });
+    await runKeys(['limit', id], { 'tokens-per-day': '5' }, '0.0.0');
     await eventually(() => running.verify(key)?.limits?.tokensPerDay === 5);
 
     const books = store.usage?.({ unixMs: Date.now, steadyMs: () => performance.now() });
     books?.enter(requestOf(id, 77));
     await eventually(async () => (await books?.summary({}))?.length === 1);
-    const used = await runKeys(['usage', id], {});
+    const used = await runKeys(['usage', id], {}, '0.0.0');
     expect(used.join('\n')).toMatch(/ job +one +1 .* 77 /);
-    expect((await runKeys(['list'], {})).join('\n')).toMatch(/ job .* 77/);
+    expect((await runKeys(['list'], {}, '0.0.0')).join('\n')).toMatch(/ job .* 77/);
 
-    await runKeys(['revoke', id], {});
+    await runKeys(['revoke', id], {}, '0.0.0');
     await eventually(() => running.verify(key) === undefined);
     await books?.close();
   });

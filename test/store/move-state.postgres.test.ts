@@ -166,33 +166,6 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
     }
   });
 
-  test('gives parts of a whole no fence again that was given out before', async () => {
-    const { openFolder, open, move } = await bothSides();
-    const holder = { taken: () => {}, giving: () => {}, lost: () => {} };
-    for (let start = 0; start < 3; start += 1) {
-      const store = await openFolder();
-      await store.key.make();
-      const group = store.leases('checks', 4, holder);
-      await group.setWilling(true);
-      expect(group.fenceOf(3)).toBe(start + 1);
-      await store.close();
-    }
-    await move();
-    const fences = await new Promise<number[]>((resolve) => {
-      void open().then((store) => {
-        const taken: number[] = [];
-        store.leases('checks', 4, {
-          ...holder,
-          taken(parts) {
-            taken.push(...parts.map(({ fence }) => fence));
-            if (taken.length === 4) resolve(taken);
-          },
-        });
-      });
-    });
-    expect(fences).toEqual([4, 4, 4, 4]);
-  });
-
   test('keeps the word of an operator that the key is gone for good', async () => {
     const { folder, openFolder, open, move } = await bothSides();
     await filled(await openFolder());

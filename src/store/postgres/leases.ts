@@ -98,9 +98,7 @@ export function createLeases(options: { database: Database; members: Membership;
     members.want(kind, true);
 
     async function prepare() {
-      // Where there are some, as after a move from a data folder, no fence may be one that was given out already.
-      await sql`insert into ${lease} (kind, no, fence)
-        select ${kind}, no, coalesce((select max(fence) from ${lease} where kind = ${kind}), 0)
+      await sql`insert into ${lease} (kind, no) select ${kind}, no
         from generate_series(0, ${count - 1}::int) no on conflict do nothing`.execute(db);
       await members.beat();
       prepared = true;

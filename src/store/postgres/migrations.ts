@@ -8,8 +8,8 @@ import {
 } from 'kysely';
 import { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { countersMigration } from './counters-migration.ts';
 import { NewerSchemaError } from '../errors.ts';
+import { countersMigration } from './counters-migration.ts';
 import { connectionConfig, type DatabaseSettings, DEFAULT_SCHEMA } from './database.ts';
 
 /**

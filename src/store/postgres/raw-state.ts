@@ -63,7 +63,7 @@ export async function openPostgresState(
     });
     if (!readOnly) {
       members = await joinMembers({ database, version, knows: newestOf(migrations), log });
-      members.want(MOVING);
+      members.want(MOVING, true);
       await members.beat();
       await assertAlone(database, members);
     }

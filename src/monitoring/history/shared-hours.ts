@@ -233,11 +233,8 @@ export function createSharedHours(parts: {
 
   async function areRowsStored(members: readonly MonitorHours[], beforeMs: number) {
     let areStored = true;
-    const failures = await readSince(members, (own, { end, entries, isSettled }) => {
-      const hours = countFrom(end, entries);
-      // What its owner has stored without a check since, nobody has handed over.
-      if (isSettled && !owns(own.monitor)) own.counted = hours;
-      if (isDue(hours, beforeMs)) areStored = false;
+    const failures = await readSince(members, (_, { end, entries }) => {
+      if (isDue(countFrom(end, entries), beforeMs)) areStored = false;
     });
     return areStored && failures.size === 0;
   }

@@ -20,11 +20,10 @@ export function createDayPartitions(database: Database, table: string) {
   const own = (name: string) => sql.table(`${schema}.${name}`);
   const startOf = (day: number) => sql.lit(new Date(day * DAY_MS).toISOString());
 
-  /** Tables of days; one that is not `attached` was left by a removal that did not end. */
+  /** Tables of days; one that is not attached was left by a removal that did not end. */
   async function list(queries: Queries, name = `^${table}_[0-9]{8}$`) {
-    const { rows } = await sql<{ name: string; state: 'attached' | 'leaving' | 'apart' }>`
-      select c.relname as name, case i.inhdetachpending
-        when false then 'attached' when true then 'leaving' else 'apart' end as state
+    const { rows } = await sql<{ name: string; isAttached: boolean }>`
+      select c.relname as name, coalesce(not i.inhdetachpending, false) as "isAttached"
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
       left join pg_inherits i on i.inhrelid = c.oid
       where n.nspname = ${schema} and c.relkind = 'r' and c.relname ~ ${name}`.execute(queries);
@@ -39,12 +38,7 @@ export function createDayPartitions(database: Database, table: string) {
         transaction,
       );
       const [before] = await list(transaction, `^${name}$`);
-      if (before?.state === 'attached') return;
-      if (before?.state === 'leaving') {
-        await sql`alter table ${parent} detach partition ${own(name)} finalize`.execute(
-          transaction,
-        );
-      }
+      if (before?.isAttached) return;
       if (before) await sql`drop table ${own(name)}`.execute(transaction);
       await sql`create table ${own(name)} (like ${parent} including all)`.execute(transaction);
       await sql`alter table ${parent} attach partition ${own(name)}
@@ -53,10 +47,12 @@ export function createDayPartitions(database: Database, table: string) {
   }
 
   /** Detached first, since dropping it at once would hold up everybody who reads or writes any day. */
-  async function remove({ name, state }: Awaited<ReturnType<typeof list>>[number]): Promise<void> {
-    if (state !== 'apart') {
-      const how = sql.raw(state === 'leaving' ? 'finalize' : 'concurrently');
-      await sql`alter table ${parent} detach partition ${own(name)} ${how}`
+  async function remove({
+    name,
+    isAttached,
+  }: Awaited<ReturnType<typeof list>>[number]): Promise<void> {
+    if (isAttached) {
+      await sql`alter table ${parent} detach partition ${own(name)} concurrently`
         .execute(db)
         .catch(orDoneByAnother);
     }

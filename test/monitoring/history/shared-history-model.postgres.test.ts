@@ -323,6 +323,17 @@ const seldom: Story['steps'] = [
   compare,
 ];
 
+/** Hours without a check of their own are stored, and the time after them begins with a check that was stored before. */
+const storedBefore: Story['steps'] = [
+  { ...soon, by: 0, way: 'handed' },
+  { what: 'wait', afterMs: 119 * MINUTE },
+  store,
+  { what: 'wait', afterMs: HOUR },
+  store,
+  { what: 'restart', of: 0, way: 'lost' },
+  { ...soon, by: 1, way: 'lost' },
+];
+
 describe.skipIf(!hasPostgres)('a history that two processes share', () => {
   test('gives the answers of one in files, whoever adds, stores, restarts and takes over', async () => {
     const database = await testDatabase();
@@ -338,6 +349,7 @@ describe.skipIf(!hasPostgres)('a history that two processes share', () => {
         examples: [
           ...[remembered, longStop].map((steps): [Story] => [{ everyMs: MINUTE, steps }]),
           [{ everyMs: 6 * HOUR, steps: seldom }],
+          [{ everyMs: DAY, steps: storedBefore }],
         ],
       },
     );

@@ -127,6 +127,10 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     await eventually(() => other.history.openHours('a') !== null);
     other.history.takeOpenHours('b', other.history.openHours('a'));
     expect(await checksOf(other.history, 'b')).toBe(2);
+    // Another one stands in its slot.
+    await one.add('c', NOON, passed, NOON);
+    await other.add('c', NOON + 1, timedOut, NOON);
+    await eventually(() => String(other.history.openHours('c')).includes(',1,0,'));
     // Earlier than what is counted.
     await other.add('a', NOON + 30 * SECOND, timedOut);
     expect(await checksOf(other.history, 'a')).toBe(3);

@@ -13,6 +13,8 @@ export interface Store {
   journal<T extends JournalRecord>(declaration: JournalDeclaration<T>): Journal<T>;
   /** The newest values of many things, all told when this resolves. Ask for each name once, at start. */
   registers<T>(declaration: RegistersDeclaration<T>): Promise<Registers>;
+  /** A log of events. Ask for each name once, at start. */
+  events<T>(declaration: EventsDeclaration<T>): EventLog<T>;
   /** Takes the lease, or gives `undefined` while another holder has it. It is held while this process counts as alive. */
   lease(name: string): Promise<Lease | undefined>;
   /**
@@ -143,6 +145,51 @@ export interface Journal<T extends JournalRecord> {
     change: (record: T) => T | undefined,
     options?: { mentioning?: readonly string[] },
   ): Promise<void>;
+}
+
+export interface EventsDeclaration<T> {
+  /** Lower-case words with hyphens. */
+  name: string;
+  schema: z.ZodType<T>;
+}
+
+/** How long events are kept for those who begin to follow later. */
+export const EVENTS_KEPT_MS = 600_000;
+
+/** What happens now: told to all processes that follow, in one order for all of them. */
+export interface EventLog<T> {
+  /**
+   * Appends an event, and does not wait for it: events of this process keep their order. While the store cannot be reached
+   * they wait; where more wait than there is room for, all who follow are told that they have missed some. Throws for one
+   * that is too large.
+   */
+  append(event: T): void;
+  /** Tells of the events that are still kept, and then of every further one, whichever process appends it. Once for each log. */
+  follow(follower: EventFollower<T>): Promise<EventFollowing>;
+}
+
+/** Who is told of events, one thing after another. What it rejects is tried again. */
+export interface EventFollower<T> {
+  told(events: ReadonlyArray<NumberedEvent<T>>): void | Promise<void>;
+  /** Some up to this number were missed: what was made of events is to be made anew. */
+  missed(lastNumber: number): void | Promise<void>;
+}
+
+/** An event, which must not be altered. */
+export interface NumberedEvent<T> {
+  /** One more than the event before it has. */
+  number: number;
+  /** Whether this process has appended it. */
+  isOwn: boolean;
+  event: T;
+}
+
+export interface EventFollowing {
+  /** Numbers mean nothing beside those of a log with another id. */
+  id: string;
+  /** The number that was reached when following began; 0 when there was no event yet. */
+  lastNumber: number;
+  stop(): void;
 }
 
 /**

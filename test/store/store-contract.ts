@@ -2,7 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Collection, Journal, JournalRecord, Store } from '../../src/store/store.ts';
+import type {
+  Collection,
+  Journal,
+  JournalRecord,
+  NumberedEvent,
+  Store,
+} from '../../src/store/store.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { long } from '../helpers/long.ts';
 
@@ -18,6 +24,22 @@ const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' }
 
 const Result = z.object({ atMs: z.number(), value: z.string() });
 const results = { name: 'results', schema: Result };
+
+const Happening = z.object({ text: z.string() });
+type Happening = z.infer<typeof Happening>;
+const happenings = { name: 'happenings', schema: Happening };
+
+/** A follower that keeps what it is told. */
+export function hearing<T extends { text: string }>() {
+  const events: NumberedEvent<T>[] = [];
+  const missed: number[] = [];
+  return {
+    events,
+    missed: Object.assign((lastNumber: number) => void missed.push(lastNumber), { all: missed }),
+    told: (told: ReadonlyArray<NumberedEvent<T>>) => void events.push(...told),
+    texts: () => events.map(({ event }) => event.text),
+  };
+}
 
 const DAY_MS = 86_400_000;
 const NOON_MS = Date.UTC(2026, 10, 20, 12);
@@ -452,6 +474,73 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
         expect(atMs).toBe(NOON_MS);
         break;
       }
+    });
+  });
+
+  describe(`events of ${engine}`, () => {
+    test('are told in the order in which they were appended, those before and those after somebody follows', async () => {
+      const { store } = await open();
+      const log = store.events(happenings);
+      const heard = hearing<Happening>();
+      for (const text of ['a', 'b']) log.append({ text });
+      const { lastNumber } = await log.follow(heard);
+      for (const text of ['c \u0000 \ud800 "\\\n', 'd']) log.append({ text });
+      await eventually(() => heard.texts().length === 4);
+      expect(heard.texts()).toEqual(['a', 'b', 'c \u0000 \ud800 "\\\n', 'd']);
+      expect(heard.events.every(({ isOwn }) => isOwn)).toBe(true);
+      expect(heard.missed.all).toEqual([]);
+      const numbers = heard.events.map(({ number }) => number);
+      expect(numbers).toEqual(numbers.map((_, index) => (numbers[0] ?? 0) + index));
+      expect(numbers[3]).toBeGreaterThan(lastNumber);
+    });
+
+    test('are told one batch after another, and again when whoever is told fails', async () => {
+      const { store } = await open();
+      const log = store.events(happenings);
+      const texts: string[] = [];
+      let underWay = 0;
+      let most = 0;
+      let failures = 1;
+      await log.follow({
+        async told(events) {
+          underWay += 1;
+          most = Math.max(most, underWay);
+          await nextTurn();
+          underWay -= 1;
+          failures -= 1;
+          if (failures >= 0) throw new Error('not now');
+          texts.push(...events.map(({ event }) => event.text));
+        },
+        missed() {},
+      });
+      const wanted = Array.from({ length: 20 }, (_, index) => String(index));
+      for (const text of wanted) {
+        log.append({ text });
+        await nextTurn();
+      }
+      await eventually(() => texts.length >= wanted.length);
+      expect(texts).toEqual(wanted);
+      expect(most).toBe(1);
+    });
+
+    test('are numbered anew only under another id', async () => {
+      const { store, reopen } = await open();
+      const log = store.events(happenings);
+      const before = hearing<Happening>();
+      const first = await log.follow(before);
+      log.append({ text: 'a' });
+      await eventually(() => before.events.length === 1);
+      const after = hearing<Happening>();
+      const second = await (await reopen()).events(happenings).follow(after);
+      const [told] = before.events;
+      if (second.id === first.id) expect(second.lastNumber).toBe(told?.number);
+      else expect(after.events).toEqual([]);
+    });
+
+    test('have a name that is used once', async () => {
+      const { store } = await open();
+      store.events(happenings);
+      expect(() => store.events(happenings)).toThrow(/asked for twice/);
     });
   });
 

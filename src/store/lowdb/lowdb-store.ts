@@ -6,6 +6,7 @@ import type { Store } from '../store.ts';
 import { ACKNOWLEDGED } from './acknowledged.ts';
 import { createLowdbCollection } from './collection.ts';
 import { prepareDataFolder } from './data-folder.ts';
+import { createLowdbEvents } from './events.ts';
 import { namesIn, removeTemporaryFiles, replaceFile } from './files.ts';
 import { createLowdbJournal } from './journal.ts';
 import { createKeyFile } from './key-file.ts';
@@ -107,6 +108,10 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
     collection,
     journal,
     registers: (declaration) => openLowdbRegisters(declaration, { journal, log }),
+    events(declaration) {
+      own(declaration.name);
+      return createLowdbEvents(declaration.name, { assertOpen, log });
+    },
     async lease(name) {
       assertOpen();
       return await leases.take(name);

@@ -166,6 +166,10 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /** Deadlocks and serialization failures, which are gone when tried again. */
-function isConflict(error: unknown): boolean {
+export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && (error.code === '40P01' || error.code === '40001');
 }
+
+/** Whether a row was there already, by the name of the constraint: what was sent again because its answer was lost. */
+export const isRepeated = (error: unknown, constraint: string): boolean =>
+  error instanceof DatabaseError && error.code === '23505' && error.constraint === constraint;

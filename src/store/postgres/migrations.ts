@@ -83,6 +83,29 @@ export const migrations: Migrations = {
     },
   },
   '0002-counters': countersMigration,
+  '0004-events': {
+    async up(db: Kysely<unknown>) {
+      await db.schema
+        .createTable('event_head')
+        .addColumn('log', 'text', (column) => column.primaryKey())
+        .addColumn('id', 'uuid', (column) => column.notNull().defaultTo(sql`gen_random_uuid()`))
+        .addColumn('number', 'bigint', (column) => column.notNull().defaultTo(0))
+        .modifyEnd(sql`with (fillfactor = 50)`)
+        .execute();
+      await db.schema
+        .createTable('event')
+        .addColumn('log', 'text', (column) => column.notNull())
+        .addColumn('number', 'bigint', (column) => column.notNull())
+        .addColumn('at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
+        .addColumn('writer', 'uuid', (column) => column.notNull())
+        .addColumn('no', 'bigint', (column) => column.notNull())
+        .addColumn('body', 'json')
+        .addPrimaryKeyConstraint('event_pkey', ['log', 'number'])
+        .addUniqueConstraint('event_writer', ['writer', 'no'])
+        .execute();
+      await db.schema.createIndex('event_at').on('event').column('at').execute();
+    },
+  },
   '0005-results': {
     async up(db: Kysely<unknown>) {
       await db.schema

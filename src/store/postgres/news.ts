@@ -128,6 +128,8 @@ export function openNews(options: { database: Database; directUrl: string; log: 
         },
       };
     },
+    /** Polls a topic of this process now. */
+    wake,
     /** Says that a topic has news, a moment later and together with what else is said. */
     announce(topic: string): void {
       if (closed) return;

@@ -6,6 +6,7 @@ import type { Store } from '../store.ts';
 import { createPostgresCollection } from './collection.ts';
 import { type Database, type DatabaseSettings, openDatabase } from './database.ts';
 import { createDocumentChanges, REMOVED_KEPT } from './document-changes.ts';
+import { createPostgresEvents, sweepEvents } from './events.ts';
 import { createPostgresJournal } from './journal.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { joinMembers, type Membership, type MemberTimes } from './members.ts';
@@ -25,8 +26,8 @@ import { createPostgresSeries } from './series.ts';
 import { openPostgresUsageBooks } from './usage-books.ts';
 import { createPostgresWindows, sweepWindows } from './windows.ts';
 
-/** How often rows of removed documents that everybody has seen, and of windows that nobody uses, are swept out. */
-const SWEEP_EVERY_MS = 300_000;
+/** How often rows that nobody needs any more (of removed documents, windows and events) are swept out. */
+const SWEEP_EVERY_MS = 60_000;
 
 /** How often it is looked whether a newer program has changed the schema. */
 const SCHEMA_EVERY_MS = 5_000;
@@ -91,6 +92,7 @@ function createStore(parts: {
   const pending = createPendingWork();
   const names = new Set<string>();
   const registers: Array<{ idle(): Promise<void>; close(): void }> = [];
+  const eventLogs: Array<{ close(): Promise<void> }> = [];
   let closing: Promise<void> | undefined;
   let schemaKnownAtMs = Number.NEGATIVE_INFINITY;
 
@@ -115,11 +117,12 @@ function createStore(parts: {
     await sql`delete from ${sql.table(`${schema}.document`)}
       where body is null and changed_at < clock_timestamp() - ${REMOVED_KEPT}`.execute(db);
     await sweepWindows(database);
+    await sweepEvents(database);
   }
 
   const sweeping = setInterval(() => {
     pending.track(sweep()).catch((error: unknown) => {
-      log.debug({ err: error }, 'removed documents are swept later');
+      log.debug({ err: error }, 'what is over is swept later');
     });
   }, SWEEP_EVERY_MS).unref();
 
@@ -147,6 +150,12 @@ function createStore(parts: {
       });
       registers.push(opened);
       return opened;
+    },
+    events(declaration) {
+      own(declaration.name);
+      const events = createPostgresEvents(declaration, { database, news, assertOpen, log });
+      eventLogs.push(events);
+      return events.log;
     },
     async lease(name) {
       assertOpen();
@@ -178,6 +187,7 @@ function createStore(parts: {
         await Promise.all(registers.map((each) => each.idle()));
         await pending.idle();
         for (const each of registers) each.close();
+        await Promise.all(eventLogs.map((each) => each.close()));
         await closeAll();
       })();
       return closing;

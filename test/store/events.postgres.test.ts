@@ -1,0 +1,146 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Store } from '../../src/store/store.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { long } from '../helpers/long.ts';
+import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts';
+import { hearing } from './store-contract.ts';
+
+const Said = z.object({ text: z.string() });
+const said = { name: 'said', schema: Said };
+
+async function follower(store: Store) {
+  const log = store.events(said);
+  const heard = hearing<z.infer<typeof Said>>();
+  return { log, heard, following: await log.follow(heard) };
+}
+
+describe.skipIf(!hasPostgres)('events of several processes', () => {
+  test('are told to all of them in one order, each once, and each process keeps its own order', async () => {
+    const { open } = await testDatabase();
+    const stores = await Promise.all([open(), open(), open()]);
+    const all = await Promise.all(stores.map(follower));
+    const each = long ? 2_000 : 150;
+    await Promise.all(
+      all.map(async ({ log }, from) => {
+        for (let turn = 0; turn < each; turn += 1) {
+          log.append({ text: `${from} ${turn}` });
+          if (turn % 5 === 0) await pause(1);
+        }
+      }),
+    );
+    for (const { heard } of all) await eventually(() => heard.events.length >= 3 * each);
+    const [first = []] = all.map(({ heard }) => heard.texts());
+    for (const { heard } of all) {
+      expect(heard.texts()).toEqual(first);
+      expect(heard.missed.all).toEqual([]);
+      const numbers = heard.events.map(({ number }) => number);
+      expect(numbers).toEqual(Array.from({ length: 3 * each }, (_, index) => index + 1));
+    }
+    for (const from of [0, 1, 2]) {
+      const own = first.filter((text) => text.startsWith(`${from} `));
+      expect(own).toEqual(Array.from({ length: each }, (_, turn) => `${from} ${turn}`));
+      const heard = all[from]?.heard.events.filter(({ isOwn }) => isOwn) ?? [];
+      expect(heard.map(({ event }) => event.text)).toEqual(own);
+    }
+  });
+
+  test('are told to who begins later, from those that are kept, under the same id', async () => {
+    const { open, query } = await testDatabase();
+    const first = await follower(await open());
+    for (const text of ['a', 'b', 'c']) first.log.append({ text });
+    await eventually(() => first.heard.events.length === 3);
+    await query(`update #.event set at = at - interval '11 minutes' where number = 1`);
+    await query(`delete from #.event where at < clock_timestamp() - interval '10 minutes'`);
+    const later = await follower(await open());
+    expect(later.heard.texts()).toEqual(['b', 'c']);
+    expect(later.heard.missed.all).toEqual([]);
+    expect(later.following).toMatchObject({ id: first.following.id, lastNumber: 3 });
+  });
+
+  test('that were removed before somebody was told of them are told as missed', async () => {
+    const { open, query } = await testDatabase();
+    const { heard, log } = await follower(await open());
+    log.append({ text: 'a' });
+    await eventually(() => heard.events.length === 1);
+    // As when a process stood still while others appended, and it was all swept.
+    await query('update #.event_head set number = 7');
+    await eventually(() => heard.missed.all.length === 1);
+    expect(heard.missed.all).toEqual([7]);
+    log.append({ text: 'b' });
+    await eventually(() => heard.events.length === 2);
+    expect(heard.events[1]).toMatchObject({ number: 8, event: { text: 'b' } });
+  });
+
+  test('that cannot be read, such as those of another version, are told as missed', async () => {
+    const { open } = await testDatabase();
+    const { heard, log } = await follower(await open());
+    const other = (await open()).events({ name: 'said', schema: z.object({ words: z.string() }) });
+    log.append({ text: 'a' });
+    await eventually(() => heard.events.length === 1);
+    other.append({ words: 'b' });
+    await eventually(() => heard.missed.all.length === 1);
+    log.append({ text: 'c' });
+    await eventually(() => heard.events.length === 2);
+    expect([heard.texts(), heard.missed.all]).toEqual([['a', 'c'], [2]]);
+  });
+
+  test('wait while the database ends their connections, and none is lost, doubled or out of order', async () => {
+    const { open, query, schema } = await testDatabase();
+    const all = await Promise.all([open(), open()].map(async (store) => follower(await store)));
+    let isOver = false;
+    let appended = 0;
+    const appending = (async () => {
+      while (!isOver) {
+        for (const [from, { log }] of all.entries()) log.append({ text: `${from} ${appended}` });
+        appended += 1;
+        await pause(2);
+      }
+    })();
+    for (let kill = 0; kill < (long ? 40 : 6); kill += 1) {
+      await pause(40);
+      await query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+        where pid <> pg_backend_pid() and query like $1`,
+        [`%"${schema}"%`],
+      );
+    }
+    isOver = true;
+    await appending;
+    for (const { heard } of all) {
+      await eventually(() => heard.events.length >= 2 * appended);
+      expect(heard.missed.all).toEqual([]);
+      for (const from of [0, 1]) {
+        expect(heard.texts().filter((text) => text.startsWith(`${from} `))).toEqual(
+          Array.from({ length: appended }, (_, turn) => `${from} ${turn}`),
+        );
+      }
+    }
+  });
+
+  test('of which more wait than there is room for are told as missed, to all', async () => {
+    const { open, query } = await testDatabase();
+    const all = await Promise.all([open(), open()].map(async (store) => follower(await store)));
+    const [first, second] = all;
+    first?.log.append({ text: 'before' });
+    await eventually(() => second?.heard.events.length === 1);
+    for (let count = 0; count < 2_001; count += 1) first?.log.append({ text: 'x' });
+    first?.log.append({ text: 'after' });
+    for (const { heard } of all) {
+      await eventually(() => heard.texts().at(-1) === 'after');
+      expect(heard.texts()).toEqual(['before', 'after']);
+      expect(heard.missed.all).toEqual([2]);
+    }
+    expect(await query('select count(*)::int as count from #.event')).toEqual([{ count: 3 }]);
+  });
+
+  test('are appended before the store is closed', async () => {
+    const { open } = await testDatabase();
+    const [one, other] = await Promise.all([open(), open()]);
+    const { heard } = await follower(other);
+    one.events(said).append({ text: 'last words' });
+    await one.close();
+    await eventually(() => heard.texts().includes('last words'));
+  });
+});

@@ -69,4 +69,4 @@ export interface Platform extends Messenger, AnswerEnder {
 
 /** State a platform keeps for itself, handed to it by the composition root. */
 export { createEncryption } from '../store/encryption.ts';
-export type { Collection, Store } from '../store/store.ts';
+export type { Collection, EventLog, Lease, NumberedEvent, Store } from '../store/store.ts';

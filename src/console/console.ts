@@ -1,23 +1,29 @@
 import type { Logger } from 'pino';
+import { commands } from '../bot/commands/commands.ts';
 import type { Bot, Platform, Store } from '../bot/platform.ts';
 import { HttpError } from '../http/errors.ts';
 import type { ServerKit } from '../http/server.ts';
-import { type Account, addAccountRoutes } from './account/account.ts';
+import { type Account, addAccountRoutes, type BotFacts } from './account/account.ts';
 import { createGuards, guarded } from './login/guards.ts';
 import { type LoginOptions, openLogin } from './login/login.ts';
 import { addLoginRoutes } from './login/routes.ts';
 import { addPageRoutes, PAGES } from './page-files.ts';
 import { createAnswers } from './playground/answers.ts';
+import { handedOverEvents, openBotElsewhere } from './playground/bot-elsewhere.ts';
 import { channelsCollection, openChannels } from './playground/channels.ts';
 import { listedCommand, shownSuggestions } from './playground/commands.ts';
-import { createEventStreams } from './playground/event-streams.ts';
+import {
+  consoleEvents,
+  createEventStreams,
+  type StreamedEvent,
+} from './playground/event-streams.ts';
 import { historyCollection, openHistory } from './playground/history.ts';
 import { createMessageIntake } from './playground/message-intake.ts';
 import { openPeople, peopleCollection } from './playground/people.ts';
 import { createPosting } from './playground/posting.ts';
 import { createPrivateMessages } from './playground/private-messages.ts';
 import { addPlaygroundRoutes } from './playground/routes.ts';
-import type { ListedCommand, Snapshot } from './shared/api-types.ts';
+import type { Interaction, Outcome, Snapshot, Someone } from './shared/api-types.ts';
 import { addStatus, type StatusOptions } from './status/status.ts';
 
 /** How long `stop` waits for answers under way before it cuts them. */
@@ -29,14 +35,19 @@ const ANSWER_GRACE_MS = 3_000;
  */
 export async function createConsole(options: {
   kit: ServerKit;
-  store: Pick<Store, 'collection'>;
+  store: Pick<Store, 'collection' | 'events' | 'lease'>;
   /** Channels that there have to be, such as those of `ALERT_CHANNELS`. */
   channels?: readonly string[];
   /** Who opens it has to log in; everyone on this machine may, and nobody else, when absent. */
   login?: LoginOptions | undefined;
   log: Logger;
-  /** Whether `start` will be called; without a bot there is no playground, and `/` leads to the status page. */
+  /** Whether there is a bot, here or elsewhere; without one there is no playground, and `/` leads to the status page. */
   hasBot?: boolean;
+  /**
+   * When other processes show the same console, one of which has the bot: what is known of the bot's affairs also while
+   * it is not this one.
+   */
+  elsewhere?: BotFacts | undefined;
   /** What the status page shows; there is none without. */
   status?: StatusOptions;
   /** What the account area manages; nothing when absent. */
@@ -48,19 +59,23 @@ export async function createConsole(options: {
 }): Promise<Platform> {
   const { kit, store, channels: named = [], log, pageFolder } = options;
   const { account = { keys: {} } } = options;
-  const streams = createEventStreams((person) => snapshotFor(person));
+  const streams = createEventStreams(store.events(consoleEvents));
   const history = await openHistory(store.collection(historyCollection), { streams, log });
   const privates = createPrivateMessages(streams);
   const channels = await openChannels(store.collection(channelsCollection), { named, streams });
   const people = await openPeople(store.collection(peopleCollection), { streams, log });
   let bot: Bot | undefined;
-  let commands: ListedCommand[] = [];
+  let isStopped = false;
 
-  function openBot(): Bot {
-    if (bot) return bot;
-    throw new HttpError(503, 'not_open', 'Askwatch is starting or stopping. Try again.', {
-      headers: { 'retry-after': '1' },
-    });
+  function requireOpen() {
+    if (isStopped) throw notOpen();
+  }
+
+  /** The bot of this process, or what is known of its affairs without it. */
+  function botFacts(): BotFacts {
+    const known = bot ?? (isStopped ? undefined : options.elsewhere);
+    if (!known) throw notOpen();
+    return known;
   }
 
   function snapshotFor(id: string): Snapshot {
@@ -74,7 +89,7 @@ export async function createConsole(options: {
       person: people.find(id) ?? { id, name: '' },
       people: people.all(),
       channels: channels.list(),
-      commands,
+      commands: listedCommands,
       messages: [...messages, ...own].sort((a, b) => a.message.atMs - b.message.atMs),
       older,
     };
@@ -82,6 +97,45 @@ export async function createConsole(options: {
 
   const answers = createAnswers({ history, privates, streams, log });
   const intake = createMessageIntake({ history, privates, answers, log });
+
+  /** What the bot of this process makes of what somebody does; nothing while another process has it. */
+  function ownIntake() {
+    const own = bot;
+    return own && ((interaction: Interaction, by: Someone) => intake.accept(own, interaction, by));
+  }
+
+  const elsewhere =
+    options.elsewhere &&
+    (await openBotElsewhere(store.events(handedOverEvents), { accept: ownIntake, log }));
+
+  async function accept(interaction: Interaction, by: Someone): Promise<Outcome> {
+    const take = ownIntake() ?? elsewhere?.accept;
+    if (!take) throw notOpen();
+    return await take(interaction, by);
+  }
+
+  /** Takes note of what other processes have told, so that what this one shows is at least as new. */
+  async function heard(events: readonly StreamedEvent[]) {
+    const isPublic = ({ person }: StreamedEvent) => person === undefined;
+    const changed = new Set(events.filter(isPublic).flatMap(({ event }) => changedRoot(event)));
+    for (const id of changed) await history.read(id);
+    const kinds = new Set(events.map(({ event }) => event.kind));
+    if (kinds.has('channel')) await channels.read();
+    if (kinds.has('person')) await people.read();
+    for (const event of events) {
+      privates.heard(event);
+      answers.heard(event);
+    }
+  }
+
+  await streams.follow({
+    snapshot: snapshotFor,
+    heard,
+    async missed() {
+      answers.forgetElsewhere();
+      await Promise.all([history.readAll(), channels.read(), people.read()]);
+    },
+  });
 
   const login = options.login && (await openLogin({ ...options.login, store, log }));
   const guards = createGuards({
@@ -104,12 +158,12 @@ export async function createConsole(options: {
     history,
     privates,
     answers,
-    intake,
-    openBot,
+    requireOpen,
+    accept,
     suggest: async (input, typed) => shownSuggestions((await bot?.suggest(input, typed)) ?? []),
   });
   const status = options.status && addStatus(kit.server, guards, { ...options.status, log });
-  addAccountRoutes(kit.server, guards, account, openBot);
+  addAccountRoutes(kit.server, guards, account, { botFacts, store });
   // Whoever closes the server without stopping the console first would wait for streams that never end.
   kit.server.addHook('preClose', async () => {
     streams.close();
@@ -118,18 +172,38 @@ export async function createConsole(options: {
 
   return {
     name: 'console',
-    channelName: (channel) => (channels.has(channel) ? channel : undefined),
+    channelName: (channel) => (channels.list().includes(channel) ? channel : undefined),
     async start(started) {
+      // Whatever still grows was left by a process that had the bot before.
+      answers.forgetElsewhere();
+      privates.takeOver();
+      await history.takeOver();
       bot = started;
-      commands = started.commands.map(listedCommand);
+      elsewhere?.takeUnanswered();
     },
     async stop() {
       bot = undefined;
+      isStopped = true;
       await intake.settle();
       await answers.finish(ANSWER_GRACE_MS);
+      elsewhere?.close();
       streams.close();
-      login?.close();
+      await login?.close();
     },
     ...createPosting({ history, channels }),
   };
+}
+
+const listedCommands = commands.map(listedCommand);
+
+const notOpen = () =>
+  new HttpError(503, 'not_open', 'Askwatch is starting or stopping. Try again.', {
+    headers: { 'retry-after': '1' },
+  });
+
+/** The channel message that an event says has changed. */
+function changedRoot(event: StreamedEvent['event']): string[] {
+  if (event.kind === 'message') return [event.listed.message.id];
+  if (event.kind === 'reply') return [event.root];
+  return event.kind === 'removed' ? [event.message] : [];
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Bot } from '../../bot/platform.ts';
+import type { Bot, Store } from '../../bot/platform.ts';
 import { explainError } from '../../bot/shared/explain-error.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Keys } from '../../http/keys.ts';
@@ -19,7 +19,7 @@ import {
   UsageBy,
 } from './api-types.ts';
 import { askedByChannel } from './channels.ts';
-import { type AccountKeys, createAccountKeys } from './keys.ts';
+import { type AccountKeys, createAccountKeys, keyCreationsCollection } from './keys.ts';
 import { modelsAnswer } from './models.ts';
 import { lastDays, type UsageSource, usageReport } from './usage.ts';
 
@@ -44,14 +44,20 @@ const UsageQuery = z.object({
 
 const DAY_MS = 86_400_000;
 
-/** Adds what the account area talks to. `openBot` throws an `HttpError` while the console is not open. */
+/** What the account area shows of the bot's affairs. */
+export type BotFacts = Pick<Bot, 'usageLog' | 'channelName' | 'platformTitle'> & {
+  catalog: Pick<Bot['catalog'], 'models'>;
+};
+
+/** Adds what the account area talks to. `botFacts` throws an `HttpError` while the console is not open. */
 export function addAccountRoutes(
   server: HttpServer,
   guards: Guards,
   account: Account,
-  openBot: () => Bot,
+  { botFacts, store }: { botFacts: () => BotFacts; store: Pick<Store, 'collection'> },
 ): void {
-  addKeyRoutes(server, guards, createAccountKeys(account.keys, account.usage));
+  const creations = store.collection(keyCreationsCollection);
+  addKeyRoutes(server, guards, createAccountKeys(account.keys, account.usage, creations));
 
   server.get(
     '/console/account/usage',
@@ -73,7 +79,7 @@ export function addAccountRoutes(
     '/console/account/models',
     guarded(guards.fetch, { response: { 200: ModelsAnswer } }),
     async () => {
-      const models = await openBot().catalog.models().catch(explained);
+      const models = await botFacts().catalog.models().catch(explained);
       return modelsAnswer(models, account.asksElsewhere ?? false);
     },
   );
@@ -81,7 +87,7 @@ export function addAccountRoutes(
   server.get(
     '/console/account/channels',
     guarded(guards.fetch, { querystring: ChannelsQuery, response: { 200: ChannelsAnswer } }),
-    async ({ query }) => await askedByChannel(openBot(), Date.now() - query.days * DAY_MS),
+    async ({ query }) => await askedByChannel(botFacts(), Date.now() - query.days * DAY_MS),
   );
 }
 

@@ -1,4 +1,5 @@
-import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
+import { z } from 'zod';
+import type { Collection } from '../../bot/platform.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
 import { keyStart } from '../../http/key-bodies.ts';
 import type { KeyInfo, Keys } from '../../http/keys.ts';
@@ -6,8 +7,23 @@ import type { LimitsChange, ListedKey, NewKey, ServiceName } from './api-types.t
 import { LISTED_DAYS } from './spans.ts';
 import { lastDays, type UsageRow, type UsageSource } from './usage.ts';
 
-/** Requests that are known to have made a key; older ones are no repeats any more. */
-const MAX_REMEMBERED = 1_000;
+const KeyCreation = z.object({
+  atMs: z.int(),
+  /** Of the key that it has made; absent while it is being made. */
+  keyId: z.string().optional(),
+});
+type KeyCreation = z.infer<typeof KeyCreation>;
+
+/** Where requests that have made a key are kept, so that one that is repeated, at whichever process, makes no other. */
+export const keyCreationsCollection = {
+  name: 'console-key-creations',
+  schema: KeyCreation,
+  version: 1,
+  whenCorrupt: 'forget' as const,
+};
+
+/** Older ones are no repeats any more. */
+const CREATION_KEPT_MS = 3_600_000;
 
 const NOT_HERE: Record<ServiceName, string> = {
   gateway:
@@ -22,10 +38,16 @@ export type AccountKeys = ReturnType<typeof createAccountKeys>;
 export function createAccountKeys(
   keys: Partial<Record<ServiceName, Keys | undefined>>,
   usage: UsageSource | undefined,
+  creations: Collection<KeyCreation>,
 ) {
   const services = (['gateway', 'monitoring'] as const).filter((service) => keys[service]);
-  /** The id of the key that a request has made; `undefined` while it is being made. */
-  const made = new Map<string, string | undefined>();
+
+  async function forgetOld() {
+    const isOld = ({ atMs }: KeyCreation) => atMs <= Date.now() - CREATION_KEPT_MS;
+    for (const { id, document } of await creations.list()) {
+      if (isOld(document)) await creations.update(id, () => undefined);
+    }
+  }
 
   function keysOf(service: ServiceName): Keys {
     const found = keys[service];
@@ -68,20 +90,23 @@ export function createAccountKeys(
     },
     async create({ id: creation, service, name, limits }: NewKey) {
       const source = keysOf(service);
-      if (made.has(creation)) throw alreadyMade(made.get(creation));
-      made.set(creation, undefined);
-      forgetOldest(made, MAX_REMEMBERED);
-      try {
-        const { key, ...info } = await source.create(name, limits);
-        made.set(creation, info.id);
-        return {
-          key,
-          made: listed(service, info, service === 'gateway' && usage ? [] : undefined),
-        };
-      } catch (error) {
-        made.delete(creation);
+      const claim = { atMs: Date.now() };
+      let earlier: KeyCreation | undefined;
+      await creations.update(creation, (current) => {
+        earlier = current;
+        return current ?? claim;
+      });
+      if (earlier) throw alreadyMade(earlier.keyId);
+      const { key, ...info } = await source.create(name, limits).catch(async (error: unknown) => {
+        await creations.update(creation, () => undefined);
         throw error;
-      }
+      });
+      await creations.update(creation, () => ({ ...claim, keyId: info.id }));
+      await forgetOld();
+      return {
+        key,
+        made: listed(service, info, service === 'gateway' && usage ? [] : undefined),
+      };
     },
     async limit(service: ServiceName, id: string, { limits }: LimitsChange) {
       const info = await keysOf(service).limit(id, limits);

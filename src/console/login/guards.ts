@@ -63,9 +63,15 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
   }
 
   /** What comes first for all that is not public: the headers, and the names that DNS rebinding does not have. */
-  async function enter(request: HttpRequest, reply: HttpReply): Promise<void> {
+  async function file(request: HttpRequest, reply: HttpReply): Promise<void> {
     await setHeaders(request, reply);
     if (!login) requireNear(request);
+  }
+
+  /** The same where it matters who asks. */
+  async function enter(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await file(request, reply);
+    await login?.load(request);
   }
 
   /** What a page fetches is kept by no cache and no history of a browser, unless the route says otherwise. */
@@ -104,13 +110,14 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
   /** What anyone may read may also be shown on other sites. */
   async function publicFetch(request: HttpRequest, reply: HttpReply): Promise<void> {
     await setHeaders(request, reply);
+    await login?.load(request);
     endWithSession(request, reply);
     if (viewer(request) === 'anyone') reply.header('cross-origin-resource-policy', 'cross-origin');
   }
 
   return {
     /** Scripts, styles and icons: nothing that is anybody's. */
-    file: statusPublic ? setHeaders : enter,
+    file: statusPublic ? setHeaders : file,
     /** Pages that a browser opens; who is not logged in is led to the login. */
     page,
     /** What a page fetches; a stream is cut off when the session it was opened in ends. */

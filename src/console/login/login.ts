@@ -8,6 +8,9 @@ import { fingerprintCollection, openPassword } from './password.ts';
 import { tokensOf } from './session-cookie.ts';
 import { openSessions, sessionsCollection } from './sessions.ts';
 
+/** Cookies of one request that are looked at; browsers send one or two. */
+const MAX_TOKENS = 4;
+
 /** Who gets in. */
 export interface LoginOptions {
   password: string;
@@ -22,9 +25,12 @@ export interface LoginOptions {
 /** The login of the console: one password, and a session for each browser that knew it. */
 export type Login = Awaited<ReturnType<typeof openLogin>>;
 
-/** Opens the login. Sessions of an earlier start go on, unless the password is another one since. */
+/**
+ * Opens the login, which is one for all processes on the same store. Sessions of an earlier start go on, unless the password
+ * is another one since.
+ */
 export async function openLogin(
-  options: LoginOptions & { store: Pick<Store, 'collection'>; log: Logger },
+  options: LoginOptions & { store: Pick<Store, 'collection' | 'lease'>; log: Logger },
 ) {
   const { password: wanted, cost, nowMs, sweepEveryMs, store, log } = options;
   const clocked = { log, nowMs, sweepEveryMs };
@@ -32,8 +38,10 @@ export async function openLogin(
   const password = await openPassword({
     password: wanted,
     stored: store.collection(fingerprintCollection),
+    takeLease: () => store.lease('console-password'),
     whenChanged: () => sessions.endAll(),
     cost,
+    log,
   });
   const limits = await openLoginLimits({ stored: store.collection(triesCollection), ...clocked });
 
@@ -41,7 +49,7 @@ export async function openLogin(
   const sessionOf = (request: HttpRequest) =>
     tokensOf(request)
       .map((token) => sessions.use(token))
-      .find((session) => session !== undefined);
+      .find((session) => session !== undefined && password.isCurrent(session.password));
 
   async function logOut(request: HttpRequest) {
     const session = sessionOf(request);
@@ -49,23 +57,26 @@ export async function openLogin(
   }
 
   return {
+    /** To be done with each request before it is asked whose it is. Throws a 503 while that cannot be known. */
+    async load(request: HttpRequest) {
+      for (const token of tokensOf(request).slice(0, MAX_TOKENS)) await sessions.load(token);
+    },
     /** The session that a request belongs to; `undefined` when there is none. */
     sessionOf,
     /** Begins a session and resolves to its token. Throws the 401 for a wrong password, and the 429. */
     async logIn(given: string, request: HttpRequest) {
       const address = request.ip;
       const session = sessionOf(request);
-      const one = limits.take(
+      const one = await limits.take(
         session ? { session: session.id } : { address: clientKeyOf(address) },
       );
-      if (!(await password.isRight(given, session ? 'known' : 'stranger'))) {
+      const begunWith = await password.match(given, session ? 'known' : 'stranger');
+      if (begunWith === undefined) {
         log.warn({ address }, 'a wrong password was given to the console');
-        // Before it is told, so that whoever can end the program has no more tries for it.
-        await one.wasWrong();
         throw new HttpError(401, 'wrong_password', 'This is not the password. Try again.');
       }
-      one.wasRight();
-      const token = await sessions.begin();
+      await one.wasRight();
+      const token = await sessions.begin(begunWith);
       // What the browser had before is of no use any more.
       await logOut(request);
       return token;
@@ -74,9 +85,10 @@ export async function openLogin(
     logOut,
     /** Cuts off a stream when the session ends. */
     endWith: sessions.endWith,
-    close() {
+    async close() {
       sessions.close();
       limits.close();
+      await password.close();
     },
   };
 }

@@ -4,7 +4,7 @@ import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import type { Answer, AnswerPart } from '../../bot/shared/invocation.ts';
 import { notFound } from '../../http/errors.ts';
 import { type Body, MAX_ANSWER_CHARACTERS, type Message } from '../shared/api-types.ts';
-import type { EventStreams } from './event-streams.ts';
+import type { EventStreams, StreamedEvent } from './event-streams.ts';
 import type { History } from './history.ts';
 import type { PrivateMessages, PrivatePlace } from './private-messages.ts';
 
@@ -16,6 +16,9 @@ const STORE_EVERY_MS = 2_000;
 
 /** Answers kept in memory because they could not be stored. */
 const MAX_UNSTORED = 100;
+
+/** Growing answers of other processes. */
+const MAX_ELSEWHERE = 200;
 
 const CUT_NOTE = 'The answer was too long to show whole.';
 const UNFINISHED_NOTE = 'The answer ended early.';
@@ -40,6 +43,8 @@ export function createAnswers(options: {
 }) {
   const { history, privates, streams, log } = options;
   const live = new Map<string, Message>();
+  /** Those that grow at another process, as it has told them. */
+  const elsewhere = new Map<string, Message>();
   const running = new Set<Promise<void>>();
   const cutShort = new AbortController();
 
@@ -128,7 +133,28 @@ export function createAnswers(options: {
       running.add(run);
     },
     /** The message as it is this moment: a growing one is ahead of what is stored. */
-    latest: (message: Message) => live.get(message.id) ?? message,
+    latest: (message: Message) => live.get(message.id) ?? elsewhere.get(message.id) ?? message,
+    /** Takes note of what another process has told of an answer. */
+    heard({ event }: StreamedEvent) {
+      if (event.kind === 'message' || event.kind === 'reply') {
+        const message = event.kind === 'message' ? event.listed.message : event.reply;
+        elsewhere.delete(message.id);
+        if (message.body.kind === 'answer' && message.body.growing) {
+          elsewhere.set(message.id, message);
+          forgetOldest(elsewhere, MAX_ELSEWHERE);
+        }
+      } else if (event.kind === 'text') {
+        const id = event.reply ?? event.root;
+        const message = elsewhere.get(id) ?? privates.find(id) ?? history.find(event.root, id);
+        const body = message?.body;
+        if (!message || body?.kind !== 'answer' || body.text.length < event.offset) return;
+        const text = body.text.slice(0, event.offset) + event.text;
+        elsewhere.set(id, { ...message, body: { ...body, text } });
+        forgetOldest(elsewhere, MAX_ELSEWHERE);
+      }
+    },
+    /** What grew at another process grows no more. */
+    forgetElsewhere: () => elsewhere.clear(),
     /** Waits for all answers under way; after `graceMs` they are cut short. */
     async finish(graceMs: number) {
       const timer = setTimeout(() => cutShort.abort(), graceMs);

@@ -37,6 +37,11 @@ export async function openChannels(
 ) {
   let channels = [FIRST_CHANNEL];
 
+  /** Another process may have made some. */
+  async function read() {
+    channels = (await collection.get(DOCUMENT))?.channels ?? channels;
+  }
+
   async function add(wanted: readonly string[]) {
     const book = await collection.update(DOCUMENT, (current) => {
       const all = new Set([FIRST_CHANNEL, ...(current?.channels ?? []), ...wanted]);
@@ -50,7 +55,11 @@ export async function openChannels(
   return {
     /** In the order in which they were made. */
     list: () => [...channels],
-    has: (channel: string) => channels.includes(channel),
+    read,
+    async has(channel: string) {
+      if (!channels.includes(channel)) await read();
+      return channels.includes(channel);
+    },
     /** Makes a channel, and resolves to its name; one that is there already is left as it is. Throws `HttpError`. */
     async create(given: string) {
       const channel = channelName(given);

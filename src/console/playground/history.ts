@@ -26,7 +26,7 @@ export const historyCollection = {
   whenCorrupt: 'forget' as const,
 };
 
-/** What the console shows everyone, in memory for reading and in the collection for the next start. */
+/** What the console shows everyone, in memory for reading and in the collection for the next start and other processes. */
 export type History = Awaited<ReturnType<typeof openHistory>>;
 
 /** The id of the message that `Platform.post` makes: the same post is the same message, also after a restart. */
@@ -50,14 +50,31 @@ export function listedOf({ channel, message, replies }: RootMessage): ListedMess
 
 const isGrowing = ({ body }: Message) => body.kind === 'answer' && body.growing;
 
-/** Reads the stored messages. Answers that a crash cut short get a note that says so. What changes is sent to every tab. */
+/** Reads the stored messages. What changes is sent to every tab. */
 export async function openHistory(
   collection: Collection<RootMessage>,
   { streams, log }: { streams: EventStreams; log: Logger },
 ) {
-  const stored = await collection.list();
-  stored.sort((a, b) => byTime(a.document, b.document));
-  const roots = new Map(stored.map(({ id, document }) => [id, document]));
+  const roots = new Map<string, RootMessage>();
+
+  async function readAll() {
+    const stored = await collection.list();
+    stored.sort((a, b) => byTime(a.document, b.document));
+    roots.clear();
+    for (const { id, document } of stored) roots.set(id, document);
+  }
+  await readAll();
+
+  /** Reads what another process may have changed. */
+  async function read(id: string): Promise<RootMessage | undefined> {
+    const before = roots.get(id);
+    const now = await collection.get(id);
+    // What was written here meanwhile is newer.
+    if (roots.get(id) !== before) return roots.get(id);
+    if (now) roots.set(id, now);
+    else roots.delete(id);
+    return now;
+  }
 
   /** Writes first, so that neither memory nor a tab shows what a restart would forget. */
   async function update(
@@ -92,14 +109,31 @@ export async function openHistory(
   const storeReply = (id: string, reply: Message) =>
     update(id, (root) => root && withReply(root, Message.parse(reply)));
 
-  for (const { message, replies } of [...roots.values()]) {
-    if (!replies.some(isGrowing)) continue;
-    await update(message.id, (root) => root && { ...root, replies: root.replies.map(interrupted) });
-    log.info({ message: message.id }, 'an answer was interrupted by the last stop');
-  }
-  await removeOldest();
-
   return {
+    /**
+     * To be called by whoever alone gives answers, before giving any: those that are still growing were cut short, and get a
+     * note that says so.
+     */
+    async takeOver() {
+      await readAll();
+      for (const { message, replies } of [...roots.values()]) {
+        const cut = replies.filter(isGrowing);
+        if (cut.length === 0) continue;
+        const { id } = message;
+        const root = await update(
+          id,
+          (now) => now && { ...now, replies: now.replies.map(interrupted) },
+        );
+        for (const reply of cut) {
+          streams.send({ kind: 'reply', root: id, reply: interrupted(reply) });
+        }
+        sendRoot(root);
+        log.info({ message: id }, 'an answer was interrupted by the last stop');
+      }
+      await removeOldest();
+    },
+    readAll,
+    read,
     /** The newest messages of every channel, oldest first, and the channels that have older ones. */
     newest() {
       const channels = [...byChannel()];
@@ -117,6 +151,11 @@ export async function openHistory(
       return { messages: messages.map(listedOf), more: end > PAGE };
     },
     get: (id: string) => roots.get(id),
+    /** A message by the id of the channel message that it is or stands under, and its own. */
+    find(root: string, id: string): Message | undefined {
+      const { message, replies = [] } = roots.get(root) ?? {};
+      return message?.id === id ? message : replies.find((reply) => reply.id === id);
+    },
     /** Adds a new channel message unless this id is there already; resolves to what is there. */
     async add(root: RootMessage) {
       const { id } = root.message;
@@ -151,7 +190,8 @@ const byTime = (a: RootMessage, b: RootMessage) => a.message.atMs - b.message.at
 export const isInterrupted = ({ body }: Message) =>
   body.kind === 'answer' && body.note === INTERRUPTED;
 
-function interrupted(message: Message): Message {
+/** An answer that was cut short, with a note that says so; anything else as it is. */
+export function interrupted(message: Message): Message {
   if (message.body.kind !== 'answer' || !message.body.growing) return message;
   const { kind, text } = message.body;
   // Without its buttons: there is nothing left to stop.

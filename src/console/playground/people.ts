@@ -53,8 +53,7 @@ export async function openPeople(
   },
 ) {
   const { streams, log, nowMs = Date.now, maxPeople = MAX_PEOPLE } = options;
-  const stored = await collection.list();
-  const known = new Map(stored.map(({ id, document }) => [id, document]));
+  const known = new Map<string, KnownPerson>();
 
   /** Visitors, by the same keys; the one whose visit is longest ago first. */
   const visitors = new Map<string, Someone>();
@@ -74,10 +73,17 @@ export async function openPeople(
     return createHash('sha256').update(token).digest('base64url');
   }
 
-  /** Who is stored under this key, and that they were here. */
+  async function read() {
+    for (const { id, document } of await collection.list()) known.set(id, document);
+  }
+  await read();
+
+  /** Who is stored under this key, and that they were here. Another process may have stored them. */
   async function returning(key: string): Promise<Someone | undefined> {
-    const current = known.get(key);
+    const stored = known.has(key) ? undefined : await collection.get(key);
+    const current = known.get(key) ?? stored;
     if (!current) return undefined;
+    known.set(key, current);
     if (nowMs() - current.seenAtMs >= DAY_MS) await keep(key, { ...current, seenAtMs: nowMs() });
     return shownOf(current);
   }
@@ -89,32 +95,43 @@ export async function openPeople(
   }
 
   async function store(key: string): Promise<Someone> {
+    const there = known.get(key);
+    if (there) return shownOf(there);
     const visitor = visitors.get(key);
     visitors.delete(key);
     // Somebody may have taken the name meanwhile.
     const isFree = visitor && ![...known.values()].some((one) => isSame(one.name, visitor.name));
     const name = isFree ? visitor.name : nextName();
     const person = { id: idFromKey(key), name, seenAtMs: nowMs() };
-    await keep(key, person);
-    return announce(person);
+    // Whoever came to another process at the same moment has their name from there.
+    return announce(await keep(key, person, (stored) => stored ?? person));
   }
 
   async function forgetLongestAway() {
     const byTime = [...known].sort(([, a], [, b]) => a.seenAtMs - b.seenAtMs);
-    for (const [key] of byTime.slice(0, Math.max(0, known.size - maxPeople))) {
+    for (const [key, person] of byTime.slice(0, Math.max(0, known.size - maxPeople))) {
       known.delete(key);
-      await collection.update(key, () => undefined);
+      // Here since then, at another process.
+      const isAway = ({ seenAtMs }: KnownPerson) => seenAtMs <= person.seenAtMs;
+      await collection.update(key, (now) => (now && isAway(now) ? undefined : now));
     }
   }
 
   /** In memory first: whoever comes at the same moment is to be somebody else. */
-  async function keep(key: string, person: KnownPerson) {
+  async function keep(
+    key: string,
+    person: KnownPerson,
+    change: (stored: KnownPerson | undefined) => KnownPerson = () => person,
+  ): Promise<KnownPerson> {
     known.set(key, person);
     try {
-      await collection.update(key, () => person);
+      const stored = (await collection.update(key, change)) ?? person;
+      known.set(key, stored);
       await forgetLongestAway();
+      return stored;
     } catch (error) {
       log.warn({ err: error }, 'who is at the console could not be stored; a restart forgets it');
+      return person;
     }
   }
 
@@ -160,6 +177,8 @@ export async function openPeople(
       await keep(key, renamed);
       return announce(renamed);
     },
+    /** Reads who is stored: another process has told of somebody. */
+    read,
     /** Those who are stored. */
     all: () => [...known.values()].map(shownOf),
   };

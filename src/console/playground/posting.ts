@@ -19,7 +19,7 @@ export function createPosting(options: {
 
   return {
     async post({ channel, card, id }) {
-      if (!channels.has(channel)) throw noChannel(channel, channels.list());
+      if (!(await channels.has(channel))) throw noChannel(channel, channels.list());
       const messageId = postedMessageId(id);
       const body = { kind: 'card' as const, card };
       const message = { id: messageId, author: ours, atMs: Date.now(), body };

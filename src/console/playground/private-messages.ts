@@ -1,9 +1,9 @@
 import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import type { Message } from '../shared/api-types.ts';
-import type { EventStreams } from './event-streams.ts';
-import { listedOf } from './history.ts';
+import type { EventStreams, StreamedEvent } from './event-streams.ts';
+import { interrupted, listedOf } from './history.ts';
 
-/** Of all people together; the oldest go first. What is private is written nowhere. */
+/** Of all people together; the oldest go first. What is private is written nowhere but where events are, for minutes. */
 const MAX_KEPT = 200;
 
 /** Where a private message stands: under `root`, or at the top of the channel. */
@@ -22,16 +22,41 @@ export function createPrivateMessages(streams: EventStreams) {
   const of = (person: string) => [...kept.values()].filter((one) => one.person === person);
   const shown = ({ channel, message }: PrivatePlace & { message: Message }) =>
     listedOf({ channel, message, replies: [] });
+
+  function put(place: PrivatePlace, message: Message) {
+    const { person, root } = place;
+    const one = { ...place, message };
+    kept.set(message.id, one);
+    forgetOldest(kept, MAX_KEPT);
+    if (root !== undefined) streams.send({ kind: 'reply', root, reply: message }, person);
+    else streams.send({ kind: 'message', listed: shown(one) }, person);
+  }
+
   return {
     /** Shows a message, or what has become of it. */
-    put(place: PrivatePlace, message: Message) {
-      const { person, root } = place;
-      const one = { ...place, message };
-      kept.set(message.id, one);
+    put,
+    /** Takes note of what another process has told somebody. */
+    heard({ event, person }: StreamedEvent) {
+      if (person === undefined) return;
+      if (event.kind === 'removed') kept.delete(event.message);
+      else if (event.kind === 'message') {
+        const { channel, message } = event.listed;
+        kept.set(message.id, { person, channel, root: undefined, message });
+      } else if (event.kind === 'reply') {
+        const { root, reply } = event;
+        kept.set(reply.id, { person, channel: '', root, message: reply });
+      }
       forgetOldest(kept, MAX_KEPT);
-      if (root !== undefined) streams.send({ kind: 'reply', root, reply: message }, person);
-      else streams.send({ kind: 'message', listed: shown(one) }, person);
     },
+    /** To be called by whoever alone gives answers, before giving any: those that still grow were cut short. */
+    takeOver() {
+      for (const { message, ...place } of [...kept.values()]) {
+        const shown = interrupted(message);
+        if (shown !== message) put(place, shown);
+      }
+    },
+    /** The message of this id, whosever it is. */
+    find: (id: string) => kept.get(id)?.message,
     /** Those at the top of the channels, as a list shows them. */
     listed: (person: string) =>
       of(person)

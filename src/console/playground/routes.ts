@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Suggestion } from '../../bot/commands/suggest.ts';
-import type { Bot } from '../../bot/platform.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server-types.ts';
 import { type Guards, guarded } from '../login/guards.ts';
 import {
   ButtonPress,
   Dismissal,
+  type Interaction,
   type ListedMessage,
   type Message,
   Named,
@@ -21,7 +21,6 @@ import { type Answers, threadGone } from './answers.ts';
 import type { ConsoleChannels } from './channels.ts';
 import type { EventStreams } from './event-streams.ts';
 import { type History, listedOf } from './history.ts';
-import type { MessageIntake } from './message-intake.ts';
 import type { People } from './people.ts';
 import type { PrivateMessages } from './private-messages.ts';
 
@@ -43,9 +42,10 @@ export interface Playground {
   history: History;
   privates: PrivateMessages;
   answers: Answers;
-  intake: MessageIntake;
-  /** Throws an `HttpError` before the bot is there and after the console has stopped. */
-  openBot(): Bot;
+  /** Throws an `HttpError` once the console has stopped. */
+  requireOpen(): void;
+  /** Hands what somebody does to the bot, and resolves to where its outcome is shown. Throws `HttpError`. */
+  accept(interaction: Interaction, by: Someone): Promise<Outcome>;
   /** What to offer somebody who types into an input. */
   suggest(input: string, typed: string): Promise<Suggestion[]>;
 }
@@ -63,19 +63,19 @@ export function addPlaygroundRoutes(
 }
 
 function addEventRoute(server: HttpServer, guards: Guards, playground: Playground) {
-  const { streams, people, openBot } = playground;
+  const { streams, people, requireOpen } = playground;
   server.get(
     '/console/events',
     guarded(guards.fetch, { querystring: EventsQuery }),
     async (request, reply) => {
-      openBot();
+      requireOpen();
       const header = request.headers['last-event-id'];
       const lastEventId = typeof header === 'string' ? header : request.query.after;
       if (!streams.hasRoom()) throw tooManyStreams();
       const person = await people.visit(request, reply);
       // Others may have come while this one was stored.
       if (!streams.hasRoom()) throw tooManyStreams();
-      streams.open(beginStream(reply), { person: person.id, lastEventId });
+      await streams.open(beginStream(reply), { person: person.id, lastEventId });
     },
   );
 }
@@ -91,7 +91,7 @@ function addReadingRoutes(server: HttpServer, guards: Guards, playground: Playgr
     async (request, reply): Promise<{ listed: ListedMessage; replies: Message[] }> => {
       const { id } = request.params;
       const reader = people.idOf(request, reply);
-      const root = history.get(id);
+      const root = await history.read(id);
       if (!root) throw threadGone();
       const replies = [...root.replies, ...privates.replies(reader, id)];
       return {
@@ -114,19 +114,20 @@ function addReadingRoutes(server: HttpServer, guards: Guards, playground: Playgr
 }
 
 function addInteractionRoutes(server: HttpServer, guards: Guards, playground: Playground) {
-  const { people, channels, privates, intake, openBot } = playground;
+  const { people, channels, privates, accept, requireOpen } = playground;
   const bodies = { sayings: TypedLine, presses: ButtonPress, forms: SubmittedForm };
   for (const [name, body] of Object.entries(bodies)) {
     server.post(
       `/console/${name}`,
       guarded(guards.write, { body }),
       async (request, reply): Promise<Outcome> => {
-        openBot();
+        requireOpen();
         const person = await people.of(request, reply);
         // The console may have stopped while this one was stored.
-        const bot = openBot();
-        if (!channels.has(request.body.channel)) throw notFound('There is no such channel.');
-        return await intake.accept(bot, request.body, person);
+        requireOpen();
+        const { channel } = request.body;
+        if (!(await channels.has(channel))) throw notFound('There is no such channel.');
+        return await accept(request.body, person);
       },
     );
   }

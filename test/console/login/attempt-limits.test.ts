@@ -36,7 +36,7 @@ async function limitsWithClock() {
   async function refusalOf(by: string | Guesser): Promise<string | undefined> {
     const guesser = typeof by === 'string' ? { address: by } : by;
     try {
-      await limits.take(guesser).wasWrong();
+      await limits.take(guesser);
       return undefined;
     } catch (error) {
       if (!(error instanceof HttpError)) throw error;
@@ -127,7 +127,7 @@ test('an address over its own limit does not use the limit of all', async () => 
 
 test('right passwords count for no limit, and are not stored', async () => {
   const { take, left, addresses, restart } = await limitsWithClock();
-  for (const _ of times(1_000)) take({ address: 'a' }).wasRight();
+  for (const _ of times(200)) await (await take({ address: 'a' })).wasRight();
   expect(await addresses()).toEqual([]);
   await restart();
   expect(await left('a')).toBe(5);
@@ -226,8 +226,8 @@ test('a store that cannot write is told, and the limits go on', async () => {
   onTestFinished(() => limits.close());
   // A store that is closed takes nothing any more.
   await store.close();
-  for (const _ of times(5)) await limits.take({ address: 'a' }).wasWrong();
-  expect(() => limits.take({ address: 'a' })).toThrow(/Too many/);
+  for (const _ of times(5)) await limits.take({ address: 'a' });
+  await expect(limits.take({ address: 'a' })).rejects.toThrow(/Too many/);
   expect(lines).toHaveLength(5);
-  expect(String(lines[0]?.msg)).toContain('a restart forgets them');
+  expect(String(lines[0]?.msg)).toContain('a restart forgets it');
 });

@@ -20,7 +20,7 @@ import type {
 import type { StatusOptions } from '../../../src/console/status/status.ts';
 import { createServer } from '../../../src/http/server.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
-import type { Collection } from '../../../src/store/store.ts';
+import type { Collection, Store } from '../../../src/store/store.ts';
 import type { ModelProvider } from '../../fakes/model-provider.ts';
 import type { MonitoringService } from '../../fakes/monitoring-service.ts';
 import { startTestBot, type TestBot } from '../bot.ts';
@@ -46,6 +46,8 @@ export interface TestConsole extends Pick<TestBot, 'bot' | 'provider' | 'service
   tries: Collection<StoredTries>;
   /** What the server has logged. */
   lines: Array<Record<string, unknown>>;
+  /** Gives the bot to a console that was started without one. */
+  takeOver(): Promise<TestBot>;
   /** Ends bot, console, server and store in the program's order; happens by itself when the test is over. */
   stop(): Promise<void>;
 }
@@ -54,6 +56,10 @@ export interface TestConsole extends Pick<TestBot, 'bot' | 'provider' | 'service
 export async function startTestConsole(
   options: {
     folder?: string;
+    /** One that other consoles use, too, in place of a folder; it is the caller's to close. */
+    store?: Store;
+    /** Whether this one has the bot; `takeOver` gives it one later. */
+    hasBot?: boolean;
     provider?: ModelProvider;
     service?: MonitoringService;
     watched?: { url: string; key: string };
@@ -72,9 +78,11 @@ export async function startTestConsole(
   } = {},
 ): Promise<TestConsole> {
   const { stored = [], channels = [], port = 0, login, status, trustedProxies, ...more } = options;
-  const { folder = await temporaryFolder(), ...forBot } = more;
+  const { folder, store: given, hasBot = true, ...forBot } = more;
   const { log, lines } = recordingLog();
-  const store = sharedStore(await openLowdbStore({ folder, log }));
+  const store = sharedStore(
+    given ?? (await openLowdbStore({ folder: folder ?? (await temporaryFolder()), log })),
+  );
   const messages = store.collection(historyCollection);
   for (const root of stored) await messages.update(root.message.id, () => root);
   const kit = await createServer({
@@ -87,34 +95,50 @@ export async function startTestConsole(
     ...{ kit, store, channels, log, pageFolder: BUILT_PAGE },
     ...(status && { status }),
     ...(login && { login: { cost: 2 ** 10, ...login } }),
+    ...(given && { elsewhere: NOTHING_KNOWN }),
   });
   const url = await kit.listen({ host: '127.0.0.1', port });
-  const {
-    bot,
-    provider,
-    service,
-    stop: stopBot,
-  } = await startTestBot({
-    ...{ ...forBot, store },
-    settings: { alertPollMs: 60_000, ...forBot.settings },
-  });
-  await console.start(bot);
-  await bot.start([console]);
+  let stopBot = async () => {};
+
+  async function takeOver() {
+    const started = await startTestBot({
+      ...{ ...forBot, store },
+      settings: { alertPollMs: 60_000, ...forBot.settings },
+    });
+    stopBot = started.stop;
+    await console.start(started.bot);
+    await started.bot.start([console]);
+    return started;
+  }
 
   let stopping: Promise<void> | undefined;
   async function stopAll() {
     await stopBot();
     await console.stop();
     await kit.close();
-    await store.close();
+    if (!given) await store.close();
   }
   function stop() {
     stopping ??= stopAll();
     return stopping;
   }
   onTestFinished(stop);
-  return { url, console, messages, sessions, tries, lines, bot, provider, service, stop };
+  const shared = { url, console, messages, sessions, tries, lines, takeOver, stop };
+  if (!hasBot) return { ...shared, ...NO_BOT };
+  const { bot, provider, service } = await takeOver();
+  return { ...shared, bot, provider, service };
 }
+
+/** What is known of a bot elsewhere: here nothing. */
+const NOTHING_KNOWN = {
+  usageLog: { async *everywhere() {} },
+  catalog: { models: async () => [] },
+  platformTitle: (name: string) => name,
+  channelName: () => undefined,
+};
+
+/** A console that has none has no bot to look at. */
+const NO_BOT = {} as Pick<TestBot, 'bot' | 'provider' | 'service'>;
 
 /** The bot has learnt how the monitors are now: it has looked at them, and then once more. */
 export async function lookedAt({ requests }: MonitoringService): Promise<void> {

@@ -1,0 +1,158 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { EventLog, NumberedEvent } from '../../bot/platform.ts';
+import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
+import { HttpError } from '../../http/errors.ts';
+import {
+  ButtonPress,
+  type Interaction,
+  type Outcome,
+  Someone,
+  SubmittedForm,
+  TypedLine,
+} from '../shared/api-types.ts';
+
+/** What processes tell each other of what people do at one while another has the bot. */
+const HandedOver = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('asked'),
+    key: z.string(),
+    interaction: z.union([TypedLine, ButtonPress, SubmittedForm]),
+    by: Someone,
+  }),
+  z.object({
+    kind: z.literal('outcome'),
+    key: z.string(),
+    outcome: z.custom<Outcome>((value) => typeof value === 'object' && value !== null),
+  }),
+  z.object({
+    kind: z.literal('refused'),
+    key: z.string(),
+    status: z.int(),
+    code: z.string(),
+    message: z.string(),
+  }),
+]);
+type HandedOver = z.infer<typeof HandedOver>;
+
+export const handedOverEvents = { name: 'console-interactions', schema: HandedOver };
+
+/** How long somebody waits for the bot of another process: longer than it takes to take over from one that died. */
+const WAIT_MS = 15_000;
+
+/** Interactions that wait at once, at this process; and those known to be unanswered, of all. */
+const MAX_WAITING = 32;
+const MAX_UNANSWERED = 200;
+
+/** The bot of whichever process has it. */
+export type BotElsewhere = Awaited<ReturnType<typeof openBotElsewhere>>;
+
+interface Waiting {
+  outcome: Promise<Outcome>;
+  settle(event: Exclude<HandedOver, { kind: 'asked' }>): void;
+}
+
+/**
+ * Hands what people do at this process to the bot of another one, and what they do elsewhere to the bot of this one while
+ * it has it: `accept` is `undefined` then and only then. Interactions that are handed over twice have the same ids, so that
+ * they do nothing twice.
+ */
+export async function openBotElsewhere(
+  events: EventLog<HandedOver>,
+  options: {
+    accept(): ((interaction: Interaction, by: Someone) => Promise<Outcome>) | undefined;
+    waitMs?: number | undefined;
+    log: Logger;
+  },
+) {
+  const { accept, waitMs = WAIT_MS, log } = options;
+  const waiting = new Map<string, Waiting>();
+  const unanswered = new Map<string, { untilMs: number; asked: Asked }>();
+  let isLive = false;
+
+  function told(all: ReadonlyArray<NumberedEvent<HandedOver>>) {
+    // What is kept from before was waited for by those who are gone.
+    if (!isLive) return;
+    for (const { event } of all) {
+      if (event.kind === 'asked') {
+        unanswered.set(event.key, { untilMs: performance.now() + waitMs, asked: event });
+        forgetOldest(unanswered, MAX_UNANSWERED);
+      } else {
+        unanswered.delete(event.key);
+        waiting.get(event.key)?.settle(event);
+      }
+    }
+    takeUnanswered();
+  }
+
+  /** Gives the bot of this process, if it has one, what nobody has answered yet. */
+  function takeUnanswered() {
+    for (const [key, { untilMs, asked }] of [...unanswered]) {
+      const take = accept();
+      if (!take && performance.now() < untilMs) continue;
+      unanswered.delete(key);
+      if (take && performance.now() < untilMs) void answer(asked, take);
+    }
+  }
+
+  async function answer({ key, interaction, by }: Asked, take: Take) {
+    try {
+      events.append({ kind: 'outcome', key, outcome: await take(interaction, by) });
+    } catch (error) {
+      if (!(error instanceof HttpError)) {
+        log.error({ err: error }, 'what somebody did at another process came to nothing');
+        return;
+      }
+      const { status, code, message } = error;
+      events.append({ kind: 'refused', key, status, code, message });
+    }
+  }
+
+  function wait(key: string): Waiting {
+    let settle: Waiting['settle'] = () => {};
+    const outcome = new Promise<Outcome>((resolve, reject) => {
+      const timer = setTimeout(() => reject(nobodyAnswers(waitMs)), waitMs);
+      settle = (event) => {
+        clearTimeout(timer);
+        if (event.kind === 'outcome') resolve(event.outcome);
+        else reject(new HttpError(event.status, event.code, event.message));
+      };
+    }).finally(() => waiting.delete(key));
+    return { outcome, settle: (event) => settle(event) };
+  }
+
+  const following = await events.follow({ told, missed() {} });
+  isLive = true;
+
+  return {
+    /** Hands it over, and resolves to where its outcome is shown. Throws `HttpError`. */
+    async accept(interaction: Interaction, by: Someone): Promise<Outcome> {
+      const key = `${by.id} ${interaction.id}`;
+      const known = waiting.get(key);
+      if (known) return await known.outcome;
+      if (waiting.size >= MAX_WAITING) {
+        throw new HttpError(429, 'too_many_requests', 'Too much at once. Wait a moment.', {
+          headers: { 'retry-after': '1' },
+        });
+      }
+      const own = wait(key);
+      waiting.set(key, own);
+      events.append({ kind: 'asked', key, interaction, by });
+      return await own.outcome;
+    },
+    /** To be called when this process has the bot from now on. */
+    takeUnanswered,
+    close: () => following.stop(),
+  };
+}
+
+type Asked = Extract<HandedOver, { kind: 'asked' }>;
+type Take = (interaction: Interaction, by: Someone) => Promise<Outcome>;
+
+const nobodyAnswers = (waitMs: number) =>
+  new HttpError(
+    503,
+    'bot_elsewhere',
+    `The bot runs in another process of Askwatch, which has not answered for ${Math.round(waitMs / 1000)} seconds. If it still does, it is shown here; else try again.`,
+    { headers: { 'retry-after': '5' } },
+  );

@@ -37,7 +37,7 @@ const group = (
   test: {
     include: string[];
     exclude?: string[];
-    globalSetup?: string;
+    globalSetup?: string | string[];
     isolate?: boolean;
     testTimeout?: number;
     env?: Record<string, string>;
@@ -66,7 +66,10 @@ export default defineConfig({
     projects: [
       group('end-to-end', {
         include: [...KINDS.programs, ...KINDS.kill],
-        globalSetup: 'test/helpers/end-to-end/built-program.ts',
+        globalSetup: [
+          'test/helpers/end-to-end/built-program.ts',
+          'test/helpers/postgres/shared-server.ts',
+        ],
         // Some start three programs, one after another.
         testTimeout: long ? 600_000 : 300_000,
         env: { ASKWATCH_TEST_PATIENCE_MS: '90000' },

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
-import { takeRolesAlone } from './app/alone.ts';
+import { createSoleRole } from './app/alone.ts';
 import { printBanner } from './app/banner.ts';
 import { createLog } from './app/log.ts';
 import { openStore } from './app/open-store.ts';
@@ -9,11 +9,17 @@ import { createPlatformSupervisor, type PlatformSupervisor } from './app/platfor
 import { consolePlatform } from './app/platforms/console.ts';
 import { platforms } from './app/platforms.ts';
 import { startupSentence } from './app/startup-errors.ts';
+import { createCatalog } from './bot/ask/catalog.ts';
+import { createUsageLog } from './bot/ask/usage-log.ts';
 import { createBot } from './bot/bot.ts';
 import type { Platform } from './bot/platform.ts';
-import { openPlatformLimits, platformLimitsCollection } from './bot/shared/platform-limits.ts';
-import { createGatewayClient } from './clients/gateway.ts';
-import { createMonitoringClient } from './clients/monitoring.ts';
+import {
+  openPlatformLimits,
+  type PlatformLimits,
+  platformLimitsCollection,
+} from './bot/shared/platform-limits.ts';
+import { createGatewayClient, type GatewayClient } from './clients/gateway.ts';
+import { createMonitoringClient, type MonitoringClient } from './clients/monitoring.ts';
 import { isLoopback, readSettings, type Settings } from './config/settings.ts';
 import { createConsole } from './console/console.ts';
 import { readCatalog } from './gateway/catalog/catalog.ts';
@@ -82,13 +88,13 @@ async function start(
   stops.push(() => store.close());
   const { signal, ...stopping } = stopSignal();
   stops.push(stopping.abort);
-  await takeRolesAlone(store, settings.roles, {
-    signal,
-    onTakenOver: (error) => void end(error),
-    log,
-  });
+  const sole = { store, signal, onTakenOver: (error: Error) => void end(error), log };
+  const monitoringRole = createSoleRole('monitoring', sole);
+  if (runs('monitoring') && !(await monitoringRole.take())) await monitoringRole.wait();
   // A signal that came while it waited has ended it.
   if (signal.aborted) return;
+  const botRole = createSoleRole('bot', sole);
+  const hasBot = runs('bot') && (await botRole.take());
   const keys = {
     gateway: await openKeys(store, 'gateway'),
     monitoring: await openKeys(store, 'monitoring'),
@@ -150,9 +156,21 @@ async function start(
     ['platform'],
     supervisor.faults,
   );
-  const running = runs('bot')
+  const usageLog = createUsageLog(store);
+  const { platforms: running, readLimits } = runs('bot')
     ? await createPlatforms(settings, { kit, store, log, end, supervisor })
-    : [];
+    : { platforms: [], readLimits: async () => {} };
+  let openedGatewayClient: GatewayClient | undefined;
+  /** To be asked for once the server listens. */
+  const gatewayClient = () => {
+    openedGatewayClient ??= createGatewayClient({
+      ...(settings.gateway ?? { baseUrl: url, apiKey: keys.gateway.createTransient('bot') }),
+      stallMs: settings.bot.askStallMs,
+      log,
+    });
+    return openedGatewayClient;
+  };
+  stops.push(async () => await openedGatewayClient?.close());
   const openMonitoringClient = (name: string) =>
     createMonitoringClient({
       ...(settings.monitoring ?? { baseUrl: url, apiKey: keys.monitoring.createTransient(name) }),
@@ -168,7 +186,14 @@ async function start(
         kit,
         store,
         log,
-        hasBot: runs('bot'),
+        // Another process on the same database may have one.
+        hasBot: runs('bot') || settings.database !== undefined,
+        elsewhere: settings.database && {
+          usageLog,
+          catalog: createCatalog({ gateway: { models: () => gatewayClient().models() }, log }),
+          platformTitle: (name) => platforms.find((one) => one.name === name)?.title ?? name,
+          channelName: () => undefined,
+        },
         channels: alerted.map(({ channel }) => channel),
         login: password === undefined ? undefined : { password },
         publicUrl,
@@ -196,28 +221,38 @@ async function start(
   url = await kit.listen(settings);
   monitoring?.start();
 
-  if (runs('bot')) {
-    const gatewayClient = createGatewayClient({
-      ...(settings.gateway ?? { baseUrl: url, apiKey: keys.gateway.createTransient('bot') }),
-      stallMs: settings.bot.askStallMs,
-      log,
-    });
-    const monitoringClient = openMonitoringClient('bot');
-    stops.push(() => Promise.all([gatewayClient.close(), monitoringClient.close()]));
+  const monitoringClient = runs('bot') ? openMonitoringClient('bot') : undefined;
+  stops.push(async () => await monitoringClient?.close());
+  stops.push(() => Promise.all(running.map((platform) => platform.stop())));
+
+  /** To be called once this process has the role. */
+  async function startBot(monitoringClient: MonitoringClient) {
     const bot = await createBot({
       store,
-      gateway: gatewayClient,
+      gateway: gatewayClient(),
       monitoring: monitoringClient,
       settings: settings.bot,
       platforms,
+      usageLog,
       log,
     });
-    stops.push(() => Promise.all(running.map((platform) => platform.stop())));
     await Promise.all(running.map((platform) => platform.start(bot)));
     stops.push(() => bot.stop());
     await bot.start(running);
-  } else {
-    stops.push(() => Promise.all(running.map((platform) => platform.stop())));
+  }
+
+  async function takeOverBot(monitoringClient: MonitoringClient) {
+    if (!(await botRole.wait())) return;
+    await readLimits();
+    await startBot(monitoringClient);
+  }
+
+  if (monitoringClient && hasBot) await startBot(monitoringClient);
+  else if (monitoringClient) {
+    // While it stops it takes over nothing any more.
+    stops.push(stopping.abort);
+    // The rest of this process does not wait for it.
+    void takeOverBot(monitoringClient).catch(end);
   }
 
   ready = true;
@@ -235,6 +270,7 @@ async function start(
     listeningUrl: url,
     models: gateway?.answering(),
     running,
+    isBotElsewhere: runs('bot') && !hasBot,
     firstKeys,
   });
 }
@@ -246,12 +282,18 @@ async function start(
 async function createPlatforms(
   settings: Settings,
   program: { kit: ServerKit; store: Store; log: Logger; end: End; supervisor: PlatformSupervisor },
-): Promise<Platform[]> {
+): Promise<{
+  platforms: Platform[];
+  /** Reads what another process was told of limits since. */
+  readLimits(): Promise<unknown>;
+}> {
   const { kit, store, log, end, supervisor } = program;
   const started: Platform[] = [];
+  const allLimits: PlatformLimits[] = [];
   const collection = store.collection(platformLimitsCollection);
   for (const [platform, configured] of settings.platforms) {
     const limits = await openPlatformLimits({ platform, collection, log });
+    allLimits.push(limits);
     const supervised = await supervisor.supervise(
       (onFatal) => configured.create({ store, limits, log, onFatal }),
       (error) => void end(error),
@@ -259,7 +301,10 @@ async function createPlatforms(
     for (const { method, path, handle } of supervised.routes) kit.addRawRoute(method, path, handle);
     started.push(supervised);
   }
-  return started;
+  return {
+    platforms: started,
+    readLimits: () => Promise.all(allLimits.map((limits) => limits.read())),
+  };
 }
 
 /** A signal that aborts when the program stops. */

@@ -3,74 +3,74 @@ import type { Logger } from 'pino';
 import type { Role } from '../config/variable-types.ts';
 import type { Lease, Store } from '../store/store.ts';
 
-/** Parts that one process at a time runs; of the others, every process that has them in ASKWATCH_ROLES runs its own. */
-const ALONE: readonly Role[] = ['monitoring', 'bot', 'console'];
-
 const AGAIN_MS = 1_000;
 
+/** A role that one process at a time runs; of the others, every process that has them in ASKWATCH_ROLES runs its own. */
+export type SoleRole = ReturnType<typeof createSoleRole>;
+
 /**
- * Waits until this process may run those of its parts that only one process runs, and says so to whoever started it.
- * When another process has taken them over, `onTakenOver` is called: what this one knows is old then.
+ * A process that has the role keeps it until it ends. When another process has taken it over all the same, `onTakenOver` is
+ * called: what this one knows is old then, and parts of it hold connections, so that it has to be started anew.
  */
-export async function takeRolesAlone(
-  store: Store,
-  roles: ReadonlySet<Role>,
-  options: { signal: AbortSignal; onTakenOver: (error: Error) => void; log: Logger },
-): Promise<void> {
-  const { signal, onTakenOver, log } = options;
-  const wanted = ALONE.filter((role) => roles.has(role));
-  const list = wanted.join(', ');
-  let isWaiting = false;
-  while (!signal.aborted) {
-    const leases = await takeAll(store, wanted);
-    if (leases) {
-      if (isWaiting) log.info(`this process runs ${list} from now on`);
-      for (const [role, lease] of leases) keep(role, lease);
-      return;
-    }
-    if (!isWaiting) {
-      log.info(`another process runs ${list}; this one waits, and takes over when that one ends`);
-    }
-    isWaiting = true;
-    await pause(AGAIN_MS, undefined, { signal }).catch(() => {});
+export function createSoleRole(
+  role: Role,
+  options: {
+    store: Store;
+    signal: AbortSignal;
+    onTakenOver: (error: Error) => void;
+    log: Logger;
+  },
+) {
+  const { store, signal, onTakenOver, log } = options;
+
+  /** Whether this process has it from now on: nobody else has it now. */
+  async function take(): Promise<boolean> {
+    const lease = await store.lease(`role-${role}`);
+    if (lease) keep(lease);
+    return lease !== undefined;
   }
 
   /** A lease that was lost and that nobody else has had is taken up again: the database was away for everybody. */
-  function keep(role: Role, lease: Lease) {
-    lease.signal.addEventListener('abort', () => void takeUp(role, lease.fence));
+  function keep(lease: Lease) {
+    lease.signal.addEventListener('abort', () => void takeUp(lease.fence));
   }
 
-  async function takeUp(role: Role, fence: number) {
+  async function takeUp(fence: number) {
     while (!signal.aborted) {
-      const found = await takeOne(store, role).catch(() => 'unknown' as const);
+      const found = await store.lease(`role-${role}`).catch(() => 'unknown' as const);
       if (found === 'unknown') {
-        await pause(AGAIN_MS, undefined, { signal }).catch(() => {});
+        await again();
         continue;
       }
-      if (found?.fence === fence + 1) return keep(role, found);
+      if (found?.fence === fence + 1) return keep(found);
       onTakenOver(
         new Error(
-          `another process has taken over ${role}, since this one was not heard of in time`,
+          `another process has taken over the role ${role}, since this one was not heard of in time; start it again, and it waits for its turn`,
         ),
       );
       return;
     }
   }
-}
 
-const takeOne = (store: Store, role: Role) => store.lease(`role-${role}`);
+  const again = () => pause(AGAIN_MS, undefined, { signal }).catch(() => {});
 
-/** All of them or none. */
-async function takeAll(store: Store, roles: readonly Role[]) {
-  const taken: Array<[Role, Lease]> = [];
-  for (const role of roles) {
-    const lease = await takeOne(store, role);
-    if (lease) {
-      taken.push([role, lease]);
-      continue;
-    }
-    await Promise.all(taken.map(([, each]) => each.release()));
-    return undefined;
-  }
-  return taken;
+  return {
+    take,
+    /** Resolves to true once this process has it, and to false when the program stops before that. */
+    async wait(): Promise<boolean> {
+      log.info(`another process runs the role ${role}; this one takes it over when that one ends`);
+      while (!signal.aborted) {
+        await again();
+        if (signal.aborted) break;
+        const isTaken = await take().catch((error: unknown) => {
+          log.debug({ err: error, role }, 'the role could not be asked for; it is tried again');
+          return false;
+        });
+        if (!isTaken) continue;
+        log.info(`this process runs the role ${role} from now on`);
+        return true;
+      }
+      return false;
+    },
+  };
 }

@@ -10,7 +10,7 @@ import { createChannelDefaults } from './ask/channel-defaults.ts';
 import { conversationKey, createConversations } from './ask/conversations.ts';
 import { createShownAnswers } from './ask/shown-answers.ts';
 import { openUnfinishedAnswers } from './ask/unfinished-answers.ts';
-import { createUsageLog } from './ask/usage-log.ts';
+import { createUsageLog, type UsageLog } from './ask/usage-log.ts';
 import { createChannels } from './channels/channels.ts';
 import { createPersonPlaces } from './channels/person-places.ts';
 import { actions, commands } from './commands/commands.ts';
@@ -37,6 +37,8 @@ export interface BotOptions {
   settings: BotSettings;
   /** What is known of platforms; of one that is not named here, that it has a name. */
   platforms?: readonly PlatformTraits[];
+  /** Where something else reads who asked how much, too. */
+  usageLog?: UsageLog;
   log: Logger;
 }
 
@@ -56,7 +58,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     );
   });
   const channelDefaults = createChannelDefaults(store);
-  const usageLog = createUsageLog(store);
+  const { usageLog = createUsageLog(store) } = options;
   const places = createPersonPlaces(store, {
     hasHomes: (platform) => traitsOf(platform).hasHomes ?? false,
     log,

@@ -10,7 +10,7 @@ const KEEP_MS = 60_000;
 
 /** A catalog over the gateway; when it cannot be asked again, the models known last still serve. */
 export function createCatalog(options: {
-  gateway: GatewayClient;
+  gateway: Pick<GatewayClient, 'models'>;
   /** The operator's default. */
   standard?: string | undefined;
   log: Logger;

@@ -41,11 +41,14 @@ export async function openPlatformLimits(options: {
   /** On the clock of `performance.now()`, which nobody sets. */
   const limits = new Map<string, number>();
 
-  const kept = await collection?.get(platform);
-  for (const [key, untilMs] of Object.entries(kept?.untilMs ?? {})) {
-    const leftMs = Math.min(untilMs - Date.now(), LONGEST_MS);
-    if (leftMs > 0) limits.set(key, performance.now() + leftMs);
+  async function read() {
+    const kept = await collection?.get(platform);
+    for (const [key, untilMs] of Object.entries(kept?.untilMs ?? {})) {
+      const leftMs = Math.min(untilMs - Date.now(), LONGEST_MS);
+      if (leftMs > 0) limits.set(key, performance.now() + leftMs);
+    }
   }
+  await read();
 
   function leftMs(key: string): number {
     const left = (limits.get(key) ?? 0) - performance.now();
@@ -66,6 +69,8 @@ export async function openPlatformLimits(options: {
   }
 
   return {
+    /** Reads what another process was told since. */
+    read,
     /** For how many more milliseconds no call of this kind may be made; 0 when one may. */
     leftMs: (kind: string) => (limits.size === 0 ? 0 : leftMs(keyOf(kind))),
     /** Takes note of a limit; a later process knows of it, too, once this resolves. Never rejects. */

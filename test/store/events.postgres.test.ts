@@ -1,5 +1,7 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -9,6 +11,46 @@ import { hearing } from './store-contract.ts';
 
 const Said = z.object({ text: z.string() });
 const said = { name: 'said', schema: Said };
+
+/** A way to the database on which one answer can be lost, after what it is about was done. */
+async function startLosingProxy(database: string) {
+  const { hostname, port } = new URL(database);
+  let toLose = '';
+  let lost = 0;
+  const server = createServer((client) => {
+    const inner = connect(Number(port), hostname);
+    for (const socket of [client, inner]) socket.on('error', () => {});
+    client.on('close', () => inner.destroy());
+    inner.on('close', () => client.destroy());
+    let isLosing = false;
+    client.on('data', (data) => {
+      if (toLose !== '' && data.includes(toLose)) {
+        toLose = '';
+        isLosing = true;
+      }
+      inner.write(data);
+    });
+    inner.on('data', (data) => {
+      if (!isLosing) return void client.write(data);
+      // Ready for the next statement: this one is done.
+      if (!data.subarray(-6).equals(Buffer.from([0x5a, 0, 0, 0, 5, 0x49]))) return;
+      lost += 1;
+      client.destroy();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const url = new URL(database);
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    loseAnswerTo(text: string) {
+      toLose = text;
+    },
+    lost: () => lost,
+  };
+}
 
 async function follower(store: Store) {
   const log = store.events(said);
@@ -119,6 +161,23 @@ describe.skipIf(!hasPostgres)('events of several processes', () => {
     }
   });
 
+  test('are appended once when the answer that they were appended is lost', async () => {
+    const { open, url } = await testDatabase();
+    const { heard } = await follower(await open());
+    const proxy = await startLosingProxy(url);
+    const log = (await open({ url: proxy.url, directUrl: url })).events(said);
+    log.append({ text: 'a' });
+    await eventually(() => heard.events.length === 1);
+    proxy.loseAnswerTo('insert into');
+    log.append({ text: 'b' });
+    log.append({ text: 'c' });
+    await eventually(() => proxy.lost() === 1);
+    log.append({ text: 'd' });
+    await eventually(() => heard.texts().includes('d'));
+    expect(heard.texts()).toEqual(['a', 'b', 'c', 'd']);
+    expect(heard.missed.all).toEqual([]);
+  });
+
   test('of which more wait than there is room for are told as missed, to all', async () => {
     const { open, query } = await testDatabase();
     const all = await Promise.all([open(), open()].map(async (store) => follower(await store)));
@@ -139,8 +198,11 @@ describe.skipIf(!hasPostgres)('events of several processes', () => {
     const { open } = await testDatabase();
     const [one, other] = await Promise.all([open(), open()]);
     const { heard } = await follower(other);
-    one.events(said).append({ text: 'last words' });
+    const log = one.events(said);
+    const words = Array.from({ length: 1_500 }, (_, index) => String(index));
+    for (const text of words) log.append({ text });
     await one.close();
-    await eventually(() => heard.texts().includes('last words'));
+    await eventually(() => heard.events.length === words.length);
+    expect(heard.texts()).toEqual(words);
   });
 });

@@ -94,6 +94,15 @@ export async function openPassword(options: {
     if (closed) await taken.release();
   }
 
+  /** Whether nobody who was started with the password that counts takes it while it is free. */
+  async function isLeftAlone(): Promise<boolean> {
+    const taken = await takeLease();
+    await taken?.release();
+    if (!taken) return false;
+    await pause(2 * HOLD_EVERY_MS, undefined, { ref: false });
+    return !closed;
+  }
+
   async function replace() {
     const salt = randomBytes(SALT_BYTES).toString('hex');
     const hash = (await derive(password, { salt, cost })).toString('hex');
@@ -107,7 +116,7 @@ export async function openPassword(options: {
   async function go() {
     try {
       await judge();
-      if (!lease || lease.signal.aborted) await hold();
+      if ((!lease || lease.signal.aborted) && (isOurs || (await isLeftAlone()))) await hold();
     } catch (error) {
       log.debug({ err: error }, 'the password of the console is not held; it is tried again');
     }

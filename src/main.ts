@@ -88,12 +88,8 @@ async function start(
   stops.push(() => store.close());
   const { signal, ...stopping } = stopSignal();
   stops.push(stopping.abort);
-  const sole = { store, signal, onTakenOver: (error: Error) => void end(error), log };
-  const monitoringRole = createSoleRole('monitoring', sole);
-  if (runs('monitoring') && !(await monitoringRole.take())) await monitoringRole.wait();
-  // A signal that came while it waited has ended it.
-  if (signal.aborted) return;
-  const botRole = createSoleRole('bot', sole);
+  const onTakenOver = (error: Error) => void end(error);
+  const botRole = createSoleRole('bot', { store, signal, onTakenOver, log });
   const hasBot = runs('bot') && (await botRole.take());
   const keys = {
     gateway: await openKeys(store, 'gateway'),

@@ -69,6 +69,23 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     expect(memory.size).toBe(24);
   });
 
+  test('tell each other of all other changes when one cannot be read', async () => {
+    const { open, query } = await testDatabase();
+    const [a, b] = [await open(), await open()];
+    const writer = a.collection(counts);
+    const seen = new Map<string, number | undefined>();
+    await b.collection(counts).follow((changed) => {
+      for (const { id, document } of changed) seen.set(id, document?.count);
+    });
+    for (const id of ['a', 'b', 'c']) await writer.update(id, () => ({ count: 1 }));
+    await eventually(() => seen.size === 3);
+    await query(`update #.document set body = '{"count":"damaged"}', revision = gen_random_uuid(),
+      changed_at = clock_timestamp() where id::text = '"b"'`);
+    await Promise.all(['a', 'c'].map((id) => writer.update(id, () => undefined)));
+    await eventually(() => seen.get('a') === undefined && seen.get('c') === undefined);
+    expect(seen.get('b')).toBe(1);
+  });
+
   test('tell each other of changes also when word of them does not come through, as behind a pooler', async () => {
     const { open, query, schema } = await testDatabase();
     const a = await open();

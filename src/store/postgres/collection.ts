@@ -289,9 +289,24 @@ export function createPostgresCollection<T>(
           .execute();
       }
     },
-    follow: (listener) =>
-      changes.follow((changed) =>
-        listener(changed.map(({ id, row }) => ({ id, document: documentOf(row) }))),
-      ),
+    async follow(listener) {
+      let isFirst = true;
+      const following = await changes.follow((changed) =>
+        listener(
+          changed.flatMap(({ id, row }) => {
+            try {
+              return [{ id, document: documentOf(row) }];
+            } catch (error) {
+              // At the start nothing goes on without it; later the others must be told all the same.
+              if (isFirst) throw error;
+              log.error({ err: error }, `a change in '${name}' cannot be read`);
+              return [];
+            }
+          }),
+        ),
+      );
+      isFirst = false;
+      return following;
+    },
   };
 }

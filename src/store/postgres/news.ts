@@ -32,6 +32,7 @@ export function openNews(options: { database: Database; directUrl: string; log: 
   const topics = new Map<string, Topic>();
   const toSay = new Set<string>();
   let saying: NodeJS.Timeout | undefined;
+  let saidAtMs = Number.NEGATIVE_INFINITY;
   let isListening = false;
   /** Ends what the listener waits for. */
   let endTurn = () => {};
@@ -62,6 +63,7 @@ export function openNews(options: { database: Database; directUrl: string; log: 
 
   async function say() {
     saying = undefined;
+    saidAtMs = performance.now();
     const payload = [...toSay].slice(0, MAX_TOPICS).join(' ');
     toSay.clear();
     await database.pool
@@ -130,11 +132,12 @@ export function openNews(options: { database: Database; directUrl: string; log: 
     },
     /** Polls a topic of this process now. */
     wake,
-    /** Says that a topic has news, a moment later and together with what else is said. */
+    /** Says that a topic has news: at once, or a moment later together with what else is said. */
     announce(topic: string): void {
       if (closed) return;
       toSay.add(topic);
-      saying ??= setTimeout(() => void say(), SAY_EVERY_MS).unref();
+      const afterMs = Math.max(0, saidAtMs + SAY_EVERY_MS - performance.now());
+      saying ??= setTimeout(() => void say(), afterMs).unref();
     },
     async close(): Promise<void> {
       if (saying) {

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import type { Card } from '../../src/bot/shared/card.ts';
 import type { ConsoleEvent, Message } from '../../src/console/shared/api-types.ts';
+import { openKeys } from '../../src/http/keys.ts';
 import { startModelProvider } from '../fakes/model-provider.ts';
+import { writeAccount } from '../helpers/console/test-account.ts';
 import {
   listedAt,
   logIn,
@@ -275,6 +278,33 @@ describe.skipIf(!hasPostgres)('a console whose bot is in another process', () =>
     await eventually(() => provider.calls.length === 1);
   });
 });
+
+describe.skipIf(!hasPostgres)('the account area of two consoles', () => {
+  test('makes one key of a request that comes to both', async () => {
+    const { open } = await testDatabase();
+    const both = await Promise.all(
+      [open(SHORT), open(SHORT)].map(async (opening) => {
+        const store = await opening;
+        const account = { keys: { gateway: await openKeys(store, 'gateway') } };
+        return await startTestConsole({ store, account, hasBot: false });
+      }),
+    );
+    for (let turn = 1; turn <= 5; turn += 1) {
+      const wanted = { id: randomUUID(), service: 'gateway', name: 'laptop' };
+      const answers = await Promise.all(both.map(({ url }) => writeAccount(url, 'keys', wanted)));
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+    }
+    const stored = (await open()).collection(anyKey);
+    expect(await stored.list()).toHaveLength(5);
+  });
+});
+
+const anyKey = {
+  name: 'gateway-keys',
+  schema: z.unknown(),
+  version: 1,
+  whenCorrupt: 'refuse' as const,
+};
 
 const PASSWORD = 'correct horse battery';
 const login = { password: PASSWORD };

@@ -5,6 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { Platform } from '../../../src/bot/platform.ts';
 import { encodeAction } from '../../../src/bot/shared/card.ts';
 import type { BotSettings } from '../../../src/bot/shared/settings.ts';
+import type { Account } from '../../../src/console/account/account.ts';
 import { createConsole } from '../../../src/console/console.ts';
 import { type StoredTries, triesCollection } from '../../../src/console/login/attempt-limits.ts';
 import type { LoginOptions } from '../../../src/console/login/login.ts';
@@ -74,10 +75,12 @@ export async function startTestConsole(
     /** With a password when given. */
     login?: LoginOptions;
     status?: StatusOptions;
+    account?: Account;
     trustedProxies?: readonly string[];
   } = {},
 ): Promise<TestConsole> {
-  const { stored = [], channels = [], port = 0, login, status, trustedProxies, ...more } = options;
+  const { stored = [], channels = [], port = 0, login, status, ...others } = options;
+  const { account, trustedProxies, ...more } = others;
   const { folder, store: given, hasBot = true, ...forBot } = more;
   const { log, lines } = recordingLog();
   const store = sharedStore(
@@ -94,6 +97,7 @@ export async function startTestConsole(
   const console = await createConsole({
     ...{ kit, store, channels, log, pageFolder: BUILT_PAGE },
     ...(status && { status }),
+    ...(account && { account }),
     ...(login && { login: { cost: 2 ** 10, ...login } }),
     ...(given && { elsewhere: NOTHING_KNOWN }),
   });

@@ -42,13 +42,17 @@ export const noSuchMonitor = () =>
     `There is no monitor with this id. GET ${MonitoringPath.monitors}?include_paused=true lists those there are.`,
   );
 
+/** A full disk or a database that is away may be back by then. */
+const AGAIN_SECONDS = 5;
+
 /** What a failing store means to a caller: nothing happened, and trying again may help. */
 export async function orUnavailable<T>(work: Promise<T>, sentence: string): Promise<T> {
   try {
     return await work;
   } catch (cause) {
     if (cause instanceof HttpError) throw cause;
-    throw new HttpError(503, ErrorCode.unavailable, sentence, { cause });
+    const headers = { 'retry-after': String(AGAIN_SECONDS) };
+    throw new HttpError(503, ErrorCode.unavailable, sentence, { cause, headers });
   }
 }
 

@@ -2,11 +2,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
-import { eventually } from '../helpers/eventually.ts';
-import { long } from '../helpers/long.ts';
-import { startPostgres } from '../helpers/postgres/server.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { startAskwatch } from '../../helpers/end-to-end/askwatch-process.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { long } from '../../helpers/long.ts';
+import { startPostgres } from '../../helpers/postgres/server.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const MONITORS = '/api/v1/public/monitors';
 

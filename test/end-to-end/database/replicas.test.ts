@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startModelProvider } from '../fakes/model-provider.ts';
-import { startMonitoringService } from '../fakes/monitoring-service.ts';
-import { openTab, repliesOf, snapshotOf, type Tab } from '../helpers/console/test-console.ts';
-import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
-import { eventually } from '../helpers/eventually.ts';
-import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { startModelProvider } from '../../fakes/model-provider.ts';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { openTab, repliesOf, snapshotOf, type Tab } from '../../helpers/console/test-console.ts';
+import { startAskwatch } from '../../helpers/end-to-end/askwatch-process.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { hasPostgres, testDatabase } from '../../helpers/postgres/test-database.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 /** The text that a tab has heard, piece by piece. */
 const textHeard = (tab: Tab) =>

@@ -104,6 +104,7 @@ export async function openMonitors(options: {
     newMonitorId: () => newId(monitors),
     exists: (id) => monitors.has(id),
   });
+  const parts = Array.from({ length: PARTS_COUNT }, () => new Set<WatchedMonitor>());
   const idsByTokenHash = new Map<string, string>();
   /** On their way out: nobody sees them any more, and they come back only when the store does not let them go. */
   const leaving = new Set<string>();
@@ -116,11 +117,14 @@ export async function openMonitors(options: {
 
   function keep(monitor: WatchedMonitor) {
     monitors.set(monitor.id, monitor);
+    parts[monitor.part]?.add(monitor);
     if (monitor.tokenHash) idsByTokenHash.set(monitor.tokenHash, monitor.id);
   }
 
-  function drop({ id, tokenHash }: WatchedMonitor) {
+  function drop(monitor: WatchedMonitor) {
+    const { id, tokenHash } = monitor;
     monitors.delete(id);
+    parts[monitor.part]?.delete(monitor);
     states.forget(id);
     if (tokenHash) idsByTokenHash.delete(tokenHash);
   }
@@ -347,6 +351,9 @@ export async function openMonitors(options: {
       const all = [...monitors.values()];
       return leaving.size === 0 ? all : all.filter(({ id }) => !leaving.has(id));
     },
+    /** Those of some parts, in no order that means anything. */
+    ofParts: (some: Iterable<number>): WatchedMonitor[] =>
+      [...some].flatMap((part) => [...(parts[part] ?? [])]).filter(({ id }) => !leaving.has(id)),
     count: () => monitors.size - leaving.size,
     get,
     byToken: (token: string) => get(idsByTokenHash.get(hashToken(token)) ?? ''),

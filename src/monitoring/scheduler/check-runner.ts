@@ -202,10 +202,8 @@ export function createCheckRunner(options: {
     return checked;
   }
 
-  const ownOnes = () => monitors.all().filter(({ part }) => held.has(part));
-
   function startAll() {
-    const checked = takeUp(ownOnes());
+    const checked = takeUp(monitors.all());
     const startMs = clock.monotonicMs();
     for (const { monitor, afterMs } of firstChecks(checked, clock.wallMs())) {
       follow(monitor, startMs + afterMs);
@@ -215,8 +213,7 @@ export function createCheckRunner(options: {
   /** Goes on with what another process has watched over, once all that it stored is known. */
   async function takeOver(taken: readonly number[]) {
     await monitors.catchUp({ notes: true });
-    const those = new Set(taken);
-    const checked = takeUp(ownOnes().filter(({ part }) => those.has(part)));
+    const checked = takeUp(monitors.ofParts(taken.filter((part) => held.has(part))));
     const startMs = clock.monotonicMs();
     for (const { monitor, afterMs } of checksToMakeUp(checked, clock.wallMs())) {
       follow(monitor, startMs + afterMs, { goesOn: true });
@@ -226,10 +223,9 @@ export function createCheckRunner(options: {
   /** Another process watches over those of a part from now on; what is under way may still count. */
   function leavePart(part: number) {
     held.delete(part);
-    for (const monitor of monitors.all()) {
-      if (monitor.part !== part) continue;
-      leaveOff(monitor.id);
-      heartbeats.forget(monitor.id);
+    for (const { id } of monitors.ofParts([part])) {
+      leaveOff(id);
+      heartbeats.forget(id);
     }
   }
 
@@ -254,7 +250,7 @@ export function createCheckRunner(options: {
       log.warn(`the machine slept for ${Math.round(sleptMs / 1000)} s, or its clock was set`);
       inFlight.abandonAll();
     }
-    takeUp(ownOnes());
+    takeUp(monitors.ofParts(held));
   }
 
   function pruneDaily() {

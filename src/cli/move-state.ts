@@ -60,6 +60,10 @@ async function move(from: RawState, to: RawState, print: (line: string) => void)
     toldAtMs = performance.now();
     print(`  ${compared.group}: ${compared.to.count}, the same on both sides`);
   }
+  if (tally.isEmpty()) {
+    print(`All of it was moved before. ${capitalized(to.place)} is what Askwatch runs on.`);
+    return true;
+  }
   print('');
   print(
     `Moved: ${tally.inWords()}. ${capitalized(to.place)} is what Askwatch runs on from now on; it refuses the other.`,
@@ -103,6 +107,7 @@ function createTally() {
     add({ part, to }: Compared) {
       counts.set(part, (counts.get(part) ?? 0) + to.count);
     },
+    isEmpty: () => counts.size === 0,
     /** Such as `documents 6, records 12`. */
     inWords: () =>
       [...counts].map(([part, count]) => `${part} ${count}`).join(', ') || 'nothing at all',

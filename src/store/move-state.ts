@@ -40,7 +40,7 @@ export async function* compareState(from: RawState, to: RawState): AsyncGenerato
 
 /**
  * Moves all state: what is there already and the same is left, so that it goes on where a killed one ended. Yields each group
- * once it is on the other side, compared. From the end on, the program uses `to` and refuses `from`; at every moment
+ * once it is on the other side, compared; none when an earlier run has moved all. From the end on, the program uses `to` and refuses `from`; at every moment
  * before, it uses `from` at most.
  */
 export async function* moveState(
@@ -49,7 +49,7 @@ export async function* moveState(
   /** Called with how many items of a group are copied so far. */
   onCopied: OnCopied,
 ): AsyncGenerator<Compared> {
-  await assertMovable(from, to);
+  if (await isMoved(from, to)) return;
   await to.setMark({ state: 'copying', from: from.place });
   for (const [source, target] of pairs(from, to)) {
     for (const group of await groupsOf(source, target)) {
@@ -98,8 +98,11 @@ async function* passing(items: AsyncIterable<string>, pass: (text: string) => vo
   }
 }
 
-/** Throws unless there is something to move, and nothing where it is to go but a copy of it. */
-async function assertMovable(from: RawState, to: RawState): Promise<void> {
+/**
+ * Whether all was moved by an earlier run. Throws unless there is something to move, and nothing where it is to go but a copy
+ * of it.
+ */
+async function isMoved(from: RawState, to: RawState): Promise<boolean> {
   const [left, arrived] = [await from.mark(), await to.mark()];
   const isOwnCopy = arrived?.state === 'copying' && arrived.from === from.place;
   if (left?.state === 'copying') {
@@ -107,12 +110,13 @@ async function assertMovable(from: RawState, to: RawState): Promise<void> {
       `${capitalized(from.place)} holds an unfinished copy of ${left.from}, which cannot be moved on. Finish that one first, or ${from.howToEmpty}.`,
     );
   }
-  if (left && !(isOwnCopy && left.to === to.place)) {
+  if (left && left.to !== to.place) {
     throw new StateMovedError(`What was in ${from.place} was moved to ${left.to} already.`);
   }
+  // Killed after its last mark, a run has done all that it had to.
+  if (left && arrived === undefined && !(await isEmpty(to))) return true;
   if (await isEmpty(from)) throw new StateMovedError(`There is nothing to move in ${from.place}.`);
-  if (isOwnCopy) return;
-  if (arrived === undefined && (await isEmpty(to))) return;
+  if (isOwnCopy || (arrived === undefined && (await isEmpty(to)))) return false;
   const what =
     arrived?.state === 'copying'
       ? `holds an unfinished copy of something else, ${arrived.from}`

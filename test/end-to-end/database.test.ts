@@ -231,6 +231,10 @@ describe.skipIf(!server)('npx askwatch move-state', () => {
     expect(moved.output).toMatch(/gateway-keys: 1, the same on both sides/);
     expect(moved.output).toMatch(/Moved: .*documents \d+.*Askwatch runs on from now on/);
     expect(await move({}, '--check')).toMatchObject({ code: 0 });
+    expect(await move({})).toMatchObject({
+      code: 0,
+      output: expect.stringContaining('All of it was moved before.'),
+    });
 
     const left = await failedStart({}, home);
     const told = await examine({ DATA_DIR: join(home, 'data') });

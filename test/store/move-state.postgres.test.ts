@@ -190,7 +190,7 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
     expect((left as Error).message).toMatch(
       new RegExp(`was moved to PostgreSQL at ${host}.* on ${today}.*set DATABASE_URL`),
     );
-    await expect(move()).rejects.toThrow('already');
+    expect(await move()).toEqual([]);
 
     const second = join(await temporaryFolder(), 'data');
     await move({ back: true, at: second });
@@ -202,6 +202,7 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
     // Neither goes over what the other has kept.
     await expect(move({ at: second })).rejects.toThrow(/is not empty.*drop schema/);
     await expect(move({ back: true })).rejects.toThrow(/already/);
+    expect(await move({ back: true, at: second })).toEqual([]);
   });
 
   test('is refused while a copy is unfinished, and the copy is gone on with although the folder was used in between', async () => {
@@ -293,6 +294,15 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
       /copy of something else.*empty the folder/,
     );
     await one.move({ back: true });
+  });
+
+  test('is moved once more where what it was moved to is gone', async () => {
+    const { openFolder, open, move, query } = await bothSides();
+    await filled(await openFolder());
+    await move();
+    await query('drop schema # cascade');
+    await move();
+    expect(await (await open()).collection(notes).list()).toHaveLength(ODD_IDS.length + 1);
   });
 
   test('is nothing where there is none', async () => {

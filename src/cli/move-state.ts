@@ -2,11 +2,18 @@ import { existsSync } from 'node:fs';
 import { createLog } from '../app/log.ts';
 import { counted } from '../bot/shared/text-format.ts';
 import { readSettings } from '../config/settings.ts';
+import { usageInFolder } from '../gateway/usage/usage-folder.ts';
+import { resultsInFolder } from '../monitoring/history/results-folder.ts';
+import { STATES } from '../monitoring/monitors/state-store.ts';
+import { registersInFolder } from '../store/lowdb/raw-registers.ts';
 import { openLowdbState } from '../store/lowdb/raw-state.ts';
 import { type Compared, compareState, isSame, moveState } from '../store/move-state.ts';
 import { openPostgresState } from '../store/postgres/raw-state.ts';
 import { capitalized, type RawState } from '../store/raw-state.ts';
 import { CommandLineError } from './options.ts';
+
+/** What has tables of its own on PostgreSQL, as a data folder keeps it. */
+export const FOLDER_PARTS = [registersInFolder([STATES]), resultsInFolder, usageInFolder];
 
 /** While a large group is copied, a line this often. */
 const PROGRESS_EVERY_MS = 5_000;
@@ -30,7 +37,10 @@ export async function runMoveState(options: {
     );
   }
   const log = createLog({ level: 'warn', secrets });
-  const folder = await openLowdbState({ folder: dataDir, readOnly: check, log });
+  const folder = await openLowdbState({
+    ...{ folder: dataDir, parts: FOLDER_PARTS },
+    ...{ readOnly: check, log },
+  });
   try {
     const tables = await openPostgresState({ ...database, version, readOnly: check, log });
     try {

@@ -32,6 +32,33 @@ export interface StatePart {
   replace(group: string, items: AsyncIterable<string>): Promise<void>;
 }
 
+/**
+ * A part that the files keep in journals and documents, and another engine in tables of its own. The room that writes those
+ * journals knows how to read them.
+ */
+export interface FolderPart {
+  /** Journals and collections that no other part moves. */
+  journals: readonly string[];
+  collections: readonly string[];
+  in(folder: RawFolder): StatePart;
+}
+
+/** Journals and documents of a data folder, as they are stored. */
+export interface RawFolder {
+  /** The days of which a journal has records, such as `2026-12-01`. */
+  days(journal: string): Promise<string[]>;
+  records(journal: string, day: string): AsyncIterable<unknown>;
+  /** Makes these all records of the day; durable when it resolves. */
+  replaceRecords(journal: string, day: string, records: AsyncIterable<unknown>): Promise<void>;
+  ids(collection: string): Promise<string[]>;
+  document(collection: string, id: string): Promise<unknown>;
+  /** Durable when it resolves; `undefined` removes it. */
+  putDocument(
+    collection: string,
+    content: { id: string; version: number; document: unknown },
+  ): Promise<void>;
+}
+
 /** What state says of itself that the program must not use. */
 export type StateMark = z.infer<typeof StateMark>;
 export const StateMark = z.discriminatedUnion('state', [

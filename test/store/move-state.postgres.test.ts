@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { FOLDER_PARTS } from '../../src/cli/move-state.ts';
 import { CorruptDocumentError, StateMovedError, StoreInUseError } from '../../src/store/errors.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { openLowdbState } from '../../src/store/lowdb/raw-state.ts';
@@ -88,7 +89,7 @@ async function bothSides() {
   const { url, schema, log } = database;
   const openFolder = (at = folder) => openLowdbStore({ folder: at, log });
   const open = async (at: string, readOnly: boolean) => {
-    const files = await openLowdbState({ folder: at, readOnly, log });
+    const files = await openLowdbState({ folder: at, parts: FOLDER_PARTS, readOnly, log });
     onTestFinished(() => files.close());
     const tables = await openPostgresState({ url, schema, version: '0', readOnly, log });
     onTestFinished(() => tables.close().catch(() => {}));
@@ -416,7 +417,10 @@ test.skipIf(!hasPostgres)(
       'select table_name as name from information_schema.tables where table_schema = $1',
       [schema],
     );
-    const known = [...UNMOVED_TABLES, ...statePartsOf(database).flatMap((part) => part.tables)];
+    const known = [
+      ...UNMOVED_TABLES,
+      ...statePartsOf(database, log).flatMap((part) => part.tables),
+    ];
     expect(new Set(tables.map(({ name }) => name))).toEqual(new Set(known));
   },
 );

@@ -8,6 +8,7 @@ import {
   type UsageRecord,
   type UsageRow,
 } from '../../store/usage.ts';
+import { createUsageSums, type UsageSums } from '../../store/usage-sums.ts';
 import { requestsIn, type UsageBatch } from './journal.ts';
 
 const count = z.int().nonnegative();
@@ -34,7 +35,12 @@ export interface Spent {
 
 const DAY_MS = 86_400_000;
 
-const ClosedDay = z.object({ counts: z.array(StoredCounts) });
+/** Where the counts of days that are over stand, by the day. */
+export const closedDays = {
+  name: 'gateway-usage-days',
+  schema: z.object({ counts: z.array(StoredCounts) }),
+  version: 1,
+} as const;
 
 /**
  * Opens the counts. Those of today are added up from the journal. Those of a day that is over are added up once and then
@@ -49,14 +55,12 @@ export async function openUsageDays(options: {
 }) {
   const { store, journal, clockMs = Date.now, log } = options;
   const collection = store?.collection({
-    name: 'gateway-usage-days',
-    schema: ClosedDay,
-    version: 1,
+    ...closedDays,
     // What is forgotten is added up again.
     whenCorrupt: 'forget',
   });
   /** Today, and days that are over and not stored yet. */
-  const open = new Map<number, DayCounts>();
+  const open = new Map<number, UsageSums>();
   const spent = new Map<string, Spent>();
   const adding = new Map<number, Promise<readonly UsageCounts[]>>();
   let today = dayNumber(clockMs());
@@ -75,7 +79,7 @@ export async function openUsageDays(options: {
     const isNewMonth = monthOf(day) !== monthOf(today);
     today = day;
     tomorrowMs = (today + 1) * DAY_MS;
-    open.set(today, createDayCounts());
+    open.set(today, createUsageSums());
     for (const each of spent.values()) {
       each.day = 0;
       if (isNewMonth) each.month = 0;
@@ -92,8 +96,8 @@ export async function openUsageDays(options: {
     return known;
   }
 
-  async function addUp(day: number): Promise<DayCounts> {
-    const counts = createDayCounts();
+  async function addUp(day: number): Promise<UsageSums> {
+    const counts = createUsageSums();
     const range = { fromMs: day * DAY_MS, toMs: (day + 1) * DAY_MS };
     for await (const entry of journal?.read(range) ?? []) {
       for (const record of requestsIn(entry)) counts.add(record);
@@ -192,43 +196,3 @@ function dayNumber(atMs: number): number {
 
 const nameOf = (day: number) => new Date(day * DAY_MS).toISOString().slice(0, 10);
 const monthOf = (day: number) => nameOf(day).slice(0, 7);
-
-/** Counts of a day on which nothing has happened yet. */
-function createDayCounts() {
-  const byKeyAndModel = new Map<string, UsageCounts>();
-  return {
-    add({ keyId, model = 'unknown', end, promptTokens, completionTokens, estimated }: UsageRecord) {
-      const name = `${keyId}\n${model}`;
-      const counts = byKeyAndModel.get(name) ?? { keyId, model, ...nothing };
-      byKeyAndModel.set(name, counts);
-      counts.requests += 1;
-      counts[end] += 1;
-      counts.promptTokens += promptTokens;
-      counts.completionTokens += completionTokens;
-      if (estimated) counts.estimated += 1;
-    },
-    /** By key and model, in order of both. */
-    list: (): UsageCounts[] =>
-      [...byKeyAndModel.values()]
-        .map((counts) => ({ ...counts }))
-        .sort((a, b) => compare(a.keyId, b.keyId) || compare(a.model, b.model)),
-  };
-}
-
-type DayCounts = ReturnType<typeof createDayCounts>;
-
-const nothing = {
-  requests: 0,
-  complete: 0,
-  client_gone: 0,
-  upstream_error: 0,
-  refused: 0,
-  promptTokens: 0,
-  completionTokens: 0,
-  estimated: 0,
-};
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
-}

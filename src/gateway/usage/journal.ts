@@ -23,7 +23,11 @@ const Row = z.tuple([
 ]);
 
 /** Requests of one UTC day that are written together. */
-const UsageBatch = z.object({ atMs: z.int(), names: z.array(z.string()), requests: z.array(Row) });
+export const UsageBatch = z.object({
+  atMs: z.int(),
+  names: z.array(z.string()),
+  requests: z.array(Row),
+});
 
 export type UsageBatch = z.infer<typeof UsageBatch>;
 
@@ -31,7 +35,7 @@ export type UsageBatch = z.infer<typeof UsageBatch>;
 export const usageJournal = { name: 'gateway-usage', schema: UsageBatch };
 
 /** Requests as they are written together; all are of the same UTC day. */
-function pack(records: readonly UsageRecord[]): UsageBatch {
+export function pack(records: readonly UsageRecord[]): UsageBatch {
   const atMs = records.at(-1)?.atMs ?? 0;
   const names: string[] = [];
   const placeOf = new Map<string, number>();
@@ -90,7 +94,7 @@ const FLUSH_MS = 200;
  * Requests in one record of the journal, which is written when there are so many. A write costs the CPU of some hundred
  * requests, however many it holds; even with the longest names they stay well below what a journal takes.
  */
-const BATCH_COUNT = 2_000;
+export const BATCH_COUNT = 2_000;
 
 const DAY_MS = 86_400_000;
 

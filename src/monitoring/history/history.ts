@@ -227,19 +227,26 @@ export async function openHistory(options: {
   };
 }
 
-/** The moment from which on results are not in stored hours yet, kept in `monitor-history`. */
+/** Where it stands from which moment on results are not in stored hours yet. */
+export const HISTORY_STATE = {
+  name: 'monitor-history',
+  id: 'all',
+  schema: z.object({ openSinceMs: z.int() }),
+  version: 1,
+} as const;
+
+/** The moment from which on results are not in stored hours yet. */
 async function openSince(store: Store, nowMs: number) {
+  const { name, id, schema, version } = HISTORY_STATE;
   const collection = store.collection({
-    name: 'monitor-history',
-    schema: z.object({ openSinceMs: z.int() }),
-    version: 1,
+    ...{ name, schema, version },
     // Without it all results that are kept are read.
     whenCorrupt: 'forget',
   });
-  const before = (await collection.get('all'))?.openSinceMs;
+  const before = (await collection.get(id))?.openSinceMs;
   let storedMs = before ?? floorTo(nowMs, HOUR_MS);
   // Nothing is acknowledged before this is there: a start after a crash would not know where to begin.
-  if (before === undefined) await collection.update('all', () => ({ openSinceMs: storedMs }));
+  if (before === undefined) await collection.update(id, () => ({ openSinceMs: storedMs }));
   return {
     /** What this start goes back to. */
     sinceMs: before ?? floorTo(nowMs - RESULTS_KEPT_MS, HOUR_MS),
@@ -247,7 +254,7 @@ async function openSince(store: Store, nowMs: number) {
     storedMs: () => storedMs,
     async advance(toMs: number) {
       if (toMs <= storedMs) return;
-      await collection.update('all', () => ({ openSinceMs: toMs }));
+      await collection.update(id, () => ({ openSinceMs: toMs }));
       storedMs = toMs;
     },
   };

@@ -20,8 +20,14 @@ export const RESULTS_KEPT_MS = 2 * DAY_MS;
 const READ_COUNT = 2_000;
 
 /** What is written together, with which run of the program wrote it: as records of their own they would take four times the bytes. */
-const Batch = EntryText.extend({ run: z.string() });
-type Batch = z.infer<typeof Batch>;
+export const Batch = EntryText.extend({ run: z.string() });
+export type Batch = z.infer<typeof Batch>;
+
+/** The journal of an hour of the UTC day. */
+export const journalOfHour = (hour: number) => `monitor-results-${String(hour).padStart(2, '0')}`;
+
+/** Version 0.1 kept a record for each result here, and nobody reads them any more. */
+export const OLD_JOURNAL = 'monitor-results';
 
 /** The results of the last days, in files of an hour, so that a start reads hours and not days. */
 export type ResultsJournal = ReturnType<typeof openResultsJournal>;
@@ -30,12 +36,11 @@ export type ResultsJournal = ReturnType<typeof openResultsJournal>;
 export function openResultsJournal(store: Store, run: string) {
   const journals = Array.from({ length: 24 }, (_, hour) =>
     store.journal({
-      name: `monitor-results-${String(hour).padStart(2, '0')}`,
+      name: journalOfHour(hour),
       schema: Batch,
     }),
   );
-  // Version 0.1 kept a record for each result here, and nobody reads them any more.
-  const old = store.journal({ name: 'monitor-results', schema: z.object({ atMs: z.int() }) });
+  const old = store.journal({ name: OLD_JOURNAL, schema: z.object({ atMs: z.int() }) });
 
   function journalOf(atMs: number): Journal<Batch> {
     const journal = journals[hourOf(atMs) % 24];

@@ -1,10 +1,10 @@
-import type { Series } from '../../store/series.ts';
+import { type Series, SLOT_REACH_MS } from '../../store/series.ts';
 import { HOUR_MS } from '../time/clock.ts';
 import type { EntrySource, Range, Told } from './history-queries.ts';
 import { snapshotOf } from './hourly-aggregator.ts';
 import { isResult, RESULT } from './result-record.ts';
 import type { Rollups } from './rollups.ts';
-import { type SeriesWriter, SLOT_REACH_MS } from './series-writer.ts';
+import type { SeriesWriter } from './series-writer.ts';
 import type { Snapshot } from './uptime-accounting.ts';
 
 /** Entries are in the order of their slots but for a few, of which checks overlap. */

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
 import { createBatchWriter } from '../../store/batch-writer.ts';
-import type { Series, SeriesRow } from '../../store/series.ts';
+import { type Series, type SeriesRow, SLOT_REACH_MS } from '../../store/series.ts';
 import type { Entry } from './result-record.ts';
 
 /** Entries kept while the database is away: minutes of what one process checks. */
@@ -9,9 +9,6 @@ const KEPT_COUNT = 50_000;
 
 /** Those that the batch writer may hold above that before it drops some. */
 const SLACK_COUNT = 1_000;
-
-/** An entry is at most so far from its slot: its check has a time-out, and starts late when many are due. */
-export const SLOT_REACH_MS = 600_000;
 
 const MICROS = 1_000;
 

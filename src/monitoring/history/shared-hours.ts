@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import { beginTurn, yieldToEventLoop } from '../../contracts/event-loop.ts';
-import type { Series } from '../../store/series.ts';
+import { type Series, SLOT_REACH_MS } from '../../store/series.ts';
 import { HOUR_MS } from '../time/clock.ts';
 import type { OpenHours } from './history-queries.ts';
 import { STORED_COUNT, storedAfterMs } from './hourly-aggregator.ts';
 import type { Entry } from './result-record.ts';
 import type { ClosedHours, Rollups } from './rollups.ts';
-import { type SeriesWriter, SLOT_REACH_MS } from './series-writer.ts';
+import type { SeriesWriter } from './series-writer.ts';
 import {
   countFrom,
   countOne,

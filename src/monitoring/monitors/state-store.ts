@@ -5,6 +5,9 @@ import type { History } from '../history/history.ts';
 import { isOfIncident } from '../history/incidents.ts';
 import { MonitorState, StatusChange, type Step } from '../state/state.ts';
 
+/** The registers that they stand in. */
+export const STATES = 'monitor-states';
+
 /** What must last of a monitor at one moment. */
 const StoredState = z.object({
   state: MonitorState,
@@ -89,7 +92,7 @@ export async function openStates(options: {
   const early = new Map<string, Stored>();
   const repairs = new Set<Promise<void>>();
   const registers: Registers = await store.registers<StoredState>({
-    name: 'monitor-states',
+    name: STATES,
     schema: StoredState,
     newest,
     told,

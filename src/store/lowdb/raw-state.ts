@@ -4,7 +4,14 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { STORED_NAME } from '../documents.ts';
 import { CorruptDocumentError } from '../errors.ts';
-import { assertNotMarked, type RawState, StateMark, type StatePart } from '../raw-state.ts';
+import {
+  assertNotMarked,
+  type FolderPart,
+  type RawFolder,
+  type RawState,
+  StateMark,
+  type StatePart,
+} from '../raw-state.ts';
 import { ACKNOWLEDGED, openAcknowledged } from './acknowledged.ts';
 import { checkedContent, withChecksum } from './checksum.ts';
 import { prepareDataFolder } from './data-folder.ts';
@@ -43,22 +50,35 @@ const LeaseItem = z.tuple([z.string(), z.int()]);
 const KeyItem = z.tuple([z.string()]);
 
 /**
- * Opens a data folder to move what is in it; the program must not run. With `readOnly` nothing in it is changed. Throws as the
- * engine does when it cannot be used.
+ * Opens a data folder to move what is in it; the program must not run. `parts` are those that have tables of their own in the
+ * other engine. With `readOnly` nothing in it is changed. Throws as the engine does when it cannot be used.
  */
 export async function openLowdbState(options: {
   folder: string;
+  parts: readonly FolderPart[];
   readOnly?: boolean;
   log: Logger;
 }): Promise<RawState> {
-  const { readOnly = false, log } = options;
+  const { parts, readOnly = false, log } = options;
   const folder = resolve(options.folder);
   if (!readOnly) await prepareDataFolder(folder, log);
   const lock = (await isThere(folder)) ? await takeLock(folder) : undefined;
   return {
     place: placeOf(folder),
     howToEmpty: HOW_TO_EMPTY,
-    parts: [secretKey(folder), leases(folder), documents(folder), records(folder)],
+    parts: [
+      secretKey(folder),
+      leases(folder),
+      documents(
+        folder,
+        parts.flatMap(({ collections }) => collections),
+      ),
+      records(
+        folder,
+        parts.flatMap(({ journals }) => journals),
+      ),
+      ...parts.map((part) => part.in(rawFolder(folder))),
+    ],
     lost: new AbortController().signal,
     mark: () => readMark(folder),
     async setMark(mark) {
@@ -116,12 +136,12 @@ async function foldersWith(folder: string, isOne: (name: string) => boolean): Pr
 }
 
 /** Every collection but those that another part holds. */
-function documents(folder: string): StatePart {
+function documents(folder: string, others: readonly string[]): StatePart {
   return {
     name: 'documents',
     async groups() {
       const all = await foldersWith(folder, (name) => DOCUMENT_FILE.test(name));
-      return all.filter((name) => name !== LEASES.name);
+      return all.filter((name) => name !== LEASES.name && !others.includes(name));
     },
     async *read(group) {
       for await (const { id, version, document } of documentsIn(join(folder, group))) {
@@ -186,72 +206,123 @@ function secretKey(folder: string): StatePart {
   };
 }
 
-/** Every journal, day by day. */
-function records(folder: string): StatePart {
+/** Every journal but those that another part holds, day by day. */
+function records(folder: string, others: readonly string[]): StatePart {
   const where = (group: string) => {
     const [journal = '', day = ''] = group.split('/');
-    return { journal, day, path: dayPath(join(folder, journal), day) };
+    return [join(folder, journal), day] as const;
   };
   return {
     name: 'records',
     async groups() {
       const journals = await foldersWith(folder, (name) => dayOfName(name) !== undefined);
       const groups: string[] = [];
-      for (const journal of journals) {
-        for (const name of await namesIn(join(folder, journal))) {
-          const day = dayOfName(name);
-          if (day === undefined) continue;
-          const group = `${journal}/${day}`;
-          // A file may hold no whole record.
-          for await (const _ of linesOf(where(group).path, MAX_LINE_BYTES)) {
-            groups.push(group);
-            break;
-          }
-        }
+      for (const journal of journals.filter((name) => !others.includes(name))) {
+        const days = await daysIn(join(folder, journal));
+        groups.push(...days.map((day) => `${journal}/${day}`));
       }
       return groups;
     },
     async *read(group) {
-      const { path } = where(group);
       // Records of one millisecond stay apart, and in their order.
       const before = new Map<number, number>();
-      let line = 0;
-      if (!(await ifThere(stat(path)))) return;
-      for await (const text of linesOf(path, MAX_LINE_BYTES)) {
-        line += 1;
-        const { atMs, record } = recordIn(text, `${path}, line ${line}`);
+      for await (const { atMs, record } of recordsIn(...where(group))) {
         const no = before.get(atMs) ?? 0;
         before.set(atMs, no + 1);
         yield JSON.stringify([atMs, no, record]);
       }
     },
     async replace(group, items) {
-      const { journal, day, path } = where(group);
-      const notes = await openAcknowledged(join(folder, ACKNOWLEDGED, journal));
-      const extent = { bytes: 0, records: 0 };
-      async function* pieces() {
-        let piece = '';
-        for await (const text of items) {
-          const [, , record] = RecordItem.parse(JSON.parse(text));
-          const line = `${withChecksum({ record })}\n`;
-          extent.bytes += Buffer.byteLength(line);
-          extent.records += 1;
-          piece += line;
-          if (piece.length < PIECE_LENGTH) continue;
-          yield piece;
-          piece = '';
-        }
-        yield piece;
-      }
-      await makeFolder(join(folder, journal));
-      // What is replaced on purpose must not be missed.
-      await replaceFile(path, pieces(), () => notes.forget([day]));
-      if (extent.records > 0) await notes.note(day, extent);
-      else await removeIfThere(path);
-      await syncFolder(join(folder, journal));
-      await notes.close();
+      const [journal, day] = where(group);
+      const content = mapped(items, (text) => RecordItem.parse(JSON.parse(text))[2]);
+      await replaceRecords(folder, basename(journal), day, content);
     },
   };
+}
+
+/** What another part finds in the folder, and puts there. */
+function rawFolder(folder: string): RawFolder {
+  return {
+    days: (journal) => daysIn(join(folder, journal)),
+    records: (journal, day) =>
+      mapped(recordsIn(join(folder, journal), day), ({ record }) => record),
+    replaceRecords: (journal, day, content) => replaceRecords(folder, journal, day, content),
+    ids: (collection) => all(mapped(documentsIn(join(folder, collection)), ({ id }) => id)),
+    async document(collection, id) {
+      const path = join(folder, collection);
+      const name = fileNameOf(id);
+      if (!(await documentsFilesIn(path)).includes(name)) return undefined;
+      return (await readDocumentFile(path, name)).document;
+    },
+    async putDocument(collection, { id, version, document }) {
+      const path = join(folder, collection);
+      const file = join(path, fileNameOf(id));
+      if (document === undefined) {
+        await removeIfThere(file);
+        await removeIfThere(file + PREVIOUS);
+        if (await isThere(path)) await syncFolder(path);
+        return;
+      }
+      await makeFolder(path);
+      await replaceFile(file, withChecksum({ id, version, document }));
+    },
+  };
+}
+
+/** The days of a journal. */
+async function daysIn(journal: string): Promise<string[]> {
+  const days: string[] = [];
+  for (const name of await namesIn(journal)) {
+    const day = dayOfName(name);
+    if (day === undefined) continue;
+    // A file may hold no whole record.
+    for await (const _ of linesOf(join(journal, name), MAX_LINE_BYTES)) {
+      days.push(day);
+      break;
+    }
+  }
+  return days;
+}
+
+async function* recordsIn(journal: string, day: string) {
+  const path = dayPath(journal, day);
+  let line = 0;
+  if (!(await ifThere(stat(path)))) return;
+  for await (const text of linesOf(path, MAX_LINE_BYTES)) {
+    line += 1;
+    yield recordIn(text, `${path}, line ${line}`);
+  }
+}
+
+async function replaceRecords(
+  folder: string,
+  journal: string,
+  day: string,
+  content: AsyncIterable<unknown>,
+): Promise<void> {
+  const path = dayPath(join(folder, journal), day);
+  const notes = await openAcknowledged(join(folder, ACKNOWLEDGED, journal));
+  const extent = { bytes: 0, records: 0 };
+  async function* pieces() {
+    let piece = '';
+    for await (const record of content) {
+      const line = `${withChecksum({ record })}\n`;
+      extent.bytes += Buffer.byteLength(line);
+      extent.records += 1;
+      piece += line;
+      if (piece.length < PIECE_LENGTH) continue;
+      yield piece;
+      piece = '';
+    }
+    yield piece;
+  }
+  await makeFolder(join(folder, journal));
+  // What is replaced on purpose must not be missed.
+  await replaceFile(path, pieces(), () => notes.forget([day]));
+  if (extent.records > 0) await notes.note(day, extent);
+  else await removeIfThere(path);
+  await syncFolder(join(folder, journal));
+  await notes.close();
 }
 
 const Line = z.strictObject({ record: z.looseObject({ atMs: z.number() }) });
@@ -329,6 +400,12 @@ async function replaceDocuments(folder: string, wanted: AsyncIterable<Content>):
   await syncFolder(folder);
 }
 
-async function* mapped<R>(items: AsyncIterable<string>, change: (text: string) => R) {
-  for await (const text of items) yield change(text);
+async function* mapped<T, R>(items: AsyncIterable<T>, change: (item: T) => R) {
+  for await (const item of items) yield change(item);
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
 }

@@ -5,16 +5,20 @@ import type { Journal, Registers, RegistersDeclaration, Store } from '../store.t
 
 /** A value as it is kept. The word for a thing is older than other uses of it: what is stored is read by its name. */
 const StoredValue = z.looseObject({ monitor: z.string(), revision: z.int().positive() });
-type StoredValue = z.infer<typeof StoredValue>;
+export type StoredValue = z.infer<typeof StoredValue>;
 
-const Batch = z.object({ atMs: z.int(), states: z.array(StoredValue) });
-type Batch = z.infer<typeof Batch>;
+/** Values that were written together. */
+export const Batch = z.object({ atMs: z.int(), states: z.array(StoredValue) });
+export type Batch = z.infer<typeof Batch>;
 
 /** Characters of values in one record: far below what a record of a journal takes. */
-const BATCH_LENGTH = 256 * 1024;
+export const BATCH_LENGTH = 256 * 1024;
 
 /** Values written from one compaction to the next, besides those of the compaction itself: some 10 MB. */
 const COMPACT_AFTER_COUNT = 50_000;
+
+/** The two journals of registers. */
+export const journalsOf = (name: string) => [`${name}-a`, `${name}-b`] as const;
 
 interface Waiter {
   resolve: () => void;
@@ -41,8 +45,8 @@ export async function openLowdbRegisters<T>(
 ): Promise<Registers> {
   const { name, newest, told } = declaration;
   const { compactAfterCount = COMPACT_AFTER_COUNT, log } = options;
-  const journals = ['a', 'b'].map((each) =>
-    options.journal({ name: `${name}-${each}`, schema: Batch }),
+  const journals = journalsOf(name).map((each) =>
+    options.journal({ name: each, schema: Batch }),
   ) as [Journal<Batch>, Journal<Batch>];
   let [active, spare] = journals;
   const revisions = new Map<string, number>();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { StoreInUseError } from '../errors.ts';
@@ -9,6 +9,15 @@ import { keyOf } from './collection.ts';
 import { type Database, type DatabaseSettings, openDatabase } from './database.ts';
 import { joinMembers, MEMBER_TIMES, type Membership } from './members.ts';
 import { assertSchemaKnown, migrate, migrations, newestOf } from './migrations.ts';
+import {
+  batches,
+  ROW_COUNT,
+  registers,
+  remove,
+  results,
+  type TablePart,
+  usage,
+} from './raw-tables.ts';
 import { SECRET_KEY, SECRET_KEY_ID } from './secret-key.ts';
 
 /** Collection of the document that says that the program must not use the state. */
@@ -17,18 +26,21 @@ const MARK = { collection: 'state-mark', id: 'mark' };
 /** What a process that moves state competes for, by which others know it. */
 const MOVING = 'move-state';
 
-/** Tables that hold nothing of the state: who is there now, and how the tables came about. */
-export const UNMOVED_TABLES = ['member', 'migration', 'migration_lock'];
-
-const ROW_COUNT = 500;
-const BATCH_LENGTH = 4 * 1024 * 1024;
+/** Tables that hold nothing that has to move. */
+export const UNMOVED_TABLES = [
+  // Who is there now, and how the tables came about.
+  ...['member', 'migration', 'migration_lock'],
+  // Begins anew from the sums of usage; what is set aside is so for a process that lives.
+  ...['budget', 'budget_hold'],
+  // What was asked in the last minutes, which files keep in no place either.
+  'rate_window',
+  // What happens now, told to processes that run: none does.
+  ...['event', 'event_head'],
+];
 
 /** One that was killed counts as alive for some more seconds. */
 const GONE_AFTER_MS = MEMBER_TIMES.ttlMs + 1_000;
 const LOOK_AGAIN_MS = 200;
-
-/** Rows that one statement removes, so that none takes long. */
-const REMOVE_COUNT = 5_000;
 
 /** Who appended the records that were moved here. */
 const MOVED_WRITER = '00000000-0000-0000-0000-000000000000';
@@ -39,11 +51,6 @@ const DocumentItem = z.tuple([z.string(), z.int(), z.unknown()]);
 const RecordItem = z.tuple([z.number(), z.int(), z.unknown()]);
 const LeaseItem = z.tuple([z.string(), z.int()]);
 const KeyItem = z.tuple([z.string()]);
-
-/** A part, and the tables whose rows it moves. */
-interface TablePart extends StatePart {
-  tables: readonly string[];
-}
 
 /**
  * Opens the state in a database to move it; no program may run on it. With `readOnly` nothing in it is changed, and programs
@@ -68,10 +75,11 @@ export async function openPostgresState(
       await assertAlone(database, members);
     }
     const isThere = !readOnly || (await hasTables(database));
+    const parts = statePartsOf(database, log);
     return {
       place: placeOf(options.url, schema),
       howToEmpty: howToEmpty(schema),
-      parts: isThere ? statePartsOf(database) : statePartsOf(database).map(withoutTables),
+      parts: isThere ? parts : parts.map(withoutTables),
       lost: members?.signal() ?? new AbortController().signal,
       mark: async () => (isThere ? await readMark(database) : undefined),
       setMark: (mark) => writeMark(database, mark, members?.id()),
@@ -116,8 +124,11 @@ export function placeOf(url: string, schema: string): string {
 }
 
 /** All parts. Whoever adds a table adds it to one of them, or says that it is not moved. */
-export function statePartsOf(database: Database): TablePart[] {
-  return [secretKey(database), leases(database), documents(database), records(database)];
+export function statePartsOf(database: Database, log: Logger): TablePart[] {
+  return [
+    ...[secretKey(database), leases(database), documents(database), records(database)],
+    ...[registers(database), results(database, log), usage(database)],
+  ];
 }
 
 /** Where the program has never been started. */
@@ -407,36 +418,4 @@ async function* keyDocuments(items: AsyncIterable<string>) {
     const [key] = KeyItem.parse(JSON.parse(text));
     yield JSON.stringify([SECRET_KEY_ID, SECRET_KEY.version, { key }]);
   }
-}
-
-async function remove(
-  database: Database,
-  table: string,
-  which: RawBuilder<unknown>,
-): Promise<void> {
-  const { db, schema } = database;
-  const name = sql.table(`${schema}.${table}`);
-  let removed: bigint;
-  do {
-    const result = await database.again(() =>
-      sql`delete from ${name} where ctid = any(array(
-        select ctid from ${name} where ${which} limit ${REMOVE_COUNT}))`.execute(db),
-    );
-    removed = result.numAffectedRows ?? 0n;
-  } while (removed > 0n);
-}
-
-/** Texts put together, as many as one statement takes. */
-async function* batches(items: AsyncIterable<string>): AsyncGenerator<string[]> {
-  let batch: string[] = [];
-  let length = 0;
-  for await (const text of items) {
-    batch.push(text);
-    length += text.length;
-    if (batch.length < ROW_COUNT && length < BATCH_LENGTH) continue;
-    yield batch;
-    batch = [];
-    length = 0;
-  }
-  if (batch.length > 0) yield batch;
 }

@@ -39,6 +39,7 @@ const MAX_KNOWN = 10_000;
 
 /** What is stored with others a moment later: a request that has ended, or what was set aside alone. */
 interface Entry {
+  atMs: number;
   keyId: string;
   record?: UsageRecord;
   hold?: string | undefined;
@@ -97,6 +98,8 @@ export function openPostgresUsageBooks(
   const writer = createBatchWriter<Entry>({
     append: (entries) => pending.track(append(entries)),
     batchCount: BATCH_COUNT,
+    // So that the time of a batch tells the day of its requests.
+    fitsWith: (first, entry) => dayOf(first.atMs) === dayOf(entry.atMs),
     waitMs: FLUSH_MS,
     betweenMs: FLUSH_MS,
     fullCount: BATCH_COUNT,
@@ -113,9 +116,9 @@ export function openPostgresUsageBooks(
     else settling.delete(keyId);
   }
 
-  function settle(entry: Entry) {
+  function settle(entry: Omit<Entry, 'atMs'>) {
     if (entry.hold !== undefined) countSettling(entry.keyId, 1);
-    writer.add(entry);
+    writer.add({ ...entry, atMs: entry.record?.atMs ?? unixMs() });
   }
 
   function drop(entries: readonly Entry[]) {
@@ -130,10 +133,9 @@ export function openPostgresUsageBooks(
     if (unsure) await send(unsure);
     const rest = entries.filter((entry) => !stored.has(entry));
     if (rest.length === 0) return;
-    const records = rest.flatMap(({ record }) => record ?? []);
     await send({
       id: randomUUID(),
-      atMs: records.at(-1)?.atMs ?? unixMs(),
+      atMs: rest.at(-1)?.atMs ?? unixMs(),
       entries: rest,
       settled: [...orphans, ...rest.flatMap(({ hold }) => hold ?? [])],
     });
@@ -349,28 +351,48 @@ export function openPostgresUsageBooks(
 
 const dayOf = (atMs: number) => new Date(atMs).toISOString().slice(0, 10);
 
-/** Rows to add to the table of sums. */
-function sumsOf(records: readonly UsageRecord[]) {
-  const sums = new Map<string, ReturnType<typeof newSum>>();
-  for (const record of records) {
-    const { atMs, keyId, model = 'unknown', provider = '', end } = record;
-    const name = JSON.stringify([dayOf(atMs), keyId, model, provider]);
-    const sum = sums.get(name) ?? newSum(dayOf(atMs), keyId, model, provider);
-    sums.set(name, sum);
-    sum.requests += 1;
-    sum[end] += 1;
-    sum.prompt_tokens += record.promptTokens;
-    sum.completion_tokens += record.completionTokens;
-    if (record.estimated) sum.estimated += 1;
-  }
-  return [...sums.values()];
+/** Rows of the table of sums, each by what it is a sum of. */
+export type UsageDayRows = Map<string, ReturnType<typeof newRow>>;
+
+interface SummedBy {
+  day: string;
+  key_id: string;
+  model: string;
+  provider: string;
 }
 
-const newSum = (day: string, key_id: string, model: string, provider: string) => ({
+/** The row that these are summed in; a new one is empty. */
+export function rowIn(rows: UsageDayRows, by: SummedBy) {
+  const name = JSON.stringify([by.day, by.key_id, by.model, by.provider]);
+  const row = rows.get(name) ?? newRow(by);
+  rows.set(name, row);
+  return row;
+}
+
+/** Adds requests to the sums. */
+export function addRecords(rows: UsageDayRows, records: readonly UsageRecord[]): void {
+  for (const record of records) {
+    const { atMs, keyId, model = 'unknown', provider = '', end } = record;
+    const row = rowIn(rows, { day: dayOf(atMs), key_id: keyId, model, provider });
+    row.requests += 1;
+    row[end] += 1;
+    row.prompt_tokens += record.promptTokens;
+    row.completion_tokens += record.completionTokens;
+    if (record.estimated) row.estimated += 1;
+  }
+}
+
+const newRow = ({ day, key_id, model, provider }: SummedBy) => ({
   ...{ day, key_id, model, provider },
   ...{ requests: 0, complete: 0, client_gone: 0, upstream_error: 0, refused: 0 },
   ...{ prompt_tokens: 0, completion_tokens: 0, estimated: 0 },
 });
+
+function sumsOf(records: readonly UsageRecord[]) {
+  const rows: UsageDayRows = new Map();
+  addRecords(rows, records);
+  return [...rows.values()];
+}
 
 /** What each key has used. */
 function tokensOf(records: readonly UsageRecord[]) {

@@ -84,7 +84,7 @@ async function start(
   const runs = (role: Parameters<typeof settings.roles.has>[0]) => settings.roles.has(role);
   let ready = false;
 
-  const { store, openHistory } = await openStore(settings, { version, log });
+  const { store, ...ofStore } = await openStore(settings, { version, log });
   stops.push(() => store.close());
   const { signal, ...stopping } = stopSignal();
   stops.push(stopping.abort);
@@ -126,7 +126,7 @@ async function start(
         kit,
         keys: keys.monitoring,
         store,
-        openHistory,
+        ...ofStore,
         allowPrivate: settings.allowPrivate,
         networkAnchors: settings.networkAnchors,
         addressFor,

@@ -10,7 +10,12 @@ import type { Store } from '../store/store.ts';
 export interface OpenedStore {
   store: Store;
   openHistory: OpenHistory;
+  /** Monitors that all processes on it take together; what one process can check when absent. */
+  maxMonitors?: number;
 }
+
+/** With as many processes as it takes to check them. */
+const MAX_SHARED_MONITORS = 1_000_000;
 
 /** Opens the store that the settings name. The one of a database, and its libraries, are loaded only for that. */
 export async function openStore(
@@ -21,5 +26,9 @@ export async function openStore(
   const { openPostgresStore } = await import('../store/postgres/postgres-store.ts');
   const store = await openPostgresStore({ ...database, version, log });
   const { series } = store;
-  return { store, openHistory: (options) => openSharedHistory({ series, ...options }) };
+  return {
+    store,
+    openHistory: (options) => openSharedHistory({ series, ...options }),
+    maxMonitors: MAX_SHARED_MONITORS,
+  };
 }

@@ -34,6 +34,8 @@ export interface MonitoringOptions {
   clock?: Clock;
   /** Where results, hours and incidents are kept; in files of the store when absent. `owns` tells the monitors checked here. */
   openHistory?: OpenHistory;
+  /** Monitors that all processes on the store take together; what one process can check when absent. */
+  maxMonitors?: number;
   /** The types of check that there are; those that the service comes with when absent. */
   types?: CheckTypes;
 }
@@ -60,6 +62,7 @@ export async function createMonitoring(options: MonitoringOptions) {
     log,
     clock = systemClock,
     types = shippedTypes,
+    maxMonitors,
   } = options;
   const guard = createSsrfGuard(options.allowPrivate);
   const lookup = createNameLookup();
@@ -68,7 +71,14 @@ export async function createMonitoring(options: MonitoringOptions) {
   const openHistory = options.openHistory ?? openFileHistory;
   const owns = (monitor: string) => runner.owns(monitor);
   const history = await openHistory({ store, owns, wallMs: clock.wallMs, log });
-  const monitors = await openMonitors({ types, store, history, wallMs: clock.wallMs, log });
+  const monitors = await openMonitors({
+    types,
+    store,
+    history,
+    wallMs: clock.wallMs,
+    limit: maxMonitors,
+    log,
+  });
   const { networkAnchors } = options;
   const probe = createProbe({ anchors: networkAnchors?.length ? networkAnchors : undefined });
   const connectivity = createConnectivity({

@@ -16,7 +16,6 @@ import {
 import type { HttpServer } from '../../http/server-types.ts';
 import type { CheckTypes } from '../checks/registry.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
-import { MAX_MONITORS } from '../monitors/monitors.ts';
 import { createListWriter, pageAfter } from './list-writer.ts';
 import { createdMonitor, detailsOf } from './monitor-answers.ts';
 import { changedDefinition, createdDefinition } from './monitor-change.ts';
@@ -38,6 +37,9 @@ import {
   takeNoBody,
   within,
 } from './route-scope.ts';
+
+/** What `limit` of the list may be at most. Our choice. */
+const MAX_LISTED = 10_000;
 
 /** Adds the routes that list, make, change and remove monitors. */
 export function addMonitorRoutes(scope: HttpServer, tools: RouteTools): void {
@@ -168,7 +170,7 @@ const listSchema = keyRoute({
     status: StatusFilter.optional().describe(
       'Only those with one of these statuses, such as `DOWN,DEGRADED`.',
     ),
-    limit: queryNumber(z.int().min(1).max(MAX_MONITORS))
+    limit: queryNumber(z.int().min(1).max(MAX_LISTED))
       .optional()
       .describe('At most so many, in the order of their ids; `next` is what to ask for `after`.'),
     after: z

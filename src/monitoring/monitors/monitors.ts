@@ -17,7 +17,7 @@ import { createToken, hashToken } from './heartbeat.ts';
 import { type IdempotencyKey, type KnownCreate, openIdempotentCreates } from './idempotency.ts';
 import { type Happening, openStates, type Settling, type Stateful } from './state-store.ts';
 
-/** Monitors one service takes. Our choice: what one process is known to check on time. */
+/** Monitors a service takes unless it is told otherwise. Our choice: what one process is known to check on time. */
 export const MAX_MONITORS = 10_000;
 
 /** A monitor as stored; its id is the document's. */
@@ -85,7 +85,7 @@ export async function openMonitors(options: {
   history: Pick<History, 'addChanges' | 'cover' | 'forget' | 'openHours' | 'takeOpenHours'>;
   wallMs: () => number;
   log: Logger;
-  limit?: number;
+  limit?: number | undefined;
   types?: CheckTypes;
 }) {
   const { store, history, wallMs, log, limit = MAX_MONITORS, types = shippedTypes } = options;

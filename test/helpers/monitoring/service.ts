@@ -63,6 +63,7 @@ export async function startService(
     publicUrl?: string;
     isOpen?: boolean;
     networkAnchors?: string[];
+    maxMonitors?: number;
     /** Another store than a folder. */
     openStore?: (log: Logger) => Promise<PostgresStore>;
   } = {},
@@ -91,6 +92,7 @@ export async function startService(
     }),
     ...(options.networkAnchors ? { networkAnchors: options.networkAnchors } : {}),
     ...(options.types ? { types: options.types } : {}),
+    ...(options.maxMonitors !== undefined && { maxMonitors: options.maxMonitors }),
   });
   url = await kit.listen({ host: '127.0.0.1', port: 0 });
   monitoring.start();

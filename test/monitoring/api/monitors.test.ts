@@ -552,6 +552,16 @@ test('a request that waits for a check gets an error when the monitor is deleted
   expect(paused && refusalIn(paused)).toMatchObject({ status: 409, code: 'conflict' });
 });
 
+test('A create beyond the most that the service was told to take is refused, until one is removed', async () => {
+  const { create, call } = await startService({ maxMonitors: 1 });
+  const { id } = await create(job);
+  const { status, body } = await call('POST', MONITORS, { json: job });
+  expect([status, body.error]).toMatchObject([409, { code: 'limit_reached' }]);
+  expect(body.error?.message).toContain('holds 1 monitors');
+  await call('DELETE', `${MONITORS}/${id}`);
+  await create(job);
+});
+
 describe('a create with an Idempotency-Key', () => {
   const create = (service: Service, json: unknown, idempotency: string, key?: string) =>
     service.call('POST', MONITORS, {

@@ -11,6 +11,7 @@ import { statusPage } from './console/console.ts';
 import { discord } from './discord/discord.ts';
 import { gateway } from './gateway/gateway.ts';
 import { monitoring, rhythm } from './monitoring/monitoring.ts';
+import { postgresMany } from './postgres/many.ts';
 import { type Area, type BenchContext, UnfinishedError } from './shared/area.ts';
 import {
   type AreaRun,
@@ -37,6 +38,7 @@ const AREAS = new Map<string, Area>([
   ['discord', discord],
   ['console', statusPage],
   ['start', start],
+  ['postgres-many', postgresMany],
 ]);
 
 /** What measuring again may take, in all, when others disturb. */
@@ -69,7 +71,7 @@ async function main(): Promise<number> {
   const print = (lines: readonly string[]) => {
     if (!request.json) process.stdout.write(['', ...lines, ''].join('\n'));
   };
-  for (const name of request.area === ALL ? AREAS.keys() : [request.area]) {
+  for (const name of request.area === ALL ? usualAreas() : [request.area]) {
     const area = await (request.area === ALL ? runApart(name, request) : runArea(name, request));
     run.areas.push(area);
     print(reportLines(area, against));
@@ -82,6 +84,9 @@ async function main(): Promise<number> {
   if (request.json) process.stdout.write(writtenRun(run));
   return run.areas.some(({ failure }) => failure !== undefined) ? 1 : 0;
 }
+
+const usualAreas = () =>
+  [...AREAS].flatMap(([name, { isOnRequest }]) => (isOnRequest ? [] : [name]));
 
 function requestOf(words: readonly string[]): BenchRequest {
   try {

@@ -30,6 +30,8 @@ export interface Area {
   measures: readonly string[];
   /** What it can be measured beside. */
   peers?: readonly string[];
+  /** It takes so long, or so much, that `all` leaves it out. */
+  isOnRequest?: boolean;
   /** Measures. Throws when something could not be measured, or was answered wrongly. */
   run(context: BenchContext): Promise<Finding[]>;
 }

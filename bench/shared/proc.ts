@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** The kernel's tick in `/proc/stat`. Source: proc_stat(5); it is 100 Hz on every common Linux. */
-const NS_PER_TICK = 10_000_000;
+export const NS_PER_TICK = 10_000_000;
 
 /**
  * CPU time that a process has used so far in all its threads, in the kernel too, nanoseconds.

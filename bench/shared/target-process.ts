@@ -30,8 +30,9 @@ export async function startProcess(options: {
   core: number | undefined;
   env?: Record<string, string>;
   cwd?: string;
+  startLimitMs?: number;
 }): Promise<TargetProcess> {
-  const { name, args, ready, core, env = {}, cwd } = options;
+  const { name, args, ready, core, env = {}, cwd, startLimitMs = START_LIMIT_MS } = options;
   const [command = '', ...rest] = pinned(core, [process.execPath, ...args]);
   const child = spawn(command, rest, {
     ...(cwd !== undefined && { cwd }),
@@ -52,7 +53,7 @@ export async function startProcess(options: {
     });
   }
 
-  const deadlineMs = performance.now() + START_LIMIT_MS;
+  const deadlineMs = performance.now() + startLimitMs;
   let port: string | undefined;
   while (port === undefined) {
     if (ended || performance.now() > deadlineMs) {

@@ -227,7 +227,7 @@ export interface Registers {
   catchUp(options?: { notes?: boolean }): Promise<void> | undefined;
   /** The thing is gone: soon nothing of it is stored. */
   remove(id: string): void;
-  /** Resolves when nothing is being written. */
+  /** Resolves when all that was put or noted until now is written, or refused. */
   idle(): Promise<void>;
 }
 

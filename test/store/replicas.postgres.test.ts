@@ -203,6 +203,28 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
       expect(reader.state.get('a')?.count).toBe(3);
     });
 
+    test('are idle when what was noted until then is written, however much is noted all the time', async () => {
+      const { open } = await testDatabase();
+      const { state, note, registers } = await counters(await open());
+      const reader = await counters(await open());
+      let isNoting = true;
+      async function noteOn() {
+        while (isNoting) {
+          note('a');
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      }
+      const noting = noteOn();
+      for (let turn = 0; turn < 3; turn += 1) {
+        const least = state.get('a')?.count ?? 0;
+        await registers.idle();
+        await reader.registers.catchUp({ notes: true });
+        expect(reader.state.get('a')?.count).toBeGreaterThanOrEqual(least);
+      }
+      isNoting = false;
+      await noting;
+    });
+
     test('change the rows of notes in place', async () => {
       const { open, query, schema } = await testDatabase();
       const { put, note, registers } = await counters(await open());

@@ -72,9 +72,9 @@ export async function openPostgresRegisters<T>(
   /** The revision that each thing was last told or written with. */
   const revisions = new Map<string, string>();
   /** Those that are being written: what is read of them may hold what is written already, or may not. */
-  const inFlight = new Set<string>();
+  const inFlight = new Map<string, Waiting>();
   let batch: Promise<void> = Promise.resolve();
-  let waiting = new Map<string, Waiting>();
+  const waiting = new Map<string, Waiting>();
   let writing: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let readUntil: Date | undefined;
@@ -97,18 +97,31 @@ export async function openPostgresRegisters<T>(
     // What comes with the same round of the loop is written together.
     await new Promise((resolve) => setImmediate(resolve));
     try {
-      while (waiting.size > 0) {
-        const all = [...waiting];
-        waiting = new Map();
-        for (let at = 0; at < all.length; at += BATCH_COUNT) {
-          batch = writeSome(all.slice(at, at + BATCH_COUNT));
-          await batch;
-        }
+      let left = waiting.size;
+      while (left > 0 || isAnyAwaited()) {
+        const some = [...waiting].slice(0, BATCH_COUNT);
+        for (const [id] of some) waiting.delete(id);
+        left -= some.length;
+        batch = writeSome(some);
+        await batch;
       }
     } finally {
       // In the same turn, so that nothing comes in between and waits for ever.
       writing = undefined;
+      // What was noted meanwhile waits for more of it: else each statement would write what came during the one before.
+      if (waiting.size > 0) writeLater();
     }
+  }
+
+  function isAnyAwaited(): boolean {
+    for (const { waiters, tries } of waiting.values()) {
+      if (waiters.length > 0 || tries > 0) return true;
+    }
+    return false;
+  }
+
+  function writeLater() {
+    timer ??= setTimeout(writeSoon, NOTE_AFTER_MS);
   }
 
   async function writeSome(some: ReadonlyArray<[string, Waiting]>) {
@@ -120,7 +133,7 @@ export async function openPostgresRegisters<T>(
         return [];
       }
       const revision = randomUUID();
-      inFlight.add(id);
+      inFlight.set(id, own);
       const { ended } = now;
       const extra = now.extra === undefined ? null : JSON.stringify(now.extra);
       const value = JSON.stringify(now.value);
@@ -310,7 +323,7 @@ export async function openPostgresRegisters<T>(
     note(id) {
       assertOpen();
       take(id, false);
-      if (!writing) timer ??= setTimeout(writeSoon, NOTE_AFTER_MS);
+      if (!writing) writeLater();
     },
     catchUp({ notes = false } = {}) {
       assertOpen();
@@ -332,8 +345,13 @@ export async function openPostgresRegisters<T>(
         });
     },
     async idle() {
-      if (timer) writeSoon();
-      await writing;
+      // What comes from now on is not waited for: it may never end.
+      const ended = [...inFlight.values(), ...waiting.values()].map(
+        ({ waiters }) =>
+          new Promise<void>((resolve) => waiters.push({ resolve, reject: () => resolve() })),
+      );
+      if (waiting.size > 0) writeSoon();
+      await Promise.all(ended);
     },
     close() {
       following.stop();

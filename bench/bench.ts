@@ -12,6 +12,7 @@ import { discord } from './discord/discord.ts';
 import { gateway } from './gateway/gateway.ts';
 import { monitoring, rhythm } from './monitoring/monitoring.ts';
 import { postgresMany } from './postgres/many.ts';
+import { postgres } from './postgres/postgres.ts';
 import { type Area, type BenchContext, UnfinishedError } from './shared/area.ts';
 import {
   type AreaRun,
@@ -38,6 +39,7 @@ const AREAS = new Map<string, Area>([
   ['discord', discord],
   ['console', statusPage],
   ['start', start],
+  ['postgres', postgres],
   ['postgres-many', postgresMany],
 ]);
 

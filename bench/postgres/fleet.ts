@@ -18,7 +18,11 @@ import type { Upstream } from '../monitoring/hosts.ts';
 import { startProcess, type TargetProcess } from '../shared/target-process.ts';
 
 // This runs from dist/bench/, beside the program that it measures.
-const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
+export const DIST = fileURLToPath(new URL('..', import.meta.url));
+const PROGRAM = join(DIST, 'main.js');
+export const CERTIFICATE = fileURLToPath(
+  new URL('../../test/fixtures/tls/bench.pem', import.meta.url),
+);
 const READY = /Services +http:\S+?:(\d+)\/v1 /;
 
 export const SCHEMA = 'askwatch';
@@ -176,7 +180,7 @@ export async function startMember(
   });
 }
 
-/** How many parts of the monitors each process has that lives, by its process id; and which part is whose. */
+/** The parts of the monitors that each living process has, by its process id. */
 export async function holders(url: string): Promise<Map<number, number[]>> {
   const rows = await query(
     url,

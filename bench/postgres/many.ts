@@ -1,20 +1,16 @@
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { query } from '../../test/helpers/postgres/server.ts';
 import { type Gridded, nowMs, rhythmOf } from '../monitoring/arrivals.ts';
-import { checksDone, scrape, upstreamAt } from '../monitoring/server.ts';
+import { checksDone, scrape } from '../monitoring/server.ts';
 import type { Area, BenchContext } from '../shared/area.ts';
 import { type Finding, findingOfOne } from '../shared/finding.ts';
 import { cpuNs, residentMiB } from '../shared/proc.ts';
 import { figure } from '../shared/table.ts';
-import { startProcess, type TargetProcess } from '../shared/target-process.ts';
+import type { TargetProcess } from '../shared/target-process.ts';
 import { fillDatabase, SCHEMA, startMember, untilSpread } from './fleet.ts';
 import { type BenchServer, openServer } from './server.ts';
+import { openSink, type Sink } from './sink.ts';
 import { countSlots } from './slots.ts';
-
-const DIST = fileURLToPath(new URL('..', import.meta.url));
-const CERTIFICATE = fileURLToPath(new URL('../../test/fixtures/tls/bench.pem', import.meta.url));
 
 /** How far this is to go on a machine: `BENCH_MANY='monitors=20000 seconds=60 processes=2 minutes=5'`. */
 const SETTINGS = {
@@ -33,17 +29,11 @@ export const postgresMany: Area = {
   async run(context) {
     const settings = settingsOf(context);
     const server = await openServer(context);
-    // Whatever shares the machine may run anywhere, and so may they.
-    const sink = await startProcess({
-      name: 'What is monitored',
-      args: [join(DIST, 'bench/monitoring-upstream.js'), CERTIFICATE],
-      ready: /listening on (\d+)\./,
-      core: undefined,
-    });
+    const sink = await openSink();
     try {
       return await measure({ context, settings, server, sink });
     } finally {
-      await sink.stop();
+      await sink.close();
       await server.close();
     }
   },
@@ -65,16 +55,15 @@ async function measure(parts: {
   context: BenchContext;
   settings: Settings;
   server: BenchServer;
-  sink: TargetProcess;
+  sink: Sink;
 }): Promise<Finding[]> {
   const { context, settings, server, sink } = parts;
   const { monitors: count, seconds, processes, minutes } = settings;
   const { progress, note, folder, profile } = context;
-  const asks = upstreamAt(sink.port);
   const url = await server.database('many');
   progress(`  writing ${count} monitors`);
   const { monitors } = await fillDatabase(url, {
-    upstream: await asks.addresses(),
+    upstream: sink.upstream,
     count,
     seconds,
   });
@@ -108,14 +97,13 @@ async function measure(parts: {
 async function watch(parts: {
   context: BenchContext;
   server: BenchServer;
-  sink: TargetProcess;
+  sink: Sink;
   url: string;
   members: readonly TargetProcess[];
   monitors: readonly Gridded[];
   windowMs: number;
 }): Promise<Finding[]> {
   const { context, server, sink, url, members, monitors, windowMs } = parts;
-  const asks = upstreamAt(sink.port);
   const look = async () => ({
     atNs: performance.now() * 1e6,
     membersNs: members.map(({ pid }) => cpuNs(pid)),
@@ -138,7 +126,7 @@ async function watch(parts: {
   const window = { fromMs, toMs: nowMs() };
   const after = await look();
   const lagMs = await ownLagsMs(members);
-  const times = await asks.arrivals();
+  const times = await sink.asks.arrivals();
   const rhythm = rhythmOf(monitors, times, window);
   const slots = countSlots(monitors, times, window);
 

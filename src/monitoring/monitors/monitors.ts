@@ -325,6 +325,8 @@ export async function openMonitors(options: {
     } finally {
       adding -= 1;
     }
+    // What another process has made is perhaps not known here yet.
+    if (!isFirst) await following.catchUp();
     const monitor = get(id);
     if (monitor === undefined) throw new Error(`the monitor ${id} was removed when it was made`);
     if (isFirst) log.info({ monitor: id, type: definition.check_type }, 'monitor created');

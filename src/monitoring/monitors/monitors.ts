@@ -106,6 +106,7 @@ export async function openMonitors(options: {
   });
   const parts = Array.from({ length: PARTS_COUNT }, () => new Set<WatchedMonitor>());
   const idsByTokenHash = new Map<string, string>();
+  const shareConfig = createConfigSharing();
   /** On their way out: nobody sees them any more, and they come back only when the store does not let them go. */
   const leaving = new Set<string>();
   let adding = 0;
@@ -141,7 +142,7 @@ export async function openMonitors(options: {
   /** A monitor in memory, as it is stored. */
   function watched(id: string, document: StoredMonitor): WatchedMonitor {
     const { sealed: _, ...rest } = document;
-    const definition = decrypted(id, document);
+    const definition = shareConfig(decrypted(id, document));
     return { id, part: partOf(id), ...rest, definition, published: document.state };
   }
 
@@ -452,6 +453,22 @@ export async function openMonitors(options: {
       await removing;
       await states.idle();
     },
+  };
+}
+
+/** Different settings that are remembered. */
+const MAX_CONFIGS = 1_000;
+
+/** Equal settings are one object in memory: most monitors have what is set by itself, and every process holds all monitors. */
+function createConfigSharing() {
+  const configs = new Map<string, unknown>();
+  return <T extends MonitorDefinition>(definition: T): T => {
+    // What is remembered must not keep a secret that is gone.
+    if (secretsOf(definition).length > 0) return definition;
+    const text = JSON.stringify([definition.check_type, definition.config]);
+    const config = (configs.get(text) ?? definition.config) as T['config'];
+    if (configs.size < MAX_CONFIGS) configs.set(text, config);
+    return { ...definition, config };
   };
 }
 

@@ -28,6 +28,9 @@ const OVERLAP = sql`interval '30 seconds'`;
 /** Who has not looked for so long may have missed removals, of which no row is left: it compares all. */
 const COMPARE_ALL_AFTER_MS = 300_000;
 
+/** Documents that are read with one statement. */
+const READ_COUNT = 500;
+
 /** How long the row of a removed document stays, for those who have not looked since. */
 export const REMOVED_KEPT = sql`interval '15 minutes'`;
 
@@ -66,19 +69,13 @@ export function createDocumentChanges(options: {
 
   /** Rows with these keys as they are now; those that are gone, as removed. */
   async function rowsOf(keys: readonly Buffer[]): Promise<DocumentRow[]> {
-    const rows: DocumentRow[] = [];
-    for (let at = 0; at < keys.length; at += 500) {
-      const some = keys.slice(at, at + 500);
-      rows.push(
-        ...(await db
-          .selectFrom('document')
-          .select([...columns, sql<string | null>`id::text`.as('id')])
-          .select(sql<string | null>`body::text`.as('body'))
-          .where('collection', '=', collection)
-          .where('key', 'in', some)
-          .execute()),
-      );
-    }
+    const rows: DocumentRow[] = await db
+      .selectFrom('document')
+      .select([...columns, sql<string | null>`id::text`.as('id')])
+      .select(sql<string | null>`body::text`.as('body'))
+      .where('collection', '=', collection)
+      .where('key', 'in', keys)
+      .execute();
     const found = new Set(rows.map(({ key }) => key.toString('latin1')));
     const gone = keys.filter((key) => !found.has(key.toString('latin1')));
     return [
@@ -101,22 +98,25 @@ export function createDocumentChanges(options: {
         query.where('changed_at', '>', sql<Date>`${since}::timestamptz - ${OVERLAP}`),
       )
       .execute();
-    const before = new Map(told);
-    const isNew = (key: string, revision: string) => before.get(key)?.revision !== revision;
-    const changed = revisions
-      .map(({ key, revision }) => ({ key: key.toString('latin1'), revision }))
-      .filter(({ key, revision }) => isNew(key, revision));
-    if (since === undefined) {
-      const there = new Set(revisions.map(({ key }) => key.toString('latin1')));
-      for (const key of before.keys()) if (!there.has(key)) changed.push({ key, revision: '' });
+    const found = new Map(revisions.map(({ key, revision }) => [key.toString('latin1'), revision]));
+    const gone = since === undefined ? [...told.keys()].filter((key) => !found.has(key)) : [];
+    const changed = [...found.keys(), ...gone].flatMap((key) => {
+      const before = told.get(key)?.revision;
+      return before === found.get(key) ? [] : { key, before };
+    });
+    // A part at a time: of all documents there may be very many.
+    for (let at = 0; at < changed.length; at += READ_COUNT) {
+      const some = changed.slice(at, at + READ_COUNT);
+      const before = new Map(some.map((each) => [each.key, each.before]));
+      const rows = await rowsOf(some.map(({ key }) => Buffer.from(key, 'latin1')));
+      tell(
+        rows.filter((row) => {
+          // What this process itself has written meanwhile is newer than what was read.
+          const key = row.key.toString('latin1');
+          return told.get(key)?.revision === before.get(key);
+        }),
+      );
     }
-    const rows = await rowsOf(changed.map(({ key }) => Buffer.from(key, 'latin1')));
-    // What this process itself has written meanwhile is newer than what was read.
-    const isOwn = ({ key }: DocumentRow) => {
-      const name = key.toString('latin1');
-      return told.get(name)?.revision !== before.get(name)?.revision;
-    };
-    tell(rows.filter((row) => !isOwn(row)));
     readUntil = clock[0]?.now;
     readAtMs = sentAtMs;
   }

@@ -6,8 +6,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { openJournalBooks } from '../../src/gateway/usage/journal-books.ts';
+import { openResultsJournal } from '../../src/monitoring/history/results-journal.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { long } from '../helpers/long.ts';
 import { ownServer } from '../helpers/postgres/own-server.ts';
@@ -24,6 +26,10 @@ const JOURNALS = ['lines', 'results'];
 const COUNT = 400;
 const NOON = Date.UTC(2026, 10, 20, 12);
 const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+const IDS = Array.from({ length: 50 }, (_, no) => `mon_${no}`);
+
+type FolderOrTables = Store | PostgresStore;
 
 const server = await ownServer();
 const random = createRandom(seed());
@@ -41,7 +47,7 @@ const collectionsOf = (store: Store) =>
 const journalsOf = (store: Store) =>
   JOURNALS.map((name) => store.journal({ name, schema: z.object({ atMs: z.int(), no: z.int() }) }));
 
-async function fill(store: Store): Promise<void> {
+async function fill(store: FolderOrTables): Promise<void> {
   for (const [index, collection] of collectionsOf(store).entries()) {
     await Promise.all(
       Array.from({ length: COUNT }, (_, no) =>
@@ -57,11 +63,85 @@ async function fill(store: Store): Promise<void> {
       ),
     );
   }
+  await fillTables(store);
   await store.key.make();
   await store.close();
 }
 
-async function contentOf(store: Store) {
+/** What has tables of its own on PostgreSQL, and stands in journals of the folder. */
+async function fillTables(store: FolderOrTables): Promise<void> {
+  const states = await statesOf(store);
+  for (const id of IDS) {
+    states.values.set(id, { state: { no: IDS.indexOf(id) } });
+    await states.registers.put(id);
+  }
+  await states.registers.idle();
+  const entries = IDS.flatMap((monitor, no) =>
+    Array.from({ length: 40 }, (_, check) => ({
+      ...{ monitor, atMs: NOON + check * 10 * MINUTE_MS + no, kind: 17, took: check },
+      ...{ everyMs: MINUTE_MS, reason: check % 2 ? undefined : 'slow' },
+    })),
+  );
+  if ('series' in store) {
+    await store.series.append(entries.map((entry) => ({ ...entry, slotMs: entry.atMs })));
+  } else await openResultsJournal(store, 'run').append(entries);
+  let nowMs = 0;
+  const books = await booksOf(store, () => nowMs);
+  for (const days of [2, 1, 0]) {
+    nowMs = NOON - days * DAY_MS;
+    for (let no = 0; no < 500; no += 1) {
+      books.enter(
+        {
+          ...{ atMs: nowMs + no, keyId: `key ${no % 5}`, model: 'one', provider: 'openai' },
+          ...{ promptTokens: no, completionTokens: 1, estimated: false },
+          ...{ latencyMs: 1, end: 'complete' },
+        },
+        undefined,
+      );
+    }
+  }
+  await books.close();
+}
+
+async function statesOf(store: Store) {
+  const values = new Map<string, { state: { no: number } }>();
+  const registers = await store.registers({
+    name: 'monitor-states',
+    schema: z.object({ state: z.object({ no: z.int() }) }),
+    newest(id) {
+      const value = values.get(id);
+      return value && { value, ended() {} };
+    },
+    told: (id, { value }) => values.set(id, value),
+  });
+  return { registers, values };
+}
+
+const booksOf = async (store: Store, unixMs: () => number) => {
+  const clocks = { unixMs, steadyMs: () => performance.now() };
+  return store.usage?.(clocks) ?? (await openJournalBooks({ store, clocks, log }));
+};
+
+async function tablesOf(store: FolderOrTables) {
+  const { values } = await statesOf(store);
+  const results = [];
+  if ('series' in store) {
+    const ranges = IDS.map((monitor) => ({ monitor, fromMs: 0, toMs: Number.POSITIVE_INFINITY }));
+    for (const { slotMs: _, ...row } of await store.series.between(ranges)) results.push(row);
+  } else {
+    const range = { fromMs: NOON - DAY_MS, toMs: NOON + DAY_MS, ownToo: true };
+    for await (const entries of openResultsJournal(store, 'other').read(range)) {
+      results.push(...entries);
+    }
+  }
+  const books = await booksOf(store, () => NOON);
+  const usage = await books.summary({ fromDay: '2026-11-01', toDay: '2026-11-30' });
+  await books.close();
+  const inOrder = (all: object[]) => all.map((one) => JSON.stringify(one)).sort();
+  return { states: inOrder([...values]), results: inOrder(results), usage };
+}
+
+async function contentOf(store: FolderOrTables) {
   const documents = [];
   for (const collection of collectionsOf(store)) {
     documents.push((await collection.list()).sort((a, b) => (a.id < b.id ? -1 : 1)));
@@ -70,8 +150,9 @@ async function contentOf(store: Store) {
   for (const journal of journalsOf(store))
     for await (const one of journal.read()) records.push(one);
   const key = await store.key.read();
+  const tables = await tablesOf(store);
   await store.close();
-  return { documents, records, key };
+  return { documents, records, key, tables };
 }
 
 /** Runs the command as a person does, until it ends or is killed. */
@@ -141,6 +222,9 @@ describe.skipIf(!server)('npx askwatch move-state, killed again and again', () =
     const original = await place();
     await fill(await original.openFolder());
     const content = await contentOf(await original.openFolder());
+    expect(content.tables.states).toHaveLength(IDS.length);
+    expect(content.tables.results).toHaveLength(40 * IDS.length);
+    expect(content.tables.usage).toHaveLength(3 * 5);
     const whole = await place();
     await cp(original.env.DATA_DIR, whole.env.DATA_DIR, { recursive: true });
     const startedAtMs = performance.now();

@@ -275,6 +275,17 @@ describe.skipIf(!hasPostgres)('usage that several processes count', () => {
     expect(await books.spending('key')).toMatchObject({ day: 20, reserved: 0 });
   });
 
+  test('stands in batches of one day each, so that the time of a batch tells the day of its requests', async () => {
+    const { open, query } = await testDatabase();
+    const books = booksOf(await open());
+    const days = [2, 1, 1, 0].map((days) => Date.now() - days * 86_400_000);
+    for (const atMs of days) books.enter(requestOf('a', 1, { atMs }));
+    await books.close();
+    const batches = await query('select at, requests from #.usage_batch order by at');
+    expect(batches.map(({ requests }) => (requests as unknown[]).length)).toEqual([1, 2, 1]);
+    expect(batches.map(({ at }) => (at as Date).getTime())).toEqual([days[0], days[2], days[3]]);
+  });
+
   test('is dropped by the month when it is older than is kept, by one process at a time', async () => {
     const { open, query } = await testDatabase();
     const all = [booksOf(await open()), booksOf(await open())];

@@ -102,6 +102,26 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     await eventually(() => seen === 5);
   });
 
+  test('tell of all documents at first, however many there are', async () => {
+    const { open, query } = await testDatabase();
+    const [a, b] = [await open(), await open()];
+    await a.collection(counts).update('n0', () => ({ count: 0 }));
+    await query(
+      `insert into #.document (collection, key, id, version, revision, body)
+        select collection, sha256(convert_to(to_json('n' || no)::text, 'UTF8')), to_json('n' || no), version,
+          gen_random_uuid(), json_build_object('count', no)
+        from #.document, generate_series(1, 1200) no where collection = 'counts'`,
+    );
+    const memory = new Map<string, number | undefined>();
+    await b.collection(counts).follow((changed) => {
+      for (const { id, document } of changed) memory.set(id, document?.count);
+    });
+    expect(memory).toEqual(
+      new Map(Array.from(memory.keys(), (id) => [id, Number(id.slice(1))] as const)),
+    );
+    expect(memory.size).toBe(1201);
+  });
+
   test('append to one journal, and both read all of it in order', async () => {
     const { open } = await testDatabase();
     const both = [await open(), await open()].map((store) => store.journal(lines));

@@ -113,6 +113,18 @@ describe('change', () => {
     expect(detailsIn(await patch({})).name).toBe('Cart');
   });
 
+  test('changes none of those that had the same settings', async () => {
+    const { create, call } = await startService();
+    const [one, other] = [await create(site), await create({ ...site, name: 'Other' })];
+    await call('PATCH', `${MONITORS}/${one.id}`, { json: { config: { interval_seconds: 120 } } });
+    const intervals = await Promise.all(
+      [one, other].map(
+        async ({ id }) => detailsIn(await call('GET', `${MONITORS}/${id}`)).config.interval_seconds,
+      ),
+    );
+    expect(intervals).toEqual([120, 60]);
+  });
+
   test('holds after a restart', async () => {
     const service = await withMonitor();
     await service.patch({ name: 'Cart', config: { interval_seconds: 77 } });

@@ -5,10 +5,11 @@ import { eventually } from './eventually.ts';
 export async function eventuallyEquals<T>(
   ask: () => T | Promise<T>,
   wanted: unknown,
+  options: { everyMs?: number } = {},
 ): Promise<void> {
   const isEqual = async () => {
     expect(await ask()).toEqual(wanted);
     return true;
   };
-  await eventually(isEqual, { what: `${ask} to equal ${String(wanted)}` });
+  await eventually(isEqual, { ...options, what: `${ask} to equal ${String(wanted)}` });
 }

@@ -31,8 +31,17 @@ export function firstChecks(
 }
 
 /**
+ * A check that ended so shortly before its process died may not be stored, though it was: it takes up to some seconds until
+ * others take over. Checked twice, a time of the rhythm has one result.
+ */
+const UNSURE_MS = 12_000;
+
+/** Between two checks that are made up, where there is time for that: the next process may die before the last of them. */
+const MADE_UP_EVERY_MS = 10;
+
+/**
  * When each monitor is first checked that another process has watched over until now, as milliseconds from then: soon when
- * nothing was found for the time of its rhythm that is now, spread and before the next one; else not before that.
+ * nothing was found for the time of its rhythm that is now, one after another and before the next one; else not before that.
  */
 export function checksToMakeUp(
   monitors: ReadonlyArray<{ monitor: WatchedMonitor; definition: CheckedMonitor }>,
@@ -41,7 +50,8 @@ export function checksToMakeUp(
   const timed = monitors.map(({ monitor, definition }) => {
     const intervalMs = definition.config.interval_seconds * 1000;
     const slotMs = lastOnGrid(nowMs, intervalMs, phaseOf(monitor.id, intervalMs));
-    const isDone = (monitor.state.lastCheckedMs ?? Number.NEGATIVE_INFINITY) >= slotMs;
+    const lastMs = monitor.state.lastCheckedMs ?? Number.NEGATIVE_INFINITY;
+    const isDone = lastMs >= slotMs && lastMs < nowMs - UNSURE_MS;
     return { monitor, isDone, leftMs: slotMs + intervalMs - nowMs };
   });
   const missing = timed.filter(({ isDone }) => !isDone).sort((a, b) => a.leftMs - b.leftMs);
@@ -52,7 +62,10 @@ export function checksToMakeUp(
     ...missing.map(({ monitor, leftMs }, index) => ({
       monitor,
       // Half of what is left is for the check itself.
-      afterMs: catchUpAfterMs(index, missing.length, leftMs / 2),
+      afterMs: Math.min(
+        index * MADE_UP_EVERY_MS,
+        catchUpAfterMs(index, missing.length, leftMs / 2),
+      ),
     })),
   ];
 }

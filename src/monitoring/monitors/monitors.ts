@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { ErrorCode } from '../../contracts/error.ts';
+import { beginTurn } from '../../contracts/event-loop.ts';
 import { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
 import { HttpError } from '../../http/errors.ts';
 import { CorruptDocumentError } from '../../store/errors.ts';
@@ -262,7 +263,11 @@ export async function openMonitors(options: {
     ({ id, document }) => encryption.decrypt(document, id) === undefined,
   );
   if (locked.length > 0) await giveUpSecrets(locked);
-  for (const { id, document } of stored) keep(watched(id, document));
+  const turn = beginTurn();
+  for (const { id, document } of stored) {
+    keep(watched(id, document));
+    if (turn.isOver()) await turn.next();
+  }
   const plain = stored.filter(({ document }) => isPlain(document));
   await Promise.all(plain.map(({ id, document }) => encryptStored(id, document))).catch((error) => {
     log.error(

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { beginTurn } from '../../contracts/event-loop.ts';
 import type { Metrics } from '../../http/metrics.ts';
 import type { LeaseGroup, PartHolder, Store } from '../../store/store.ts';
 import { type Check, timeoutSeconds } from '../checks/check.ts';
@@ -215,8 +216,10 @@ export function createCheckRunner(options: {
     await monitors.catchUp({ notes: true });
     const checked = takeUp(monitors.ofParts(taken.filter((part) => held.has(part))));
     const startMs = clock.monotonicMs();
+    const turn = beginTurn();
     for (const { monitor, afterMs } of checksToMakeUp(checked, clock.wallMs())) {
-      follow(monitor, startMs + afterMs, { goesOn: true });
+      if (!isPaused(monitor)) follow(monitor, startMs + afterMs, { goesOn: true });
+      if (turn.isOver()) await turn.next();
     }
   }
 

@@ -259,14 +259,10 @@ export async function openPostgresRegisters<T>(
   }
 
   async function rowsOf(ids: readonly string[]): Promise<Row[]> {
-    const all: Row[] = [];
-    for (let at = 0; at < ids.length; at += BATCH_COUNT) {
-      const { rows } = await sql<Row>`
-        select id, revision, value::text as value, extra::text as extra from ${table}
-        where name = ${name} and id = any(${ids.slice(at, at + BATCH_COUNT)}::text[])`.execute(db);
-      all.push(...rows);
-    }
-    return all;
+    const { rows } = await sql<Row>`
+      select id, revision, value::text as value, extra::text as extra from ${table}
+      where name = ${name} and id = any(${ids}::text[])`.execute(db);
+    return rows;
   }
 
   async function readAll() {
@@ -276,7 +272,7 @@ export async function openPostgresRegisters<T>(
       const { rows } = await database.again(() =>
         sql<Row>`
           select id, revision, value::text as value, extra::text as extra from ${table}
-          where name = ${name} and id > ${from} order by id limit ${10 * BATCH_COUNT}`.execute(db),
+          where name = ${name} and id > ${from} order by id limit ${BATCH_COUNT}`.execute(db),
       );
       for (const row of rows) tell(row);
       const last = rows.at(-1);
@@ -296,11 +292,13 @@ export async function openPostgresRegisters<T>(
       with at as materialized (select clock_timestamp() as now)
       select r.id, r.revision, at.now from at
       left join ${table} r on r.name = ${name} and r.${since}`.execute(db);
-    await tellChanged(
-      rows.flatMap(({ id, revision }) =>
-        id !== null && revisions.get(id) !== revision ? [id] : [],
-      ),
+    const changed = rows.flatMap(({ id, revision }) =>
+      id !== null && revisions.get(id) !== revision ? [id] : [],
     );
+    // A part at a time: very many may have been written since, and other work is not to wait for all of them.
+    for (let at = 0; at < changed.length; at += BATCH_COUNT) {
+      await tellChanged(changed.slice(at, at + BATCH_COUNT));
+    }
     if (notes) notedUntil = rows[0]?.now;
     else readUntil = rows[0]?.now;
   }

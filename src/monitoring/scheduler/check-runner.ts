@@ -211,9 +211,22 @@ export function createCheckRunner(options: {
     }
   }
 
+  const isCaughtUp = async () => {
+    try {
+      await monitors.catchUp({ notes: true });
+      return true;
+    } catch (error) {
+      log.debug({ err: error }, 'what others have stored cannot be read; it is tried again');
+      return false;
+    }
+  };
+
   /** Goes on with what another process has watched over, once all that it stored is known. */
   async function takeOver(taken: readonly number[]) {
-    await monitors.catchUp({ notes: true });
+    // Whoever begins with what is old would leave out a time of the rhythm, or take a job that has pinged for late.
+    while (taken.some((part) => held.has(part)) && !(await isCaughtUp())) {
+      await new Promise<void>((resolve) => clock.after(CATCH_UP_AGAIN_MS, resolve));
+    }
     const checked = takeUp(monitors.ofParts(taken.filter((part) => held.has(part))));
     const startMs = clock.monotonicMs();
     const turn = beginTurn();
@@ -384,6 +397,9 @@ export function createCheckRunner(options: {
     },
   };
 }
+
+/** While the store is away it is asked again after so long what others have stored. */
+const CATCH_UP_AGAIN_MS = 500;
 
 /** The kind of lease that the parts of the monitors are. */
 const CHECKS = 'checks';

@@ -233,7 +233,8 @@ export interface Registers {
 
 /** Who is told which parts of a whole are its own, one thing after another. */
 export interface PartHolder {
-  taken(parts: readonly number[]): void | Promise<void>;
+  /** Of those that are `abandoned` the last holder died: what it did last may be known to nobody. */
+  taken(parts: readonly number[], abandoned: ReadonlySet<number>): void | Promise<void>;
   /** They are given back when this resolves: what is under way for them is to be ended or stored. */
   giving(parts: readonly number[]): void | Promise<void>;
   /** One is lost: another process may have it already, and nothing that is still found for it counts. */

@@ -222,7 +222,7 @@ export function createCheckRunner(options: {
   };
 
   /** Goes on with what another process has watched over, once all that it stored is known. */
-  async function takeOver(taken: readonly number[]) {
+  async function takeOver(taken: readonly number[], abandoned: ReadonlySet<number>) {
     // Whoever begins with what is old would leave out a time of the rhythm, or take a job that has pinged for late.
     while (taken.some((part) => held.has(part)) && !(await isCaughtUp())) {
       await new Promise<void>((resolve) => clock.after(CATCH_UP_AGAIN_MS, resolve));
@@ -230,7 +230,8 @@ export function createCheckRunner(options: {
     const checked = takeUp(monitors.ofParts(taken.filter((part) => held.has(part))));
     const startMs = clock.monotonicMs();
     const turn = beginTurn();
-    for (const { monitor, afterMs } of checksToMakeUp(checked, clock.wallMs())) {
+    const isUnsure = ({ part }: WatchedMonitor) => abandoned.has(part);
+    for (const { monitor, afterMs } of checksToMakeUp(checked, clock.wallMs(), isUnsure)) {
       if (!isPaused(monitor)) follow(monitor, startMs + afterMs, { goesOn: true });
       if (turn.isOver()) await turn.next();
     }
@@ -246,10 +247,10 @@ export function createCheckRunner(options: {
   }
 
   const partHolder: PartHolder = {
-    taken(taken) {
+    taken(taken, abandoned) {
       for (const part of taken) held.add(part);
       if (isStarting) return startAll();
-      return takeOver(taken);
+      return takeOver(taken, abandoned);
     },
     async giving(given) {
       for (const part of given) leavePart(part);

@@ -46,12 +46,14 @@ const MADE_UP_EVERY_MS = 10;
 export function checksToMakeUp(
   monitors: ReadonlyArray<{ monitor: WatchedMonitor; definition: CheckedMonitor }>,
   nowMs: number,
+  /** Whether the process that has watched over it died. */
+  isUnsure: (monitor: WatchedMonitor) => boolean,
 ): Array<{ monitor: WatchedMonitor; afterMs: number }> {
   const timed = monitors.map(({ monitor, definition }) => {
     const intervalMs = definition.config.interval_seconds * 1000;
     const slotMs = lastOnGrid(nowMs, intervalMs, phaseOf(monitor.id, intervalMs));
     const lastMs = monitor.state.lastCheckedMs ?? Number.NEGATIVE_INFINITY;
-    const isDone = lastMs >= slotMs && lastMs < nowMs - UNSURE_MS;
+    const isDone = lastMs >= slotMs && !(isUnsure(monitor) && lastMs > nowMs - UNSURE_MS);
     return { monitor, isDone, leftMs: slotMs + intervalMs - nowMs };
   });
   const missing = timed.filter(({ isDone }) => !isDone).sort((a, b) => a.leftMs - b.leftMs);

@@ -45,7 +45,7 @@ export function createLeases(collection: Collection<z.infer<typeof LeaseDocument
     group(count: number, holder: PartHolder): LeaseGroup {
       const parts = Array.from({ length: count }, (_, no) => no);
       let isOpen = true;
-      void holder.taken(parts);
+      void holder.taken(parts, new Set());
       return {
         holds: (part) => isOpen && part < count,
         count: () => (isOpen ? count : 0),

@@ -118,14 +118,14 @@ export function createLeases(options: { database: Database; members: Membership;
 
     async function takeSome(most: number) {
       const id = members.id();
-      const { rows } = await sql<{ no: number; fence: number }>`
+      const { rows } = await sql<{ no: number; fence: number; abandoned: boolean }>`
         with free as (
-          select l.no from ${lease} l where l.kind = ${kind} and ${isFree}
+          select l.no, l.holder is not null as abandoned from ${lease} l where l.kind = ${kind} and ${isFree}
           order by random() limit ${most} for update skip locked)
         update ${lease} l set holder = m.id, fence = l.fence + 1
         from free, ${member} m
         where l.kind = ${kind} and l.no = free.no and m.id = ${id} and m.until > clock_timestamp()
-        returning l.no, l.fence`.execute(db);
+        returning l.no, l.fence, free.abandoned`.execute(db);
       if (id !== members.id()) return;
       for (const { no, fence } of rows) {
         const part = hold(kind, no, fence);
@@ -136,7 +136,13 @@ export function createLeases(options: { database: Database; members: Membership;
           holder.lost(no);
         });
       }
-      if (rows.length > 0) await holder.taken(rows.map(({ no }) => no));
+      const abandoned = rows.filter((row) => row.abandoned);
+      if (rows.length > 0) {
+        await holder.taken(
+          rows.map(({ no }) => no),
+          new Set(abandoned.map(({ no }) => no)),
+        );
+      }
     }
 
     async function giveBack(nos: readonly number[]) {

@@ -5,6 +5,9 @@ import type { Lease, Store } from '../store/store.ts';
 
 const AGAIN_MS = 1_000;
 
+/** After the database was away for everybody, whoever had the role has so long to take it up again. */
+const LEFT_TO_HOLDER_MS = 5_000;
+
 /** A role that one process at a time runs; of the others, every process that has them in ASKWATCH_ROLES runs its own. */
 export type SoleRole = ReturnType<typeof createSoleRole>;
 
@@ -59,9 +62,16 @@ export function createSoleRole(
     /** Resolves to true once this process has it, and to false when the program stops before that. */
     async wait(): Promise<boolean> {
       log.info(`another process runs the role ${role}; this one takes it over when that one ends`);
+      let awayMs = Number.NEGATIVE_INFINITY;
       while (!signal.aborted) {
         await again();
         if (signal.aborted) break;
+        const isReachable = await store.check().then(
+          () => true,
+          () => false,
+        );
+        if (!isReachable) awayMs = performance.now();
+        if (performance.now() - awayMs < LEFT_TO_HOLDER_MS) continue;
         const isTaken = await take().catch((error: unknown) => {
           log.debug({ err: error, role }, 'the role could not be asked for; it is tried again');
           return false;

@@ -15,8 +15,8 @@ export interface KeyedRequest {
   ip: string | undefined;
 }
 
-/** Finds out whose request this is, or throws the 401 or 429. */
-export type Authenticate = (request: KeyedRequest) => KeyInfo;
+/** Finds out whose request this is, or throws the 401 or 429; `confirm` its key before anything is done for it. */
+export type Authenticate = ((request: KeyedRequest) => KeyInfo) & Pick<Keys, 'confirm'>;
 
 /**
  * Reads the key of a request from `Authorization: Bearer` and, where allowed, `X-API-Key`.
@@ -43,7 +43,7 @@ export function createAuthentication(
     });
   }
 
-  return (request) => {
+  const authenticate = (request: KeyedRequest): KeyInfo => {
     const { headers } = request.raw;
     const bearer = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
     const header = options.acceptApiKeyHeader ? headers['x-api-key'] : undefined;
@@ -77,6 +77,7 @@ export function createAuthentication(
     }
     return known;
   };
+  return Object.assign(authenticate, { confirm: keys.confirm });
 }
 
 function timesSent({ rawHeaders }: IncomingMessage, name: string): number {

@@ -19,6 +19,9 @@ const MAX_STALE_MS = 10_000;
 
 const AGAIN_SECONDS = 5;
 
+/** Who has not known for so long asks first: a process that stood still must not take what was revoked meanwhile. */
+const FRESH_MS = 1_500;
+
 const StoredKey = z.object({
   name: z.string(),
   /** SHA-256 of the whole key, hex. A random key of 238 bits needs no slow hash. */
@@ -169,6 +172,22 @@ export async function openKeys(
         return undefined;
       });
       return wasThere;
+    },
+    /**
+     * Makes sure that a key still counts, where this process may not have heard that it was revoked; `undefined` where it
+     * would have. Rejects with the 401 of one that does not, and with a 503 when that is not known.
+     */
+    confirm({ id, isTransient }: KeyInfo): Promise<void> | undefined {
+      if (isTransient || following.staleMs() <= FRESH_MS) return undefined;
+      return following
+        .catchUp()
+        ?.catch(assertKnowing)
+        .then(() => {
+          if (stored.has(id)) return;
+          throw new HttpError(401, ErrorCode.invalidKey, `This key was revoked a moment ago.`, {
+            headers: { 'www-authenticate': 'Bearer' },
+          });
+        });
     },
     /** When a key was presented last to this process, Unix time; `undefined` when it was not since it began. */
     lastUsedMs: (id: string) => stored.get(id)?.usedAtMs,

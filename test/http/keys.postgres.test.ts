@@ -1,9 +1,25 @@
+import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { createAuthentication } from '../../src/http/authentication.ts';
 import { openKeys } from '../../src/http/keys.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { runningServer } from '../helpers/http/running-server.ts';
 import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts';
+
+const NOBODY = { id: '', name: '', createdAtMs: 0 };
+
+/** Removes a key as another process does, without word of it, and takes its time. */
+const REVOKE = `
+import pg from 'pg';
+const [url, schema, key] = process.argv.slice(1);
+const client = new pg.Client({ connectionString: url });
+await client.connect();
+await client.query(\`update "\${schema}".document set id = null, body = null,
+  revision = gen_random_uuid(), changed_at = clock_timestamp()
+  where collection = 'monitoring-keys' and id::text = $1\`, [JSON.stringify(key.slice(4, 12))]);
+await client.end();
+await new Promise((resolve) => setTimeout(resolve, 2_000));
+`;
 
 describe.skipIf(!hasPostgres)('keys of two processes on one database', () => {
   test('that one makes, limits or revokes count so in the other, moments later', async () => {
@@ -53,6 +69,24 @@ describe.skipIf(!hasPostgres)('keys of two processes on one database', () => {
     expect(others).toEqual([]);
     for (const keys of all) await eventually(() => keys.verify(key)?.name === 'first key');
     expect(await all[0]?.createFirst('first key')).toBeUndefined();
+  });
+
+  test('that were revoked while one stood still are asked for before it takes them', async () => {
+    const { open, url, schema } = await testDatabase();
+    const keys = await openKeys(await open(), 'monitoring');
+    const { key } = await keys.create('job');
+    const { key: other } = await keys.create('other');
+    expect(keys.confirm(keys.verify(key) ?? NOBODY)).toBeUndefined();
+    // This process does nothing until the other one has ended, as when it is stopped.
+    execFileSync(process.execPath, ['--input-type=module', '-e', REVOKE, url, schema, key], {
+      cwd: process.cwd(),
+    });
+    const [taken, kept] = [keys.verify(key), keys.verify(other)];
+    expect([taken?.name, kept?.name]).toEqual(['job', 'other']);
+    await Promise.all([
+      expect(keys.confirm(taken ?? NOBODY)).rejects.toMatchObject({ status: 401 }),
+      expect(keys.confirm(kept ?? NOBODY)).resolves.toBeUndefined(),
+    ]);
   });
 
   test('are refused with a 503 by one that cannot know for long, and taken again once it does', async () => {

@@ -9,6 +9,7 @@ import type { Authenticate } from '../../http/authentication.ts';
 import { type Exchange, sendError } from '../../http/direct-route.ts';
 import { asHttpError, validationError } from '../../http/error-answers.ts';
 import { HttpError } from '../../http/errors.ts';
+import type { KeyInfo } from '../../http/keys.ts';
 import type { ServerKit } from '../../http/server.ts';
 import { StoreUnavailableError } from '../../store/errors.ts';
 import type { Catalog } from '../catalog/catalog-schema.ts';
@@ -65,21 +66,30 @@ export function addChat(options: ChatOptions): Chat {
     path: GatewayPath.chatCompletions,
     schema: chatSchema,
     handle(exchange) {
-      let meter: UsageMeter;
       try {
         // Before the body is read: a stranger's megabytes are not worth waiting for.
-        meter = ledger.open(authenticate({ raw: exchange.request, ip: exchange.ip }));
+        const key = authenticate({ raw: exchange.request, ip: exchange.ip });
+        const confirmed = authenticate.confirm(key);
+        if (!confirmed) return begin(exchange, key);
+        confirmed.then(
+          () => void begin(exchange, key),
+          (refusal: unknown) => sendError(exchange, refusal, log),
+        );
       } catch (refusal) {
         sendError(exchange, refusal, log);
-        return undefined;
       }
-      const cancellation = follow(exchange, meter);
-      void answer(exchange, meter, cancellation).catch((error) => {
-        if (!(cancellation.reason instanceof ClientGoneError)) refuse(exchange, meter, error);
-      });
-      return () => callForLog(meter);
+      return undefined;
     },
   });
+
+  function begin(exchange: Exchange, key: KeyInfo) {
+    const meter = ledger.open(key);
+    const cancellation = follow(exchange, meter);
+    void answer(exchange, meter, cancellation).catch((error) => {
+      if (!(cancellation.reason instanceof ClientGoneError)) refuse(exchange, meter, error);
+    });
+    return () => callForLog(meter);
+  }
 
   async function answer(exchange: Exchange, meter: UsageMeter, cancellation: ClientCancellation) {
     if (closing) throw stopping();

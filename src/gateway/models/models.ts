@@ -32,7 +32,9 @@ export function addModels(options: {
     const ranks = ranksOf(catalog, routing.answersFirst, table);
     return catalog.models.map((model) => listed(model, routing, ranks.get(model.id)));
   };
-  const onRequest = async (request: HttpRequest) => void authenticate(request);
+  const onRequest = async (request: HttpRequest) => {
+    await authenticate.confirm(authenticate(request));
+  };
 
   server.get(
     GatewayPath.models,

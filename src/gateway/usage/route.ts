@@ -59,6 +59,7 @@ export function addUsageRoute(options: {
       },
       onRequest: async (request) => {
         const key = authenticate(request);
+        await authenticate.confirm(key);
         const { allowed, resetMs } = reports.take(key.id);
         if (!allowed) throw tooMany(resetMs);
         asking.set(request, key);

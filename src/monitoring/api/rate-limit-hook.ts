@@ -73,6 +73,7 @@ export function createRateLimitHook({
     let key: KeyInfo;
     try {
       key = authenticate(request);
+      await authenticate.confirm(key);
     } catch (refusal) {
       // A wrong key is a guess, as an unknown push token is; what is left of wrong keys the refusal tells itself. While it
       // is not known which keys are wrong, none is a guess.

@@ -85,7 +85,7 @@ export async function measureChanges(bed: Bed): Promise<Finding[]> {
   ];
 }
 
-/** From when a change of one store has resolved until another has been told, beside bare NOTIFY and LISTEN. */
+/** From when a change of one store is asked for until another has been told, beside bare NOTIFY and LISTEN. */
 export async function measureHeard(bed: Bed): Promise<Finding[]> {
   const { heard } = SIZES[bed.context.quick ? 'quick' : 'full'];
   const url = await bed.server.database('heard');
@@ -110,8 +110,7 @@ export async function measureHeard(bed: Bed): Promise<Finding[]> {
   });
   await listener.query('listen bench');
 
-  async function until(number: number, current: () => number) {
-    const startMs = performance.now();
+  async function until(startMs: number, number: number, current: () => number) {
     while (current() < number) {
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
@@ -124,11 +123,13 @@ export async function measureHeard(bed: Bed): Promise<Finding[]> {
 
   const times = { askwatch: [] as number[], reference: [] as number[] };
   for (let number = 1; number <= heard; number += 1) {
+    const changedMs = performance.now();
     await one.update('one', () => ({ number, text: TEXT }));
-    times.askwatch.push(await until(number, () => told));
+    times.askwatch.push(await until(changedMs, number, () => told));
     await pause(BETWEEN_MS);
+    const sentMs = performance.now();
     await sender.query('select pg_notify($1, $2)', ['bench', String(number)]);
-    times.reference.push(await until(number, () => notified));
+    times.reference.push(await until(sentMs, number, () => notified));
     await pause(BETWEEN_MS);
   }
   following.stop();

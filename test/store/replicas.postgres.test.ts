@@ -349,6 +349,8 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     expect(left?.lives).toBe(true);
     await query('alter table #.hidden rename to member');
     await eventually(async () => (await store.lease('another')) !== undefined);
+    // Nobody has to wait for who it was, or counts it among those who live.
+    expect(await query('select count(*)::int as count from #.member')).toEqual([{ count: 1 }]);
   });
 
   test('share the parts of a whole evenly, never hold one both, and take over those of one that left', async () => {

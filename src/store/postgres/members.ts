@@ -46,12 +46,14 @@ export async function joinMembers(options: {
   let timer: NodeJS.Timeout | undefined;
   let left = false;
 
-  function newLife() {
+  /** `before` is who it was until now, for whom nobody has to wait any more. */
+  function newLife(before: string | null = null) {
     const ended = new AbortController();
     // Every lease listens.
     setMaxListeners(0, ended.signal);
     return {
       id: randomUUID(),
+      before,
       ended,
       joined: false,
       trusted: { steadyMs: Number.NEGATIVE_INFINITY, wallMs: Number.NEGATIVE_INFINITY },
@@ -68,7 +70,7 @@ export async function joinMembers(options: {
   /** Ends what this process may do as who it was; it goes on as somebody else. */
   function loseLife(why: string) {
     const lost = life;
-    life = newLife();
+    life = newLife(lost.joined ? lost.id : lost.before);
     lost.ended.abort();
     if (!left)
       log.warn({ member: lost.id }, `this process does not count as alive any more: ${why}`);
@@ -86,7 +88,8 @@ export async function joinMembers(options: {
     const { rows } = own.joined
       ? await sql`update ${member} set until = ${until}, wants = ${list}
           where id = ${own.id} and until > clock_timestamp() returning id`.execute(db)
-      : await sql`insert into ${member} (id, name, version, wants, knows, until)
+      : await sql`with gone as (delete from ${member} where id = ${own.before})
+          insert into ${member} (id, name, version, wants, knows, until)
           values (${own.id}, ${name}, ${version}, ${list}, ${knows}, ${until})
           on conflict (id) do update set until = excluded.until returning id`.execute(db);
     if (own !== life) return;

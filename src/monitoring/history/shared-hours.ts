@@ -182,9 +182,15 @@ export function createSharedHours(parts: {
     own.isToBeRead = true;
     const read = () => {
       own.isToBeRead = false;
-      workOut(own).catch((error: unknown) => {
-        log.debug({ err: error, monitor: own.monitor }, 'open hours are worked out later');
-      });
+      workOut(own)
+        .then(() => {
+          // What another process has handed in meanwhile has made it unsure once more.
+          const isKept = own.counted !== undefined || own.handed !== undefined;
+          if (!isKept && hoursByMonitor.get(own.monitor) === own) workOutLater(own);
+        })
+        .catch((error: unknown) => {
+          log.debug({ err: error, monitor: own.monitor }, 'open hours are worked out later');
+        });
     };
     const waitMs = own.settledMs - performance.now();
     // A timer may be early by less than a millisecond.

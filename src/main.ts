@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
-import { createSoleRole } from './app/alone.ts';
 import { printBanner } from './app/banner.ts';
 import { createLog } from './app/log.ts';
 import { openStore } from './app/open-store.ts';
 import { createPlatformSupervisor, type PlatformSupervisor } from './app/platform-supervisor.ts';
 import { consolePlatform } from './app/platforms/console.ts';
 import { platforms } from './app/platforms.ts';
+import { createSoleRole } from './app/sole-role.ts';
 import { startupSentence } from './app/startup-errors.ts';
 import { createCatalog } from './bot/ask/catalog.ts';
 import { createUsageLog } from './bot/ask/usage-log.ts';

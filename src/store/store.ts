@@ -3,7 +3,7 @@ import type { UsageBooks } from './usage.ts';
 import type { Windows, WindowsDeclaration } from './windows.ts';
 
 /**
- * Durable state in three forms. Two engines keep it (`lowdb/` and `postgres/`), held to one contract test.
+ * Durable state, and what processes that share it need of one another. Two engines keep it (`lowdb/` and `postgres/`), held to one contract test.
  * What an update or append has resolved survives kill -9 and power loss.
  */
 export interface Store {

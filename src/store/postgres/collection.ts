@@ -5,7 +5,7 @@ import { assertId, notStorable, readDocument } from '../documents.ts';
 import { CorruptDocumentError, NewerDocumentError, StoreUnavailableError } from '../errors.ts';
 import type { Collection, CollectionDeclaration } from '../store.ts';
 import type { Database } from './database.ts';
-import type { DocumentChanges, DocumentRow } from './document-changes.ts';
+import { type DocumentChanges, type DocumentRow, documentRows } from './document-changes.ts';
 import type { PendingWork } from './pending-work.ts';
 
 /** Documents that are read with one statement. */
@@ -77,14 +77,7 @@ export function createPostgresCollection<T>(
 
   async function load(key: Buffer): Promise<DocumentRow | undefined> {
     return await database.again(
-      async () =>
-        await db
-          .selectFrom('document')
-          .select(['key', sql<string | null>`id::text`.as('id'), 'version', 'revision'])
-          .select(sql<string | null>`body::text`.as('body'))
-          .where('collection', '=', name)
-          .where('key', '=', key)
-          .executeTakeFirst(),
+      async () => await documentRows(db, name).where('key', '=', key).executeTakeFirst(),
     );
   }
 
@@ -235,11 +228,7 @@ export function createPostgresCollection<T>(
       const from = after;
       const page = await database.again(
         async () =>
-          await db
-            .selectFrom('document')
-            .select(['key', sql<string | null>`id::text`.as('id'), 'version', 'revision'])
-            .select(sql<string | null>`body::text`.as('body'))
-            .where('collection', '=', name)
+          await documentRows(db, name)
             .where('key', '>', from)
             .where('body', 'is not', null)
             .orderBy('key')

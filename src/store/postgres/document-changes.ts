@@ -13,6 +13,14 @@ export interface DocumentRow {
   body: string | null;
 }
 
+/** The rows of a collection, to be narrowed down. */
+export const documentRows = (db: Database['db'], collection: string) =>
+  db
+    .selectFrom('document')
+    .select(['key', sql<string | null>`id::text`.as('id'), 'version', 'revision'])
+    .select(sql<string | null>`body::text`.as('body'))
+    .where('collection', '=', collection);
+
 /** What changed of a collection: the document's id, and its row. */
 export interface ChangedRow {
   id: string;
@@ -44,7 +52,6 @@ export function createDocumentChanges(options: {
 }) {
   const { database, news, collection } = options;
   const { db } = database;
-  const columns = ['key', 'version', 'revision'] as const;
   /** What each key was last told as. */
   const told = new Map<string, { id: string; revision: string }>();
   let listener: ((changed: ChangedRow[]) => void) | undefined;
@@ -69,11 +76,7 @@ export function createDocumentChanges(options: {
 
   /** Rows with these keys as they are now; those that are gone, as removed. */
   async function rowsOf(keys: readonly Buffer[]): Promise<DocumentRow[]> {
-    const rows: DocumentRow[] = await db
-      .selectFrom('document')
-      .select([...columns, sql<string | null>`id::text`.as('id')])
-      .select(sql<string | null>`body::text`.as('body'))
-      .where('collection', '=', collection)
+    const rows: DocumentRow[] = await documentRows(db, collection)
       .where('key', 'in', keys)
       .execute();
     const found = new Set(rows.map(({ key }) => key.toString('latin1')));

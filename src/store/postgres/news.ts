@@ -33,7 +33,6 @@ export function openNews(options: { database: Database; directUrl: string; log: 
   const toSay = new Set<string>();
   let saying: NodeJS.Timeout | undefined;
   let saidAtMs = Number.NEGATIVE_INFINITY;
-  let isListening = false;
   /** Ends what the listener waits for. */
   let endTurn = () => {};
   let closed = false;
@@ -88,14 +87,12 @@ export function openNews(options: { database: Database; directUrl: string; log: 
       try {
         await Promise.race([connecting, ended]);
         if (!closed) await client.query(`listen ${client.escapeIdentifier(channel)}`);
-        isListening = !closed;
         // What was said meanwhile.
         for (const name of topics.keys()) wake(name);
         await ended;
       } catch (error) {
         log.debug({ err: error }, 'word of others cannot be heard; it is polled for');
       }
-      isListening = false;
       void client.end().catch(() => {});
       if (!closed) await pause(LISTEN_AGAIN_AFTER_MS);
     }
@@ -116,8 +113,6 @@ export function openNews(options: { database: Database; directUrl: string; log: 
   const listening = listen();
 
   return {
-    /** Whether word comes through now. */
-    isListening: () => isListening,
     /** Calls `poll` when somebody said that the topic has news, and every second; once at a time. */
     follow(topic: string, poll: () => Promise<void>): { stop(): void } {
       const known = topics.get(topic) ?? { polls: new Set(), running: undefined, again: false };

@@ -8,11 +8,9 @@ const AGAIN_MS = 1_000;
 /** After the database was away for everybody, whoever had the role has so long to take it up again. */
 const LEFT_TO_HOLDER_MS = 5_000;
 
-/** A role that one process at a time runs; of the others, every process that has them in ASKWATCH_ROLES runs its own. */
-export type SoleRole = ReturnType<typeof createSoleRole>;
-
 /**
- * A process that has the role keeps it until it ends. When another process has taken it over all the same, `onTakenOver` is
+ * A role that one process at a time runs; of the others, every process that has them in ASKWATCH_ROLES runs its own. A process
+ * that has the role keeps it until it ends. When another process has taken it over all the same, `onTakenOver` is
  * called: what this one knows is old then, and parts of it hold connections, so that it has to be started anew.
  */
 export function createSoleRole(

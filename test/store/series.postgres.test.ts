@@ -191,17 +191,13 @@ describe.skipIf(!hasPostgres)('a series', () => {
   });
 
   test('stores everything once when all its connections are ended again and again', async () => {
-    const { openSeries: open, query } = await openSeries();
+    const { openSeries: open, query, endConnections } = await openSeries();
     const series = await open();
     let isOver = false;
     const ending = (async () => {
       let ended = 0;
       while (!isOver) {
-        ended += (
-          await query(`select pg_terminate_backend(pid) from pg_stat_activity
-            where pid <> pg_backend_pid() and datname = current_database()
-              and query like '%check_result%'`)
-        ).length;
+        ended += await endConnections('%check_result%');
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
       return ended;

@@ -48,5 +48,15 @@ export async function testDatabase() {
     /** One statement; `#` in it stands for the schema. */
     query: (text: string, values?: unknown[]) =>
       query(url, text.replaceAll('#', `"${schema}"`), values),
+    /** Ends what is connected with a last statement like this, as a failover does; gives how many those were. */
+    async endConnections(like = `%${schema}%`): Promise<number> {
+      const ended = await query(
+        url,
+        `select pg_terminate_backend(pid) from pg_stat_activity
+        where pid <> pg_backend_pid() and datname = current_database() and query like $1`,
+        [like],
+      );
+      return ended.length;
+    },
   };
 }

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../../helpers/long.ts';
+import { type Check, seenIn } from '../../helpers/monitoring/seen-in.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
@@ -10,26 +11,6 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const START = Date.UTC(2027, 0, 15, 20, 17, 3, 111);
-
-interface Check {
-  atMs: number;
-  as: 'up' | 'down' | 'covered' | 'paused';
-  tookMs: number;
-}
-
-/** What was seen in a range, moment by moment: the model that the history is held to. */
-function seenIn(checks: readonly Check[], everyMs: number, fromMs: number, toMs: number) {
-  let upMs = 0;
-  let downMs = 0;
-  for (const [index, check] of checks.entries()) {
-    const nextMs = checks[index + 1]?.atMs ?? Number.POSITIVE_INFINITY;
-    const endMs = Math.min(nextMs, check.atMs + 2 * everyMs, toMs);
-    const lengthMs = Math.max(0, endMs - Math.max(check.atMs, fromMs));
-    if (check.as === 'up') upMs += lengthMs;
-    if (check.as === 'down') downMs += lengthMs;
-  }
-  return { upMs, downMs };
-}
 
 function rollupsOf(checks: readonly Check[], everyMs: number, lengthMs: number, range: Range) {
   const rollups = [];

@@ -4,6 +4,7 @@ import { type History, openHistory } from '../../../src/monitoring/history/histo
 import { openSharedHistory } from '../../../src/monitoring/history/shared-history.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../../helpers/long.ts';
+import { type Check, seenIn } from '../../helpers/monitoring/seen-in.ts';
 import { hasPostgres, testDatabase } from '../../helpers/postgres/test-database.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -14,26 +15,6 @@ const DAY = 24 * HOUR;
 const START = Date.UTC(2027, 0, 15, 20, 17, 3, 111);
 
 type Database = Awaited<ReturnType<typeof testDatabase>>;
-
-interface Check {
-  atMs: number;
-  as: 'up' | 'down' | 'covered' | 'paused';
-  tookMs: number;
-}
-
-/** What was seen in a range, moment by moment. */
-function seenIn(checks: readonly Check[], everyMs: number, fromMs: number, toMs: number) {
-  let upMs = 0;
-  let downMs = 0;
-  for (const [index, check] of checks.entries()) {
-    const nextMs = checks[index + 1]?.atMs ?? Number.POSITIVE_INFINITY;
-    const endMs = Math.min(nextMs, check.atMs + 2 * everyMs, toMs);
-    const lengthMs = Math.max(0, endMs - Math.max(check.atMs, fromMs));
-    if (check.as === 'up') upMs += lengthMs;
-    if (check.as === 'down') downMs += lengthMs;
-  }
-  return { upMs, downMs };
-}
 
 /** How the open hours get to the other process: as the state does, or not at all. */
 const way = fc.constantFrom('handed', 'handed', 'lost');

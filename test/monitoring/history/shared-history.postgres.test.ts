@@ -250,16 +250,13 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
   });
 
   test('loses and doubles nothing when connections are ended in the middle of writes', async () => {
-    const { start, query, errors } = await startWorld();
+    const { start, query, endConnections, errors } = await startWorld();
     const { history, add } = await start();
     let isOver = false;
     const ending = (async () => {
       let ended = 0;
       while (!isOver) {
-        const found = await query(`select pg_terminate_backend(pid) from pg_stat_activity
-          where pid <> pg_backend_pid() and datname = current_database()
-            and query like '%check_result%'`);
-        ended += found.length;
+        ended += await endConnections('%check_result%');
         await new Promise((resolve) => setTimeout(resolve, 15));
       }
       return ended;

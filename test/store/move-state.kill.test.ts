@@ -178,6 +178,15 @@ function run(env: Record<string, string>, ...args: string[]) {
   return { ended, kill: () => child.kill('SIGKILL') };
 }
 
+/** Runs it until it ends well, or for so long at most, and kills it then. */
+async function runOrKill(env: Record<string, string>, killAfterMs = 600_000, ...args: string[]) {
+  const mover = run(env, ...args);
+  const ended = await Promise.race([mover.ended, pause(killAfterMs, undefined, { ref: false })]);
+  if (ended) expect(ended.code, ended.output).toBe(0);
+  else mover.kill();
+  return { wasKilled: !ended, code: (await mover.ended).code };
+}
+
 let schemas = 0;
 
 async function place() {
@@ -236,18 +245,9 @@ describe.skipIf(!server)('npx askwatch move-state, killed again and again', () =
       const one = await place();
       await cp(original.env.DATA_DIR, one.env.DATA_DIR, { recursive: true });
       for (let code: number | null = null; code !== 0; ) {
-        const mover = run(one.env);
-        const timer = pause(kills < KILLS ? random() * wholeMs : 600_000, undefined, {
-          ref: false,
-        });
-        const outcome = await Promise.race([mover.ended, timer]);
-        if (!outcome) {
-          mover.kill();
-          kills += 1;
-        }
-        const end = await mover.ended;
+        const end = await runOrKill(one.env, kills < KILLS ? random() * wholeMs : undefined);
+        if (end.wasKilled) kills += 1;
         code = end.code;
-        if (outcome) expect(end.code, end.output).toBe(0);
         const { folder, tables, count } = await one.marks();
         // Where the folder may be used, the database may not, or holds nothing yet.
         if (!folder) expect(tables ?? (count === 0 && 'empty')).toMatch(/copying|empty/);
@@ -274,16 +274,9 @@ describe.skipIf(!server)('npx askwatch move-state, killed again and again', () =
       );
       const one = { ...original.env, DATA_DIR: join(await temporaryFolder(), 'data') };
       for (let code: number | null = null; code !== 0; ) {
-        const mover = run(one, '--back');
-        const timer = pause(kills < KILLS ? random() * 1_000 : 600_000, undefined, { ref: false });
-        const outcome = await Promise.race([mover.ended, timer]);
-        if (!outcome) {
-          mover.kill();
-          kills += 1;
-        }
-        const end = await mover.ended;
+        const end = await runOrKill(one, kills < KILLS ? random() * 1_000 : undefined, '--back');
+        if (end.wasKilled) kills += 1;
         code = end.code;
-        if (outcome) expect(end.code, end.output).toBe(0);
         const { tables } = await original.marks();
         const copying = existsSync(join(one.DATA_DIR, 'moved.json'));
         const begun = existsSync(join(one.DATA_DIR, 'notes'));

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { ErrorCode } from '../../contracts/error.ts';
-import { beginTurn } from '../../contracts/event-loop.ts';
 import { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
 import { HttpError } from '../../http/errors.ts';
 import { CorruptDocumentError } from '../../store/errors.ts';
@@ -21,6 +20,9 @@ import { type Happening, openStates, type Settling, type Stateful } from './stat
 /** Monitors a service takes unless it is told otherwise. Our choice: what one process is known to check on time. */
 export const MAX_MONITORS = 10_000;
 
+/** Of most monitors, of which very many may be in memory. */
+const NO_WINDOWS: MaintenanceWindow[] = [];
+
 /** A monitor as stored; its id is the document's. */
 const storedMonitor = (types: CheckTypes) =>
   z.object({
@@ -32,7 +34,10 @@ const storedMonitor = (types: CheckTypes) =>
     tokenHash: z.string().length(64).optional(),
     /** The create it came from, when that had an idempotency key. */
     createId: z.string().length(64).optional(),
-    maintenance: z.array(MaintenanceWindow).default([]),
+    maintenance: z
+      .array(MaintenanceWindow)
+      .overwrite((windows) => (windows.length === 0 ? NO_WINDOWS : windows))
+      .default(() => NO_WINDOWS),
     /** As it was when the monitor was made; the journal of states knows what came since. */
     state: MonitorState,
   });
@@ -40,6 +45,15 @@ type StoredMonitor = z.infer<ReturnType<typeof storedMonitor>>;
 
 /** What stays of a monitor that is removed until its history is gone, too: a start after a kill goes on with that. */
 const Removed = z.object({ removed: z.literal(true) });
+
+/** What the store tells of a monitor. */
+type ToldMonitor = Changed<StoredMonitor | z.infer<typeof Removed>>;
+
+/** A stored monitor. */
+interface Found {
+  id: string;
+  document: StoredMonitor;
+}
 
 const isThere = (document: StoredMonitor | z.infer<typeof Removed>): document is StoredMonitor =>
   !('removed' in document);
@@ -105,28 +119,31 @@ export async function openMonitors(options: {
     newMonitorId: () => newId(monitors),
     exists: (id) => monitors.has(id),
   });
-  const parts = Array.from({ length: PARTS_COUNT }, () => new Set<WatchedMonitor>());
+  /** Arrays take a fifth of the memory of sets: every process holds all monitors. */
+  const parts = Array.from({ length: PARTS_COUNT }, (): WatchedMonitor[] => []);
   const idsByTokenHash = new Map<string, string>();
   const shareConfig = createConfigSharing();
   /** On their way out: nobody sees them any more, and they come back only when the store does not let them go. */
   const leaving = new Set<string>();
   let adding = 0;
   let listener: MonitorListener | undefined;
-  /** Changes told before all was read. */
-  let early: Array<Changed<StoredMonitor | z.infer<typeof Removed>>> | undefined = [];
+  /** Of the stored monitors, those that need more than to be kept. */
+  const found = { removed: [] as string[], locked: [] as Found[], plain: [] as Found[] };
+  /** Who is told of monitors: at the start whoever reads them. */
+  let isTold: (changed: readonly ToldMonitor[]) => void = (changed) => changed.forEach(read);
 
   const get = (id: string) => (leaving.has(id) ? undefined : monitors.get(id));
 
   function keep(monitor: WatchedMonitor) {
     monitors.set(monitor.id, monitor);
-    parts[monitor.part]?.add(monitor);
+    parts[monitor.part]?.push(monitor);
     if (monitor.tokenHash) idsByTokenHash.set(monitor.tokenHash, monitor.id);
   }
 
   function drop(monitor: WatchedMonitor) {
-    const { id, tokenHash } = monitor;
+    const { id, part, tokenHash } = monitor;
     monitors.delete(id);
-    parts[monitor.part]?.delete(monitor);
+    parts[part]?.splice(parts[part].indexOf(monitor), 1);
     states.forget(id);
     if (tokenHash) idsByTokenHash.delete(tokenHash);
   }
@@ -148,7 +165,7 @@ export async function openMonitors(options: {
   }
 
   /** Takes over what some process has made of a monitor. */
-  function take({ id, document }: Changed<StoredMonitor | z.infer<typeof Removed>>) {
+  function take({ id, document }: ToldMonitor) {
     const known = monitors.get(id);
     if (document === undefined || !isThere(document)) {
       if (!known) return;
@@ -185,7 +202,7 @@ export async function openMonitors(options: {
     });
   }
 
-  function takeAll(changed: ReadonlyArray<Changed<StoredMonitor | z.infer<typeof Removed>>>) {
+  function takeAll(changed: readonly ToldMonitor[]) {
     for (const each of changed) {
       const isLocked =
         each.document !== undefined &&
@@ -210,7 +227,7 @@ export async function openMonitors(options: {
     encryption.decrypt(document, id) ?? document.definition;
 
   /** Encrypts what an older version stored in clear. */
-  async function encryptStored(id: string, { definition }: StoredMonitor) {
+  async function encryptStored({ id, document: { definition } }: Found) {
     await encryption.prepare(definition);
     await collection.erase(id, (current) => {
       if (current === undefined || !isThere(current) || !isPlain(current)) return current;
@@ -232,7 +249,7 @@ export async function openMonitors(options: {
   }
 
   /** Nothing goes on with a wrong key, unless whoever runs this has said that the right one is gone for good. */
-  async function giveUpSecrets(locked: ReadonlyArray<{ id: string; document: StoredMonitor }>) {
+  async function giveUpSecrets(locked: readonly Found[]) {
     if ((await store.key.read()) !== 'given up') throw keyIsGone(store.key.place, locked);
     for (const { id, document } of locked) {
       const { name } = document.definition;
@@ -249,27 +266,26 @@ export async function openMonitors(options: {
     }
   }
 
-  const following = await collection.follow((changed) => {
-    if (early) early.push(...changed);
-    else takeAll(changed);
-  });
-  const all = early.splice(0);
-  const stored = all.flatMap(({ id, document }) =>
-    document && isThere(document) ? [{ id, document }] : [],
-  );
-  const removed = all.filter(({ document }) => document && !isThere(document));
-  stored.sort((a, b) => a.document.createdAtMs - b.document.createdAtMs);
-  const locked = stored.filter(
-    ({ id, document }) => encryption.decrypt(document, id) === undefined,
-  );
-  if (locked.length > 0) await giveUpSecrets(locked);
-  const turn = beginTurn();
-  for (const { id, document } of stored) {
+  /** Keeps what is found at the start; with very many, nothing else is held of them for longer than it takes. */
+  function read({ id, document }: ToldMonitor) {
+    if (document === undefined) return;
+    if (!isThere(document)) {
+      found.removed.push(id);
+      return;
+    }
+    if (encryption.decrypt(document, id) === undefined) found.locked.push({ id, document });
+    if (isPlain(document)) found.plain.push({ id, document });
     keep(watched(id, document));
-    if (turn.isOver()) await turn.next();
   }
-  const plain = stored.filter(({ document }) => isPlain(document));
-  await Promise.all(plain.map(({ id, document }) => encryptStored(id, document))).catch((error) => {
+
+  const following = await collection.follow((changed) => isTold(changed));
+  const meanwhile: ToldMonitor[] = [];
+  isTold = (changed) => meanwhile.push(...changed);
+  if (found.locked.length > 0) await giveUpSecrets(found.locked);
+  const inOrder = [...monitors.values()].sort((a, b) => a.createdAtMs - b.createdAtMs);
+  monitors.clear();
+  for (const monitor of inOrder) monitors.set(monitor.id, monitor);
+  await Promise.all(found.plain.map(encryptStored)).catch((error) => {
     log.error(
       { err: error },
       'secrets of monitors are stored in clear; the next start tries again',
@@ -285,11 +301,10 @@ export async function openMonitors(options: {
     },
     log,
   });
-  const meanwhile = early;
-  early = undefined;
+  isTold = takeAll;
   takeAll(meanwhile);
   // In the background: it waits for what is read of the history.
-  const removing = Promise.all(removed.map(({ id }) => removeRest(id)));
+  const removing = Promise.all(found.removed.map(removeRest));
 
   function settle(id: string, happening: Happening, options: Settling = {}) {
     const monitor = get(id);
@@ -361,7 +376,7 @@ export async function openMonitors(options: {
     },
     /** Those of some parts, in no order that means anything. */
     ofParts: (some: Iterable<number>): WatchedMonitor[] =>
-      [...some].flatMap((part) => [...(parts[part] ?? [])]).filter(({ id }) => !leaving.has(id)),
+      [...some].flatMap((part) => parts[part] ?? []).filter(({ id }) => !leaving.has(id)),
     count: () => monitors.size - leaving.size,
     get,
     byToken: (token: string) => get(idsByTokenHash.get(hashToken(token)) ?? ''),
@@ -492,7 +507,7 @@ const tooMany = (limit: number) =>
 const isPlain = ({ definition, sealed }: StoredMonitor) =>
   sealed === undefined && secretsOf(definition).length > 0;
 
-function keyIsGone(place: string, locked: ReadonlyArray<{ document: StoredMonitor }>) {
+function keyIsGone(place: string, locked: readonly Found[]) {
   const names = locked.slice(0, MAX_NAMED).map(({ document }) => document.definition.name);
   const more = locked.length - names.length;
   return new CorruptDocumentError(

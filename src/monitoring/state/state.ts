@@ -28,6 +28,9 @@ export type FoundStatus = z.infer<typeof FoundStatus>;
 /** Statuses that people set, over what checks find. */
 export type SetStatus = 'PAUSED' | 'MAINTENANCE';
 
+/** Of most monitors, of which very many may be in memory. */
+const NO_FLIPS: number[] = [];
+
 /** What is known of a monitor, as stored. Times are Unix milliseconds. */
 export const MonitorState = z.object({
   /** As it is shown. */
@@ -46,7 +49,10 @@ export const MonitorState = z.object({
   /** Why it is not UP, or failing: kind and words. */
   problem: z.object({ outcome: Outcome, reason: z.string() }).optional(),
   /** When it last went DOWN or came back, oldest first; as many as flapping needs. */
-  flips: z.array(z.int()).default([]),
+  flips: z
+    .array(z.int())
+    .overwrite((flips) => (flips.length === 0 ? NO_FLIPS : flips))
+    .default(() => NO_FLIPS),
   /** Enough flips came within the time, and it has not been calm since. */
   flapping: z.boolean().default(false),
   /** When the last check ended; for HEARTBEAT, when the last ping came. */
@@ -94,7 +100,7 @@ export function presumedUp(nowMs: number): MonitorState {
     failures: 0,
     successes: 0,
     blemishes: 0,
-    flips: [],
+    flips: NO_FLIPS,
     flapping: false,
     lastCheckedMs: null,
     responseTimeMs: null,
@@ -309,7 +315,7 @@ function flipped(state: MonitorState, nowMs: number): MonitorState {
 function calmed(state: MonitorState, nowMs: number): MonitorState {
   const last = state.flips.at(-1);
   if (!state.flapping || (last !== undefined && isWithin(last, nowMs))) return state;
-  return { ...state, flapping: false, flips: [] };
+  return { ...state, flapping: false, flips: NO_FLIPS };
 }
 
 /** Either way from now: the clock may have been set back. */

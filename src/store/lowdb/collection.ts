@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { assertId } from '../documents.ts';
 import type { Changed, Collection, CollectionDeclaration } from '../store.ts';
@@ -10,6 +11,9 @@ import type { Queues } from './queues.ts';
 
 /** Characters of JSON that a collection keeps in memory; what it takes there is a small multiple. */
 const CACHE_SIZE = 8 * 1024 * 1024;
+
+/** Documents that a follower is told of in one turn of the loop. */
+const TOLD_COUNT = 200;
 
 const DOCUMENT_FILE = /^[0-9a-f]{40}\.json$/;
 
@@ -211,8 +215,11 @@ export function createLowdbCollection<T>(
         for (const { id } of changed) newer.add(id);
         told(changed);
       };
-      const there = (await list()).filter(({ id }) => !newer.has(id));
-      if (there.length > 0) told(there);
+      for (const [at, each] of (await list()).entries()) {
+        // Who is told of very many may have work with each of them.
+        if (at % TOLD_COUNT === TOLD_COUNT - 1) await setImmediate();
+        if (!newer.has(each.id)) told([each]);
+      }
       follower = told;
       // Nobody else can change anything.
       return {

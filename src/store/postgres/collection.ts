@@ -5,11 +5,13 @@ import { assertId, notStorable, readDocument } from '../documents.ts';
 import { CorruptDocumentError, NewerDocumentError, StoreUnavailableError } from '../errors.ts';
 import type { Collection, CollectionDeclaration } from '../store.ts';
 import type { Database } from './database.ts';
-import { type DocumentChanges, type DocumentRow, documentRows } from './document-changes.ts';
+import {
+  type DocumentChanges,
+  type DocumentRow,
+  documentPages,
+  documentRows,
+} from './document-changes.ts';
 import type { PendingWork } from './pending-work.ts';
-
-/** Documents that are read with one statement. */
-const PAGE_COUNT = 500;
 
 /** Others who change the same document at the same moment win so often before this gives up. */
 const MAX_TRIES = 200;
@@ -222,23 +224,10 @@ export function createPostgresCollection<T>(
   }
 
   async function* rows(): AsyncGenerator<DocumentRow> {
-    let after: Buffer = Buffer.alloc(0);
-    while (true) {
+    assertOpen();
+    for await (const page of documentPages(database, name)) {
+      yield* page.rows;
       assertOpen();
-      const from = after;
-      const page = await database.again(
-        async () =>
-          await documentRows(db, name)
-            .where('key', '>', from)
-            .where('body', 'is not', null)
-            .orderBy('key')
-            .limit(PAGE_COUNT)
-            .execute(),
-      );
-      yield* page;
-      const last = page.at(-1);
-      if (!last || page.length < PAGE_COUNT) return;
-      after = last.key;
     }
   }
 

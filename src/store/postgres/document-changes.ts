@@ -13,6 +13,9 @@ export interface DocumentRow {
   body: string | null;
 }
 
+/** Documents that are read with one statement. */
+const PAGE_COUNT = 500;
+
 /** The rows of a collection, to be narrowed down. */
 export const documentRows = (db: Database['db'], collection: string) =>
   db
@@ -20,6 +23,28 @@ export const documentRows = (db: Database['db'], collection: string) =>
     .select(['key', sql<string | null>`id::text`.as('id'), 'version', 'revision'])
     .select(sql<string | null>`body::text`.as('body'))
     .where('collection', '=', collection);
+
+/** All documents of a collection, in the order of their keys; `asked` is when a page was asked for, on the monotonic clock. */
+export async function* documentPages(
+  { db, again }: Pick<Database, 'db' | 'again'>,
+  collection: string,
+): AsyncGenerator<{ rows: DocumentRow[]; askedMs: number }> {
+  for (let after: Buffer | undefined = Buffer.alloc(0); after; ) {
+    const from: Buffer = after;
+    const askedMs = performance.now();
+    const rows = await again(
+      async () =>
+        await documentRows(db, collection)
+          .where('key', '>', from)
+          .where('body', 'is not', null)
+          .orderBy('key')
+          .limit(PAGE_COUNT)
+          .execute(),
+    );
+    yield { rows, askedMs };
+    after = rows.length === PAGE_COUNT ? rows.at(-1)?.key : undefined;
+  }
+}
 
 /** What changed of a collection: the document's id, and its row. */
 export interface ChangedRow {
@@ -33,11 +58,11 @@ export interface ChangedRow {
  */
 const OVERLAP = sql`interval '30 seconds'`;
 
-/** Who has not looked for so long may have missed removals, of which no row is left: it compares all. */
-const COMPARE_ALL_AFTER_MS = 300_000;
+/** What was told is found again by later looks for so long, with some time to spare. */
+const TOLD_KEPT_MS = 60_000;
 
-/** Documents that are read with one statement. */
-const READ_COUNT = 500;
+/** Who has not looked for so long may have missed removals, of which no row is left: it goes through all. */
+const ALL_AFTER_MS = 300_000;
 
 /** How long the row of a removed document stays, for those who have not looked since. */
 export const REMOVED_KEPT = sql`interval '15 minutes'`;
@@ -52,8 +77,10 @@ export function createDocumentChanges(options: {
 }) {
   const { database, news, collection } = options;
   const { db } = database;
-  /** What each key was last told as. */
-  const told = new Map<string, { id: string; revision: string }>();
+  /** The ids of the documents that were told of, by their keys. */
+  const ids = new Map<string, string>();
+  /** What was told of single ones lately, and when. */
+  const told = new Map<string, { revision: string; atMs: number }>();
   let listener: ((changed: ChangedRow[]) => void) | undefined;
   let readUntil: Date | undefined;
   let readAtMs = Number.NEGATIVE_INFINITY;
@@ -61,67 +88,79 @@ export function createDocumentChanges(options: {
   function tell(rows: readonly DocumentRow[]) {
     const changed = rows.flatMap((row): ChangedRow[] => {
       const key = row.key.toString('latin1');
-      const before = told.get(key);
+      const known = ids.get(key);
       if (row.body === null) {
-        told.delete(key);
+        ids.delete(key);
         // Never told of, it need not be told gone.
-        return before ? [{ id: before.id, row }] : [];
+        return known === undefined ? [] : [{ id: known, row }];
       }
-      const id = JSON.parse(row.id ?? 'null') as string;
-      told.set(key, { id, revision: row.revision });
+      const id = known ?? (JSON.parse(row.id ?? 'null') as string);
+      ids.set(key, id);
       return [{ id, row }];
     });
     if (changed.length > 0) listener?.(changed);
   }
 
-  /** Rows with these keys as they are now; those that are gone, as removed. */
-  async function rowsOf(keys: readonly Buffer[]): Promise<DocumentRow[]> {
-    const rows: DocumentRow[] = await documentRows(db, collection)
-      .where('key', 'in', keys)
-      .execute();
-    const found = new Set(rows.map(({ key }) => key.toString('latin1')));
-    const gone = keys.filter((key) => !found.has(key.toString('latin1')));
-    return [
-      ...rows,
-      ...gone.map((key) => ({ key, id: null, version: 0, revision: '', body: null })),
-    ];
+  function remember(rows: readonly DocumentRow[]) {
+    const atMs = performance.now();
+    for (const { key, revision } of rows) told.set(key.toString('latin1'), { revision, atMs });
+  }
+
+  /** But for what was told since it was asked for: this process itself has written it, and that is newer. */
+  function tellRead(rows: readonly DocumentRow[], askedMs: number) {
+    const toldMs = ({ key }: DocumentRow) => told.get(key.toString('latin1'))?.atMs ?? 0;
+    const left = rows.filter((row) => toldMs(row) < askedMs);
+    tell(left);
+    return left;
   }
 
   async function poll(): Promise<void> {
     if (!listener) return;
     const sentAtMs = performance.now();
-    const since = sentAtMs - readAtMs > COMPARE_ALL_AFTER_MS ? undefined : readUntil;
+    for (const [key, { atMs }] of told) if (sentAtMs - atMs > TOLD_KEPT_MS) told.delete(key);
     const { rows: clock } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
-    const revisions = await db
+    if (readUntil === undefined || sentAtMs - readAtMs > ALL_AFTER_MS) await tellAll();
+    else await tellKeys(await changedSince(readUntil));
+    readUntil = clock[0]?.now;
+    readAtMs = sentAtMs;
+  }
+
+  async function tellAll(): Promise<void> {
+    const unseen = new Set(ids.keys());
+    for await (const { rows, askedMs } of documentPages(database, collection)) {
+      for (const { key } of rows) unseen.delete(key.toString('latin1'));
+      tellRead(rows, askedMs);
+    }
+    await tellKeys([...unseen].map((key) => Buffer.from(key, 'latin1')));
+  }
+
+  /** The keys of what was written since, but for what was told already. */
+  async function changedSince(since: Date): Promise<Buffer[]> {
+    const rows = await db
       .selectFrom('document')
       .select(['key', 'revision'])
       .where('collection', '=', collection)
-      .$if(since === undefined, (query) => query.where('body', 'is not', null))
-      .$if(since !== undefined, (query) =>
-        query.where('changed_at', '>', sql<Date>`${since}::timestamptz - ${OVERLAP}`),
-      )
+      .where('changed_at', '>', sql<Date>`${since}::timestamptz - ${OVERLAP}`)
       .execute();
-    const found = new Map(revisions.map(({ key, revision }) => [key.toString('latin1'), revision]));
-    const gone = since === undefined ? [...told.keys()].filter((key) => !found.has(key)) : [];
-    const changed = [...found.keys(), ...gone].flatMap((key) => {
-      const before = told.get(key)?.revision;
-      return before === found.get(key) ? [] : { key, before };
-    });
-    // A part at a time: of all documents there may be very many.
-    for (let at = 0; at < changed.length; at += READ_COUNT) {
-      const some = changed.slice(at, at + READ_COUNT);
-      const before = new Map(some.map((each) => [each.key, each.before]));
-      const rows = await rowsOf(some.map(({ key }) => Buffer.from(key, 'latin1')));
-      tell(
-        rows.filter((row) => {
-          // What this process itself has written meanwhile is newer than what was read.
-          const key = row.key.toString('latin1');
-          return told.get(key)?.revision === before.get(key);
-        }),
-      );
+    return rows
+      .filter(({ key, revision }) => told.get(key.toString('latin1'))?.revision !== revision)
+      .map(({ key }) => key);
+  }
+
+  /** Tells of those with these keys as they are now; of what is not there any more, that it is gone. */
+  async function tellKeys(keys: readonly Buffer[]): Promise<void> {
+    // A part at a time: there may be very many.
+    for (let at = 0; at < keys.length; at += PAGE_COUNT) {
+      const some = keys.slice(at, at + PAGE_COUNT);
+      const askedMs = performance.now();
+      const rows: DocumentRow[] = await documentRows(db, collection)
+        .where('key', 'in', some)
+        .execute();
+      const found = new Set(rows.map(({ key }) => key.toString('latin1')));
+      const gone = some.filter((key) => !found.has(key.toString('latin1')));
+      const removed = gone.map((key) => ({ key, id: null, version: 0, revision: '', body: null }));
+      remember(tellRead([...rows, ...removed], askedMs));
     }
-    readUntil = clock[0]?.now;
-    readAtMs = sentAtMs;
   }
 
   return {
@@ -143,7 +182,10 @@ export function createDocumentChanges(options: {
     },
     /** This process has written a row: its own listener knows before anybody is answered, and others soon. */
     written(row: DocumentRow): void {
-      if (listener) tell([row]);
+      if (listener) {
+        tell([row]);
+        remember([row]);
+      }
       news.announce(collection);
     },
   };

@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import { openKeys } from '../../src/http/keys.ts';
 import { openSharedHistory } from '../../src/monitoring/history/shared-history.ts';
 import { openMonitors } from '../../src/monitoring/monitors/monitors.ts';
+import { STATES } from '../../src/monitoring/monitors/state-store.ts';
 import { next } from '../../src/monitoring/state/state.ts';
 import { lastOnGrid, phaseOf } from '../../src/monitoring/time/rhythm.ts';
 import { keyOf } from '../../src/store/postgres/collection.ts';
@@ -109,7 +110,8 @@ async function makeOne(
     const { key } = await (await openKeys(store, 'monitoring')).create('bench');
     const wallMs = Date.now;
     const { series } = store;
-    const history = openSharedHistory({ store, series, owns: () => true, wallMs, log });
+    const handed = store.extras(STATES);
+    const history = openSharedHistory({ store, series, handed, owns: () => true, wallMs, log });
     const monitors = await openMonitors({ store, history, wallMs, log });
     const { monitor } = await monitors.add(definition as Parameters<typeof monitors.add>[0]);
     const { id } = monitor;

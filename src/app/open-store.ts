@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import { openHistory } from '../monitoring/history/history.ts';
 import { openSharedHistory } from '../monitoring/history/shared-history.ts';
 import type { OpenHistory } from '../monitoring/monitoring.ts';
+import { STATES } from '../monitoring/monitors/state-store.ts';
 import { openLowdbStore } from '../store/lowdb/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
 
@@ -26,9 +27,10 @@ export async function openStore(
   const { openPostgresStore } = await import('../store/postgres/postgres-store.ts');
   const store = await openPostgresStore({ ...database, version, log });
   const { series } = store;
+  const handed = store.extras(STATES);
   return {
     store,
-    openHistory: (options) => openSharedHistory({ series, ...options }),
+    openHistory: (options) => openSharedHistory({ series, handed, ...options }),
     maxMonitors: MAX_SHARED_MONITORS,
   };
 }

@@ -69,8 +69,13 @@ export async function createMonitoring(options: MonitoringOptions) {
   const connect = createConnect({ guard, lookup });
   const check = createCheck({ types, guard, connect, userAgent: `Askwatch/${version}` });
   const openHistory = options.openHistory ?? openFileHistory;
-  const owns = (monitor: string) => runner.owns(monitor);
-  const history = await openHistory({ store, owns, wallMs: clock.wallMs, log });
+  let owns = (_monitor: string) => false;
+  const history = await openHistory({
+    store,
+    owns: (monitor) => owns(monitor),
+    wallMs: clock.wallMs,
+    log,
+  });
   const monitors = await openMonitors({
     types,
     store,
@@ -121,6 +126,7 @@ export async function createMonitoring(options: MonitoringOptions) {
     metrics: kit.metrics,
     log,
   });
+  ({ owns } = runner);
   addRoutes({
     kit,
     keys,

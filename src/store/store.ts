@@ -203,7 +203,10 @@ export interface RegistersDeclaration<T> {
   schema: z.ZodType<T>;
   /** The value as it is now in memory; `undefined` for a thing that is gone. */
   newest(id: string): RegisterValue<T> | undefined;
-  /** What is stored, at first, and from then on what another process has stored. Runs to its end at once. */
+  /**
+   * What is stored, at first without what stands beside it, and from then on what another process has stored. Runs to its
+   * end at once.
+   */
   told(id: string, stored: { value: T; extra: unknown }): void;
 }
 

@@ -49,6 +49,22 @@ describe.skipIf(!hasPostgres)('several processes of the service on one database'
     expect(await a.list()).toHaveLength(1);
   });
 
+  test('go on with the hours that one which closes has counted, and need not read its results', async () => {
+    const { a, start, query } = await startReplicas(1);
+    const site = await startSite();
+    const { id } = await a.create(http(site.url('/counted')));
+    const handed = () => query('select extra::text from #.register where extra is not null');
+    await eventually(async () => (await handed()).length === 1);
+    await a.close();
+    expect((await handed())[0]?.extra).toMatch(/,1,0,/);
+    await query(`update #.register set extra = replace(extra::text, ',1,0,', ',7,0,')::json`);
+    const taken: string[] = [];
+    const b = await start({ onTakenOver: (monitors) => taken.push(...monitors) });
+    await eventually(() => taken.includes(id));
+    const { body } = await b.call('GET', `${MONITORS}/${id}/rollups?by=day`);
+    expect(body.rollups).toMatchObject([{ checks: 7 }]);
+  });
+
   test('take pings anywhere, and what a job tells one of them counts at all', async () => {
     const { a, b } = await startReplicas(2);
     const { id, push_url } = await a.create(job);

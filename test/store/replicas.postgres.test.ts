@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { NewerSchemaError, StoreUnavailableError } from '../../src/store/errors.ts';
 import { type Migrations, migrations } from '../../src/store/postgres/migrations.ts';
@@ -87,10 +87,15 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
   });
 
   test('tell each other of changes also when word of them does not come through, as behind a pooler', async () => {
-    const { open, schema, endConnections } = await testDatabase();
+    const { open, schema, query, endConnections } = await testDatabase();
     const a = await open();
     const b = await open();
-    expect(await endConnections(`listen "askwatch_${schema}"`)).toBe(2);
+    const listens = `listen "askwatch_${schema}"`;
+    await eventually(async () => {
+      const found = await query(`select 1 from pg_stat_activity where query = '${listens}'`);
+      return found.length === 2;
+    });
+    expect(await endConnections(listens)).toBe(2);
     const reader = b.collection(counts);
     let seen = 0;
     await reader.follow((changed) => {
@@ -118,6 +123,66 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
       new Map(Array.from(memory.keys(), (id) => [id, Number(id.slice(1))] as const)),
     );
     expect(memory.size).toBe(1201);
+  });
+
+  test('never tell what is older than what this process has written meanwhile', async () => {
+    const { open, query } = await testDatabase();
+    const store = await open();
+    const documents = store.collection(counts);
+    const ids = Array.from({ length: 3_000 }, (_, no) => `n${no}`);
+    await documents.update('n0', () => ({ count: 1 }));
+    await query(
+      `insert into #.document (collection, key, id, version, revision, body)
+        select collection, sha256(convert_to(to_json('n' || no)::text, 'UTF8')), to_json('n' || no), version,
+          gen_random_uuid(), '{"count":1}'
+        from #.document, generate_series(1, ${ids.length - 1}) no where collection = 'counts'`,
+    );
+    const memory = new Map<string, number | undefined>();
+    let writing: Promise<unknown> | undefined;
+    await documents.follow((changed) => {
+      // While the rest is still being read.
+      writing ??= Promise.all(ids.map((id) => documents.update(id, () => ({ count: 2 }))));
+      for (const { id, document } of changed) memory.set(id, document?.count);
+    });
+    await writing;
+    expect(memory).toEqual(new Map(ids.map((id) => [id, 2])));
+  });
+
+  test('go through all again when they have not looked for long', async () => {
+    const { open, query } = await testDatabase();
+    const [writer, reader] = [await open(), await open()];
+    const documents = writer.collection(counts);
+    await Promise.all(
+      ['kept', 'changed', 'gone'].map((id) => documents.update(id, () => ({ count: 1 }))),
+    );
+    const told: string[] = [];
+    const memory = new Map<string, number | undefined>();
+    const following = await reader.collection(counts).follow((changed) => {
+      for (const { id, document } of changed) {
+        told.push(id);
+        memory.set(id, document?.count);
+      }
+    });
+    await following.catchUp();
+    // As after a restored backup: nothing tells that it was changed, and of the removed one nothing is left.
+    const restored = `update #.document set body = '{"count":9}', revision = gen_random_uuid(),
+      changed_at = changed_at - interval '1 hour' where id::text = '"changed"'`;
+    await query(restored);
+    await query(`delete from #.document where id::text = '"gone"'`);
+    told.length = 0;
+    await following.catchUp();
+    expect(told).toEqual([]);
+    const nowMs = performance.now.bind(performance);
+    vi.spyOn(performance, 'now').mockImplementation(() => nowMs() + 301_000);
+    onTestFinished(() => void vi.restoreAllMocks());
+    await following.catchUp();
+    expect(memory).toEqual(
+      new Map([
+        ['kept', 1],
+        ['changed', 9],
+        ['gone', undefined],
+      ]),
+    );
   });
 
   test('append to one journal, and both read all of it in order', async () => {
@@ -219,6 +284,31 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
       await writer.put('a');
       await reader.registers.catchUp();
       expect(reader.state.get('a')?.count).toBe(3);
+    });
+
+    test('have what stands beside the values read apart, of some things or of all', async () => {
+      const { open } = await testDatabase();
+      const writer = await counters(await open(), { hours: [1, 2] });
+      const store = await open();
+      const bare = await counters(store);
+      const ids = Array.from({ length: 1_201 }, (_, no) => `n${no}`);
+      await Promise.all([...ids.map((id) => writer.put(id)), bare.put('bare')]);
+      const late = await counters(await open());
+      // At first only the values are told.
+      expect(late.state.get('n7')).toMatchObject({ count: 1, extra: undefined });
+      const extras = store.extras('newest');
+      expect(await extras.of(['n7', 'bare', 'nobody'])).toEqual(
+        new Map([['n7', { hours: [1, 2] }]]),
+      );
+      const all: Array<[string, unknown]> = [];
+      for await (const some of extras.all()) all.push(...some);
+      expect(all).toHaveLength(ids.length + 1);
+      expect(new Map(all)).toEqual(
+        new Map<string, unknown>([
+          ...ids.map((id) => [id, { hours: [1, 2] }] as const),
+          ['bare', undefined],
+        ]),
+      );
     });
 
     test('are idle when what was noted until then is written, however much is noted all the time', async () => {

@@ -58,10 +58,14 @@ export interface History extends HistoryQueries {
    */
   openHours(monitor: string): unknown;
   /**
-   * The newest `openHours` that any process has stored: at the start, when another one has stored some, and when this one is
-   * to check the monitor from now on. What is none is worked out from the results when it is needed.
+   * The newest `openHours` of a monitor checked here, which another process has stored. What is none is worked out from the
+   * results when it is needed.
    */
   takeOpenHours(monitor: string, value: unknown): void;
+  /** Goes on counting where another process has stopped; call it before anything is found of these monitors. */
+  takeOver(monitors: readonly string[]): Promise<void>;
+  /** Another process checks this monitor from now on; all that was found of it here is added, and stored with its state. */
+  leave(monitor: string): void;
   /**
    * Removes all that is known of a monitor, for good; its results a moment later, over a kill too. Where several processes
    * share it, each is to be told, and one again after a kill: what is on its way from another may come after.
@@ -205,6 +209,8 @@ export async function openHistory(options: {
     incidents: incidents.list,
     openHours: () => undefined,
     takeOpenHours() {},
+    async takeOver() {},
+    leave() {},
     async forget(monitor) {
       forgetInMemory(monitor);
       // First, so that a start after a crash removes the rest, and what came before does not bring it back.

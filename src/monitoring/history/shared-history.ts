@@ -11,7 +11,7 @@ import { RESULTS_KEPT_MS } from './results-journal.ts';
 import { openRollups } from './rollups.ts';
 import { createSeriesEntries } from './series-entries.ts';
 import { createSeriesWriter } from './series-writer.ts';
-import { createSharedHours } from './shared-hours.ts';
+import { createSharedHours, type HandedHours } from './shared-hours.ts';
 import { floorTo } from './uptime-accounting.ts';
 
 /** What cannot be stored for so long must not keep the results of all others. */
@@ -24,11 +24,13 @@ const DROPPED_AFTER_MS = DAY_MS;
 export function openSharedHistory(options: {
   store: Store;
   series: Series;
+  /** What the processes hand over to one another with the states of monitors. */
+  handed: HandedHours;
   owns: (monitor: string) => boolean;
   wallMs: () => number;
   log: Logger;
 }): History {
-  const { store, series, owns, wallMs, log } = options;
+  const { store, series, handed, owns, wallMs, log } = options;
   const forgotten = new Set<string>();
   const isForgotten = (monitor: string) => forgotten.has(monitor);
   const rollups = openRollups(store, isForgotten);
@@ -39,7 +41,7 @@ export function openSharedHistory(options: {
     onReplaced: (monitor) => hours.recount(monitor),
     log,
   });
-  const hours = createSharedHours({ rollups, series, writer, owns, isForgotten, log });
+  const hours = createSharedHours({ rollups, series, writer, handed, owns, isForgotten, log });
   let closed = false;
   /** What is older is to be dropped, once all hours of it are stored. */
   let toDrop: { beforeMs: number; askedMs: number } | undefined;
@@ -104,6 +106,8 @@ export function openSharedHistory(options: {
     incidents: incidents.list,
     openHours: hours.give,
     takeOpenHours: hours.take,
+    takeOver: hours.takeOver,
+    leave: hours.leave,
     async forget(monitor) {
       forgotten.add(monitor);
       hours.forget(monitor);

@@ -24,13 +24,23 @@ import { floorTo, talliesAt } from './uptime-accounting.ts';
 /** Monitors whose rows are read with one statement. */
 const READ_COUNT = 20;
 
+/** Monitors that are gone on with by one statement. */
+const HANDED_COUNT = 500;
+
 /** Others change what is read so often before this gives up. */
 const MAX_TRIES = 20;
 
 /** What another process has written just now may come a moment later than word of it. */
 const SETTLED_AFTER_MS = 1_000;
 
-/** The hours that are not stored yet, of every monitor, whichever process checks it. */
+/** What `give` gave, as it is stored beside the states, for the process that goes on with it and for those who are asked. */
+export interface HandedHours {
+  of(monitors: readonly string[]): Promise<ReadonlyMap<string, unknown>>;
+  /** Of all monitors, many at a time. */
+  all(): AsyncIterable<ReadonlyMap<string, unknown>>;
+}
+
+/** The hours that are not stored yet: of the own monitors in memory, of the others as they are handed over. */
 export type SharedHours = ReturnType<typeof createSharedHours>;
 
 /** Entries of a monitor since its stored hours. */
@@ -49,11 +59,10 @@ interface Gathering {
   }>;
 }
 
-/** `counted` here, else as `handed` over by another process, else to be worked out. */
+/** Of one monitor: `counted` here, or to be worked out. */
 interface MonitorHours {
-  monitor: string;
+  readonly monitor: string;
   counted: UnstoredHours | undefined;
-  handed: unknown;
   /** Grows with everything that makes a reading that has begun say nothing. */
   version: number;
   /** What is read before, on the monotonic clock, may lack what others have written: it is an answer, and not kept. */
@@ -71,42 +80,26 @@ export function createSharedHours(parts: {
   rollups: Rollups;
   series: Series;
   writer: Pick<SeriesWriter, 'read'>;
+  handed: HandedHours;
   owns: (monitor: string) => boolean;
   isForgotten: (monitor: string) => boolean;
   log: Logger;
 }) {
-  const { rollups, series, writer, owns, isForgotten, log } = parts;
+  const { rollups, series, writer, handed, owns, isForgotten, log } = parts;
   const hoursByMonitor = new Map<string, MonitorHours>();
   let gathering: Gathering | undefined;
 
   function hoursOf(monitor: string): MonitorHours {
     const known = hoursByMonitor.get(monitor);
     if (known) return known;
-    const hours: MonitorHours = {
-      monitor,
-      counted: undefined,
-      handed: undefined,
-      version: 0,
-      settledMs: Number.NEGATIVE_INFINITY,
-      reading: undefined,
-      isToBeRead: false,
-      storedAfterMs: storedAfterMs(monitor),
-    };
+    const hours = unknownHours(monitor);
     if (!isForgotten(monitor)) hoursByMonitor.set(monitor, hours);
     return hours;
   }
 
-  /** As objects from here on: one that is counted, or may be stored soon. */
-  function unpack(own: MonitorHours): UnstoredHours | undefined {
-    own.counted ??= fromText(own.handed);
-    own.handed = undefined;
-    return own.counted;
-  }
-
-  function set(own: MonitorHours, handed: unknown) {
+  function set(own: MonitorHours, counted: UnstoredHours | undefined) {
     own.version += 1;
-    own.counted = undefined;
-    own.handed = handed;
+    own.counted = counted;
     own.settledMs = performance.now() + SETTLED_AFTER_MS;
   }
 
@@ -117,6 +110,7 @@ export function createSharedHours(parts: {
   ): Promise<Map<MonitorHours, unknown>> {
     const beganMs = performance.now();
     const failures = new Map<MonitorHours, unknown>();
+    if (members.length === 0) return failures;
     const versions = members.map(({ version }) => version);
     const ends = new Map<MonitorHours, StoredEnd>();
     const ask = async () => {
@@ -167,13 +161,28 @@ export function createSharedHours(parts: {
   async function readGathered(members: MonitorHours[]) {
     await yieldToEventLoop();
     if (gathering?.members === members) gathering = undefined;
-    const found = new Map<MonitorHours, UnstoredHours>();
-    const failures = await readSince(members, (own, { end, entries, isSettled }) => {
+    const found = await foundElsewhere(
+      members.filter(({ monitor }) => !owns(monitor) && !isForgotten(monitor)),
+    );
+    const left = members.filter((own) => !found.has(own));
+    const failures = await readSince(left, (own, { end, entries, isSettled }) => {
       const hours = own.counted ?? countFrom(end, entries);
       if (isSettled) own.counted = hours;
       found.set(own, hours);
     });
     return { found, failures };
+  }
+
+  /** What others who count them have handed over; not of all, perhaps. */
+  async function foundElsewhere(members: readonly MonitorHours[]) {
+    const found = new Map<MonitorHours, UnstoredHours>();
+    if (members.length === 0) return found;
+    const texts = await handed.of(members.map(({ monitor }) => monitor));
+    for (const own of members) {
+      const hours = fromText(texts.get(own.monitor));
+      if (hours) found.set(own, hours);
+    }
+    return found;
   }
 
   /** Works it out as soon as it can be kept. */
@@ -184,9 +193,8 @@ export function createSharedHours(parts: {
       own.isToBeRead = false;
       workOut(own)
         .then(() => {
-          // What another process has handed in meanwhile has made it unsure once more.
-          const isKept = own.counted !== undefined || own.handed !== undefined;
-          if (!isKept && hoursByMonitor.get(own.monitor) === own) workOutLater(own);
+          // What another process has done meanwhile has made it unsure once more.
+          if (!own.counted && hoursByMonitor.get(own.monitor) === own) workOutLater(own);
         })
         .catch((error: unknown) => {
           log.debug({ err: error, monitor: own.monitor }, 'open hours are worked out later');
@@ -200,7 +208,7 @@ export function createSharedHours(parts: {
 
   async function known(own: MonitorHours): Promise<UnstoredHours> {
     for (let left = MAX_TRIES; left > 0; left -= 1) {
-      const hours = own.counted ?? fromText(own.handed) ?? (await workOut(own));
+      const hours = own.counted ?? (await workOut(own));
       if (hours) return hours;
     }
     throw new Error('The open hours of a monitor change too often to be read.');
@@ -215,8 +223,7 @@ export function createSharedHours(parts: {
     const due: Array<{ own: MonitorHours; closed: ClosedHours }> = [];
     const failures = await readSince(members, (own, { end, entries, isSettled }) => {
       const boundaryMs = dueBoundary(own, nowMs);
-      const counted = unpack(own);
-      if (counted) setStored(counted, end.finalMs);
+      if (own.counted) setStored(own.counted, end.finalMs);
       const fromRows = countFrom(end, entries);
       if (isSettled) own.counted ??= fromRows;
       const { hours, last = end.last } = hoursBefore(fromRows, boundaryMs);
@@ -246,25 +253,47 @@ export function createSharedHours(parts: {
   }
 
   return {
-    /** Counts an entry. */
+    /** Counts an entry; of a monitor that another process counts it need not. */
     add(entry: Entry): void {
-      const own = hoursOf(entry.monitor);
-      const hours = unpack(own);
-      if (hours && countOne(hours, entry)) return;
-      if (hours) set(own, undefined);
+      const { monitor } = entry;
+      if (!owns(monitor) && !hoursByMonitor.has(monitor)) return;
+      const own = hoursOf(monitor);
+      if (own.counted && countOne(own.counted, entry)) return;
+      if (own.counted) set(own, undefined);
       workOutLater(own);
     },
     /** The hours that are not stored, as they are at a moment. */
     async open(monitor: string, nowMs: number): Promise<OpenHours> {
-      const { time, finalMs } = await known(hoursOf(monitor));
+      const own = owns(monitor) ? hoursOf(monitor) : unknownHours(monitor);
+      const { time, finalMs } = await known(own);
       return { hours: talliesAt(time, nowMs), storedMs: finalMs };
     },
     give(monitor: string): string | null {
-      const own = hoursByMonitor.get(monitor);
-      const hours = own && unpack(own);
+      const hours = hoursByMonitor.get(monitor)?.counted;
       return hours ? toText(hours) : null;
     },
-    take: (monitor: string, value: unknown) => set(hoursOf(monitor), value ?? undefined),
+    /** Another process has stored something of it, with what it had counted. */
+    take(monitor: string, value: unknown): void {
+      if (owns(monitor)) set(hoursOf(monitor), fromText(value));
+    },
+    /** Goes on with what is handed over of some that are the own ones now. */
+    async takeOver(monitors: readonly string[]): Promise<void> {
+      for (let at = 0; at < monitors.length; at += HANDED_COUNT) {
+        const members = monitors
+          .slice(at, at + HANDED_COUNT)
+          .filter(owns)
+          .map(hoursOf);
+        const versions = members.map(({ version }) => version);
+        const texts = await handed.of(members.map(({ monitor }) => monitor));
+        for (const [place, own] of members.entries()) {
+          const isTouched = own.version !== versions[place] || own.isToBeRead || own.reading;
+          // Something came in since, and the rows tell more.
+          if (!own.counted && !isTouched) own.counted = fromText(texts.get(own.monitor));
+        }
+      }
+    },
+    /** Another process counts it from now on. */
+    leave: (monitor: string) => void hoursByMonitor.delete(monitor),
     /** What was counted is not what is stored. */
     recount(monitor: string): void {
       const own = hoursByMonitor.get(monitor);
@@ -278,8 +307,7 @@ export function createSharedHours(parts: {
       for (const own of hoursByMonitor.values()) {
         if (due.length === STORED_COUNT) break;
         if (!owns(own.monitor)) continue;
-        const hours = unpack(own);
-        if (!hours || isDue(hours, dueBoundary(own, nowMs))) due.push(own);
+        if (!own.counted || isDue(own.counted, dueBoundary(own, nowMs))) due.push(own);
       }
       const failures = new Map<MonitorHours, unknown>();
       for (let at = 0; at < due.length && !isClosing(); at += READ_COUNT) {
@@ -299,18 +327,30 @@ export function createSharedHours(parts: {
     async areStoredBefore(beforeMs: number): Promise<boolean> {
       let unsure: MonitorHours[] = [];
       const turn = beginTurn();
-      for (const own of [...hoursByMonitor.values()]) {
-        if (turn.isOver()) await turn.next();
-        if (isFinalFrom(own.handed, beforeMs)) continue;
-        const hours = own.counted ?? fromText(own.handed);
-        if (hours && !isDue(hours, beforeMs)) continue;
-        unsure.push(own);
-        if (unsure.length < READ_COUNT) continue;
-        if (!(await areRowsStored(unsure, beforeMs))) return false;
-        unsure = [];
+      for await (const texts of handed.all()) {
+        for (const [monitor, text] of texts) {
+          if (turn.isOver()) await turn.next();
+          if (isForgotten(monitor) || isFinalFrom(text, beforeMs)) continue;
+          const hours = fromText(text);
+          if (hours && !isDue(hours, beforeMs)) continue;
+          unsure.push(unknownHours(monitor));
+          if (unsure.length < READ_COUNT) continue;
+          if (!(await areRowsStored(unsure, beforeMs))) return false;
+          unsure = [];
+        }
       }
       return await areRowsStored(unsure, beforeMs);
     },
     forget: (monitor: string) => void hoursByMonitor.delete(monitor),
   };
 }
+
+const unknownHours = (monitor: string): MonitorHours => ({
+  monitor,
+  counted: undefined,
+  version: 0,
+  settledMs: Number.NEGATIVE_INFINITY,
+  reading: undefined,
+  isToBeRead: false,
+  storedAfterMs: storedAfterMs(monitor),
+});

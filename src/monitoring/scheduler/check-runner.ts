@@ -38,7 +38,7 @@ export function createCheckRunner(options: {
   monitors: Monitors;
   /** Competes for the parts of the monitors. */
   leases: Store['leases'];
-  history: Pick<History, 'add' | 'prune'>;
+  history: Pick<History, 'add' | 'prune' | 'takeOver' | 'leave'>;
   connectivity: Connectivity;
   check: Check;
   types?: CheckTypes;
@@ -211,9 +211,10 @@ export function createCheckRunner(options: {
     }
   }
 
-  const isCaughtUp = async () => {
+  const isCaughtUp = async (taken: readonly number[]) => {
     try {
       await monitors.catchUp({ notes: true });
+      await history.takeOver(monitors.ofParts(taken).map(({ id }) => id));
       return true;
     } catch (error) {
       log.debug({ err: error }, 'what others have stored cannot be read; it is tried again');
@@ -224,7 +225,7 @@ export function createCheckRunner(options: {
   /** Goes on with what another process has watched over, once all that it stored is known. */
   async function takeOver(taken: readonly number[], abandoned: ReadonlySet<number>) {
     // Whoever begins with what is old would leave out a time of the rhythm, or take a job that has pinged for late.
-    while (taken.some((part) => held.has(part)) && !(await isCaughtUp())) {
+    while (taken.some((part) => held.has(part)) && !(await isCaughtUp(taken))) {
       await new Promise<void>((resolve) => clock.after(CATCH_UP_AGAIN_MS, resolve));
     }
     const checked = takeUp(monitors.ofParts(taken.filter((part) => held.has(part))));
@@ -246,6 +247,10 @@ export function createCheckRunner(options: {
     }
   }
 
+  function leaveHistory(parts: readonly number[]) {
+    for (const { id } of monitors.ofParts(parts)) history.leave(id);
+  }
+
   const partHolder: PartHolder = {
     taken(taken, abandoned) {
       for (const part of taken) held.add(part);
@@ -257,8 +262,12 @@ export function createCheckRunner(options: {
       // Who takes them begins with what is stored.
       await stored.allWritten();
       await monitors.idle();
+      leaveHistory(given);
     },
-    lost: leavePart,
+    lost(part) {
+      leavePart(part);
+      leaveHistory([part]);
+    },
   };
 
   /** The schedule has spread the checks; what was under way says nothing, and signals were lost. */

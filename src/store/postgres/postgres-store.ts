@@ -20,7 +20,7 @@ import {
 import { type News, openNews } from './news.ts';
 import { createPendingWork } from './pending-work.ts';
 import { assertNotMoved } from './raw-state.ts';
-import { openPostgresRegisters } from './registers.ts';
+import { createRegisterExtras, openPostgresRegisters, type RegisterExtras } from './registers.ts';
 import { createSecretKey, SECRET_KEY } from './secret-key.ts';
 import { createPostgresSeries } from './series.ts';
 import { openPostgresUsageBooks } from './usage-books.ts';
@@ -44,6 +44,8 @@ export interface PostgresOptions extends DatabaseSettings {
 export interface PostgresStore extends Store {
   /** Results of checks. */
   readonly series: Series;
+  /** What stands beside the values of some registers. */
+  extras(registers: string): RegisterExtras;
 }
 
 /**
@@ -165,6 +167,7 @@ function createStore(parts: {
       assertOpen();
       return leases.group(kind, count, holder);
     },
+    extras: (registers) => createRegisterExtras(registers, { database, assertOpen }),
     series: createPostgresSeries({ database, pending, assertOpen, log }),
     windows(declaration) {
       own(declaration.name);

@@ -271,7 +271,7 @@ export async function openPostgresRegisters<T>(
       const from = after;
       const { rows } = await database.again(() =>
         sql<Row>`
-          select id, revision, value::text as value, extra::text as extra from ${table}
+          select id, revision, value::text as value, null as extra from ${table}
           where name = ${name} and id > ${from} order by id limit ${BATCH_COUNT}`.execute(db),
       );
       for (const row of rows) tell(row);
@@ -354,6 +354,50 @@ export async function openPostgresRegisters<T>(
     close() {
       following.stop();
       clearTimeout(timer);
+    },
+  };
+}
+
+/** What stands beside the values of registers, for those who need it of some. */
+export interface RegisterExtras {
+  /** Of those among these things that have one. */
+  of(ids: readonly string[]): Promise<Map<string, unknown>>;
+  /** Of all things; `undefined` where there is none. */
+  all(): AsyncGenerator<Map<string, unknown>>;
+}
+
+/** Reads what `openPostgresRegisters` writes. */
+export function createRegisterExtras(
+  name: string,
+  { database, assertOpen }: { database: Database; assertOpen: () => void },
+): RegisterExtras {
+  const { db } = database;
+  const table = sql.table(`${database.schema}.register`);
+  type Extra = Pick<Row, 'id' | 'extra'>;
+  const parsed = (rows: readonly Extra[]) =>
+    new Map<string, unknown>(
+      rows.map(({ id, extra }) => [id, extra === null ? undefined : JSON.parse(extra)]),
+    );
+  return {
+    async of(ids) {
+      assertOpen();
+      const { rows } = await database.again(() =>
+        sql<Extra>`select id, extra::text as extra from ${table}
+          where name = ${name} and id = any(${ids}::text[]) and extra is not null`.execute(db),
+      );
+      return parsed(rows);
+    },
+    async *all() {
+      for (let after: string | undefined = ''; after !== undefined; ) {
+        assertOpen();
+        const from: string = after;
+        const { rows } = await database.again(() =>
+          sql<Extra>`select id, extra::text as extra from ${table}
+            where name = ${name} and id > ${from} order by id limit ${BATCH_COUNT}`.execute(db),
+        );
+        yield parsed(rows);
+        after = rows.at(-1)?.id;
+      }
     },
   };
 }

@@ -9,6 +9,7 @@ import { createServer } from '../../../src/http/server.ts';
 import type { CheckTypes } from '../../../src/monitoring/checks/registry.ts';
 import { openSharedHistory } from '../../../src/monitoring/history/shared-history.ts';
 import { createMonitoring } from '../../../src/monitoring/monitoring.ts';
+import { STATES } from '../../../src/monitoring/monitors/state-store.ts';
 import type { Clock } from '../../../src/monitoring/time/clock.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
@@ -66,6 +67,8 @@ export async function startService(
     maxMonitors?: number;
     /** Another store than a folder. */
     openStore?: (log: Logger) => Promise<PostgresStore>;
+    /** Called with the monitors that this process goes on counting, once it can. */
+    onTakenOver?: (monitors: readonly string[]) => void;
   } = {},
 ): Promise<Service> {
   const folder = options.folder ?? (await temporaryFolder());
@@ -88,7 +91,17 @@ export async function startService(
     log,
     ...(options.clock ? { clock: options.clock } : {}),
     ...(shared && {
-      openHistory: (parts) => openSharedHistory({ ...parts, series: shared.series }),
+      openHistory(parts) {
+        const { series } = shared;
+        const history = openSharedHistory({ ...parts, series, handed: shared.extras(STATES) });
+        return {
+          ...history,
+          async takeOver(monitors) {
+            await history.takeOver(monitors);
+            options.onTakenOver?.(monitors);
+          },
+        };
+      },
     }),
     ...(options.networkAnchors ? { networkAnchors: options.networkAnchors } : {}),
     ...(options.types ? { types: options.types } : {}),

@@ -79,7 +79,7 @@ type Way = 'handed' | 'lost';
 /** One process of those that share a history. */
 async function startProcess(
   database: Database,
-  from: { owns: () => boolean; wallMs: () => number },
+  from: Pick<Parameters<typeof openSharedHistory>[0], 'handed' | 'owns' | 'wallMs'>,
 ) {
   const open = async () => {
     const store = await database.open();
@@ -111,16 +111,24 @@ async function tell(database: Database, monitor: string, { everyMs, steps }: Sto
   const wallMs = () => nowMs;
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   const files = await openHistory({ store, wallMs, log });
+  /** As the last process gave them, and as they are stored with the state. */
+  let openHours: unknown = null;
+  let handedOver: unknown;
+  const texts = () => new Map([[monitor, handedOver]]);
+  const handed = {
+    of: async () => texts(),
+    async *all() {
+      yield texts();
+    },
+  };
   const both = [
-    await startProcess(database, { owns: () => owners.includes(0), wallMs }),
-    await startProcess(database, { owns: () => owners.includes(1), wallMs }),
+    await startProcess(database, { handed, owns: () => owners.includes(0), wallMs }),
+    await startProcess(database, { handed, owns: () => owners.includes(1), wallMs }),
   ] as const;
   const checks: Check[] = [];
   let writes: Promise<void>[] = [];
   let late: Array<() => void> = [];
   let change = 0;
-  /** As it is stored with the state. */
-  let openHours: unknown = null;
 
   function addTo(history: History, each: Check, slotMs?: number): Promise<void> {
     if (each.as === 'paused') return history.cover(monitor, each.atMs);
@@ -143,7 +151,8 @@ async function tell(database: Database, monitor: string, { everyMs, steps }: Sto
   }
 
   function hand(to: 0 | 1, how: Way) {
-    both[to].history.takeOpenHours(monitor, how === 'handed' ? openHours : undefined);
+    handedOver = how === 'handed' ? openHours : undefined;
+    both[to].history.takeOpenHours(monitor, handedOver);
   }
 
   function add(each: Check, { by, way: how, isLate }: { by: 0 | 1; way: Way; isLate: boolean }) {
@@ -239,12 +248,17 @@ async function tell(database: Database, monitor: string, { everyMs, steps }: Sto
     if (step.what === 'takeover') {
       await settle();
       owners = step.owners;
-      for (const owner of owners) hand(owner as 0 | 1, step.way as Way);
+      handedOver = step.way === 'handed' ? openHours : undefined;
+      for (const [no, { history }] of both.entries()) {
+        if (owners.includes(no)) await history.takeOver([monitor]);
+        else history.leave(monitor);
+      }
     }
     if (step.what === 'restart') {
       await settle();
       await both[step.of as 0 | 1].restart();
-      hand(step.of as 0 | 1, step.way as Way);
+      handedOver = step.way === 'handed' ? openHours : undefined;
+      await both[step.of as 0 | 1].history.takeOver([monitor]);
     }
     if (step.what === 'store') {
       await settle();

@@ -23,8 +23,18 @@ async function startWorld(startMs = NOON) {
   const database = await testDatabase();
   let nowMs = startMs;
   const wallMs = () => nowMs;
+  /** As they are stored with the states. */
+  const texts = new Map<string, unknown>();
+  const handed = {
+    of: async (monitors: readonly string[]) =>
+      new Map(monitors.map((monitor) => [monitor, texts.get(monitor)])),
+    async *all() {
+      yield texts;
+    },
+  };
   return {
     ...database,
+    texts,
     at(ms: number) {
       nowMs = ms;
     },
@@ -34,7 +44,7 @@ async function startWorld(startMs = NOON) {
     ) {
       const store = await database.open(options);
       const history = openSharedHistory({
-        ...{ store, series: store.series, owns, wallMs },
+        ...{ store, series: store.series, handed, owns, wallMs },
         log: database.log,
       });
       return {
@@ -95,8 +105,8 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
   });
 
   test('goes on with what another process has counted, and works out what is none', async () => {
-    const { start } = await startWorld();
-    const [one, other] = [await start(), await start()];
+    const { start, texts } = await startWorld();
+    const [one, other, asked] = [await start(), await start(), await start(() => false)];
     await one.add('a', NOON);
     await one.add('a', NOON + MINUTE, timedOut);
     const text = one.history.openHours('a');
@@ -104,22 +114,47 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     const wanted = await one.history.rollups('a', lastDays);
     expect(wanted).toMatchObject([{ checks: 2, failures: 1, up_ms: MINUTE }]);
     for (const value of [text, undefined, null, 'nonsense', { version: 9 }]) {
+      texts.set('a', value);
       other.history.takeOpenHours('a', value);
-      expect(await other.history.rollups('a', lastDays)).toEqual(wanted);
+      for (const { history } of [other, asked]) {
+        expect(await history.rollups('a', lastDays)).toEqual(wanted);
+      }
     }
     // What is handed over counts, so that it need not be read.
-    other.history.takeOpenHours(
-      'a',
-      String(text).replace(/\|[\d.]+,2,1,/, (row) => row.replace(',2,1,', ',7,1,')),
-    );
-    expect(await other.history.rollups('a', lastDays)).toMatchObject([{ checks: 7 }]);
-    expect(other.history.openHours('a')).toEqual(expect.stringContaining(',7,1,'));
-    expect(other.history.openHours('nobody')).toBeNull();
+    const seven = String(text).replace(/\|[\d.]+,2,1,/, (row) => row.replace(',2,1,', ',7,1,'));
+    texts.set('a', seven);
+    const next = await start();
+    other.history.takeOpenHours('a', seven);
+    await next.history.takeOver(['a', 'nobody']);
+    for (const { history } of [other, next]) {
+      expect(await history.rollups('a', lastDays)).toMatchObject([{ checks: 7 }]);
+      expect(history.openHours('a')).toEqual(expect.stringContaining(',7,1,'));
+      expect(history.openHours('nobody')).toBeNull();
+    }
+    expect(await asked.history.rollups('a', lastDays)).toMatchObject([{ checks: 7 }]);
+    // Whoever does not check it counts nothing, and keeps nothing.
+    await asked.add('a', NOON + 2 * MINUTE);
+    expect(asked.history.openHours('a')).toBeNull();
+    next.history.leave('a');
+    expect(next.history.openHours('a')).toBeNull();
+  });
+
+  test('takes over what is handed over only where nothing has come in since', async () => {
+    const { start, texts } = await startWorld();
+    const [one, next] = [await start(), await start()];
+    await one.add('a', NOON);
+    texts.set('a', one.history.openHours('a'));
+    const taking = next.history.takeOver(['a']);
+    await next.add('a', NOON + MINUTE);
+    await taking;
+    await eventually(() => String(next.history.openHours('a')).includes(',2,0,'));
+    await next.history.takeOver(['a']);
+    expect(next.history.openHours('a')).toEqual(expect.stringContaining(',2,0,'));
   });
 
   test('knows soon again what it has to count anew, also when nobody asks', async () => {
     const { start } = await startWorld();
-    const [one, other] = [await start(), await start(() => false)];
+    const [one, other] = [await start(), await start()];
     await one.add('a', NOON);
     other.history.takeOpenHours('a', undefined);
     await other.add('a', NOON + MINUTE);
@@ -140,11 +175,10 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
   });
 
   test('has hours stored by the owner alone, and by the next one after a takeover, once', async () => {
-    const { start, at, query, errors } = await startWorld();
+    const { start, at, query, texts, errors } = await startWorld();
     let owner = 0;
     const both = [await start(() => owner === 0), await start(() => owner === 1)] as const;
-    const hand = (from: 0 | 1) =>
-      both[from === 0 ? 1 : 0].history.takeOpenHours('a', both[from].history.openHours('a'));
+    const hand = (from: 0 | 1) => texts.set('a', both[from].history.openHours('a'));
     const stored = async () =>
       (
         await query(`select body->>'finalMs' as until from #.document
@@ -161,6 +195,8 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     const days = { count: 1, nowMs: NOON + 3 * HOUR };
     expect(await both[1].history.days('a', days)).toEqual({ upMs: [3 * MINUTE], downMs: [0] });
     owner = 1;
+    both[0].history.leave('a');
+    await both[1].history.takeOver(['a']);
     await both[1].add('a', NOON + 2 * HOUR + MINUTE);
     at(NOON + 4 * HOUR);
     for (const { history } of both) await history.prune(NOON + 4 * HOUR);
@@ -189,13 +225,12 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
   });
 
   test('drops results after two days, once the hours of all monitors are stored', async () => {
-    const { start, at, partitions, errors } = await startWorld();
+    const { start, at, texts, partitions, errors } = await startWorld();
     const owner = await start();
     const other = await start(() => false);
     await Promise.all([owner.add('a', NOON), owner.add('paused', NOON)]);
-    for (const monitor of ['a', 'paused']) {
-      other.history.takeOpenHours(monitor, owner.history.openHours(monitor));
-    }
+    // That of the paused one says for ever that its hours are not stored.
+    for (const monitor of ['a', 'paused']) texts.set(monitor, owner.history.openHours(monitor));
     const laterMs = NOON + 4 * DAY;
     await owner.add('a', laterMs);
     at(laterMs);
@@ -230,9 +265,10 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
   });
 
   test('drops results a day later, though the hours of a monitor cannot be stored', async () => {
-    const { start, at, query, partitions, lines } = await startWorld();
+    const { start, at, query, texts, partitions, lines } = await startWorld();
     const { history, add } = await start();
     await add('a', NOON);
+    texts.set('a', undefined);
     await query(`insert into #.document (collection, key, id, version, revision, body)
       values ('monitor-rollups', sha256('"a"'), '"a"', 99, gen_random_uuid(), '{}')`);
     for (const [laterMs, isThere] of [
@@ -308,8 +344,8 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     }
   });
 
-  test('answers the days of hundreds of monitors from memory', async () => {
-    const { start, at, query } = await startWorld();
+  test('answers the days of hundreds of monitors from memory and what is handed over', async () => {
+    const { start, at, query, texts } = await startWorld();
     const [owner, asked] = [await start(), await start(() => false)];
     const monitors = Array.from({ length: long ? 500 : 60 }, (_, no) => `m${no}`);
     await Promise.all(monitors.map((monitor) => owner.add(monitor, NOON)));
@@ -322,19 +358,17 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
         monitors.map((monitor) => history.days(monitor, { count: 2, nowMs: NOON + 3 * HOUR })),
       );
     await eventually(() => monitors.every((monitor) => owner.history.openHours(monitor) !== null));
-    for (const monitor of monitors) {
-      asked.history.takeOpenHours(monitor, owner.history.openHours(monitor));
-    }
+    for (const monitor of monitors) texts.set(monitor, owner.history.openHours(monitor));
     const wanted = await daysOf(asked.history);
     expect(wanted[0]).toEqual({ upMs: [0, 4 * MINUTE], downMs: [0, 0] });
-    // Nothing can be asked of the database from here on.
+    // Of the database itself nothing can be asked from here on.
     await query('alter table #.check_result rename to hidden');
     await query('alter table #.document rename to hidden_document');
     expect(await daysOf(asked.history)).toEqual(wanted);
     // A check later, as the owner counts on.
     for (const monitor of monitors) {
       void owner.add(monitor, NOON + 2 * HOUR + MINUTE).catch(() => {});
-      asked.history.takeOpenHours(monitor, owner.history.openHours(monitor));
+      texts.set(monitor, owner.history.openHours(monitor));
     }
     expect((await daysOf(asked.history))[0]).toEqual({ upMs: [0, 5 * MINUTE], downMs: [0, 0] });
     await query('alter table #.hidden rename to check_result');

@@ -302,7 +302,7 @@ export async function openMonitors(options: {
     log,
   });
   isTold = takeAll;
-  takeAll(meanwhile);
+  takeAll(meanwhile.splice(0));
   // In the background: it waits for what is read of the history.
   const removing = Promise.all(found.removed.map(removeRest));
 

@@ -85,7 +85,11 @@ export function createCheckRunner(options: {
       await stored.handOver(monitors.settle(id, discardUnconfirmed)?.saved);
     },
   });
-  const checks = addRunnerMetrics(options.metrics, { monitors, schedule, connectivity, isStale });
+  const checks = addRunnerMetrics(options.metrics, {
+    ...{ monitors, schedule, connectivity },
+    // Of the others this process hears only what is news, unless somebody asks.
+    isStale: (monitor) => owns(monitor.id) && isStale(monitor),
+  });
   /** When something was last learned of a monitor, or it was put on, on the monotonic clock. */
   const learnedMs = new Map<string, number>();
   /** The times of the rhythm that the monitors watched over here were last checked for. */

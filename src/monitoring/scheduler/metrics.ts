@@ -24,7 +24,7 @@ export function addRunnerMetrics(
   });
   metrics.gauge(
     'askwatch_monitors_stale',
-    'Monitors of which nothing has been learned for more than two intervals.',
+    'Monitors checked by this process of which nothing has been learned for more than two intervals.',
     () => monitors.all().filter(isStale).length,
   );
   metrics.gauge('askwatch_checks_in_flight', 'Checks under way.', schedule.inFlight);

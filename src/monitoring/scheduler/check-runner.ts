@@ -21,7 +21,7 @@ import {
   unchanged,
 } from '../state/state.ts';
 import { type Clock, DAY_MS } from '../time/clock.ts';
-import { lastOnGrid, phaseOf } from '../time/rhythm.ts';
+import { phaseOf, timeOfRhythm } from '../time/rhythm.ts';
 import { createHeartbeatDeadlines } from './heartbeat-deadlines.ts';
 import { createInFlightChecks, notChecked } from './in-flight-checks.ts';
 import { createMaintenanceWindows } from './maintenance-windows.ts';
@@ -108,7 +108,7 @@ export function createCheckRunner(options: {
     else if (isHeartbeat(definition)) await heartbeats.due(monitor, definition.config);
     else {
       const slot = slots.get(monitor.id);
-      if (slot) slot.begunMs = lastOnGrid(clock.wallMs(), slot.intervalMs, slot.phaseMs);
+      if (slot) slot.begunMs = timeOfRhythm(clock.wallMs(), slot.intervalMs, slot.phaseMs);
       await inFlight.check(monitor, definition);
     }
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '../time/clock.ts';
-import { catchUpAfterMs, nextOnGrid, phaseOf } from '../time/rhythm.ts';
+import { catchUpAfterMs, lastOnGrid, nextOnGrid, phaseOf } from '../time/rhythm.ts';
 import { createDueHeap, type HeapItem } from './due-heap.ts';
 import { createLagWindow, createOverload } from './lateness.ts';
 import { createPerHostLimit } from './per-host-limit.ts';
@@ -35,6 +35,8 @@ export type Schedule = ReturnType<typeof createSchedule>;
 interface Entry extends HeapItem {
   readonly id: string;
   intervalMs: number;
+  /** Where in the interval the times of the rhythm lie, on the wall clock. */
+  phaseMs: number;
   host: string | undefined;
   /** The next ideal time of the rhythm. It moves by whole intervals only, so that run times never add up to drift. */
   rhythmMs: number;
@@ -104,7 +106,7 @@ export function createSchedule(options: ScheduleOptions) {
     if (entry.rhythmMs <= nowMs) {
       const skipped = Math.floor((nowMs - entry.rhythmMs) / entry.intervalMs);
       missed += skipped;
-      entry.rhythmMs += (skipped + 1) * entry.intervalMs;
+      entry.rhythmMs = nearestOnGrid(entry, entry.rhythmMs + (skipped + 1) * entry.intervalMs);
     }
     if (entry.onceMs <= nowMs) entry.onceMs = NEVER;
     entry.heldUntilMs = Number.NEGATIVE_INFINITY;
@@ -121,6 +123,13 @@ export function createSchedule(options: ScheduleOptions) {
         finish(entry, host);
       });
     running.add(done);
+  }
+
+  /** The wall clock gains or loses on the monotonic one, seconds a day; the rhythm stays with it, as in other processes. */
+  function nearestOnGrid({ intervalMs, phaseMs }: Entry, atMs: number): number {
+    const wallOffsetMs = clock.wallMs() - clock.monotonicMs();
+    const latestMs = atMs + wallOffsetMs + intervalMs / 2;
+    return lastOnGrid(latestMs, intervalMs, phaseMs) - wallOffsetMs;
   }
 
   function leaveFresh(own: Run) {
@@ -163,7 +172,8 @@ export function createSchedule(options: ScheduleOptions) {
     const nowMs = clock.monotonicMs();
     const wallOffsetMs = clock.wallMs() - nowMs;
     const afterMs = wallOffsetMs + (goesOn ? nowMs : firstMs + intervalMs / 2);
-    entry.rhythmMs = nextOnGrid(afterMs, intervalMs, phaseOf(id, intervalMs)) - wallOffsetMs;
+    entry.phaseMs = phaseOf(id, intervalMs);
+    entry.rhythmMs = nextOnGrid(afterMs, intervalMs, entry.phaseMs) - wallOffsetMs;
     entry.onceMs = firstMs;
   }
 
@@ -224,6 +234,7 @@ export function createSchedule(options: ScheduleOptions) {
     const entry: Entry = {
       id,
       intervalMs: NEVER,
+      phaseMs: 0,
       host: undefined,
       rhythmMs: NEVER,
       onceMs: NEVER,

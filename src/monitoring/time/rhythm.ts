@@ -13,7 +13,15 @@ export function nextOnGrid(afterMs: number, intervalMs: number, phaseMs: number)
   return (Math.floor((afterMs - phaseMs) / intervalMs) + 1) * intervalMs + phaseMs;
 }
 
-/** The time of the grid at or before a moment: what is found from then on is found for that time. */
+/** A check may begin a little before its time: the clock that it waits by and the wall clock go apart within an interval. */
+const EARLY_MS = 1_000;
+
+/** The time of the grid that a check is for which begins at a moment. */
+export function timeOfRhythm(atMs: number, intervalMs: number, phaseMs: number): number {
+  return lastOnGrid(atMs + Math.min(EARLY_MS, intervalMs / 10), intervalMs, phaseMs);
+}
+
+/** The time of the grid at or before a moment. */
 export function lastOnGrid(atMs: number, intervalMs: number, phaseMs: number): number {
   return Math.floor((atMs - phaseMs) / intervalMs) * intervalMs + phaseMs;
 }

@@ -74,6 +74,25 @@ test('checks a new job at once, then on a rhythm whose phase comes from its id',
   }
 });
 
+test.each([-2, 2])(
+  'keeps to the wall clock, of which the other one gains or loses %i ms a minute',
+  async (ms) => {
+    const { clock, schedule, startsOf, every } = setUp();
+    schedule.start();
+    every('a', 60_000);
+    await clock.advance(90_000);
+    const offBy: number[] = [];
+    for (let minute = 0; minute < 300; minute += 1) {
+      clock.jump(ms);
+      await clock.advance(60_000);
+      const wallMs = (startsOf('a').at(-1) ?? 0) + clock.wallMs() - clock.monotonicMs();
+      offBy.push(((wallMs - phaseOf('a', 60_000) + 30_000) % 60_000) - 30_000);
+    }
+    expect(startsOf('a').length).toBeGreaterThanOrEqual(300);
+    expect(Math.max(...offBy.map(Math.abs))).toBeLessThanOrEqual(2.5);
+  },
+);
+
 test('runs nothing before it is started and nothing after it is stopped', async () => {
   const { clock, schedule, starts, every } = setUp();
   every('a', 5_000);

@@ -7,6 +7,7 @@ import { StoreInUseError } from '../errors.ts';
 import { assertNotMarked, type RawState, StateMark, type StatePart } from '../raw-state.ts';
 import { keyOf } from './collection.ts';
 import { type Database, type DatabaseSettings, openDatabase } from './database.ts';
+import { documentPages } from './document-changes.ts';
 import { joinMembers, MEMBER_TIMES, type Membership } from './members.ts';
 import { assertSchemaKnown, migrate, migrations, newestOf } from './migrations.ts';
 import {
@@ -222,28 +223,10 @@ function documents(database: Database): TablePart {
       return found.map(({ collection }) => collection);
     },
     async *read(group) {
-      let after: Buffer = Buffer.alloc(0);
-      while (true) {
-        const from = after;
-        const page = await database.again(() =>
-          db
-            .selectFrom('document')
-            .select(['key', 'version'])
-            .select(sql<string>`id::text`.as('id'))
-            .select(sql<string>`body::text`.as('body'))
-            .where('collection', '=', group)
-            .where('key', '>', from)
-            .where('body', 'is not', null)
-            .orderBy('key')
-            .limit(ROW_COUNT)
-            .execute(),
-        );
-        for (const { id, version, body } of page) {
-          yield JSON.stringify([JSON.parse(id), version, JSON.parse(body)]);
+      for await (const { rows } of documentPages(database, group)) {
+        for (const { id, version, body } of rows) {
+          yield JSON.stringify([JSON.parse(id ?? 'null'), version, JSON.parse(body ?? 'null')]);
         }
-        const last = page.at(-1);
-        if (!last) return;
-        after = last.key;
       }
     },
     async replace(group, items) {

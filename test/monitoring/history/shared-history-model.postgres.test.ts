@@ -269,6 +269,8 @@ async function tell(database: Database, monitor: string, { everyMs, steps }: Sto
   await compare();
 
   await Promise.all(both.map(({ history }) => history.forget(monitor)));
+  // It goes with the state.
+  handedOver = undefined;
   await both[0].restart();
   for (const { history } of both) {
     expect(await history.results(monitor, 100)).toEqual([]);

@@ -184,7 +184,7 @@ export async function openKeys(
         ?.catch(assertKnowing)
         .then(() => {
           if (stored.has(id)) return;
-          throw new HttpError(401, ErrorCode.invalidKey, `This key was revoked a moment ago.`, {
+          throw new HttpError(401, ErrorCode.invalidKey, 'This key was revoked a moment ago.', {
             headers: { 'www-authenticate': 'Bearer' },
           });
         });

@@ -234,6 +234,14 @@ export interface Registers {
   idle(): Promise<void>;
 }
 
+/** What stands beside the values of registers, read apart, in an engine that several processes share. */
+export interface RegisterExtras {
+  /** Of those among these things that have one. */
+  of(ids: readonly string[]): Promise<ReadonlyMap<string, unknown>>;
+  /** Of all things, many at a time; `undefined` where there is none. */
+  all(): AsyncIterable<ReadonlyMap<string, unknown>>;
+}
+
 /** Who is told which parts of a whole are its own, one thing after another. */
 export interface PartHolder {
   /** Of those that are `abandoned` the last holder died: what it did last may be known to nobody. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Series } from '../../store/series.ts';
-import type { Store } from '../../store/store.ts';
+import type { RegisterExtras, Store } from '../../store/store.ts';
 import { DAY_MS } from '../time/clock.ts';
 import type { History } from './history.ts';
 import { createHistoryQueries } from './history-queries.ts';
@@ -11,7 +11,7 @@ import { RESULTS_KEPT_MS } from './results-journal.ts';
 import { openRollups } from './rollups.ts';
 import { createSeriesEntries } from './series-entries.ts';
 import { createSeriesWriter } from './series-writer.ts';
-import { createSharedHours, type HandedHours } from './shared-hours.ts';
+import { createSharedHours } from './shared-hours.ts';
 import { floorTo } from './uptime-accounting.ts';
 
 /** What cannot be stored for so long must not keep the results of all others. */
@@ -25,7 +25,7 @@ export function openSharedHistory(options: {
   store: Store;
   series: Series;
   /** What the processes hand over to one another with the states of monitors. */
-  handed: HandedHours;
+  handed: RegisterExtras;
   owns: (monitor: string) => boolean;
   wallMs: () => number;
   log: Logger;

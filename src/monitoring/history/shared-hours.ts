@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { beginTurn, yieldToEventLoop } from '../../contracts/event-loop.ts';
 import { type Series, SLOT_REACH_MS } from '../../store/series.ts';
+import type { RegisterExtras } from '../../store/store.ts';
 import { HOUR_MS } from '../time/clock.ts';
 import type { OpenHours } from './history-queries.ts';
 import { STORED_COUNT, storedAfterMs } from './hourly-aggregator.ts';
@@ -32,13 +33,6 @@ const MAX_TRIES = 20;
 
 /** What another process has written just now may come a moment later than word of it. */
 const SETTLED_AFTER_MS = 1_000;
-
-/** What `give` gave, as it is stored beside the states, for the process that goes on with it and for those who are asked. */
-export interface HandedHours {
-  of(monitors: readonly string[]): Promise<ReadonlyMap<string, unknown>>;
-  /** Of all monitors, many at a time. */
-  all(): AsyncIterable<ReadonlyMap<string, unknown>>;
-}
 
 /** The hours that are not stored yet: of the own monitors in memory, of the others as they are handed over. */
 export type SharedHours = ReturnType<typeof createSharedHours>;
@@ -80,7 +74,8 @@ export function createSharedHours(parts: {
   rollups: Rollups;
   series: Series;
   writer: Pick<SeriesWriter, 'read'>;
-  handed: HandedHours;
+  /** What `give` gave, beside the states: for the process that goes on with it, and for those who are asked. */
+  handed: RegisterExtras;
   owns: (monitor: string) => boolean;
   isForgotten: (monitor: string) => boolean;
   log: Logger;

@@ -130,7 +130,7 @@ export async function openMonitors(options: {
   /** Of the stored monitors, those that need more than to be kept. */
   const found = { removed: [] as string[], locked: [] as Found[], plain: [] as Found[] };
   /** Who is told of monitors: at the start whoever reads them. */
-  let isTold: (changed: readonly ToldMonitor[]) => void = (changed) => changed.forEach(read);
+  let onTold: (changed: readonly ToldMonitor[]) => void = (changed) => changed.forEach(read);
 
   const get = (id: string) => (leaving.has(id) ? undefined : monitors.get(id));
 
@@ -278,9 +278,9 @@ export async function openMonitors(options: {
     keep(watched(id, document));
   }
 
-  const following = await collection.follow((changed) => isTold(changed));
+  const following = await collection.follow((changed) => onTold(changed));
   const meanwhile: ToldMonitor[] = [];
-  isTold = (changed) => meanwhile.push(...changed);
+  onTold = (changed) => meanwhile.push(...changed);
   if (found.locked.length > 0) await giveUpSecrets(found.locked);
   const inOrder = [...monitors.values()].sort((a, b) => a.createdAtMs - b.createdAtMs);
   monitors.clear();
@@ -301,7 +301,7 @@ export async function openMonitors(options: {
     },
     log,
   });
-  isTold = takeAll;
+  onTold = takeAll;
   takeAll(meanwhile.splice(0));
   // In the background: it waits for what is read of the history.
   const removing = Promise.all(found.removed.map(removeRest));

@@ -38,7 +38,7 @@ interface Entry extends HeapItem {
   /** Where in the interval the times of the rhythm lie, on the wall clock. */
   phaseMs: number;
   host: string | undefined;
-  /** The next ideal time of the rhythm. It moves by whole intervals only, so that run times never add up to drift. */
+  /** The next time of the rhythm, one of the grid of the wall clock, so that run times never add up to drift. */
   rhythmMs: number;
   onceMs: number;
   /** Until then it waited for its host, which is no fault of ours. */

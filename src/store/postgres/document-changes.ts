@@ -24,7 +24,7 @@ export const documentRows = (db: Database['db'], collection: string) =>
     .select(sql<string | null>`body::text`.as('body'))
     .where('collection', '=', collection);
 
-/** All documents of a collection, in the order of their keys; `asked` is when a page was asked for, on the monotonic clock. */
+/** All documents of a collection, in the order of their keys; `askedMs` is when a page was asked for, on the monotonic clock. */
 export async function* documentPages(
   { db, again }: Pick<Database, 'db' | 'again'>,
   collection: string,
@@ -103,7 +103,12 @@ export function createDocumentChanges(options: {
 
   function remember(rows: readonly DocumentRow[]) {
     const atMs = performance.now();
-    for (const { key, revision } of rows) told.set(key.toString('latin1'), { revision, atMs });
+    for (const { key: bytes, revision } of rows) {
+      const key = bytes.toString('latin1');
+      // Told anew, it is the last in the map.
+      told.delete(key);
+      told.set(key, { revision, atMs });
+    }
   }
 
   /** But for what was told since it was asked for: this process itself has written it, and that is newer. */
@@ -117,7 +122,10 @@ export function createDocumentChanges(options: {
   async function poll(): Promise<void> {
     if (!listener) return;
     const sentAtMs = performance.now();
-    for (const [key, { atMs }] of told) if (sentAtMs - atMs > TOLD_KEPT_MS) told.delete(key);
+    for (const [key, { atMs }] of told) {
+      if (sentAtMs - atMs <= TOLD_KEPT_MS) break;
+      told.delete(key);
+    }
     const { rows: clock } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
     if (readUntil === undefined || sentAtMs - readAtMs > ALL_AFTER_MS) await tellAll();
     else await tellKeys(await changedSince(readUntil));

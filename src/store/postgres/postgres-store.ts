@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { STORED_NAME } from '../documents.ts';
 import type { Series } from '../series.ts';
-import type { Store } from '../store.ts';
+import type { RegisterExtras, Store } from '../store.ts';
 import { createPostgresCollection } from './collection.ts';
 import { type Database, type DatabaseSettings, openDatabase } from './database.ts';
 import { createDocumentChanges, REMOVED_KEPT } from './document-changes.ts';
@@ -20,7 +20,7 @@ import {
 import { type News, openNews } from './news.ts';
 import { createPendingWork } from './pending-work.ts';
 import { assertNotMoved } from './raw-state.ts';
-import { createRegisterExtras, openPostgresRegisters, type RegisterExtras } from './registers.ts';
+import { createRegisterExtras, openPostgresRegisters } from './registers.ts';
 import { createSecretKey, SECRET_KEY } from './secret-key.ts';
 import { createPostgresSeries } from './series.ts';
 import { openPostgresUsageBooks } from './usage-books.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import type { Registers, RegistersDeclaration } from '../store.ts';
+import type { RegisterExtras, Registers, RegistersDeclaration } from '../store.ts';
 import type { Database } from './database.ts';
 import { inTurn } from './in-turn.ts';
 import type { News } from './news.ts';
@@ -356,14 +356,6 @@ export async function openPostgresRegisters<T>(
       clearTimeout(timer);
     },
   };
-}
-
-/** What stands beside the values of registers, for those who need it of some. */
-export interface RegisterExtras {
-  /** Of those among these things that have one. */
-  of(ids: readonly string[]): Promise<Map<string, unknown>>;
-  /** Of all things; `undefined` where there is none. */
-  all(): AsyncGenerator<Map<string, unknown>>;
 }
 
 /** Reads what `openPostgresRegisters` writes. */

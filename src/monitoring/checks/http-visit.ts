@@ -81,7 +81,7 @@ function exchange(
 ): Promise<http.IncomingMessage> {
   context.step = 'answer';
   const { url, method, body } = visit;
-  const headers = { ...visit.headers };
+  const headers: Record<string, string> = { host: url.host, ...visit.headers };
   for (const [name, value] of Object.entries(visit.ownHeaders)) headers[name.toLowerCase()] = value;
   headers.host = url.host;
   // Said by hand, because Node leaves it out for DELETE and OPTIONS.

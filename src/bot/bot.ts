@@ -24,7 +24,7 @@ import type { Bot, Platform } from './platform.ts';
 import { systemClock } from './shared/clock.ts';
 import { type Place, placeKey } from './shared/place.ts';
 import type { PlatformTraits } from './shared/platform-traits.ts';
-import { createSeenInvocations } from './shared/seen-invocations.ts';
+import { openSeenInvocations } from './shared/seen-invocations.ts';
 import type { BotSettings } from './shared/settings.ts';
 import { openLastPoll } from './watch/last-poll.ts';
 import { createPoller } from './watch/poller.ts';
@@ -118,7 +118,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     traitsOf,
     log,
   };
-  const seenInvocations = createSeenInvocations(store);
+  const seenInvocations = openSeenInvocations(store);
   const unfinished = await openUnfinishedAnswers(store, {
     conversations,
     seenInvocations,

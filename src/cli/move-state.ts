@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { createLog } from '../app/log.ts';
+import { SEEN } from '../bot/shared/seen-invocations.ts';
 import { counted } from '../bot/shared/text-format.ts';
 import { readSettings } from '../config/settings.ts';
 import { usageInFolder } from '../gateway/usage/usage-folder.ts';
 import { resultsInFolder } from '../monitoring/history/results-folder.ts';
 import { STATES } from '../monitoring/monitors/state-store.ts';
+import { claimsInFolder } from '../store/lowdb/claims.ts';
 import { registersInFolder } from '../store/lowdb/raw-registers.ts';
 import { openLowdbState } from '../store/lowdb/raw-state.ts';
 import { type Compared, compareState, isSame, moveState } from '../store/move-state.ts';
@@ -13,7 +15,12 @@ import { capitalized, type RawState } from '../store/raw-state.ts';
 import { CommandLineError } from './options.ts';
 
 /** What has tables of its own on PostgreSQL, as a data folder keeps it. */
-export const FOLDER_PARTS = [registersInFolder([STATES]), resultsInFolder, usageInFolder];
+export const FOLDER_PARTS = [
+  registersInFolder([STATES]),
+  resultsInFolder,
+  usageInFolder,
+  claimsInFolder([SEEN]),
+];
 
 /** While a large group is copied, a line this often. */
 const PROGRESS_EVERY_MS = 5_000;

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Claims, ClaimsDeclaration } from './claims.ts';
 import type { UsageBooks } from './usage.ts';
 import type { Windows, WindowsDeclaration } from './windows.ts';
 
@@ -22,6 +23,8 @@ export interface Store {
    * processes that compete, and those of a dead one are taken by the others. Ask for each kind once.
    */
   leases(kind: string, count: number, holder: PartHolder): LeaseGroup;
+  /** Things that are to be done once. Ask for each name once. */
+  claims<T>(declaration: ClaimsDeclaration<T>): Claims<T>;
   /** Windows that count what all processes take together. Ask for each name once. */
   windows(declaration: WindowsDeclaration): Windows;
   /**

@@ -10,7 +10,7 @@ import { openForget } from '../../src/bot/forget.ts';
 import { newDelivery } from '../../src/bot/incidents/incidents.ts';
 import type { Group, Incident } from '../../src/bot/incidents/watch-state.ts';
 import { type Place, placeKey } from '../../src/bot/shared/place.ts';
-import { createSeenInvocations } from '../../src/bot/shared/seen-invocations.ts';
+import { openSeenInvocations } from '../../src/bot/shared/seen-invocations.ts';
 import { openWatchState } from '../../src/bot/watch/watch-store.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { createHandClock } from '../helpers/bot/hand-clock.ts';
@@ -48,7 +48,7 @@ async function open(
   const shownAnswers = createShownAnswers(store);
   const state = await openWatchState(store, log);
   const timing = { clock, random: () => 0.5 };
-  const seenInvocations = createSeenInvocations(store);
+  const seenInvocations = openSeenInvocations(store);
   const unfinished = await openUnfinishedAnswers(store, {
     conversations,
     seenInvocations,

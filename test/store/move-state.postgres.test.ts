@@ -2,7 +2,9 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { SEEN } from '../../src/bot/shared/seen-invocations.ts';
 import { FOLDER_PARTS } from '../../src/cli/move-state.ts';
+import { keyOf } from '../../src/store/claims.ts';
 import { CorruptDocumentError, StateMovedError, StoreInUseError } from '../../src/store/errors.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { openLowdbState } from '../../src/store/lowdb/raw-state.ts';
@@ -165,6 +167,56 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
       const moved = await readFile(join(second, name));
       expect([name, moved.equals(await readFile(join(folder, name)))]).toEqual([name, true]);
     }
+  });
+
+  test('has what was done once, which is refused there, and what was not finished, which is gone on with', async () => {
+    const { openFolder, open, move, differences } = await bothSides();
+    const seen = { name: SEEN, schema: z.null(), keptMs: 3_600_000 };
+    const files = await openFolder();
+    const claims = files.claims(seen);
+    await claims.once('done', null);
+    await claims.finish('done');
+    await claims.once('begun', null);
+    await files.close();
+    expect((await move()).every(isSame)).toBe(true);
+    expect(await differences()).toEqual([]);
+
+    const tables = await open();
+    const moved = tables.claims(seen);
+    expect(await moved.once('done', null)).toBe(false);
+    expect(await moved.abandoned()).toEqual([{ id: 'begun', request: null, takeovers: 1 }]);
+    await moved.once('more', null);
+    await moved.finish('more', 60_000);
+    await tables.close();
+    const elsewhere = join(await temporaryFolder(), 'data');
+    expect((await move({ back: true, at: elsewhere })).every(isSame)).toBe(true);
+    expect(await differences(elsewhere)).toEqual([]);
+
+    const back = (await openFolder(elsewhere)).claims(seen);
+    expect([await back.once('done', null), await back.once('more', null)]).toEqual([false, false]);
+    expect(await back.abandoned()).toEqual([{ id: 'begun', request: null, takeovers: 2 }]);
+  });
+
+  test('has what an older version noted as done, without how long', async () => {
+    const { openFolder, open, move } = await bothSides();
+    const files = await openFolder();
+    const key = keyOf('done');
+    const older = files.collection({
+      ...{ name: SEEN, version: 1, whenCorrupt: 'forget' },
+      schema: z.unknown(),
+    });
+    await older.update(String(Number.parseInt(key.slice(0, 4), 16) % 256), () => ({
+      entries: {
+        [key]: { atMs: Date.now(), done: true },
+        [keyOf('begun')]: { atMs: Date.now(), done: false },
+      },
+    }));
+    await files.close();
+    expect((await move()).every(isSame)).toBe(true);
+    const moved = (await open()).claims({ name: SEEN, schema: z.null(), keptMs: 1 });
+    expect(await moved.once('done', null)).toBe(false);
+    expect(await moved.abandoned()).toEqual([]);
+    expect(await moved.once('begun', null)).toBe(true);
   });
 
   test('keeps the word of an operator that the key is gone for good', async () => {

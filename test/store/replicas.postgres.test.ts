@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
+import { keyOf } from '../../src/store/claims.ts';
 import { NewerSchemaError, StoreUnavailableError } from '../../src/store/errors.ts';
 import { type Migrations, migrations } from '../../src/store/postgres/migrations.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -418,6 +419,127 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     expect(await one.lease('poller')).toBeUndefined();
     await second?.release();
     await eventually(async () => (await one.lease('poller')) !== undefined);
+  });
+
+  describe('with claims', () => {
+    const jobs = { name: 'jobs', schema: z.object({ no: z.int() }), keptMs: 60_000 };
+    /** As when the process that does this stands still: the database forgets it. */
+    const forgotten = `update #.member set until = clock_timestamp() - interval '1 second'
+      where id = (select holder from #.claim limit 1)`;
+
+    test('give each thing to one of them', async () => {
+      const { open } = await testDatabase();
+      const both = [await open(), await open()].map((store) => store.claims(jobs));
+      const ids = Array.from({ length: 40 }, (_, no) => `job ${no}`);
+      const given = await Promise.all(
+        ids.map((id, no) =>
+          Promise.all([...both, ...both].map((claims) => claims.once(id, { no }))),
+        ),
+      );
+      expect(given.map((each) => each.filter(Boolean).length)).toEqual(ids.map(() => 1));
+      await Promise.all(ids.map((id) => both[0]?.finish(id)));
+      for (const claims of both) expect(await claims.once('job 0', { no: 0 })).toBe(false);
+    });
+
+    test('go on with all that one did when it left, each thing by one', async () => {
+      const { open } = await testDatabase();
+      const [left, ...others] = [await open(), await open(), await open()];
+      const claims = left.claims(jobs);
+      for (let no = 0; no < 150; no += 1) await claims.once(`job ${no}`, { no });
+      const rest = others.map((store) => store.claims(jobs));
+      expect((await Promise.all(rest.map((each) => each.abandoned()))).flat()).toEqual([]);
+      await left.close();
+      const taken: number[] = [];
+      await eventually(async () => {
+        const found = (await Promise.all(rest.map((each) => each.abandoned()))).flat();
+        expect(found.every(({ takeovers }) => takeovers === 1)).toBe(true);
+        taken.push(...found.map(({ request }) => request.no));
+        return taken.length >= 150;
+      });
+      expect([...taken].sort((a, b) => a - b)).toEqual(Array.from({ length: 150 }, (_, no) => no));
+      expect((await Promise.all(rest.map((each) => each.abandoned()))).flat()).toEqual([]);
+    });
+
+    test('tell one that stood still that another goes on with it, and it goes on as somebody else', async () => {
+      const { open, query } = await testDatabase();
+      const [one, other] = [await open(SHORT), await open(SHORT)].map((store) =>
+        store.claims(jobs),
+      );
+      await one?.once('a', { no: 1 });
+      await one?.once('b', { no: 2 });
+      await query(forgotten);
+      expect(await other?.once('b', { no: 3 })).toBe(true);
+      expect(await other?.abandoned()).toEqual([{ id: 'a', request: { no: 1 }, takeovers: 1 }]);
+      expect(await one?.finish('a')).toBe(false);
+      await one?.giveBack('b');
+      expect(await one?.once('b', { no: 4 })).toBe(false);
+      expect(await one?.once('c', { no: 5 })).toBe(true);
+      expect(await other?.once('c', { no: 5 })).toBe(false);
+      expect([await other?.finish('a'), await other?.finish('b')]).toEqual([true, true]);
+      // Its own again that another has not come to: nobody else does it.
+      expect(await one?.finish('c')).toBe(true);
+    });
+
+    test('let one that stood still finish what nobody has taken over', async () => {
+      const { open, query } = await testDatabase();
+      const claims = (await open(SHORT)).claims(jobs);
+      await claims.once('a', { no: 1 });
+      await query(forgotten);
+      expect(await claims.finish('a')).toBe(true);
+      expect(await claims.once('a', { no: 1 })).toBe(false);
+    });
+
+    test('give again what was given or taken over where the answer was lost', async () => {
+      const { open, query } = await testDatabase();
+      const claims = (await open()).claims(jobs);
+      await claims.once('a', { no: 1 });
+      // As that statement leaves it.
+      await query(`insert into #.claim (name, key, holder, id, request, takeovers)
+        select name, 'of another', holder, '"b"', '{"no":2}', 1 from #.claim`);
+      expect(await claims.abandoned()).toEqual([{ id: 'b', request: { no: 2 }, takeovers: 2 }]);
+      expect(await claims.abandoned()).toEqual([]);
+      await query(
+        `insert into #.claim (name, key, holder, id, request)
+        select name, $1, holder, '"c"', '{"no":3}' from #.claim limit 1`,
+        [keyOf('c')],
+      );
+      expect(await claims.once('c', { no: 3 })).toBe(true);
+    });
+
+    test('lose and double nothing when connections end in the middle', async () => {
+      const { open, endConnections } = await testDatabase();
+      const both = [await open(), await open()].map((store) => store.claims(jobs));
+      const ids = Array.from({ length: long ? 600 : 120 }, (_, no) => `job ${no}`);
+      let isOver = false;
+      const ending = (async () => {
+        while (!isOver) {
+          await endConnections();
+          await pause(30);
+        }
+      })();
+      const done = new Map<string, number>();
+      await Promise.all(
+        both.flatMap((claims) =>
+          ids.map(async (id, no) => {
+            await pause(no * 3);
+            const isGiven = await claims.once(id, { no }).catch(() => undefined);
+            if (isGiven === true) {
+              done.set(id, (done.get(id) ?? 0) + 1);
+              await eventually(() => claims.finish(id).catch(() => false));
+            }
+          }),
+        ),
+      );
+      isOver = true;
+      await ending;
+      expect([...done.values()].filter((count) => count > 1)).toEqual([]);
+      // What both gave up on, whoever asks next does.
+      for (const [no, id] of ids.entries()) {
+        if (done.has(id)) continue;
+        const given = await Promise.all(both.map((claims) => claims.once(id, { no })));
+        expect([id, given.filter(Boolean).length]).toEqual([id, 1]);
+      }
+    });
   });
 
   test('trust that they are alive for less time than the database does', async () => {

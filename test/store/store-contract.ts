@@ -25,6 +25,9 @@ const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' }
 const Result = z.object({ atMs: z.number(), value: z.string() });
 const results = { name: 'results', schema: Result };
 
+const Job = z.object({ text: z.string() });
+const jobs = { name: 'jobs', schema: Job, keptMs: 60_000 };
+
 const Happening = z.object({ text: z.string() });
 type Happening = z.infer<typeof Happening>;
 const happenings = { name: 'happenings', schema: Happening };
@@ -755,6 +758,100 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       expect((await windows.take('a', 2)).place).toBeDefined();
       for (let turn = 0; turn < 50; turn += 1) await windows.take('a', 5_000);
       expect((await windows.take('a', 20)).place).toBeUndefined();
+    });
+  });
+
+  describe(`claims of ${engine}`, () => {
+    test('are given once, however many want the same at once, and refused once it is done', async () => {
+      const { store, reopen } = await open();
+      const claims = store.claims(jobs);
+      const asked = Array.from({ length: 30 }, () => claims.once('a', { text: 'one' }));
+      expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(1);
+      expect(await claims.once('b', { text: 'another' })).toBe(true);
+      expect(await claims.finish('a')).toBe(true);
+      expect(await claims.once('a', { text: 'again' })).toBe(false);
+      expect(await (await reopen()).claims(jobs).once('a', { text: 'again' })).toBe(false);
+    });
+
+    test.each([...['', '__proto__', 'NUL\u0000', '\ud800', 'x'.repeat(5_000), '😀']])(
+      'take any text as an id: %j',
+      async (id) => {
+        const { store, reopen } = await open();
+        expect(await store.claims(jobs).once(id, { text: id })).toBe(true);
+        const again = (await reopen()).claims(jobs);
+        expect(await again.abandoned()).toEqual([{ id, request: { text: id }, takeovers: 1 }]);
+        expect(await again.finish(id)).toBe(true);
+        expect(await again.once(id, { text: id })).toBe(false);
+      },
+    );
+
+    test('refuse what is done for as long as was said', async () => {
+      const claims = (await open()).store.claims({ ...jobs, keptMs: 300 });
+      for (const [id, keptMs] of [['usual'], ['shorter', 1], ['longer', 60_000]] as const) {
+        await claims.once(id, { text: id });
+        await claims.finish(id, keptMs);
+      }
+      const isFree = (id: string) => claims.once(id, { text: id });
+      await eventually(() => isFree('shorter'));
+      await eventually(() => isFree('usual'));
+      expect(await isFree('longer')).toBe(false);
+    });
+
+    test('refuse also what was done and never claimed', async () => {
+      const { store, reopen } = await open();
+      expect(await store.claims(jobs).finish('a')).toBe(true);
+      expect(await (await reopen()).claims(jobs).once('a', { text: 'one' })).toBe(false);
+    });
+
+    test('are given again when they were given back, done or not, also while that is being stored', async () => {
+      const claims = (await open()).store.claims(jobs);
+      await claims.once('a', { text: 'one' });
+      await claims.giveBack('a');
+      expect(await claims.once('a', { text: 'two' })).toBe(true);
+      const ids = Array.from({ length: 30 }, (_, no) => `n${no}`);
+      await Promise.all(ids.map((id) => claims.finish(id)));
+      const given = ids.map((id) => {
+        void claims.giveBack(id);
+        return claims.once(id, { text: 'three' });
+      });
+      expect(await Promise.all(given)).toEqual(ids.map(() => true));
+      await claims.giveBack('never claimed');
+    });
+
+    test('that were not finished are gone on with, each by one, oldest first, and counted', async () => {
+      const { store, reopen } = await open();
+      const claims = store.claims(jobs);
+      for (const id of ['a', 'b', 'c', 'd']) {
+        await claims.once(id, { text: `of ${id}` });
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+      await claims.finish('b');
+      expect(await claims.abandoned()).toEqual([]);
+      const second = (await reopen()).claims(jobs);
+      expect(await second.abandoned()).toEqual(
+        ['a', 'c', 'd'].map((id) => ({ id, request: { text: `of ${id}` }, takeovers: 1 })),
+      );
+      expect(await second.abandoned()).toEqual([]);
+      expect(await second.once('a', { text: 'mine' })).toBe(false);
+      await second.finish('a');
+      const third = (await reopen()).claims(jobs);
+      // Asked for first, it is gone on with by whoever asked.
+      expect(await third.once('c', { text: 'anew' })).toBe(true);
+      expect(await third.abandoned()).toEqual([
+        { id: 'd', request: { text: 'of d' }, takeovers: 2 },
+      ]);
+    });
+
+    test('of which something cannot be read are left, and the others are gone on with', async () => {
+      const { store, reopen } = await open();
+      const older = store.claims({ ...jobs, schema: z.unknown() });
+      await older.once('a', { words: 'of another version' });
+      await older.once('b', { text: 'one' });
+      const newer = (await reopen()).claims(jobs);
+      expect(await newer.abandoned()).toEqual([
+        { id: 'b', request: { text: 'one' }, takeovers: 1 },
+      ]);
+      expect(await newer.abandoned()).toEqual([]);
     });
   });
 

@@ -50,7 +50,7 @@ export function createDispatch(
 
   return async (invocation) => {
     try {
-      if (!(await seenInvocations.claim(invocation.id))) return { kind: 'nothing' };
+      if (!(await seenInvocations.once(invocation.id, null))) return { kind: 'nothing' };
     } catch (error) {
       return toAsker(
         failedCard('an invocation could not be noted, so nothing was done', error, log),
@@ -174,7 +174,7 @@ function finishing(answer: CommandAnswer, finish: () => Promise<void>): CommandA
 }
 
 /** Waits until something is marked as handled; an error is logged, since it is handled all the same. */
-type Marked = (marking: Promise<void>) => Promise<void>;
+type Marked = (marking: Promise<unknown>) => Promise<void>;
 
 /** A press that acts. Neither rejects. */
 interface Claim {
@@ -228,7 +228,7 @@ function createPressClaims(seenInvocations: SeenInvocations, marked: Marked) {
       const before = first.get(id);
       // Known before it is durable: another press may come meanwhile.
       remember(id, invocation);
-      if (!(await seenInvocations.claim(id))) {
+      if (!(await seenInvocations.once(id, null))) {
         if (before) first.set(id, before);
         else first.delete(id);
         return { second: once && second(id, once, invocation) };

@@ -1,9 +1,11 @@
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
+import { createClaims } from '../claims.ts';
 import { STORED_NAME } from '../documents.ts';
 import { createMemoryWindows } from '../memory-windows.ts';
 import type { Store } from '../store.ts';
 import { ACKNOWLEDGED } from './acknowledged.ts';
+import { claimBuckets, createLowdbClaims } from './claims.ts';
 import { createLowdbCollection } from './collection.ts';
 import { prepareDataFolder } from './data-folder.ts';
 import { createLowdbEvents } from './events.ts';
@@ -119,6 +121,10 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
     leases(_kind, count, holder) {
       assertOpen();
       return leases.group(count, holder);
+    },
+    claims(declaration) {
+      const table = createLowdbClaims(collection(claimBuckets(declaration.name)));
+      return createClaims(declaration, { table, assertOpen, log });
     },
     windows(declaration) {
       own(declaration.name);

@@ -147,6 +147,37 @@ export const migrations: Migrations = {
         .execute();
     },
   },
+  '0007-claims': {
+    async up(db: Kysely<unknown>) {
+      await db.schema
+        .createTable('claim')
+        .addColumn('name', 'text', (column) => column.notNull())
+        .addColumn('key', 'text', (column) => column.notNull())
+        .addColumn('at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
+        .addColumn('done', 'boolean', (column) => column.notNull().defaultTo(false))
+        // Refused until then, once it is done.
+        .addColumn('until', 'timestamptz(3)')
+        // Who does it, until it is done; nobody when null or when that member lives no more.
+        .addColumn('holder', 'uuid')
+        .addColumn('id', 'json')
+        .addColumn('request', 'json')
+        .addColumn('takeovers', 'integer', (column) => column.notNull().defaultTo(0))
+        .addPrimaryKeyConstraint('claim_pkey', ['name', 'key'])
+        .execute();
+      await db.schema
+        .createIndex('claim_open')
+        .on('claim')
+        .columns(['name', 'at'])
+        .where(sql<boolean>`not done`)
+        .execute();
+      await db.schema
+        .createIndex('claim_until')
+        .on('claim')
+        .column('until')
+        .where(sql<boolean>`done`)
+        .execute();
+    },
+  },
 };
 
 /** The name of the newest of them. */

@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
+import { createClaims } from '../claims.ts';
 import { STORED_NAME } from '../documents.ts';
 import type { Series } from '../series.ts';
 import type { RegisterExtras, Store } from '../store.ts';
+import { createPostgresClaims, sweepClaims } from './claims.ts';
 import { createPostgresCollection } from './collection.ts';
 import { type Database, type DatabaseSettings, openDatabase } from './database.ts';
 import { createDocumentChanges, REMOVED_KEPT } from './document-changes.ts';
@@ -120,6 +122,7 @@ function createStore(parts: {
       where body is null and changed_at < clock_timestamp() - ${REMOVED_KEPT}`.execute(db);
     await sweepWindows(database);
     await sweepEvents(database);
+    await sweepClaims(database);
   }
 
   const sweeping = setInterval(() => {
@@ -169,6 +172,13 @@ function createStore(parts: {
     },
     extras: (registers) => createRegisterExtras(registers, { database, assertOpen }),
     series: createPostgresSeries({ database, pending, assertOpen, log }),
+    claims(declaration) {
+      own(declaration.name);
+      const table = createPostgresClaims(declaration.name, {
+        ...{ database, members, pending, assertOpen },
+      });
+      return createClaims(declaration, { table, assertOpen, log });
+    },
     windows(declaration) {
       own(declaration.name);
       return createPostgresWindows(declaration, { database, pending, assertOpen });

@@ -12,6 +12,7 @@ import { joinMembers, MEMBER_TIMES, type Membership } from './members.ts';
 import { assertSchemaKnown, migrate, migrations, newestOf } from './migrations.ts';
 import {
   batches,
+  claims,
   ROW_COUNT,
   registers,
   remove,
@@ -128,7 +129,7 @@ export function placeOf(url: string, schema: string): string {
 export function statePartsOf(database: Database, log: Logger): TablePart[] {
   return [
     ...[secretKey(database), leases(database), documents(database), records(database)],
-    ...[registers(database), results(database, log), usage(database)],
+    ...[registers(database), results(database, log), usage(database), claims(database)],
   ];
 }
 

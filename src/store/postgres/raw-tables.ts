@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { CLAIMS_PART, ClaimItem, claimText } from '../claim-items.ts';
 import type { StatePart } from '../raw-state.ts';
 import {
   fromSeriesItem,
@@ -94,6 +95,76 @@ export function registers(database: Database): TablePart {
     },
   };
 }
+
+/** What is done once. Those who did it when the program was stopped do it no more. */
+export function claims(database: Database): TablePart {
+  const { db, schema } = database;
+  const table = sql.table(`${schema}.claim`);
+  return {
+    name: CLAIMS_PART,
+    tables: ['claim'],
+    async groups() {
+      const { rows } = await database.again(() =>
+        sql<{ name: string }>`select distinct name from ${table}`.execute(db),
+      );
+      return rows.map(({ name }) => name);
+    },
+    async *read(group) {
+      for (let after = ''; ; ) {
+        const from = after;
+        const { rows } = await database.again(() =>
+          sql<ClaimRow>`
+            select key, extract(epoch from at) * 1000 as "atMs", done,
+              extract(epoch from until - at) * 1000 as "keepMs",
+              id::text as id, request::text as request, takeovers from ${table}
+            where name = ${group} and key > ${from} order by key limit ${ROW_COUNT}`.execute(db),
+        );
+        for (const row of rows) yield claimText(claimOf(row));
+        const last = rows.at(-1);
+        if (!last) return;
+        after = last.key;
+      }
+    },
+    async replace(group, items) {
+      await remove(database, 'claim', sql`name = ${group}`);
+      for await (const texts of batches(items)) {
+        const rows = texts.map((text) => ClaimItem.parse(JSON.parse(text)));
+        const open = rows.map((row) => row.open);
+        await database.again(() =>
+          sql`insert into ${table} (name, key, done, at, until, id, request, takeovers)
+            select ${group}, key, done, at, at + kept * interval '1 millisecond', id::json,
+              request::json, takeovers
+            from unnest(
+              ${rows.map(({ key }) => key)}::text[],
+              ${rows.map(({ done }) => done)}::bool[],
+              ${rows.map(({ atMs }) => new Date(atMs).toISOString())}::timestamptz[],
+              ${rows.map(({ keepMs }) => keepMs)}::float8[],
+              ${open.map((each) => each && JSON.stringify(each.id))}::text[],
+              ${open.map((each) => each?.request)}::text[],
+              ${open.map((each) => each?.takeovers ?? 0)}::int[]
+            ) as rows (key, done, at, kept, id, request, takeovers)
+            on conflict do nothing`.execute(db),
+        );
+      }
+    },
+  };
+}
+
+interface ClaimRow {
+  key: string;
+  atMs: number;
+  done: boolean;
+  keepMs: number | null;
+  id: string | null;
+  request: string | null;
+  takeovers: number;
+}
+
+const claimOf = ({ key, atMs, done, keepMs, id, request, takeovers }: ClaimRow): ClaimItem => ({
+  ...{ key, atMs: Number(atMs), done },
+  ...(keepMs !== null && { keepMs: Number(keepMs) }),
+  ...(id !== null && request !== null && { open: { id: JSON.parse(id), request, takeovers } }),
+});
 
 /** Results of checks, hour by hour of when they were found. */
 export function results(database: Database, log: Logger): TablePart {

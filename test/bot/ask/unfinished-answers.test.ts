@@ -4,7 +4,7 @@ import { openUnfinishedAnswers } from '../../../src/bot/ask/unfinished-answers.t
 import type { Platform } from '../../../src/bot/platform.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import type { CommandAnswer, UnfinishedAnswer } from '../../../src/bot/shared/invocation.ts';
-import { createSeenInvocations } from '../../../src/bot/shared/seen-invocations.ts';
+import { openSeenInvocations } from '../../../src/bot/shared/seen-invocations.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { asKilled } from '../../helpers/after-kill.ts';
 import { createHandClock } from '../../helpers/bot/hand-clock.ts';
@@ -24,7 +24,7 @@ async function open(folder: string, nowMs = 0) {
   const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder, log });
   const conversations = createConversations(store);
-  const seenInvocations = createSeenInvocations(store);
+  const seenInvocations = openSeenInvocations(store);
   const clock = createHandClock(nowMs);
   const options = { conversations, seenInvocations, clock, random: () => 0.5, log };
   const unfinished = await openUnfinishedAnswers(store, options);
@@ -102,13 +102,13 @@ test('an answer that can never be ended is given up, and so is one that nobody w
 
 test('its invocation is refused from then on; its question can be asked again, unless its answer is remembered', async () => {
   const first = await open(await temporaryFolder());
-  await first.seenInvocations.claim('slack:a');
+  await first.seenInvocations.once('slack:a', null);
   await first.begin('a', 'C1');
   await first.begin('b', 'C2');
   const turn = { id: 'b', question: 'why b?', answer: 'So.', atMs: 1 };
   await first.conversations.add('slack:C2:t1', turn);
   const { seenInvocations, conversations } = await open(await first.kill());
-  expect(await seenInvocations.claim('slack:a')).toBe(false);
+  expect(await seenInvocations.once('slack:a', null)).toBe(false);
   expect(await conversations.turns('slack:C1:t1')).toEqual([]);
   expect(await conversations.lastAsked('slack:C1:t1')).toMatchObject({
     id: 'a',

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Invocation } from '../../../src/bot/shared/invocation.ts';
 import type { Place } from '../../../src/bot/shared/place.ts';
-import { createSeenInvocations } from '../../../src/bot/shared/seen-invocations.ts';
+import { openSeenInvocations } from '../../../src/bot/shared/seen-invocations.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
 import { long } from '../../helpers/long.ts';
@@ -129,13 +129,13 @@ describe('an invocation that is delivered again', () => {
     const store = await openLowdbStore({ folder: await temporaryFolder(), log });
     vi.spyOn(Date, 'now').mockImplementation(() => nowMs);
     onTestFinished(() => void vi.restoreAllMocks());
-    const seen = createSeenInvocations(store);
-    expect(await seen.claim('a')).toBe(true);
+    const seen = openSeenInvocations(store);
+    expect(await seen.once('a', null)).toBe(true);
     await seen.finish('a');
     nowMs += 86_399_000;
-    expect(await seen.claim('a')).toBe(false);
+    expect(await seen.once('a', null)).toBe(false);
     nowMs += 2_000;
-    expect(await seen.claim('a')).toBe(true);
+    expect(await seen.once('a', null)).toBe(true);
     await store.close();
   });
 
@@ -144,12 +144,14 @@ describe('an invocation that is delivered again', () => {
     async () => {
       const { log } = recordingLog();
       const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-      const seen = createSeenInvocations(store);
-      await seen.claim('first');
+      const seen = openSeenInvocations(store);
+      await seen.once('first', null);
       await seen.finish('first');
-      expect(await seen.claim('first')).toBe(false);
-      await Promise.all(Array.from({ length: 40_000 }, (_, index) => seen.claim(`later ${index}`)));
-      expect(await seen.claim('first')).toBe(true);
+      expect(await seen.once('first', null)).toBe(false);
+      await Promise.all(
+        Array.from({ length: 40_000 }, (_, index) => seen.once(`later ${index}`, null)),
+      );
+      expect(await seen.once('first', null)).toBe(true);
       await store.close();
     },
     120_000,

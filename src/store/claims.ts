@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { z } from 'zod';
+
+export interface ClaimsDeclaration<T> {
+  /** Lower-case words with hyphens. */
+  name: string;
+  /** What is kept of a thing until it is done, for whoever goes on with it. JSON. */
+  schema: z.ZodType<T>;
+  /** How long what is done is refused, unless it is said otherwise. */
+  keptMs: number;
+}
+
+/** Things that are to be done once, whichever process hears of them, and however often. */
+export interface Claims<T> {
+  /**
+   * True when this process is to do it now: it is not done, and no process that lives does it. Durable before it resolves.
+   * `request` is kept until it is done.
+   */
+  once(id: string, request: T): Promise<boolean>;
+  /**
+   * It is done, and refused from now on for `keptMs`; what was kept of it is gone. False when another process does it, which
+   * took it over while this one counted as dead: then nothing has changed.
+   */
+  finish(id: string, keptMs?: number): Promise<boolean>;
+  /** It came to nothing, also when it counted as done: whoever asks next may do it. Nothing where another process does it. */
+  giveBack(id: string): Promise<void>;
+  /** Takes over what other processes did when they died, oldest first, some of it when it is very many; nobody else gets it. */
+  abandoned(): Promise<Array<Abandoned<T>>>;
+}
+
+/** What this process goes on with from now on. */
+export interface Abandoned<T> {
+  id: string;
+  request: T;
+  /** How often it was taken over, this time included. */
+  takeovers: number;
+}
+
+/** Things of one name, as an engine keeps them. What `busy` holds, this process does. */
+export interface ClaimTable {
+  take(key: string, id: string, request: string): Promise<boolean>;
+  finish(key: string, keptMs: number): Promise<boolean>;
+  giveBack(key: string): Promise<void>;
+  takeAbandoned(busy: ReadonlySet<string>): Promise<AbandonedRow[]>;
+}
+
+export interface AbandonedRow {
+  key: string;
+  id: string;
+  /** JSON. */
+  request: string;
+  takeovers: number;
+}
+
+/** Things of a name that a process does at once; with more, the oldest may be done a second time. */
+const MAX_BUSY = 10_000;
+
+/** Claims in a table: of two in this process that want the same, memory decides, and the table of two processes. */
+export function createClaims<T>(
+  { name, schema, keptMs: usuallyMs }: ClaimsDeclaration<T>,
+  { table, assertOpen, log }: { table: ClaimTable; assertOpen: () => void; log: Logger },
+): Claims<T> {
+  const busy = new Set<string>();
+  const givenBack = new Map<string, Promise<void>>();
+
+  function begin(key: string) {
+    busy.add(key);
+    for (const oldest of busy) {
+      if (busy.size <= MAX_BUSY) break;
+      busy.delete(oldest);
+    }
+  }
+
+  return {
+    async once(id, request) {
+      assertOpen();
+      const key = keyOf(id);
+      await givenBack.get(key)?.catch(() => {});
+      if (busy.has(key)) return false;
+      begin(key);
+      let isClaimed = false;
+      try {
+        isClaimed = await table.take(key, id, JSON.stringify(request));
+        return isClaimed;
+      } finally {
+        if (!isClaimed) busy.delete(key);
+      }
+    },
+    async finish(id, keptMs = usuallyMs) {
+      assertOpen();
+      const key = keyOf(id);
+      const isOwn = await table.finish(key, keptMs);
+      busy.delete(key);
+      return isOwn;
+    },
+    async giveBack(id) {
+      assertOpen();
+      const key = keyOf(id);
+      // Whoever wants it from now on waits for that.
+      const given = table.giveBack(key).finally(() => {
+        if (givenBack.get(key) === given) givenBack.delete(key);
+      });
+      givenBack.set(key, given);
+      busy.delete(key);
+      await given;
+    },
+    async abandoned() {
+      assertOpen();
+      const taken = await table.takeAbandoned(busy);
+      return taken.flatMap(({ key, id, request: text, takeovers }): Array<Abandoned<T>> => {
+        begin(key);
+        const request = schema.safeParse(JSON.parse(text));
+        if (request.success) return [{ id, request: request.data, takeovers }];
+        log.error(
+          { id },
+          `what was kept of one of '${name}' cannot be read; it is not gone on with`,
+        );
+        return [];
+      });
+    },
+  };
+}
+
+/** Ids come from outside, and may be personal: hashed, they are short and mean nothing. */
+export const keyOf = (id: string): string =>
+  createHash('sha256').update(id).digest('hex').slice(0, 32);

@@ -10,7 +10,7 @@ import { openMonitors } from '../../src/monitoring/monitors/monitors.ts';
 import { STATES } from '../../src/monitoring/monitors/state-store.ts';
 import { next } from '../../src/monitoring/state/state.ts';
 import { lastOnGrid, phaseOf } from '../../src/monitoring/time/rhythm.ts';
-import { keyOf } from '../../src/store/postgres/collection.ts';
+import { keyOf } from '../../src/store/postgres/document-changes.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { query } from '../../test/helpers/postgres/server.ts';
 import type { Gridded } from '../monitoring/arrivals.ts';

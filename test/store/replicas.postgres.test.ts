@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { keyOf } from '../../src/store/claims.ts';
 import { NewerSchemaError, StoreUnavailableError } from '../../src/store/errors.ts';
+import { keyOf as documentKeyOf } from '../../src/store/postgres/document-changes.ts';
 import { type Migrations, migrations } from '../../src/store/postgres/migrations.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -186,6 +187,29 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     );
   });
 
+  test('tell which one is gone of two whose keys begin alike', async () => {
+    const { open } = await testDatabase();
+    const [writer, reader] = [await open(), await open()].map((store) => store.collection(counts));
+    // Found by trying: the first four bytes of their keys are the same.
+    const ids = ['n71656', 'n64627'] as const;
+    const starts = ids.map((id) => documentKeyOf(id).subarray(0, 4).toString('hex'));
+    expect(starts[0]).toBe(starts[1]);
+    const gone: string[] = [];
+    const following = await reader?.follow((changed) => {
+      gone.push(...changed.flatMap(({ id, document }) => (document ? [] : id)));
+    });
+    for (const wanted of ids) {
+      for (const id of [...ids].reverse()) await writer?.update(id, () => ({ count: 1 }));
+      await following?.catchUp();
+      await writer?.update(wanted, () => undefined);
+      await following?.catchUp();
+    }
+    expect(gone).toEqual(ids);
+    for (const id of ids) await writer?.update(id, () => undefined);
+    await following?.catchUp();
+    expect(gone).toEqual([...ids, ids[0]]);
+  });
+
   test('append to one journal, and both read all of it in order', async () => {
     const { open } = await testDatabase();
     const both = [await open(), await open()].map((store) => store.journal(lines));
@@ -208,6 +232,7 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     /** A cache that adds to what is stored, and makes its additions again over what another process has stored. */
     async function counters(store: Store, extra?: unknown) {
       const state = new Map<string, { count: number; pending: number; extra: unknown }>();
+      const told: string[] = [];
       const ownOf = (id: string) => {
         const own = state.get(id) ?? { count: 0, pending: 0, extra: undefined };
         state.set(id, own);
@@ -229,6 +254,7 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
           };
         },
         told(id, stored) {
+          told.push(id);
           const own = ownOf(id);
           own.count = stored.value.count + own.pending;
           own.extra = stored.extra;
@@ -242,6 +268,7 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
       };
       return {
         state,
+        told,
         registers,
         add,
         put: (id: string) => add(id).put(id),
@@ -285,6 +312,28 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
       await writer.put('a');
       await reader.registers.catchUp();
       expect(reader.state.get('a')?.count).toBe(3);
+    });
+
+    test('write what they were told of long ago and did not write themselves as it is by now', async () => {
+      const { open, query } = await testDatabase();
+      const [a, b] = [await counters(await open()), await counters(await open())];
+      await a.put('a');
+      await b.registers.catchUp();
+      await b.put('own');
+      await query("update #.register set changed_at = changed_at - interval '1 hour'");
+      const nowMs = performance.now.bind(performance);
+      let laterMs = 0;
+      vi.spyOn(performance, 'now').mockImplementation(() => nowMs() + laterMs);
+      onTestFinished(() => void vi.restoreAllMocks());
+      for (laterMs of [61_000, 122_000]) await b.registers.catchUp();
+      b.told.length = 0;
+      await Promise.all([b.put('a'), b.put('own'), b.put('new')]);
+      // Of others' it keeps no revision, and hears of it again.
+      expect(b.told).toEqual(['a']);
+      await a.registers.catchUp();
+      for (const { state } of [a, b]) {
+        expect(['a', 'own', 'new'].map((id) => state.get(id)?.count)).toEqual([2, 2, 1]);
+      }
     });
 
     test('have what stands beside the values read apart, of some things or of all', async () => {

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { assertId, notStorable, readDocument } from '../documents.ts';
@@ -10,6 +10,7 @@ import {
   type DocumentRow,
   documentPages,
   documentRows,
+  keyOf,
 } from './document-changes.ts';
 import type { PendingWork } from './pending-work.ts';
 
@@ -26,10 +27,6 @@ interface Change<T> {
 type Outcome<T> =
   | { change: Change<T>; result: T | undefined }
   | { change: Change<T>; error: unknown };
-
-/** Hashed as JSON, which keeps half surrogates apart. */
-export const keyOf = (id: string): Buffer =>
-  createHash('sha256').update(JSON.stringify(id)).digest();
 
 /**
  * A collection of one row per document. Whoever changes one says which revision was read; a change that comes too late

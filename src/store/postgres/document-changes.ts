@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Following } from '../store.ts';
 import type { Database } from './database.ts';
@@ -15,6 +16,10 @@ export interface DocumentRow {
 
 /** Documents that are read with one statement. */
 const PAGE_COUNT = 500;
+
+/** The key of a document: hashed as JSON, which keeps half surrogates apart. */
+export const keyOf = (id: string): Buffer =>
+  createHash('sha256').update(JSON.stringify(id)).digest();
 
 /** The rows of a collection, to be narrowed down. */
 export const documentRows = (db: Database['db'], collection: string) =>
@@ -77,8 +82,7 @@ export function createDocumentChanges(options: {
 }) {
   const { database, news, collection } = options;
   const { db } = database;
-  /** The ids of the documents that were told of, by their keys. */
-  const ids = new Map<string, string>();
+  const ids = createToldIds();
   /** What was told of single ones lately, and when. */
   const told = new Map<string, { revision: string; atMs: number }>();
   let listener: ((changed: ChangedRow[]) => void) | undefined;
@@ -87,16 +91,12 @@ export function createDocumentChanges(options: {
 
   function tell(rows: readonly DocumentRow[]) {
     const changed = rows.flatMap((row): ChangedRow[] => {
-      const key = row.key.toString('latin1');
-      const known = ids.get(key);
       if (row.body === null) {
-        ids.delete(key);
         // Never told of, it need not be told gone.
+        const known = ids.take(row.key);
         return known === undefined ? [] : [{ id: known, row }];
       }
-      const id = known ?? (JSON.parse(row.id ?? 'null') as string);
-      ids.set(key, id);
-      return [{ id, row }];
+      return [{ id: ids.add(row.key, JSON.parse(row.id ?? 'null') as string), row }];
     });
     if (changed.length > 0) listener?.(changed);
   }
@@ -134,12 +134,12 @@ export function createDocumentChanges(options: {
   }
 
   async function tellAll(): Promise<void> {
-    const unseen = new Set(ids.keys());
+    const unseen = new Set(ids.all());
     for await (const { rows, askedMs } of documentPages(database, collection)) {
-      for (const { key } of rows) unseen.delete(key.toString('latin1'));
+      if (unseen.size > 0) for (const { id } of rows) unseen.delete(JSON.parse(id ?? 'null'));
       tellRead(rows, askedMs);
     }
-    await tellKeys([...unseen].map((key) => Buffer.from(key, 'latin1')));
+    await tellKeys([...unseen].map(keyOf));
   }
 
   /** The keys of what was written since, but for what was told already. */
@@ -196,5 +196,37 @@ export function createDocumentChanges(options: {
       }
       news.announce(collection);
     },
+  };
+}
+
+/**
+ * The ids of the documents that were told of: the row of one that is removed has its key only. Found by the first bytes of that,
+ * since there may be very many, and the whole keys would take more memory than the ids.
+ */
+function createToldIds() {
+  const byStart = new Map<number, string | readonly string[]>();
+  const startOf = (key: Buffer) => key.readInt32LE(0);
+  const at = (start: number) => [byStart.get(start) ?? []].flat();
+
+  return {
+    /** Gives the id as it is held: one text of it is enough. */
+    add(key: Buffer, id: string): string {
+      const start = startOf(key);
+      const there = at(start);
+      const known = there.find((other) => other === id);
+      if (known !== undefined) return known;
+      byStart.set(start, there.length === 0 ? id : [...there, id]);
+      return id;
+    },
+    take(key: Buffer): string | undefined {
+      const start = startOf(key);
+      const there = at(start);
+      const id = there.find((other) => keyOf(other).equals(key));
+      const rest = there.filter((other) => other !== id);
+      if (rest.length > 0) byStart.set(start, rest);
+      else byStart.delete(start);
+      return id;
+    },
+    all: () => [...byStart.values()].flat(),
   };
 }

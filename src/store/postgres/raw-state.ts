@@ -5,9 +5,8 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { StoreInUseError } from '../errors.ts';
 import { assertNotMarked, type RawState, StateMark, type StatePart } from '../raw-state.ts';
-import { keyOf } from './collection.ts';
 import { type Database, type DatabaseSettings, openDatabase } from './database.ts';
-import { documentPages } from './document-changes.ts';
+import { documentPages, keyOf } from './document-changes.ts';
 import { joinMembers, MEMBER_TIMES, type Membership } from './members.ts';
 import { assertSchemaKnown, migrate, migrations, newestOf } from './migrations.ts';
 import {

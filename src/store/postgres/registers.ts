@@ -23,6 +23,9 @@ const MAX_TRIES = 50;
 const OVERLAP = sql`interval '30 seconds'`;
 const NOTED_OVERLAP = sql`interval '6 seconds'`;
 
+/** What was told is found again by later looks for so long, with some time to spare. */
+const TOLD_KEPT_MS = 60_000;
+
 interface Waiter {
   resolve: () => void;
   reject: (error: unknown) => void;
@@ -69,8 +72,7 @@ export async function openPostgresRegisters<T>(
   const { database, news, pending, assertOpen, log } = options;
   const { db } = database;
   const table = sql.table(`${database.schema}.register`);
-  /** The revision that each thing was last told or written with. */
-  const revisions = new Map<string, string>();
+  const revisions = createRevisions();
   /** Those that are being written: what is read of them may hold what is written already, or may not. */
   const inFlight = new Map<string, Waiting>();
   let batch: Promise<void> = Promise.resolve();
@@ -158,7 +160,7 @@ export async function openPostgresRegisters<T>(
   }
 
   function stored({ id, revision, ended, own }: Sent) {
-    revisions.set(id, revision);
+    revisions.written(id, revision);
     inFlight.delete(id);
     ended(true);
     for (const { resolve } of own.waiters) resolve();
@@ -207,7 +209,7 @@ export async function openPostgresRegisters<T>(
       const { id, own } = each;
       const row = found.get(id);
       if (row) tell(row);
-      else revisions.delete(id);
+      else revisions.forget(id);
       if (!row && each.before !== undefined) {
         // Another process has removed the thing, and this one will hear of that.
         each.ended(false);
@@ -230,7 +232,7 @@ export async function openPostgresRegisters<T>(
   }
 
   function tell(row: Row) {
-    revisions.set(row.id, row.revision);
+    revisions.told(row.id, row.revision);
     const value = schema.safeParse(JSON.parse(row.value));
     if (value.success) {
       const extra: unknown = row.extra === null ? undefined : JSON.parse(row.extra);
@@ -285,6 +287,7 @@ export async function openPostgresRegisters<T>(
 
   /** Tells of what others have put since the last time; with `notes` of all that they have written. */
   async function read({ notes }: { notes: boolean }) {
+    revisions.forgetOld();
     const since = notes
       ? sql`written_at > ${notedUntil}::timestamptz - ${NOTED_OVERLAP}`
       : sql`changed_at > ${readUntil}::timestamptz - ${OVERLAP}`;
@@ -328,7 +331,7 @@ export async function openPostgresRegisters<T>(
       return notes ? readNoted() : readPut();
     },
     remove(id) {
-      revisions.delete(id);
+      revisions.forget(id);
       pending
         .track(
           database.again(() =>
@@ -354,6 +357,43 @@ export async function openPostgresRegisters<T>(
     close() {
       following.stop();
       clearTimeout(timer);
+    },
+  };
+}
+
+/**
+ * The revision that each thing was last written or told with. Of the many that others write it is kept only while looks find
+ * them again; whoever writes one of those first hears that there is another revision.
+ */
+function createRevisions() {
+  const own = new Map<string, string>();
+  let told = new Map<string, string>();
+  let toldBefore = new Map<string, string>();
+  let turnedMs = performance.now();
+
+  function forget(id: string) {
+    own.delete(id);
+    told.delete(id);
+    toldBefore.delete(id);
+  }
+
+  return {
+    get: (id: string) => own.get(id) ?? told.get(id) ?? toldBefore.get(id),
+    written(id: string, revision: string): void {
+      forget(id);
+      own.set(id, revision);
+    },
+    told(id: string, revision: string): void {
+      forget(id);
+      told.set(id, revision);
+    },
+    forget,
+    forgetOld(): void {
+      const nowMs = performance.now();
+      if (nowMs - turnedMs < TOLD_KEPT_MS) return;
+      toldBefore = told;
+      told = new Map();
+      turnedMs = nowMs;
     },
   };
 }

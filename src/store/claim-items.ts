@@ -11,7 +11,7 @@ export const ClaimItem = z.strictObject({
   /** How long it is refused, once it is done. */
   keepMs: z.int().optional(),
   /** Until it is done, for whoever goes on with it. */
-  open: z.strictObject({ id: z.string(), request: z.string(), takeovers: z.int() }).optional(),
+  open: z.strictObject({ request: z.string(), takeovers: z.int() }).optional(),
 });
 export type ClaimItem = z.infer<typeof ClaimItem>;
 

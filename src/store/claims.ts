@@ -29,17 +29,19 @@ export interface Claims<T> {
   abandoned(): Promise<Array<Abandoned<T>>>;
 }
 
-/** What this process goes on with from now on. */
+/** What this process goes on with from now on. Its id is kept nowhere: what of it is needed, the request has. */
 export interface Abandoned<T> {
-  id: string;
   request: T;
   /** How often it was taken over, this time included. */
   takeovers: number;
+  /** As `finish` and `giveBack` of its id. */
+  finish(keptMs?: number): Promise<boolean>;
+  giveBack(): Promise<void>;
 }
 
 /** Things of one name, as an engine keeps them. What `busy` holds, this process does. */
 export interface ClaimTable {
-  take(key: string, id: string, request: string): Promise<boolean>;
+  take(key: string, request: string): Promise<boolean>;
   finish(key: string, keptMs: number): Promise<boolean>;
   giveBack(key: string): Promise<void>;
   takeAbandoned(busy: ReadonlySet<string>): Promise<AbandonedRow[]>;
@@ -47,11 +49,13 @@ export interface ClaimTable {
 
 export interface AbandonedRow {
   key: string;
-  id: string;
   /** JSON. */
   request: string;
   takeovers: number;
 }
+
+/** What nobody has gone on with for so long is nobody's any more. */
+export const GIVEN_UP_MS = 7 * 86_400_000;
 
 /** Things of a name that a process does at once; with more, the oldest may be done a second time. */
 const MAX_BUSY = 10_000;
@@ -72,6 +76,24 @@ export function createClaims<T>(
     }
   }
 
+  async function finish(key: string, keptMs = usuallyMs): Promise<boolean> {
+    assertOpen();
+    const isOwn = await table.finish(key, keptMs);
+    busy.delete(key);
+    return isOwn;
+  }
+
+  async function giveBack(key: string): Promise<void> {
+    assertOpen();
+    // Whoever wants it from now on waits for that.
+    const given = table.giveBack(key).finally(() => {
+      if (givenBack.get(key) === given) givenBack.delete(key);
+    });
+    givenBack.set(key, given);
+    busy.delete(key);
+    await given;
+  }
+
   return {
     async once(id, request) {
       assertOpen();
@@ -81,42 +103,32 @@ export function createClaims<T>(
       begin(key);
       let isClaimed = false;
       try {
-        isClaimed = await table.take(key, id, JSON.stringify(request));
+        isClaimed = await table.take(key, JSON.stringify(request));
         return isClaimed;
       } finally {
         if (!isClaimed) busy.delete(key);
       }
     },
-    async finish(id, keptMs = usuallyMs) {
-      assertOpen();
-      const key = keyOf(id);
-      const isOwn = await table.finish(key, keptMs);
-      busy.delete(key);
-      return isOwn;
-    },
-    async giveBack(id) {
-      assertOpen();
-      const key = keyOf(id);
-      // Whoever wants it from now on waits for that.
-      const given = table.giveBack(key).finally(() => {
-        if (givenBack.get(key) === given) givenBack.delete(key);
-      });
-      givenBack.set(key, given);
-      busy.delete(key);
-      await given;
-    },
+    finish: async (id, keptMs) => await finish(keyOf(id), keptMs),
+    giveBack: async (id) => await giveBack(keyOf(id)),
     async abandoned() {
       assertOpen();
       const taken = await table.takeAbandoned(busy);
-      return taken.flatMap(({ key, id, request: text, takeovers }): Array<Abandoned<T>> => {
+      return taken.flatMap(({ key, request: text, takeovers }): Array<Abandoned<T>> => {
         begin(key);
         const request = schema.safeParse(JSON.parse(text));
-        if (request.success) return [{ id, request: request.data, takeovers }];
-        log.error(
-          { id },
-          `what was kept of one of '${name}' cannot be read; it is not gone on with`,
-        );
-        return [];
+        if (!request.success) {
+          log.error(`what was kept of one of '${name}' cannot be read; it is not gone on with`);
+          return [];
+        }
+        return [
+          {
+            request: request.data,
+            takeovers,
+            finish: (keptMs) => finish(key, keptMs),
+            giveBack: () => giveBack(key),
+          },
+        ];
       });
     },
   };

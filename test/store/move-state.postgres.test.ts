@@ -19,6 +19,7 @@ import type { RawState } from '../../src/store/raw-state.ts';
 import type { Store } from '../../src/store/store.ts';
 import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { takenOver } from './store-contract.ts';
 
 const Note = z.object({ text: z.string() });
 const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' } as const;
@@ -184,7 +185,7 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
     const tables = await open();
     const moved = tables.claims(seen);
     expect(await moved.once('done', null)).toBe(false);
-    expect(await moved.abandoned()).toEqual([{ id: 'begun', request: null, takeovers: 1 }]);
+    expect(await takenOver(moved)).toEqual([{ request: null, takeovers: 1 }]);
     await moved.once('more', null);
     await moved.finish('more', 60_000);
     await tables.close();
@@ -194,7 +195,7 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
 
     const back = (await openFolder(elsewhere)).claims(seen);
     expect([await back.once('done', null), await back.once('more', null)]).toEqual([false, false]);
-    expect(await back.abandoned()).toEqual([{ id: 'begun', request: null, takeovers: 2 }]);
+    expect(await takenOver(back)).toEqual([{ request: null, takeovers: 2 }]);
   });
 
   test('has what an older version noted as done, without how long', async () => {

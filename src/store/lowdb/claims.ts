@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CLAIMS_PART, ClaimItem, claimText } from '../claim-items.ts';
-import type { AbandonedRow, ClaimTable } from '../claims.ts';
+import { type AbandonedRow, type ClaimTable, GIVEN_UP_MS } from '../claims.ts';
 import type { FolderPart, RawFolder } from '../raw-state.ts';
 import type { Collection, CollectionDeclaration } from '../store.ts';
 
@@ -11,7 +11,7 @@ const MAX_PER_BUCKET = 100;
 const Entry = ClaimItem.omit({ key: true });
 type Entry = z.infer<typeof Entry>;
 
-const Bucket = z.object({ entries: z.record(z.string(), Entry) });
+export const Bucket = z.object({ entries: z.record(z.string(), Entry) });
 export type Bucket = z.infer<typeof Bucket>;
 
 /** The documents of claims with a name. */
@@ -28,20 +28,23 @@ const DAY_MS = 86_400_000;
 const isRefused = (entry: Entry | undefined) =>
   entry?.done === true && entry.atMs > Date.now() - (entry.keepMs ?? DAY_MS);
 
+const isGivenUp = ({ atMs }: Entry) => atMs < Date.now() - GIVEN_UP_MS;
+
 /** Claims of the one process that has the data folder: what an earlier one did not finish may be done again. */
 export function createLowdbClaims(collection: Collection<Bucket>): ClaimTable {
   const change = (key: string, make: (entries: Bucket['entries']) => Bucket['entries']) =>
-    collection.update(bucketOf(key), (bucket = { entries: {} }) => {
-      const entries = make(bucket.entries);
-      return entries === bucket.entries ? bucket : { entries };
+    collection.update(bucketOf(key), (bucket) => {
+      const before = bucket?.entries ?? {};
+      const entries = make(before);
+      return entries === before ? bucket : { entries };
     });
 
   return {
-    async take(key, id, request) {
+    async take(key, request) {
       let isClaimed = false;
       await change(key, (entries) => {
         isClaimed = !isRefused(entries[key]);
-        const open = { id, request, takeovers: 0 };
+        const open = { request, takeovers: 0 };
         return isClaimed
           ? withEntry(entries, key, { atMs: Date.now(), done: false, open })
           : entries;
@@ -55,7 +58,10 @@ export function createLowdbClaims(collection: Collection<Bucket>): ClaimTable {
       return true;
     },
     async giveBack(key) {
-      await change(key, ({ [key]: given, ...others }) => others);
+      await change(key, (entries) => {
+        const { [key]: given, ...others } = entries;
+        return given ? others : entries;
+      });
     },
     async takeAbandoned(busy) {
       const taken: Array<AbandonedRow & { atMs: number }> = [];
@@ -65,7 +71,8 @@ export function createLowdbClaims(collection: Collection<Bucket>): ClaimTable {
           const entries = { ...current?.entries };
           found = [];
           for (const [key, entry] of Object.entries(entries)) {
-            if (entry.done || entry.open === undefined || busy.has(key)) continue;
+            if (entry.done || entry.open === undefined) continue;
+            if (busy.has(key) || isGivenUp(entry)) continue;
             const open = { ...entry.open, takeovers: entry.open.takeovers + 1 };
             entries[key] = { ...entry, open };
             found.push({ key, atMs: entry.atMs, ...open });
@@ -82,7 +89,7 @@ export function createLowdbClaims(collection: Collection<Bucket>): ClaimTable {
 /** Where there are too many, those go that are over, and then the oldest. */
 function withEntry(entries: Bucket['entries'], key: string, entry: Entry): Bucket['entries'] {
   const kept = Object.entries(entries)
-    .filter(([other, one]) => other !== key && (!one.done || isRefused(one)))
+    .filter(([other, one]) => other !== key && (one.done ? isRefused(one) : !isGivenUp(one)))
     .slice(-(MAX_PER_BUCKET - 1));
   return Object.fromEntries([...kept, [key, entry]]);
 }

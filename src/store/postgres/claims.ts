@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { ClaimTable } from '../claims.ts';
+import { type ClaimTable, GIVEN_UP_MS } from '../claims.ts';
 import { StoreUnavailableError } from '../errors.ts';
 import type { Database } from './database.ts';
 import type { Membership } from './members.ts';
@@ -7,9 +7,6 @@ import type { PendingWork } from './pending-work.ts';
 
 /** Taken over with one statement. */
 const ABANDONED_COUNT = 100;
-
-/** What nobody has gone on with for so long is nobody's any more. */
-const GIVEN_UP = sql`interval '7 days'`;
 
 /** After a standstill a process counts as dead until its next sign of life; it tries so often to be somebody. */
 const MAX_TRIES = 3;
@@ -50,15 +47,15 @@ export function createPostgresClaims(
   }
 
   return {
-    async take(key, id, request) {
+    async take(key, request) {
       const { isTaken } = await asMember(async (holder) => {
         const { rows } = await sql<{ isAlive: boolean; isTaken: boolean }>`
           with me as (select id from ${member} where id = ${holder} and until > clock_timestamp()),
           taken as (
-            insert into ${claim} as c (name, key, holder, id, request)
-            select ${name}, ${key}, me.id, ${JSON.stringify(id)}::json, ${request}::json from me
+            insert into ${claim} as c (name, key, holder, request)
+            select ${name}, ${key}, me.id, ${request}::json from me
             on conflict (name, key) do update set at = clock_timestamp(), done = false,
-              holder = excluded.holder, id = excluded.id, request = excluded.request, takeovers = 0
+              holder = excluded.holder, request = excluded.request, takeovers = 0
             where case when c.done then c.until <= clock_timestamp()
               else c.holder = excluded.holder or ${isDeserted} end
             returning 1
@@ -76,7 +73,7 @@ export function createPostgresClaims(
           sql`insert into ${claim} as c (name, key, done, until)
             values (${name}, ${key}, true, ${until(keptMs)})
             on conflict (name, key) do update set at = clock_timestamp(), done = true,
-              until = excluded.until, holder = null, id = null, request = null, takeovers = 0
+              until = excluded.until, holder = null, request = null, takeovers = 0
             where c.done or c.holder = ${members.id()} or ${isDeserted}
             returning 1`.execute(db),
         ),
@@ -104,12 +101,12 @@ export function createPostgresClaims(
           ), taken as (
             update ${claim} c set holder = me.id, takeovers = c.takeovers + 1
             from left_over, me where c.name = ${name} and c.key = left_over.key
-            returning c.key, c.id::text as id, c.request::text as request, c.takeovers, c.at
+            returning c.key, c.request::text as request, c.takeovers, c.at
           ) select exists (select from me) as "isAlive",
             (select json_agg(taken order by taken.at) from taken) as taken`.execute(db);
         return rows[0] ?? { isAlive: false, taken: null };
       });
-      return (taken ?? []).map((row) => ({ ...row, id: JSON.parse(row.id) as string }));
+      return taken ?? [];
     },
   };
 }
@@ -120,5 +117,7 @@ type Taken = Awaited<ReturnType<ClaimTable['takeAbandoned']>>[number];
 export async function sweepClaims({ db, schema }: Database): Promise<void> {
   await sql`delete from ${sql.table(`${schema}.claim`)}
     where (done and until <= clock_timestamp())
-      or (not done and at < clock_timestamp() - ${GIVEN_UP})`.execute(db);
+      or (not done and at < clock_timestamp() - ${GIVEN_UP_MS}::float8 * interval '1 millisecond')`.execute(
+    db,
+  );
 }

@@ -159,7 +159,6 @@ export const migrations: Migrations = {
         .addColumn('until', 'timestamptz(3)')
         // Who does it, until it is done; nobody when null or when that member lives no more.
         .addColumn('holder', 'uuid')
-        .addColumn('id', 'json')
         .addColumn('request', 'json')
         .addColumn('takeovers', 'integer', (column) => column.notNull().defaultTo(0))
         .addPrimaryKeyConstraint('claim_pkey', ['name', 'key'])

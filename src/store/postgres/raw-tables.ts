@@ -116,7 +116,7 @@ export function claims(database: Database): TablePart {
           sql<ClaimRow>`
             select key, extract(epoch from at) * 1000 as "atMs", done,
               extract(epoch from until - at) * 1000 as "keepMs",
-              id::text as id, request::text as request, takeovers from ${table}
+              request::text as request, takeovers from ${table}
             where name = ${group} and key > ${from} order by key limit ${ROW_COUNT}`.execute(db),
         );
         for (const row of rows) yield claimText(claimOf(row));
@@ -131,18 +131,17 @@ export function claims(database: Database): TablePart {
         const rows = texts.map((text) => ClaimItem.parse(JSON.parse(text)));
         const open = rows.map((row) => row.open);
         await database.again(() =>
-          sql`insert into ${table} (name, key, done, at, until, id, request, takeovers)
-            select ${group}, key, done, at, at + kept * interval '1 millisecond', id::json,
+          sql`insert into ${table} (name, key, done, at, until, request, takeovers)
+            select ${group}, key, done, at, at + kept * interval '1 millisecond',
               request::json, takeovers
             from unnest(
               ${rows.map(({ key }) => key)}::text[],
               ${rows.map(({ done }) => done)}::bool[],
               ${rows.map(({ atMs }) => new Date(atMs).toISOString())}::timestamptz[],
               ${rows.map(({ keepMs }) => keepMs)}::float8[],
-              ${open.map((each) => each && JSON.stringify(each.id))}::text[],
               ${open.map((each) => each?.request)}::text[],
               ${open.map((each) => each?.takeovers ?? 0)}::int[]
-            ) as rows (key, done, at, kept, id, request, takeovers)
+            ) as rows (key, done, at, kept, request, takeovers)
             on conflict do nothing`.execute(db),
         );
       }
@@ -155,15 +154,14 @@ interface ClaimRow {
   atMs: number;
   done: boolean;
   keepMs: number | null;
-  id: string | null;
   request: string | null;
   takeovers: number;
 }
 
-const claimOf = ({ key, atMs, done, keepMs, id, request, takeovers }: ClaimRow): ClaimItem => ({
+const claimOf = ({ key, atMs, done, keepMs, request, takeovers }: ClaimRow): ClaimItem => ({
   ...{ key, atMs: Number(atMs), done },
   ...(keepMs !== null && { keepMs: Number(keepMs) }),
-  ...(id !== null && request !== null && { open: { id: JSON.parse(id), request, takeovers } }),
+  ...(request !== null && { open: { request, takeovers } }),
 });
 
 /** Results of checks, hour by hour of when they were found. */

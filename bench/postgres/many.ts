@@ -3,6 +3,7 @@ import { query } from '../../test/helpers/postgres/server.ts';
 import { type Gridded, nowMs, rhythmOf } from '../monitoring/arrivals.ts';
 import { checksDone, scrape } from '../monitoring/server.ts';
 import type { Area, BenchContext } from '../shared/area.ts';
+import { pinSelf } from '../shared/cores.ts';
 import { type Finding, findingOfOne } from '../shared/finding.ts';
 import { cpuNs, residentMiB } from '../shared/proc.ts';
 import { figure } from '../shared/table.ts';
@@ -28,6 +29,8 @@ export const postgresMany: Area = {
   isOnRequest: true,
   async run(context) {
     const settings = settingsOf(context);
+    // What is started here stays where this process is, and a whole machine is what is measured.
+    pinSelf(context.cores.all);
     const server = await openServer(context);
     const sink = await openSink();
     try {
@@ -35,6 +38,7 @@ export const postgresMany: Area = {
     } finally {
       await sink.close();
       await server.close();
+      pinSelf(context.cores.load);
     }
   },
 };

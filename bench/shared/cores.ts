@@ -6,6 +6,8 @@ export interface Cores {
   /** Undefined where processes cannot be pinned. */
   target?: number;
   load?: number;
+  /** All of them, for what is measured as a whole. */
+  all?: string;
   /** Why they cannot. */
   note?: string;
 }
@@ -23,7 +25,7 @@ export function chooseCores(): Cores {
   } catch {
     return { note: 'There is no taskset (util-linux), so nothing is pinned: expect noise.' };
   }
-  return { target, load };
+  return { target, load, all: allowedCores().join() };
 }
 
 /** The command that runs another one on a core. */
@@ -31,8 +33,8 @@ export function pinned(core: number | undefined, command: string[]): string[] {
   return core === undefined ? command : ['taskset', '--cpu-list', String(core), ...command];
 }
 
-/** Moves this process, with all its threads, to a core. */
-export function pinSelf(core: number | undefined): void {
+/** Moves this process, with all its threads and what it starts from now on, to a core, or to several. */
+export function pinSelf(core: number | string | undefined): void {
   if (core === undefined) return;
   const args = ['--all-tasks', '--cpu-list', '--pid', String(core), String(process.pid)];
   execFileSync('taskset', args, { stdio: 'ignore' });

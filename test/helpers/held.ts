@@ -1,6 +1,7 @@
+import type { Claims, ClaimsDeclaration } from '../../src/store/claims.ts';
 import type { Collection, Store } from '../../src/store/store.ts';
 
-/** A store whose documents are neither read nor written while it is held. */
+/** A store whose documents and claims are neither read nor written while it is held. */
 export function holdable(store: Store): { store: Store; hold(): () => void; waiting(): number } {
   let gate = Promise.resolve();
   let waiting = 0;
@@ -23,8 +24,16 @@ export function holdable(store: Store): { store: Store; hold(): () => void; wait
     };
   }
 
+  function claims<T>(declared: ClaimsDeclaration<T>): Claims<T> {
+    const { once, finish, giveBack, abandoned } = store.claims(declared);
+    return {
+      ...{ once: passing(once), finish: passing(finish) },
+      ...{ giveBack: passing(giveBack), abandoned: passing(abandoned) },
+    };
+  }
+
   return {
-    store: { ...store, collection: collection as Store['collection'] },
+    store: { ...store, collection: collection as Store['collection'], claims },
     hold() {
       let release = () => {};
       gate = new Promise((resolve) => {

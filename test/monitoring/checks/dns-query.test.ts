@@ -75,7 +75,8 @@ test('gives each of many questions at once its own answer', async () => {
     asked.push({ query, from });
     if (asked.length < names.length) return;
     for (const one of asked.reverse()) {
-      const number = Number(/m(\d+)/.exec(one.query.toString('latin1'))?.[1]);
+      // Behind the header, whose id is any two bytes, also those of "m9".
+      const number = Number(/m(\d+)/.exec(one.query.subarray(12).toString('latin1'))?.[1]);
       socket.send(answerTo(one.query, number), one.from.port);
     }
   });

@@ -514,9 +514,7 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
 
     test('tell one that stood still that another goes on with it, and it goes on as somebody else', async () => {
       const { open, query } = await testDatabase();
-      const [one, other] = [await open(SHORT), await open(SHORT)].map((store) =>
-        store.claims(jobs),
-      );
+      const [one, other] = [await open(), await open()].map((store) => store.claims(jobs));
       await one?.once('a', { no: 1 });
       await one?.once('b', { no: 2 });
       await query(forgotten);
@@ -535,7 +533,7 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
 
     test('let one that stood still finish what nobody has taken over', async () => {
       const { open, query } = await testDatabase();
-      const claims = (await open(SHORT)).claims(jobs);
+      const claims = (await open()).claims(jobs);
       await claims.once('a', { no: 1 });
       await query(forgotten);
       expect(await claims.finish('a')).toBe(true);

@@ -160,7 +160,9 @@ function tallyAt(time: UptimeAccount, atMs: number): OpenTally {
     maxMs: 0,
     last: undefined,
   };
-  time.tallies.push(tally);
+  // Of most there is one, and an array that is pushed to has room for 17.
+  if (last === undefined) time.tallies = [tally];
+  else time.tallies.push(tally);
   return tally;
 }
 

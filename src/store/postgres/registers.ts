@@ -26,6 +26,9 @@ const NOTED_OVERLAP = sql`interval '6 seconds'`;
 /** What was told is found again by later looks for so long, with some time to spare. */
 const TOLD_KEPT_MS = 60_000;
 
+/** Most things are written more often than that, and others go on with some. */
+const OWN_KEPT_MS = 300_000;
+
 interface Waiter {
   resolve: () => void;
   reject: (error: unknown) => void;
@@ -362,37 +365,53 @@ export async function openPostgresRegisters<T>(
 }
 
 /**
- * The revision that each thing was last written or told with. Of the many that others write it is kept only while looks find
- * them again; whoever writes one of those first hears that there is another revision.
+ * The revision that each thing was last written or told with, for as long as it is of use: whoever writes one that is forgotten
+ * first hears that there is another revision. Of what others write that is until looks find it no more.
  */
 function createRevisions() {
-  const own = new Map<string, string>();
-  let told = new Map<string, string>();
-  let toldBefore = new Map<string, string>();
-  let turnedMs = performance.now();
-
-  function forget(id: string) {
-    own.delete(id);
-    told.delete(id);
-    toldBefore.delete(id);
-  }
-
+  const own = createRecent(OWN_KEPT_MS);
+  const told = createRecent(TOLD_KEPT_MS);
   return {
-    get: (id: string) => own.get(id) ?? told.get(id) ?? toldBefore.get(id),
+    get: (id: string) => own.get(id) ?? told.get(id),
     written(id: string, revision: string): void {
-      forget(id);
+      told.delete(id);
       own.set(id, revision);
     },
     told(id: string, revision: string): void {
-      forget(id);
+      own.delete(id);
       told.set(id, revision);
     },
-    forget,
+    forget(id: string): void {
+      own.delete(id);
+      told.delete(id);
+    },
+    forgetOld(): void {
+      own.forgetOld();
+      told.forgetOld();
+    },
+  };
+}
+
+/** Texts that are kept for `keptMs` after they were set, and for twice as long at most. */
+function createRecent(keptMs: number) {
+  let young = new Map<string, string>();
+  let old = new Map<string, string>();
+  let turnedMs = performance.now();
+  return {
+    get: (id: string) => young.get(id) ?? old.get(id),
+    set(id: string, text: string): void {
+      old.delete(id);
+      young.set(id, text);
+    },
+    delete(id: string): void {
+      young.delete(id);
+      old.delete(id);
+    },
     forgetOld(): void {
       const nowMs = performance.now();
-      if (nowMs - turnedMs < TOLD_KEPT_MS) return;
-      toldBefore = told;
-      told = new Map();
+      if (nowMs - turnedMs < keptMs) return;
+      old = young;
+      young = new Map();
       turnedMs = nowMs;
     },
   };

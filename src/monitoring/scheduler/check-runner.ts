@@ -164,6 +164,7 @@ export function createCheckRunner(options: {
     schedule.remove(id);
     windows.forget(id);
     slots.delete(id);
+    learnedMs.delete(id);
   }
 
   function takeOff(id: string, reason: Error) {
@@ -315,7 +316,6 @@ export function createCheckRunner(options: {
     /** Nothing that is still found of it counts. */
     removed(id) {
       takeOff(id, notChecked.removed());
-      learnedMs.delete(id);
       heartbeats.forget(id);
     },
     changedElsewhere(monitor, before) {

@@ -35,6 +35,8 @@ export interface UptimeAccount {
   tallies: OpenTally[];
 }
 
+const FEW_TALLIES = 3;
+
 export function startAccount(from: {
   lengthMs: number;
   countedMs: number;
@@ -160,8 +162,8 @@ function tallyAt(time: UptimeAccount, atMs: number): OpenTally {
     maxMs: 0,
     last: undefined,
   };
-  // Of most there is one, and an array that is pushed to has room for 17.
-  if (last === undefined) time.tallies = [tally];
+  // Most accounts hold one or two, and an array that is pushed to gets room for 16 more.
+  if (time.tallies.length < FEW_TALLIES) time.tallies = [...time.tallies, tally];
   else time.tallies.push(tally);
   return tally;
 }

@@ -49,7 +49,7 @@ await run();
 function limitHeap(): void {
   // It may grow by so much before what is dead in it is looked for, not to more than twice what lives: 340 MB after the start of
   // a service that needs 55.
-  setFlagsFromString('--heap-growing-percent=20');
+  setFlagsFromString('--heap-growing-percent=15');
   // After many objects of one place in the code have lasted, as at a start, all of that place would be put among what lasts, and
   // with them what they hold: of each check, whose objects live for milliseconds, the most stayed until that was collected.
   setFlagsFromString('--no-allocation-site-pretenuring');

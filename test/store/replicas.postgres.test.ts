@@ -336,6 +336,7 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
       // Of others' it keeps no revision, and hears of it again.
       expect(b.told).toEqual(['a']);
       // What it has not written for long it hears of again, too.
+      await a.registers.catchUp();
       await changeLongAgo();
       for (laterMs of [301_000 + laterMs, 602_000 + laterMs]) await b.registers.catchUp();
       b.told.length = 0;

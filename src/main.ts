@@ -34,7 +34,7 @@ import type { Store } from './store/store.ts';
 /** What SIGTERM allows in all; whatever still hangs then is left. */
 const STOP_LIMIT_MS = 10_000;
 
-/** The first minutes, in which processes also divide among them what is to be done. */
+/** The first minutes of a process, in which several also divide among them what is to be done. */
 const COMPACTED_MS = 3 * 60_000;
 
 const { version } = JSON.parse(
@@ -53,8 +53,13 @@ function limitHeap(): void {
   // After many objects of one place in the code have lasted, as at a start, all of that place would be put among what lasts, and
   // with them what they hold: of each check, whose objects live for milliseconds, the most stayed until that was collected.
   setFlagsFromString('--no-allocation-site-pretenuring');
-  // What a start leaves behind is full of holes, which would not be closed later: a few pages with each collection, in small
-  // pauses. For ever it would take a fifth more CPU.
+}
+
+/**
+ * What a start with very many monitors leaves behind is full of holes, which would not be closed later: a few pages with each
+ * collection, in small pauses. For ever it would take a fifth more CPU.
+ */
+function compactHeapAtFirst(): void {
   setFlagsFromString('--optimize-for-size');
   setTimeout(() => setFlagsFromString('--no-optimize-for-size'), COMPACTED_MS).unref();
 }
@@ -98,6 +103,7 @@ async function start(
   const { log, stops, end, supervisor } = program;
   const runs = (role: Parameters<typeof settings.roles.has>[0]) => settings.roles.has(role);
   let ready = false;
+  if (settings.database) compactHeapAtFirst();
 
   const { store, ...ofStore } = await openStore(settings, { version, log });
   stops.push(() => store.close());

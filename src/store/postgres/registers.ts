@@ -365,8 +365,8 @@ export async function openPostgresRegisters<T>(
 }
 
 /**
- * The revision that each thing was last written or told with, for as long as it is of use: whoever writes one that is forgotten
- * first hears that there is another revision. Of what others write that is until looks find it no more.
+ * The revision that each thing was last written or told with. That of another process is kept while looks still find what it
+ * wrote, and an own one while this process is likely to write again; a write without it first hears that there is another.
  */
 function createRevisions() {
   const own = createRecent(OWN_KEPT_MS);

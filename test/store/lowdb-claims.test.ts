@@ -8,6 +8,23 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const DAY_MS = 86_400_000;
 
+const jobs = { name: 'jobs', schema: z.null(), keptMs: DAY_MS };
+
+/** Stores on one folder, one after another, on a wall clock that stands still but when time is to pass. */
+async function folderWithClock() {
+  const { log } = recordingLog();
+  const folder = await temporaryFolder();
+  let nowMs = Date.UTC(2026, 10, 26);
+  vi.spyOn(Date, 'now').mockImplementation(() => nowMs);
+  onTestFinished(() => void vi.restoreAllMocks());
+  return {
+    open: () => openLowdbStore({ folder, log }),
+    pass(ms: number) {
+      nowMs += ms;
+    },
+  };
+}
+
 /** Ids whose claims stand in one document. */
 function neighbours(count: number): string[] {
   const bucketOf = (id: string) => Number.parseInt(keyOf(id).slice(0, 4), 16) % 256;
@@ -17,22 +34,17 @@ function neighbours(count: number): string[] {
 }
 
 test('What is over of claims goes with the next one beside it: done after its time, and unfinished after a week', async () => {
-  const { log } = recordingLog();
-  const folder = await temporaryFolder();
-  let nowMs = Date.UTC(2026, 10, 26);
-  vi.spyOn(Date, 'now').mockImplementation(() => nowMs);
-  onTestFinished(() => void vi.restoreAllMocks());
-  const jobs = { name: 'jobs', schema: z.null(), keptMs: DAY_MS };
+  const { open, pass } = await folderWithClock();
   const [done = '', left = '', shortly = '', other = ''] = neighbours(4);
 
   /** The keys that are stored, once a claim beside them was written. */
   async function storedAfter(id: string) {
-    const store = await openLowdbStore({ folder, log });
+    const store = await open();
     const claims = store.claims(jobs);
     await claims.once(id, null);
     await claims.finish(id);
     await store.close();
-    const again = await openLowdbStore({ folder, log });
+    const again = await open();
     const found = await again
       .collection({ ...{ name: 'jobs', schema: Bucket, version: 1 }, whenCorrupt: 'refuse' })
       .list();
@@ -41,32 +53,27 @@ test('What is over of claims goes with the next one beside it: done after its ti
   }
   const keys = (...ids: string[]) => ids.map(keyOf).sort();
 
-  const store = await openLowdbStore({ folder, log });
+  const store = await open();
   const claims = store.claims(jobs);
   for (const id of [done, left, shortly]) expect(await claims.once(id, null)).toBe(true);
   await claims.finish(done, 10 * DAY_MS);
   await claims.finish(shortly, 1);
   await store.close();
-  nowMs += 6 * DAY_MS;
+  pass(6 * DAY_MS);
   expect(await storedAfter(other)).toEqual(keys(done, left, other));
-  nowMs += 2 * DAY_MS;
+  pass(2 * DAY_MS);
   expect(await storedAfter(other)).toEqual(keys(done, other));
 });
 
 test('What is left unfinished for more than a week is not gone on with', async () => {
-  const { log } = recordingLog();
-  const folder = await temporaryFolder();
-  let nowMs = Date.UTC(2026, 10, 26);
-  vi.spyOn(Date, 'now').mockImplementation(() => nowMs);
-  onTestFinished(() => void vi.restoreAllMocks());
-  const jobs = { name: 'jobs', schema: z.null(), keptMs: DAY_MS };
-  const store = await openLowdbStore({ folder, log });
+  const { open, pass } = await folderWithClock();
+  const store = await open();
   await store.claims(jobs).once('old', null);
-  nowMs += 6 * DAY_MS;
+  pass(6 * DAY_MS);
   await store.claims({ ...jobs, name: 'others' }).once('newer', null);
   await store.close();
-  nowMs += 2 * DAY_MS;
-  const again = await openLowdbStore({ folder, log });
+  pass(2 * DAY_MS);
+  const again = await open();
   expect(await again.claims(jobs).abandoned()).toEqual([]);
   expect(await again.claims({ ...jobs, name: 'others' }).abandoned()).toHaveLength(1);
   await again.close();

@@ -35,8 +35,6 @@ export interface UptimeAccount {
   tallies: OpenTally[];
 }
 
-const FEW_TALLIES = 3;
-
 export function startAccount(from: {
   lengthMs: number;
   countedMs: number;
@@ -147,6 +145,9 @@ export function floorTo(atMs: number, lengthMs: number): number {
   return Math.floor(atMs / lengthMs) * lengthMs;
 }
 
+/** Most accounts hold one or two, and an array that is pushed to gets room for 16 more. */
+const FEW_TALLIES = 3;
+
 function tallyAt(time: UptimeAccount, atMs: number): OpenTally {
   const startMs = floorTo(atMs, time.lengthMs);
   const last = time.tallies[time.tallies.length - 1];
@@ -162,7 +163,6 @@ function tallyAt(time: UptimeAccount, atMs: number): OpenTally {
     maxMs: 0,
     last: undefined,
   };
-  // Most accounts hold one or two, and an array that is pushed to gets room for 16 more.
   if (time.tallies.length < FEW_TALLIES) time.tallies = [...time.tallies, tally];
   else time.tallies.push(tally);
   return tally;

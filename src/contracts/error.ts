@@ -44,6 +44,7 @@ export const ErrorCode = {
   targetNotAllowed: 'target_not_allowed',
   limitReached: 'limit_reached',
   conflict: 'conflict',
+  unknownCursor: 'unknown_cursor',
   idempotencyMismatch: 'idempotency_key_reused',
   unavailable: 'service_unavailable',
   upstreamError: 'upstream_error',

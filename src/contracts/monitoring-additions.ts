@@ -1,9 +1,18 @@
 import { z } from 'zod';
-import { MONITORING_PREFIX, Monitor, MonitorName, MonitorTarget, UtcTime } from './monitoring.ts';
+import {
+  MONITORING_PREFIX,
+  Monitor,
+  MonitorList,
+  MonitorName,
+  MonitorTarget,
+  UtcTime,
+} from './monitoring.ts';
 import { oneLine } from './one-line.ts';
 
 /** Paths that we add under the same prefix. Our choice: the contract has nothing about a single monitor. */
 export const AddedPath = {
+  /** Of all monitors, since a list or an earlier answer. */
+  changes: `${MONITORING_PREFIX}/monitors/changes`,
   monitor: `${MONITORING_PREFIX}/monitors/:id`,
   pause: `${MONITORING_PREFIX}/monitors/:id/pause`,
   resume: `${MONITORING_PREFIX}/monitors/:id/resume`,
@@ -33,6 +42,21 @@ export const IdempotencyHeader = {
   key: 'idempotency-key',
   replayed: 'idempotency-replayed',
 } as const;
+
+/** Header of every list of monitors: the cursor from which its changes are told. Its values are for the service that gave them. */
+export const CURSOR_HEADER = 'x-monitors-cursor';
+
+/**
+ * What is listed otherwise than whoever has the cursor knows. What every check makes new, and what ends by time alone
+ * (`last_checked_at`, `response_time_ms`, `flapping`, `stale`), makes no change: it is told along with others.
+ */
+export const MonitorChanges = MonitorList.omit({ next: true }).extend({
+  /** Ids of those that are listed no more, if they were. */
+  removed: z.array(z.string()),
+  /** What to ask for next. */
+  cursor: z.string(),
+});
+export type MonitorChanges = z.infer<typeof MonitorChanges>;
 
 /** Stands in answers for a value of a header or of a target that looks like a secret; sent back, it keeps the secret. */
 export const HIDDEN = '…';

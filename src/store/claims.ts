@@ -14,10 +14,11 @@ export interface ClaimsDeclaration<T> {
 /** Things that are to be done once, whichever process hears of them, and however often. */
 export interface Claims<T> {
   /**
-   * True when this process is to do it now: it is not done, and no process that lives does it. Durable before it resolves.
-   * `request` is kept until it is done.
+   * What this process has when it is to do it now: it is not done, and no process that lives does it. Durable before it
+   * resolves. `request` is kept until it is done, for whoever goes on with it when this process dies, so that whoever asks
+   * meanwhile is refused; without one nobody goes on with it, and whoever asks then may do it.
    */
-  once(id: string, request: T): Promise<boolean>;
+  once(id: string, request?: T): Promise<Held | undefined>;
   /**
    * It is done, and refused from now on for `keptMs`; what was kept of it is gone. False when another process does it, which
    * took it over while this one counted as dead: then nothing has changed.
@@ -25,13 +26,24 @@ export interface Claims<T> {
   finish(id: string, keptMs?: number): Promise<boolean>;
   /** It came to nothing, also when it counted as done: whoever asks next may do it. Nothing where another process does it. */
   giveBack(id: string): Promise<void>;
+  /** This process does not do it for now: it is among what is `abandoned`, where something was kept of it. */
+  leave(id: string): void;
   /** Takes over what other processes did when they died, oldest first, some of it when it is very many; nobody else gets it. */
   abandoned(): Promise<Array<Abandoned<T>>>;
+}
+
+/** Something that this process does alone, while it counts as alive. */
+export interface Held {
+  /** Aborts when another process may go on with it. */
+  readonly signal: AbortSignal;
+  /** Whether it is still this one that does it, also right after a standstill, of which no timer has told yet. */
+  isHeld(): boolean;
 }
 
 /** What this process goes on with from now on. Its id is kept nowhere: what of it is needed, the request has. */
 export interface Abandoned<T> {
   request: T;
+  held: Held;
   /** How often it was taken over, this time included. */
   takeovers: number;
   /** As `finish` and `giveBack` of its id. */
@@ -41,10 +53,11 @@ export interface Abandoned<T> {
 
 /** Things of one name, as an engine keeps them. What `busy` holds, this process does. */
 export interface ClaimTable {
-  take(key: string, request: string): Promise<boolean>;
+  /** `request` is JSON. */
+  take(key: string, request: string | undefined): Promise<Held | undefined>;
   finish(key: string, keptMs: number): Promise<boolean>;
   giveBack(key: string): Promise<void>;
-  takeAbandoned(busy: ReadonlySet<string>): Promise<AbandonedRow[]>;
+  takeAbandoned(busy: ReadonlySet<string>): Promise<{ held: Held; rows: AbandonedRow[] }>;
 }
 
 export interface AbandonedRow {
@@ -66,7 +79,13 @@ export function createClaims<T>(
   { table, assertOpen, log }: { table: ClaimTable; assertOpen: () => void; log: Logger },
 ): Claims<T> {
   const busy = new Set<string>();
+  /** What is being stored that it is taken. */
+  const taking = new Map<string, Promise<unknown>>();
+  /** While it is looked for what nobody does, nothing is taken: the table cannot tell that this process does it. */
+  let looking: Promise<unknown> | undefined;
   const givenBack = new Map<string, Promise<void>>();
+
+  const before = (key: string) => givenBack.get(key) ?? taking.get(key) ?? looking;
 
   function begin(key: string) {
     busy.add(key);
@@ -98,23 +117,32 @@ export function createClaims<T>(
     async once(id, request) {
       assertOpen();
       const key = keyOf(id);
-      await givenBack.get(key)?.catch(() => {});
-      if (busy.has(key)) return false;
-      begin(key);
-      let isClaimed = false;
-      try {
-        isClaimed = await table.take(key, JSON.stringify(request));
-        return isClaimed;
-      } finally {
-        if (!isClaimed) busy.delete(key);
-      }
+      // Whoever is refused is told so once it is durable; where that fails, it is for the next.
+      for (let first = before(key); first; first = before(key)) await first.catch(() => {});
+      if (busy.has(key)) return undefined;
+      const kept = request === undefined ? undefined : JSON.stringify(request);
+      const taken = table
+        .take(key, kept)
+        .then((held) => {
+          if (held) begin(key);
+          return held;
+        })
+        .finally(() => taking.delete(key));
+      taking.set(key, taken);
+      return await taken;
     },
     finish: async (id, keptMs) => await finish(keyOf(id), keptMs),
     giveBack: async (id) => await giveBack(keyOf(id)),
+    leave: (id) => void busy.delete(keyOf(id)),
     async abandoned() {
       assertOpen();
-      const taken = await table.takeAbandoned(busy);
-      return taken.flatMap(({ key, request: text, takeovers }): Array<Abandoned<T>> => {
+      while (looking) await looking.catch(() => {});
+      const found = table.takeAbandoned(new Set([...busy, ...taking.keys()])).finally(() => {
+        looking = undefined;
+      });
+      looking = found;
+      const { held, rows } = await found;
+      return rows.flatMap(({ key, request: text, takeovers }): Array<Abandoned<T>> => {
         begin(key);
         const request = schema.safeParse(JSON.parse(text));
         if (!request.success) {
@@ -124,6 +152,7 @@ export function createClaims<T>(
         return [
           {
             request: request.data,
+            held,
             takeovers,
             finish: (keptMs) => finish(key, keptMs),
             giveBack: () => giveBack(key),

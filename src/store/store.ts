@@ -1,5 +1,7 @@
 import type { z } from 'zod';
-import type { Claims, ClaimsDeclaration } from './claims.ts';
+import type { Claims, ClaimsDeclaration, Held } from './claims.ts';
+import type { State, StateDeclaration } from './state.ts';
+import type { Turns, TurnsDeclaration } from './turns.ts';
 import type { UsageBooks } from './usage.ts';
 import type { Windows, WindowsDeclaration } from './windows.ts';
 
@@ -14,6 +16,8 @@ export interface Store {
   journal<T extends JournalRecord>(declaration: JournalDeclaration<T>): Journal<T>;
   /** The newest values of many things, all told when this resolves. Ask for each name once, at start. */
   registers<T>(declaration: RegistersDeclaration<T>): Promise<Registers>;
+  /** One large state that changes a little at a time. Ask for each name once, at start. */
+  state<T, S, R>(declaration: StateDeclaration<T, S, R>): Promise<State<T>>;
   /** A log of events. Ask for each name once, at start. */
   events<T>(declaration: EventsDeclaration<T>): EventLog<T>;
   /** Takes the lease, or gives `undefined` while another holder has it. It is held while this process counts as alive. */
@@ -25,12 +29,18 @@ export interface Store {
   leases(kind: string, count: number, holder: PartHolder): LeaseGroup;
   /** Things that are to be done once. Ask for each name once. */
   claims<T>(declaration: ClaimsDeclaration<T>): Claims<T>;
+  /** Turns of which each is somebody's alone. Ask for each name once. */
+  turns(declaration: TurnsDeclaration): Turns;
   /** Windows that count what all processes take together. Ask for each name once. */
   windows(declaration: WindowsDeclaration): Windows;
   /**
    * What keys have used, of an engine that has tables for it; elsewhere it stands in a journal and in documents. Ask once.
    */
   usage?(clocks: { unixMs: () => number; steadyMs: () => number }): UsageBooks;
+  /** Unix time by the one clock of an engine that several processes share, read after it is asked for. */
+  sharedNowMs?(): Promise<number>;
+  /** Whether other processes may use it at the same time. */
+  readonly isShared: boolean;
   /** What secret values are encrypted with. */
   readonly key: StoreKey;
   /** Writes something durable and small; rejects with the reason when the store cannot. For `/readyz`. */
@@ -268,10 +278,9 @@ export interface LeaseGroup {
   close(): Promise<void>;
 }
 
-export interface Lease {
+/** `isHeld` is to be asked in the same breath in which something is done that only the holder may do. */
+export interface Lease extends Held {
   /** Grows with every new holder; a write that carries an older one must be refused. */
   readonly fence: number;
-  /** Aborts when the lease is lost or released. */
-  readonly signal: AbortSignal;
   release(): Promise<void>;
 }

@@ -55,7 +55,7 @@ test('What is over of claims goes with the next one beside it: done after its ti
 
   const store = await open();
   const claims = store.claims(jobs);
-  for (const id of [done, left, shortly]) expect(await claims.once(id, null)).toBe(true);
+  for (const id of [done, left, shortly]) expect(await claims.once(id, null)).toBeTruthy();
   await claims.finish(done, 10 * DAY_MS);
   await claims.finish(shortly, 1);
   await store.close();

@@ -2,6 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { Watching } from '../../src/bot/incidents/watch-state.ts';
+import { WATCHING } from '../../src/bot/watch/watch-store.ts';
 import type { Claims } from '../../src/store/claims.ts';
 import type {
   Collection,
@@ -10,6 +12,15 @@ import type {
   NumberedEvent,
   Store,
 } from '../../src/store/store.ts';
+import {
+  change,
+  group,
+  ids,
+  incident,
+  known,
+  member,
+  NOTHING_WATCHED,
+} from '../helpers/bot/watch-changes.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { long } from '../helpers/long.ts';
 
@@ -574,6 +585,15 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       expect(third?.fence).toBeGreaterThan(second?.fence ?? Number.NaN);
     });
 
+    test('is held until it is released', async () => {
+      const { store } = await open();
+      const lease = await store.lease('poller');
+      expect([lease?.isHeld(), lease?.signal.aborted]).toEqual([true, false]);
+      await lease?.release();
+      expect([lease?.isHeld(), lease?.signal.aborted]).toEqual([false, true]);
+      expect((await store.lease('poller'))?.isHeld()).toBe(true);
+    });
+
     test('goes to one of those who ask at the same moment', async () => {
       const { store } = await open();
       const taken = await Promise.all(Array.from({ length: 10 }, () => store.lease('poller')));
@@ -665,6 +685,105 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       memory.set('bad', { text: 'bad', count: 1.5 });
       await Promise.all([registers.put('good'), registers.put('bad')]);
       expect([...(await cached(await reopen())).memory.keys()]).toEqual(['good']);
+    });
+  });
+
+  describe(`a state of ${engine}`, () => {
+    test('is there at the next start as it was last changed, in its order, whatever was changed', async () => {
+      const batches = fc.array(fc.array(change, { minLength: 1, maxLength: 3 }), {
+        minLength: 1,
+        maxLength: 15,
+      });
+      await fc.assert(
+        fc.asyncProperty(batches, async (all) => {
+          const { store, reopen } = await open();
+          const state = await store.state(WATCHING);
+          expect(state.current()).toBeUndefined();
+          for (const [at, changes] of all.entries()) {
+            const write = at % 4 === 3 ? state.erase : state.update;
+            await Promise.all(changes.map((make) => write((now) => make(now ?? NOTHING_WATCHED))));
+          }
+          const next = await reopen();
+          const again = await next.state(WATCHING);
+          expect(again.current()).toEqual(state.current());
+          // A server takes so many connections and no more.
+          await next.close();
+        }),
+        { numRuns: long ? 100 : 15 },
+      );
+    });
+
+    test('gives each update what those before it made, and refuses one that throws or does not fit by itself', async () => {
+      const { store, reopen } = await open();
+      const state = await store.state(WATCHING);
+      await state.update((now) => now);
+      expect(state.current()).toBeUndefined();
+      const add = (id: string) => (now: Watching | undefined) => ({
+        ...(now ?? NOTHING_WATCHED),
+        known: [...(now?.known ?? []), known(id)],
+      });
+      const outcomes = await Promise.allSettled([
+        state.update(add('a')),
+        state.update(() => {
+          throw new Error('changed my mind');
+        }),
+        state.update(() => undefined),
+        state.update(add('b\u0000\ud800')),
+      ]);
+      expect(outcomes.map(({ status }) => status)).toEqual([
+        ...['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+      ]);
+      const bad = { ...incident('bad'), version: Number.NaN };
+      await expect(
+        state.update((now) => now && { ...now, alerts: [...now.alerts, bad] }),
+      ).rejects.toThrow('version');
+      expect((await (await reopen()).state(WATCHING)).current()).toEqual({
+        ...NOTHING_WATCHED,
+        known: [known('a'), known('b\u0000\ud800')],
+      });
+    });
+
+    test('keeps what an update leaves as the same objects, and cannot be altered in place', async () => {
+      const { store } = await open();
+      const state = await store.state(WATCHING);
+      const members = ids.map((id) => member(id));
+      await state.update(() => ({
+        ...NOTHING_WATCHED,
+        alerts: [incident('i'), group('g', members)],
+      }));
+      const [before] = state.current()?.alerts ?? [];
+      await state.update((now) => now && { ...now, known: [known('a')] });
+      const [after, own] = state.current()?.alerts ?? [];
+      expect(after).toBe(before);
+      for (const value of [
+        state.current(),
+        state.current()?.alerts,
+        after,
+        own,
+        after?.deliveries[0],
+      ])
+        expect(Object.isFrozen(value)).toBe(true);
+    });
+
+    test('holds ten thousand items, and twice as many', async () => {
+      const { store, reopen } = await open();
+      const state = await store.state(WATCHING);
+      for (const count of [10_000, 20_000]) {
+        const all = Array.from({ length: count / 2 }, (_, no) => `m${no}`);
+        await state.update(() => ({
+          ...NOTHING_WATCHED,
+          known: all.map((id) => known(id)),
+          alerts: [
+            incident('i'),
+            group(
+              'g',
+              all.map((id) => member(id)),
+            ),
+          ],
+        }));
+      }
+      const again = await (await reopen()).state(WATCHING);
+      expect(again.current()).toEqual(state.current());
     });
   });
 
@@ -766,27 +885,114 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
     });
   });
 
+  describe(`turns of ${engine}`, () => {
+    const declaration = { name: 'talks', maxWaiting: 5 };
+    const { signal } = new AbortController();
+
+    test('of one key are waited for, and those of another are not', async () => {
+      const turns = (await open()).store.turns(declaration);
+      const first = await turns.take('a', '1', signal);
+      expect(await turns.take('b', '2', signal)).toBeDefined();
+      let isNext = false;
+      const second = turns.take('a', '3', signal).then((turn) => {
+        isNext = true;
+        return turn;
+      });
+      expect([await turns.isTaken('a'), await turns.isTaken('c')]).toEqual([true, false]);
+      expect(isNext).toBe(false);
+      first?.end();
+      first?.end();
+      (await second)?.end();
+      await eventually(async () => !(await turns.isTaken('a')));
+    });
+
+    test('are not waited for by more than may, and by nobody who has gone', async () => {
+      const turns = (await open()).store.turns({ ...declaration, maxWaiting: 1 });
+      const first = await turns.take('a', '1', signal);
+      const gone = new AbortController();
+      let refused = 0;
+      const waiting = ['2', '3', '4'].map(async (id) => {
+        const turn = await turns.take('a', id, gone.signal);
+        if (turn === undefined) refused += 1;
+      });
+      await eventually(() => refused === 2);
+      gone.abort(new Error('gone'));
+      const left = await Promise.allSettled(waiting);
+      expect(left.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+      // Its place is free for another one.
+      await eventually(async () => {
+        const wanted = turns.take('a', '5', AbortSignal.timeout(50)).catch(() => 'waited');
+        return (await wanted) === 'waited';
+      });
+      first?.end();
+      await eventually(async () => (await turns.take('a', '6', signal)) !== undefined);
+      await expect(turns.take('a', '7', AbortSignal.abort(new Error('late')))).rejects.toThrow(
+        'late',
+      );
+    });
+
+    test('of any text, by many at once: never two at a time', async () => {
+      const turns = (await open()).store.turns({ ...declaration, maxWaiting: 100 });
+      for (const key of ['', '\u0000', '\ud800', 'x'.repeat(5_000)]) {
+        let inside = 0;
+        let done = 0;
+        await Promise.all(
+          Array.from({ length: 12 }, async (_, no) => {
+            const turn = await turns.take(key, `n${no}`, signal);
+            inside += 1;
+            expect(inside).toBe(1);
+            await new Promise((resolve) => setTimeout(resolve, 2));
+            inside -= 1;
+            done += 1;
+            turn?.end();
+          }),
+        );
+        expect(done).toBe(12);
+      }
+    });
+  });
+
   describe(`claims of ${engine}`, () => {
+    test('are refused only once it is stored who has them', async () => {
+      const { store } = await open();
+      const claims = store.claims(jobs);
+      const order: string[] = [];
+      await Promise.all([
+        claims.once('a', { text: 'one' }).then(() => order.push('given')),
+        claims.once('a', { text: 'one' }).then(() => order.push('refused')),
+      ]);
+      expect(order).toEqual(['given', 'refused']);
+    });
+
+    test('without a request are nobody else’s to go on with, and are given again after a death', async () => {
+      const { store, reopen } = await open();
+      const held = await store.claims(jobs).once('a');
+      expect([held?.isHeld(), held?.signal.aborted]).toEqual([true, false]);
+      const again = (await reopen()).claims(jobs);
+      expect(await again.abandoned()).toEqual([]);
+      expect(await again.once('a')).toBeTruthy();
+    });
+
     test('are given once, however many want the same at once, and refused once it is done', async () => {
       const { store, reopen } = await open();
       const claims = store.claims(jobs);
       const asked = Array.from({ length: 30 }, () => claims.once('a', { text: 'one' }));
       expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(1);
-      expect(await claims.once('b', { text: 'another' })).toBe(true);
+      expect(await claims.once('b', { text: 'another' })).toBeTruthy();
       expect(await claims.finish('a')).toBe(true);
-      expect(await claims.once('a', { text: 'again' })).toBe(false);
-      expect(await (await reopen()).claims(jobs).once('a', { text: 'again' })).toBe(false);
+      expect(await claims.once('a', { text: 'again' })).toBeUndefined();
+      expect(await (await reopen()).claims(jobs).once('a', { text: 'again' })).toBeUndefined();
     });
 
     test.each([...['', '__proto__', 'NUL\u0000', '\ud800', 'x'.repeat(5_000), '😀']])(
       'take any text as an id: %j',
       async (id) => {
         const { store, reopen } = await open();
-        expect(await store.claims(jobs).once(id, { text: id })).toBe(true);
+        expect(await store.claims(jobs).once(id, { text: id })).toBeTruthy();
         const again = (await reopen()).claims(jobs);
         expect(await takenOver(again)).toEqual([{ request: { text: id }, takeovers: 1 }]);
         expect(await again.finish(id)).toBe(true);
-        expect(await again.once(id, { text: id })).toBe(false);
+        expect(await again.once(id, { text: id })).toBeUndefined();
       },
     );
 
@@ -799,27 +1005,27 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       const isFree = (id: string) => claims.once(id, { text: id });
       await eventually(() => isFree('shorter'));
       await eventually(() => isFree('usual'));
-      expect(await isFree('longer')).toBe(false);
+      expect(await isFree('longer')).toBeUndefined();
     });
 
     test('refuse also what was done and never claimed', async () => {
       const { store, reopen } = await open();
       expect(await store.claims(jobs).finish('a')).toBe(true);
-      expect(await (await reopen()).claims(jobs).once('a', { text: 'one' })).toBe(false);
+      expect(await (await reopen()).claims(jobs).once('a', { text: 'one' })).toBeUndefined();
     });
 
     test('are given again when they were given back, done or not, also while that is being stored', async () => {
       const claims = (await open()).store.claims(jobs);
       await claims.once('a', { text: 'one' });
       await claims.giveBack('a');
-      expect(await claims.once('a', { text: 'two' })).toBe(true);
+      expect(await claims.once('a', { text: 'two' })).toBeTruthy();
       const ids = Array.from({ length: 30 }, (_, no) => `n${no}`);
       await Promise.all(ids.map((id) => claims.finish(id)));
       const given = ids.map((id) => {
         void claims.giveBack(id);
         return claims.once(id, { text: 'three' });
       });
-      expect(await Promise.all(given)).toEqual(ids.map(() => true));
+      expect((await Promise.all(given)).filter(Boolean)).toHaveLength(ids.length);
       await claims.giveBack('never claimed');
     });
 
@@ -837,15 +1043,19 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
         ['a', 'c', 'd'].map((id) => ({ request: { text: `of ${id}` }, takeovers: 1 })),
       );
       expect(await second.abandoned()).toEqual([]);
-      expect(await second.once('a', { text: 'mine' })).toBe(false);
+      expect(await second.once('a', { text: 'mine' })).toBeUndefined();
       await second.finish('a');
       const third = (await reopen()).claims(jobs);
-      // Asked for first, it is gone on with by whoever asked.
-      expect(await third.once('c', { text: 'anew' })).toBe(true);
-      const [rest, ...others] = await third.abandoned();
-      expect([rest?.request, rest?.takeovers, others]).toEqual([{ text: 'of d' }, 2, []]);
+      // Whoever asks before it is gone on with has it not: it would be done twice.
+      expect(await third.once('c', { text: 'anew' })).toBeUndefined();
+      const [first, rest, ...others] = await third.abandoned();
+      expect([first?.request, rest?.request, rest?.takeovers, others]).toEqual([
+        ...[{ text: 'of c' }, { text: 'of d' }],
+        ...[2, []],
+      ]);
+      await first?.finish();
       await rest?.giveBack();
-      expect(await third.once('d', { text: 'of d' })).toBe(true);
+      expect(await third.once('d', { text: 'of d' })).toBeTruthy();
       const [last] = await (await reopen()).claims(jobs).abandoned();
       expect(await last?.finish()).toBe(true);
     });

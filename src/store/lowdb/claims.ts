@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CLAIMS_PART, ClaimItem, claimText } from '../claim-items.ts';
-import { type AbandonedRow, type ClaimTable, GIVEN_UP_MS } from '../claims.ts';
+import { type AbandonedRow, type ClaimTable, GIVEN_UP_MS, type Held } from '../claims.ts';
 import type { FolderPart, RawFolder } from '../raw-state.ts';
 import type { Collection, CollectionDeclaration } from '../store.ts';
 
@@ -25,6 +25,9 @@ export const claimBuckets = (name: string): CollectionDeclaration<Bucket> => ({
 /** How long is said with it, but not in what an older version stored. */
 const DAY_MS = 86_400_000;
 
+/** The folder's lock lets nobody else in. */
+const ALWAYS: Held = { signal: new AbortController().signal, isHeld: () => true };
+
 const isRefused = (entry: Entry | undefined) =>
   entry?.done === true && entry.atMs > Date.now() - (entry.keepMs ?? DAY_MS);
 
@@ -43,13 +46,14 @@ export function createLowdbClaims(collection: Collection<Bucket>): ClaimTable {
     async take(key, request) {
       let isClaimed = false;
       await change(key, (entries) => {
-        isClaimed = !isRefused(entries[key]);
-        const open = { request, takeovers: 0 };
+        const entry = entries[key];
+        isClaimed = !isRefused(entry) && (entry?.open === undefined || isGivenUp(entry));
+        const open = request === undefined ? undefined : { request, takeovers: 0 };
         return isClaimed
-          ? withEntry(entries, key, { atMs: Date.now(), done: false, open })
+          ? withEntry(entries, key, { atMs: Date.now(), done: false, ...(open && { open }) })
           : entries;
       });
-      return isClaimed;
+      return isClaimed ? ALWAYS : undefined;
     },
     async finish(key, keepMs) {
       await change(key, (entries) =>
@@ -81,7 +85,7 @@ export function createLowdbClaims(collection: Collection<Bucket>): ClaimTable {
         });
         taken.push(...found);
       }
-      return taken.sort((a, b) => a.atMs - b.atMs);
+      return { held: ALWAYS, rows: taken.sort((a, b) => a.atMs - b.atMs) };
     },
   };
 }

@@ -33,6 +33,7 @@ export function createLeases(collection: Collection<z.infer<typeof LeaseDocument
         const last = await collection.update(name, (lease) => ({ fence: (lease?.fence ?? 0) + 1 }));
         return {
           fence: last?.fence ?? 1,
+          isHeld: () => !ended.signal.aborted,
           signal: ended.signal,
           release: async () => release(),
         };

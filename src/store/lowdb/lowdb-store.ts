@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { createClaims } from '../claims.ts';
 import { STORED_NAME } from '../documents.ts';
+import { createMemoryTurns } from '../memory-turns.ts';
 import { createMemoryWindows } from '../memory-windows.ts';
 import type { Store } from '../store.ts';
 import { ACKNOWLEDGED } from './acknowledged.ts';
@@ -19,6 +20,7 @@ import { openQuarantine, QUARANTINE, type Quarantine } from './quarantine.ts';
 import { createQueues } from './queues.ts';
 import { assertNotMoved } from './raw-state.ts';
 import { openLowdbRegisters } from './registers.ts';
+import { openStateInJournals } from './state.ts';
 
 /** Files of documents that are open at once. */
 const MAX_OPEN_FILES = 32;
@@ -110,6 +112,7 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
     collection,
     journal,
     registers: (declaration) => openLowdbRegisters(declaration, { journal, log }),
+    state: (declaration) => openStateInJournals(declaration, { journal, log }),
     events(declaration) {
       own(declaration.name);
       return createLowdbEvents(declaration.name, { assertOpen, log });
@@ -126,6 +129,11 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
       const table = createLowdbClaims(collection(claimBuckets(declaration.name)));
       return createClaims(declaration, { table, assertOpen, log });
     },
+    turns(declaration) {
+      own(declaration.name);
+      return createMemoryTurns(declaration);
+    },
+    isShared: false,
     windows(declaration) {
       own(declaration.name);
       return createMemoryWindows(declaration);

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type ClaimTable, GIVEN_UP_MS } from '../claims.ts';
+import { type AbandonedRow, type ClaimTable, GIVEN_UP_MS } from '../claims.ts';
 import { StoreUnavailableError } from '../errors.ts';
 import type { Database } from './database.ts';
 import type { Membership } from './members.ts';
@@ -37,8 +37,9 @@ export function createPostgresClaims(
   async function asMember<R>(ask: (holder: string) => Promise<R & { isAlive: boolean }>) {
     assertOpen();
     for (let left = MAX_TRIES; left > 0; left -= 1) {
-      const answer = await pending.track(database.again(() => ask(members.id())));
-      if (answer.isAlive) return answer;
+      const held = members.holder();
+      const answer = await pending.track(database.again(() => ask(held.id)));
+      if (answer.isAlive) return { ...answer, held };
       await members.beat();
     }
     throw new StoreUnavailableError(
@@ -48,15 +49,17 @@ export function createPostgresClaims(
 
   return {
     async take(key, request) {
-      const { isTaken } = await asMember(async (holder) => {
+      const { isTaken, held } = await asMember(async (holder) => {
         const { rows } = await sql<{ isAlive: boolean; isTaken: boolean }>`
           with me as (select id from ${member} where id = ${holder} and until > clock_timestamp()),
           taken as (
             insert into ${claim} as c (name, key, holder, request)
-            select ${name}, ${key}, me.id, ${request}::json from me
+            select ${name}, ${key}, me.id, ${request ?? null}::json from me
             on conflict (name, key) do update set at = clock_timestamp(), done = false,
               holder = excluded.holder, request = excluded.request, takeovers = 0
             where case when c.done then c.until <= clock_timestamp()
+              -- What was kept is gone on with; the same words of the same process are this very try, sent once more.
+              when c.request is not null then c.holder = excluded.holder and c.request::text = excluded.request::text
               else c.holder = excluded.holder or ${isDeserted} end
             returning 1
           ) select exists (select from me) as "isAlive", exists (select from taken) as "isTaken"`.execute(
@@ -64,7 +67,7 @@ export function createPostgresClaims(
         );
         return rows[0] ?? { isAlive: false, isTaken: false };
       });
-      return isTaken;
+      return isTaken ? held : undefined;
     },
     async finish(key, keptMs) {
       assertOpen();
@@ -90,7 +93,7 @@ export function createPostgresClaims(
       );
     },
     async takeAbandoned(busy) {
-      const { taken } = await asMember(async (holder) => {
+      const { taken, held } = await asMember(async (holder) => {
         // Its own that it does not do: it took them, and the answer was lost.
         const { rows } = await sql<{ isAlive: boolean; taken: Taken[] | null }>`
           with me as (select id from ${member} where id = ${holder} and until > clock_timestamp()),
@@ -106,12 +109,12 @@ export function createPostgresClaims(
             (select json_agg(taken order by taken.at) from taken) as taken`.execute(db);
         return rows[0] ?? { isAlive: false, taken: null };
       });
-      return taken ?? [];
+      return { held, rows: taken ?? [] };
     },
   };
 }
 
-type Taken = Awaited<ReturnType<ClaimTable['takeAbandoned']>>[number];
+type Taken = AbandonedRow;
 
 /** Removes what is refused no more, and what nobody goes on with. */
 export async function sweepClaims({ db, schema }: Database): Promise<void> {

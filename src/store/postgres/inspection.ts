@@ -10,7 +10,7 @@ import {
   type DatabaseSettings,
   openDatabase,
 } from './database.ts';
-import { appliedTo, livesWith, migrations, unknownOf } from './migrations.ts';
+import { appliedTo, livesWith, migrations, unknownOf } from './migrations/migrations.ts';
 import { assertNotMoved } from './raw-state.ts';
 
 /** Trips there and back that are measured. */

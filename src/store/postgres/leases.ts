@@ -43,6 +43,7 @@ export function createLeases(options: { database: Database; members: Membership;
       end,
       lease: {
         fence,
+        isHeld: () => !ended.signal.aborted && members.id() === holder && members.isAlive(),
         signal: ended.signal,
         async release() {
           if (ended.signal.aborted) return;

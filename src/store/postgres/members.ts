@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
+import type { Held } from '../claims.ts';
 import type { Database } from './database.ts';
 
 /** This process among those that use the database. */
@@ -134,6 +135,15 @@ export async function joinMembers(options: {
     signal: () => life.ended.signal,
     /** Whether this process may still act as who it is. */
     isAlive: () => life.joined && isTrusted(life),
+    /** Who it is now, for what it does alone. */
+    holder(): Held & { id: string } {
+      const own = life;
+      return {
+        id: own.id,
+        signal: own.ended.signal,
+        isHeld: () => own.joined && isTrusted(own),
+      };
+    },
     beat,
     /** Competes for leases of a kind, or no longer, from the next sign of life on. */
     want(kind: string, does: boolean): void {

@@ -18,13 +18,15 @@ import {
   migrate,
   migrations as migrationsOfThisProgram,
   newestOf,
-} from './migrations.ts';
+} from './migrations/migrations.ts';
 import { type News, openNews } from './news.ts';
 import { createPendingWork } from './pending-work.ts';
 import { assertNotMoved } from './raw-state.ts';
 import { createRegisterExtras, openPostgresRegisters } from './registers.ts';
 import { createSecretKey, SECRET_KEY } from './secret-key.ts';
 import { createPostgresSeries } from './series.ts';
+import { openStateInRows, sweepStates } from './state.ts';
+import { createPostgresTurns, sweepTurns } from './turns.ts';
 import { openPostgresUsageBooks } from './usage-books.ts';
 import { createPostgresWindows, sweepWindows } from './windows.ts';
 
@@ -96,6 +98,7 @@ function createStore(parts: {
   const pending = createPendingWork();
   const names = new Set<string>();
   const registers: Array<{ idle(): Promise<void>; close(): void }> = [];
+  const states: Array<{ close(): void }> = [];
   const eventLogs: Array<{ close(): Promise<void> }> = [];
   let closing: Promise<void> | undefined;
   let schemaKnownAtMs = Number.NEGATIVE_INFINITY;
@@ -123,6 +126,8 @@ function createStore(parts: {
     await sweepWindows(database);
     await sweepEvents(database);
     await sweepClaims(database);
+    await sweepStates(database);
+    await sweepTurns(database);
   }
 
   const sweeping = setInterval(() => {
@@ -156,6 +161,13 @@ function createStore(parts: {
       registers.push(opened);
       return opened;
     },
+    async state(declaration) {
+      own(declaration.name);
+      const parts = { database, news, pending, assertOpen, log };
+      const opened = await openStateInRows(declaration, parts);
+      states.push(opened);
+      return opened;
+    },
     events(declaration) {
       own(declaration.name);
       const events = createPostgresEvents(declaration, { database, news, assertOpen, log });
@@ -179,6 +191,12 @@ function createStore(parts: {
       });
       return createClaims(declaration, { table, assertOpen, log });
     },
+    turns(declaration) {
+      own(declaration.name);
+      const parts = { database, members, news, pending, assertOpen, log };
+      return createPostgresTurns(declaration, parts);
+    },
+    isShared: true,
     windows(declaration) {
       own(declaration.name);
       return createPostgresWindows(declaration, { database, pending, assertOpen });
@@ -187,6 +205,13 @@ function createStore(parts: {
       own('usage');
       const parts = { database, members, leases, pending, assertOpen, log };
       return openPostgresUsageBooks(clocks, parts);
+    },
+    async sharedNowMs() {
+      assertOpen();
+      const { rows } = await database.again(() =>
+        sql<{ now: Date }>`select clock_timestamp() as now`.execute(db),
+      );
+      return Number(rows[0]?.now);
     },
     key: createSecretKey(collection(SECRET_KEY), schema),
     async check() {
@@ -199,7 +224,7 @@ function createStore(parts: {
         clearInterval(sweeping);
         await Promise.all(registers.map((each) => each.idle()));
         await pending.idle();
-        for (const each of registers) each.close();
+        for (const each of [...registers, ...states]) each.close();
         await Promise.all(eventLogs.map((each) => each.close()));
         await closeAll();
       })();

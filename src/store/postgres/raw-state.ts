@@ -8,7 +8,7 @@ import { assertNotMarked, type RawState, StateMark, type StatePart } from '../ra
 import { type Database, type DatabaseSettings, openDatabase } from './database.ts';
 import { documentPages, keyOf } from './document-changes.ts';
 import { joinMembers, MEMBER_TIMES, type Membership } from './members.ts';
-import { assertSchemaKnown, migrate, migrations, newestOf } from './migrations.ts';
+import { assertSchemaKnown, migrate, migrations, newestOf } from './migrations/migrations.ts';
 import {
   batches,
   claims,
@@ -16,6 +16,7 @@ import {
   registers,
   remove,
   results,
+  states,
   type TablePart,
   usage,
 } from './raw-tables.ts';
@@ -35,8 +36,10 @@ export const UNMOVED_TABLES = [
   ...['budget', 'budget_hold'],
   // What was asked in the last minutes, which files keep in no place either.
   'rate_window',
-  // What happens now, told to processes that run: none does.
-  ...['event', 'event_head'],
+  // What happens now, told to processes that run: none does, and nobody has a turn.
+  ...['event', 'event_head', 'turn'],
+  // By which processes find out what became of their updates.
+  'state_writer',
 ];
 
 /** One that was killed counts as alive for some more seconds. */
@@ -129,6 +132,7 @@ export function statePartsOf(database: Database, log: Logger): TablePart[] {
   return [
     ...[secretKey(database), leases(database), documents(database), records(database)],
     ...[registers(database), results(database, log), usage(database), claims(database)],
+    states(database),
   ];
 }
 

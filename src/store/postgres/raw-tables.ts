@@ -12,6 +12,7 @@ import {
   seriesItem,
   startOfSeriesGroup,
 } from '../series.ts';
+import { STATES_PART, StateText } from '../state-items.ts';
 import type { UsageCounts, UsageRecord } from '../usage.ts';
 import {
   dayOfUsageGroup,
@@ -89,6 +90,71 @@ export function registers(database: Database): TablePart {
               ${rows.map(() => randomUUID())}::uuid[],
               ${rows.map(([, value]) => JSON.stringify(value))}::text[]
             ) as rows (id, revision, value)
+            on conflict do nothing`.execute(db),
+        );
+      }
+    },
+  };
+}
+
+/** Large states, as what they came to. */
+export function states(database: Database): TablePart {
+  const { db, schema } = database;
+  const [head, item] = ['head', 'item'].map((table) => sql.table(`${schema}.state_${table}`));
+  return {
+    name: STATES_PART,
+    tables: ['state_head', 'state_item'],
+    async groups() {
+      const { rows } = await database.again(() =>
+        sql<{ name: string }>`select name from ${head}`.execute(db),
+      );
+      return rows.map(({ name }) => name);
+    },
+    async *read(group) {
+      const { rows: heads } = await database.again(() =>
+        sql<{ rest: string }>`select rest::text as rest from ${head} where name = ${group}`.execute(
+          db,
+        ),
+      );
+      if (!heads[0]) return;
+      yield JSON.stringify({ rest: JSON.parse(heads[0].rest) });
+      let at = 0;
+      for (let after = { since: -1, no: -1 }; ; ) {
+        const { since, no } = after;
+        const { rows } = await database.again(() =>
+          sql<{ since: number; no: number; key: string; inside: string | null; step: string }>`
+            select since, no, key, inside, step::text as step from ${item}
+            where name = ${group} and gone_at is null and (since, no) > (${since}::int8, ${no}::int)
+            order by since, no limit ${ROW_COUNT}`.execute(db),
+        );
+        for (const { key, inside, step } of rows) {
+          yield JSON.stringify([at, key, inside, JSON.parse(step)]);
+          at += 1;
+        }
+        const last = rows.at(-1);
+        if (!last) return;
+        after = last;
+      }
+    },
+    async replace(group, items) {
+      await remove(database, 'state_item', sql`name = ${group}`);
+      await remove(database, 'state_head', sql`name = ${group}`);
+      for await (const texts of batches(items)) {
+        const found = texts.map((text) => StateText.parse(JSON.parse(text)));
+        const rows = found.flatMap((one) => ('rest' in one ? [] : [one]));
+        const heads = found.flatMap((one) => ('rest' in one ? [JSON.stringify(one.rest)] : []));
+        await database.again(() =>
+          sql`insert into ${head} (name, version, revision, rest)
+            select ${group}, 1, ${randomUUID()}::uuid, rest::json from unnest(${heads}::text[]) rest
+            on conflict do nothing`.execute(db),
+        );
+        await database.again(() =>
+          sql`insert into ${item} (name, key, inside, version, since, no, step)
+            select ${group}, key, inside, 1, 1, no, step::json from unnest(
+              ${rows.map(([no]) => no)}::int[], ${rows.map(([, key]) => key)}::text[],
+              ${rows.map(([, , inside]) => inside)}::text[],
+              ${rows.map(([, , , step]) => JSON.stringify(step))}::text[]
+            ) as rows (no, key, inside, step)
             on conflict do nothing`.execute(db),
         );
       }

@@ -1,6 +1,6 @@
 import { createSlidingWindow } from '../sliding-window.ts';
 import type { WindowView } from '../windows.ts';
-import { WINDOW_SLOTS } from './counters-migration.ts';
+import { WINDOW_SLOTS } from './migrations/counters-migration.ts';
 
 /** A window as the database has it. Slots are numbered from 1970. */
 export interface Slots {

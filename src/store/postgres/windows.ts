@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { StoreUnavailableError } from '../errors.ts';
 import type { Taken, Windows, WindowsDeclaration, WindowView } from '../windows.ts';
-import { WINDOW_SLOTS } from './counters-migration.ts';
 import type { Database } from './database.ts';
+import { WINDOW_SLOTS } from './migrations/counters-migration.ts';
 import type { PendingWork } from './pending-work.ts';
 import { type Slots, windowOfSlots } from './slots.ts';
 

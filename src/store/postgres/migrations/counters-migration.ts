@@ -1,5 +1,5 @@
 import { type Kysely, type Migration, type QueryExecutorProvider, sql, TableNode } from 'kysely';
-import type { Tables } from './tables.ts';
+import type { Tables } from '../tables.ts';
 
 /** Slots of a window besides the one that is under way, and one after it that is filled ahead of its time. */
 export const WINDOW_SLOTS = 60;

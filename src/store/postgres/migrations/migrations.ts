@@ -8,9 +8,10 @@ import {
 } from 'kysely';
 import { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { NewerSchemaError } from '../errors.ts';
+import { NewerSchemaError } from '../../errors.ts';
+import { connectionConfig, type DatabaseSettings, DEFAULT_SCHEMA } from '../database.ts';
 import { countersMigration } from './counters-migration.ts';
-import { connectionConfig, type DatabaseSettings, DEFAULT_SCHEMA } from './database.ts';
+import { stateMigration } from './state-migration.ts';
 
 /**
  * Changes of the schema, by name and in order. Those that older programs can live with are applied at the next start, while
@@ -174,6 +175,25 @@ export const migrations: Migrations = {
         .on('claim')
         .column('until')
         .where(sql<boolean>`done`)
+        .execute();
+    },
+  },
+  '0008-state': stateMigration,
+  '0009-turn': {
+    async up(db: Kysely<unknown>) {
+      await db.schema
+        .createTable('turn')
+        .addColumn('name', 'text', (column) => column.notNull())
+        .addColumn('key', 'text', (column) => column.notNull())
+        // Whose turn it is.
+        .addColumn('id', 'text', (column) => column.notNull())
+        .addColumn('no', 'integer', (column) => column.notNull())
+        .addColumn('at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
+        .addColumn('holder', 'uuid', (column) => column.notNull())
+        // When it was seen first that the holder does not live.
+        .addColumn('missed_at', 'timestamptz(3)')
+        .addPrimaryKeyConstraint('turn_pkey', ['name', 'key', 'id'])
+        .addUniqueConstraint('turn_no', ['name', 'key', 'no'])
         .execute();
     },
   },

@@ -11,9 +11,11 @@ import {
 import {
   addedPath,
   CheckRecordList,
+  CURSOR_HEADER,
   DayList,
   IdempotencyHeader,
   IncidentList,
+  MonitorChanges,
   MonitorDetails,
   RecentIncidentList,
   RenewedPushToken,
@@ -50,6 +52,12 @@ interface Options {
   timeoutMs?: number;
 }
 
+/** What a list is asked with, and who is told of it. */
+interface ListOptions extends Options {
+  onInvalid: (row: InvalidMonitor) => void;
+  onCursor: (cursor: string) => void;
+}
+
 /** A time in which history is looked at, ISO 8601; the service has a default for what is left out. */
 interface HistoryRange {
   from?: string;
@@ -79,6 +87,19 @@ const ForeignMonitorList = {
   name: 'monitors',
   item: ForeignMonitor,
 } as const;
+
+const ForeignChanges = {
+  envelope: MonitorChanges.extend({ monitors: z.array(z.unknown()) }),
+  name: 'monitors',
+  item: ForeignMonitor,
+} as const;
+
+/** A longer list is read in pages from a service that has them: reading one text holds up all else. */
+const LONG_LIST_BYTES = 4 * 1024 * 1024;
+
+/** Monitors in a page, and pages at most: who goes on for longer never ends. */
+const PAGE_COUNT = 10_000;
+const MAX_PAGES = 1_000;
 
 const ForeignMonitorCreated = withoutOddAdditions(MonitorCreated).extend({
   target: ForeignMonitor.shape.target,
@@ -120,25 +141,69 @@ export function createMonitoringClient(options: {
     return send({ ...call, headers }, options, (answer) => readJson(answer, shape));
   }
 
+  /** Whether the last list was too long to be read at once, of a service that has pages. */
+  let isInPages = false;
+
+  /** `undefined` where it is better read in pages. */
+  async function readWhole(path: string, { onInvalid, onCursor, ...options }: ListOptions) {
+    return await send({ method: 'GET', path, headers }, options, async (answer) => {
+      const cursor = cursorOf(answer);
+      if (cursor !== undefined && Number(answer.headers['content-length']) > LONG_LIST_BYTES) {
+        answer.body.destroy();
+        return undefined;
+      }
+      const { monitors } = await readMonitors(answer, onInvalid);
+      if (cursor !== undefined) onCursor(cursor);
+      return monitors;
+    });
+  }
+
+  /** Throws `ContractError` where pages do not follow one another. */
+  async function readPages(
+    asked: Record<string, true | undefined>,
+    { onInvalid, onCursor, ...options }: ListOptions,
+  ): Promise<Monitor[]> {
+    const all: Monitor[][] = [];
+    let after: string | undefined;
+    do {
+      const path = MonitoringPath.monitors + query({ ...asked, limit: PAGE_COUNT, after });
+      const page = await send({ method: 'GET', path, headers }, options, async (answer) => {
+        const cursor = cursorOf(answer);
+        // What changes while the other pages are read is told after this one.
+        if (after === undefined && cursor !== undefined) onCursor(cursor);
+        isInPages = cursor !== undefined;
+        return { ...(await readMonitors(answer, onInvalid)), what: answer.what };
+      });
+      const next = page.next ?? undefined;
+      if (all.push(page.monitors) > MAX_PAGES || (next !== undefined && next <= (after ?? ''))) {
+        throw new ContractError(`${page.what} answers with pages that do not end.`);
+      }
+      after = next;
+    } while (after !== undefined);
+    return all.flat();
+  }
+
   return {
     /**
      * All active monitors with their live statuses; a list whose `count` is not its length is a `ContractError`.
      * `includePaused` is an addition: a service of the contract alone may refuse it. A row that is not as the contract has it
      * is told to `onInvalid`, and stands in the list if it has an id and a status: without a name it has its target or id for
      * one, and an interval of 0 seconds stands for none. Of several rows with one id the first that is not UP counts.
+     * A service that tells changes gives a cursor for `changes` with it, told to `onCursor`; of such a service a list that is very
+     * long is read in pages, and the time is for each of them.
      */
-    list({
+    async list({
       includePaused = false,
       onInvalid = () => {},
+      onCursor = () => {},
       ...options
-    }: Options & {
-      includePaused?: boolean;
-      onInvalid?: (row: InvalidMonitor) => void;
-    } = {}): Promise<Monitor[]> {
-      const path = MonitoringPath.monitors + query({ include_paused: includePaused || undefined });
-      return send({ method: 'GET', path, headers }, options, (answer) =>
-        readMonitors(answer, onInvalid),
-      );
+    }: Options & Partial<ListOptions> & { includePaused?: boolean } = {}): Promise<Monitor[]> {
+      const asked = { include_paused: includePaused || undefined };
+      const how = { ...options, onInvalid, onCursor };
+      const whole = isInPages
+        ? undefined
+        : await readWhole(MonitoringPath.monitors + query(asked), how);
+      return whole ?? (await readPages(asked, how));
     },
     /** With an `idempotencyKey`, our service makes one monitor of as many calls; one of the contract alone ignores it. */
     create(
@@ -167,6 +232,21 @@ export function createMonitoringClient(options: {
 
     // What our service has beyond the contract; another one answers 404.
 
+    /**
+     * What changed of the list of active monitors since one was read or changes were. Throws a `StatusError` of 410 when that cannot
+     * be told, and a `ContractError` for a row that is not as the contract has it: then the list is to be read.
+     */
+    async changes(
+      after: string,
+      options: Options = {},
+    ): Promise<{ monitors: Monitor[]; removed: string[]; cursor: string }> {
+      const path = addedPath('changes', {}) + query({ after });
+      return await send({ method: 'GET', path, headers }, options, async (answer) => {
+        const changes = await readLongList(answer, { ...ForeignChanges, repair: () => undefined });
+        if (changes.count === changes.monitors.length) return changes;
+        throw new ContractError(`${answer.what} answered with changes that are not whole.`);
+      });
+    },
     show: (id: string, options?: Options) =>
       ask({ method: 'GET', path: addedPath('monitor', { id }) }, MonitorDetails, options),
     remove(id: string, options: Options = {}): Promise<void> {
@@ -231,9 +311,9 @@ function query(values: Readonly<Record<string, string | number | boolean | undef
 async function readMonitors(
   answer: ServiceResponse,
   onInvalid: (row: InvalidMonitor) => void,
-): Promise<Monitor[]> {
+): Promise<{ monitors: Monitor[]; next: string | null | undefined }> {
   let unusable = 0;
-  const { count, monitors } = await readLongList(answer, {
+  const { count, monitors, next } = await readLongList(answer, {
     ...ForeignMonitorList,
     repair({ at, value, fields }) {
       const { data: repaired } = MendedMonitor.safeParse(value);
@@ -249,7 +329,13 @@ async function readMonitors(
       `${answer.what} counts ${count} monitors but lists ${monitors.length + unusable}; the list is not whole.`,
     );
   }
-  return eachOnce(monitors, onInvalid);
+  return { monitors: eachOnce(monitors, onInvalid), next };
+}
+
+/** From where on changes of a list are told, if the service tells them. */
+function cursorOf({ headers }: ServiceResponse): string | undefined {
+  const cursor = headers[CURSOR_HEADER];
+  return typeof cursor === 'string' && cursor !== '' ? cursor : undefined;
 }
 
 /** Of several rows with one id, the first that is not UP: an outage must not hide behind a row that says otherwise. */

@@ -36,6 +36,8 @@ export interface MonitoringOptions {
   openHistory?: OpenHistory;
   /** Monitors that all processes on the store take together; what one process can check when absent. */
   maxMonitors?: number;
+  /** What the clock of a shared store may be set back by without a change being missed; 30 s when absent. */
+  changesOverlapMs?: number;
   /** The types of check that there are; those that the service comes with when absent. */
   types?: CheckTypes;
 }
@@ -82,6 +84,7 @@ export async function createMonitoring(options: MonitoringOptions) {
     history,
     wallMs: clock.wallMs,
     limit: maxMonitors,
+    changesOverlapMs: options.changesOverlapMs,
     log,
   });
   const { networkAnchors } = options;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MonitoringPath } from '../../src/contracts/monitoring.ts';
-import { AddedPath } from '../../src/contracts/monitoring-additions.ts';
+import { AddedPath, CURSOR_HEADER } from '../../src/contracts/monitoring-additions.ts';
 import { startService } from '../helpers/monitoring/service.ts';
 import { openApiOf } from '../helpers/openapi.ts';
 
@@ -23,6 +23,7 @@ const KEY_ROUTES: Array<[method: string, path: string, body?: object]> = [
   ['get', AddedPath.incidents],
   ['get', AddedPath.uptime],
   ['get', AddedPath.days],
+  ['get', AddedPath.changes],
   ['get', AddedPath.recentIncidents],
   ['post', AddedPath.check],
   ['post', AddedPath.pause],
@@ -102,6 +103,15 @@ test('every answer of the service is as the document describes it, and none is l
   }
   for (const path of [MONITORS, AddedPath.days, AddedPath.recentIncidents]) {
     expect((await ask('get', path, sent(undefined))).status).toBe(200);
+  }
+  const list = await fetch(url + MONITORS, sent(undefined));
+  const cursor = list.headers.get(CURSOR_HEADER);
+  for (const [after, status] of [
+    [cursor, 200],
+    ['other', 410],
+  ] as const) {
+    const asked = { ...sent(undefined), query: `?after=${after}` };
+    expect((await ask('get', AddedPath.changes, asked)).status).toBe(status);
   }
   const check = documented(AddedPath.check);
   expect((await ask('post', check, { ...sent(undefined), id: job.id ?? '' })).status).toBe(409);

@@ -4,6 +4,9 @@ import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { isFlapping } from '../state/state.ts';
 import { listedMonitor } from './monitor-answers.ts';
 
+/** What writes the monitors that answers hold. */
+export type ListWriter = ReturnType<typeof createListWriter>;
+
 const NOTHING = Buffer.alloc(0);
 const TAIL = Buffer.from(']}');
 
@@ -18,7 +21,7 @@ interface Written {
 }
 
 /**
- * Writes the list of monitors as JSON. It is asked for all the time and may hold ten thousand, so a monitor is written
+ * Writes lists of monitors as JSON. The whole is asked for all the time and may hold ten thousand, so a monitor is written
  * and checked against the contract only when it has changed, and other work comes in between.
  */
 export function createListWriter(tools: {
@@ -47,22 +50,46 @@ export function createListWriter(tools: {
     return json;
   }
 
-  return async (
-    monitors: readonly WatchedMonitor[],
-    /** Asked when a monitor is written: it may have changed since the list was asked for. */
-    isShown: (monitor: WatchedMonitor) => boolean,
-    next?: string | null,
-  ): Promise<Buffer> => {
-    const parts: Buffer[] = [];
-    const turn = beginTurn();
-    for (const monitor of monitors) {
-      if (isShown(monitor)) parts.push(jsonOf(monitor));
-      if (turn.isOver()) await turn.next();
-    }
+  function joined(parts: readonly Buffer[], tail: Buffer): Buffer {
     const head = Buffer.from(`{"count":${parts.length},"monitors":[`);
     const [first, ...rest] = parts;
-    const tail = next === undefined ? TAIL : Buffer.from(`],"next":${JSON.stringify(next)}}`);
     return Buffer.concat([head, first?.subarray(1) ?? NOTHING, ...rest, tail]);
+  }
+
+  return {
+    async list(
+      monitors: readonly WatchedMonitor[],
+      /** Asked when a monitor is written: it may have changed since the list was asked for. */
+      isShown: (monitor: WatchedMonitor) => boolean,
+      next?: string | null,
+    ): Promise<Buffer> {
+      const parts: Buffer[] = [];
+      const turn = beginTurn();
+      for (const monitor of monitors) {
+        if (isShown(monitor)) parts.push(jsonOf(monitor));
+        if (turn.isOver()) await turn.next();
+      }
+      const tail = next === undefined ? TAIL : Buffer.from(`],"next":${JSON.stringify(next)}}`);
+      return joined(parts, tail);
+    },
+    /** Those of some ids that are shown, and which of them are not; `cursor` is asked for once these are written. */
+    async changes(
+      ids: Iterable<string>,
+      shown: (id: string) => WatchedMonitor | undefined,
+      cursor: () => string,
+    ): Promise<Buffer> {
+      const parts: Buffer[] = [];
+      const removed: string[] = [];
+      const turn = beginTurn();
+      for (const id of ids) {
+        const monitor = shown(id);
+        if (monitor) parts.push(jsonOf(monitor));
+        else removed.push(id);
+        if (turn.isOver()) await turn.next();
+      }
+      const rest = JSON.stringify({ removed, cursor: cursor() });
+      return joined(parts, Buffer.from(`],${rest.slice(1)}`));
+    },
   };
 }
 

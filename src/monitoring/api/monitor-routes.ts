@@ -10,13 +10,15 @@ import {
 } from '../../contracts/monitoring.ts';
 import {
   AddedPath,
+  CURSOR_HEADER,
   IdempotencyHeader,
   MonitorChange,
 } from '../../contracts/monitoring-additions.ts';
-import type { HttpServer } from '../../http/server-types.ts';
+import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
 import type { CheckTypes } from '../checks/registry.ts';
+import type { Mark } from '../monitors/change-log.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
-import { createListWriter, pageAfter } from './list-writer.ts';
+import { type ListWriter, pageAfter } from './list-writer.ts';
 import { createdMonitor, detailsOf } from './monitor-answers.ts';
 import { changedDefinition, createdDefinition } from './monitor-change.ts';
 import {
@@ -28,6 +30,7 @@ import {
   queryNumber,
 } from './route-schemas.ts';
 import {
+  isListed,
   monitorNamed,
   noSuchMonitor,
   orUnavailable,
@@ -42,7 +45,10 @@ import {
 const MAX_LISTED = 10_000;
 
 /** Adds the routes that list, make, change and remove monitors. */
-export function addMonitorRoutes(scope: HttpServer, tools: RouteTools): void {
+export function addMonitorRoutes(
+  scope: HttpServer,
+  tools: RouteTools & { write: ListWriter },
+): void {
   addRoutesWithBody(scope, tools);
   scope.register(async (bare: HttpServer) => {
     takeNoBody(bare);
@@ -79,25 +85,38 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
   });
 }
 
-function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
-  const { monitors, runner, clock } = tools;
+function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools & { write: ListWriter }): void {
+  const { monitors, write } = tools;
+  const { changeLog } = monitors;
 
-  const writeList = createListWriter({ wallMs: clock.wallMs, isStale: runner.isStale });
-  scope.get(within(MonitoringPath.monitors), { schema: listSchema }, async ({ query }, reply) => {
+  const marks = new WeakMap<object, Mark>();
+  const list = {
+    schema: listSchema,
+    // Before this process catches up with the others.
+    async preValidation({ raw }: HttpRequest) {
+      marks.set(raw, await changeLog.mark());
+    },
+  };
+  scope.get(within(MonitoringPath.monitors), list, async ({ query, raw }, reply) => {
     const { status, limit, after } = query;
     const withPaused = query.include_paused === 'true';
-    const isShown = ({ state, published }: WatchedMonitor) =>
-      status ? status.includes(published.status) : withPaused || state.status !== 'PAUSED';
-    if (limit === undefined && after === undefined) {
-      return sendWritten(reply, await writeList(monitors.all(), isShown));
-    }
-    const ids = monitors
-      .all()
-      .filter(isShown)
-      .map(({ id }) => id);
-    const page = pageAfter(ids, after ?? '', limit ?? ids.length);
-    const shown = page.ids.flatMap((id) => monitors.get(id) ?? []);
-    return sendWritten(reply, await writeList(shown, () => true, page.next));
+    const isShown = ({ published }: WatchedMonitor) =>
+      status ? status.includes(published.status) : isListed(published, withPaused);
+    const number = changeLog.number();
+    const written = async () => {
+      if (limit === undefined && after === undefined) return write.list(monitors.all(), isShown);
+      const ids = monitors
+        .all()
+        .filter(isShown)
+        .map(({ id }) => id);
+      const page = pageAfter(ids, after ?? '', limit ?? ids.length);
+      const shown = page.ids.flatMap((id) => monitors.get(id) ?? []);
+      return write.list(shown, () => true, page.next);
+    };
+    const json = await written();
+    const mark = marks.get(raw);
+    if (mark) reply.header(CURSOR_HEADER, changeLog.cursor(number, mark));
+    return sendWritten(reply, json);
   });
 
   scope.get(within(AddedPath.monitor), { schema: showSchema }, async ({ params }) => {
@@ -182,7 +201,16 @@ const listSchema = keyRoute({
   response: { 200: MonitorList },
   components: { Monitor, MonitorList },
   answers: {
-    200: 'The monitors, in the order they were made.',
+    200: {
+      description: 'The monitors, in the order they were made.',
+      headers: {
+        [CURSOR_HEADER]: {
+          description:
+            'What to ask `GET /monitors/changes` for, `after` the first page of this list.',
+          schema: { type: 'string' },
+        },
+      },
+    },
     400: 'A query parameter is wrong (`param` names it), or there is a body.',
   },
 });

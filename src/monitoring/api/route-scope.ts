@@ -9,6 +9,7 @@ import type { CheckTypes } from '../checks/registry.ts';
 import type { History } from '../history/history.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 import type { CheckRunner } from '../scheduler/check-runner.ts';
+import type { MonitorState } from '../state/state.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Admit } from './admission.ts';
 
@@ -28,6 +29,10 @@ export interface RouteTools {
 
 /** A path of the contract as a route of the scope, which has its beginning already. */
 export const within = (path: string) => path.slice(MONITORING_PREFIX.length);
+
+/** Whether a monitor stands in a list that is not asked for certain statuses. */
+export const isListed = ({ status }: MonitorState, withPaused: boolean) =>
+  withPaused || status !== 'PAUSED';
 
 /** The monitor that a path names. Throws the 404. */
 export function monitorNamed(monitors: Monitors, id: string): WatchedMonitor {

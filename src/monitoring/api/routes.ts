@@ -6,7 +6,9 @@ import { refuseOtherMethods } from '../../http/other-methods.ts';
 import type { ServerKit } from '../../http/server.ts';
 import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
 import type { Store } from '../../store/store.ts';
+import { addChangesRoute } from './changes-route.ts';
 import { addHistoryRoutes } from './history-routes.ts';
+import { createListWriter } from './list-writer.ts';
 import { addMonitorActions } from './monitor-actions.ts';
 import { addMonitorRoutes } from './monitor-routes.ts';
 import { addPushRoutes } from './push-routes.ts';
@@ -16,12 +18,18 @@ import type { RouteTools } from './route-scope.ts';
 
 /** Adds the API of the monitoring contract to the server, and what we add to it. */
 export function addRoutes(
-  options: Omit<RouteTools, 'keyOf'> & { kit: ServerKit; keys: Keys; store: Store; log: Logger },
+  options: Omit<RouteTools, 'keyOf'> & {
+    kit: ServerKit;
+    keys: Keys;
+    store: Store;
+    log: Logger;
+  },
 ): void {
   const { kit, keys, store, log, ...parts } = options;
   const { monitors, runner, clock } = parts;
   const limits = createRateLimitHook({ keys, monitors, store, nowMs: clock.monotonicMs });
   const { hook, keyOf, countPush } = limits;
+  const write = createListWriter({ wallMs: clock.wallMs, isStale: runner.isStale });
   const tools: RouteTools = { ...parts, keyOf };
   kit.addShortcut(createPushShortcut({ monitors, runner, countPush, log }));
 
@@ -41,10 +49,11 @@ export function addRoutes(
         known.addHook('preHandler', async ({ method }) => {
           await monitors.catchUp({ notes: method === 'GET' || method === 'HEAD' });
         });
-        addMonitorRoutes(known, tools);
+        addMonitorRoutes(known, { ...tools, write });
         addMonitorActions(known, tools);
         known.register(async (reads: HttpServer) => addHistoryRoutes(reads, tools));
       });
+      scope.register(async (changes: HttpServer) => addChangesRoute(changes, { ...tools, write }));
       scope.register(async (pushes: HttpServer) => addPushRoutes(pushes, tools));
       scope.register(refuseOthers);
     },

@@ -12,6 +12,7 @@ import { type CheckTypes, shippedTypes } from '../checks/registry.ts';
 import { lostSecretsOf, secretsOf } from '../checks/secret-values.ts';
 import type { History } from '../history/history.ts';
 import { MonitorState, presumedUp, withNewTarget } from '../state/state.ts';
+import { type ChangeLog, openChangeLog } from './change-log.ts';
 import { openDefinitionEncryption, storedSettings } from './definition-encryption.ts';
 import { createToken, hashToken } from './heartbeat.ts';
 import { type IdempotencyKey, type KnownCreate, openIdempotentCreates } from './idempotency.ts';
@@ -102,6 +103,8 @@ export async function openMonitors(options: {
   log: Logger;
   limit?: number | undefined;
   types?: CheckTypes;
+  /** What the clock of a shared store may be set back by without a change being missed; 30 s when absent. */
+  changesOverlapMs?: number | undefined;
 }) {
   const { store, history, wallMs, log, limit = MAX_MONITORS, types = shippedTypes } = options;
   const collection = store.collection({
@@ -112,6 +115,7 @@ export async function openMonitors(options: {
     whenCorrupt: 'refuse',
   });
   const encryption = await openDefinitionEncryption(store, types);
+  const changeLog = await openChangeLog(store, { overlapMs: options.changesOverlapMs });
   const monitors = new Map<string, WatchedMonitor>();
   const idempotentCreates = openIdempotentCreates({
     store,
@@ -125,6 +129,8 @@ export async function openMonitors(options: {
   const shareConfig = createConfigSharing();
   /** On their way out: nobody sees them any more, and they come back only when the store does not let them go. */
   const leaving = new Set<string>();
+  /** Waits until what was encrypted with a key that is new here is known. */
+  let unlocking: Promise<unknown> = Promise.resolve();
   let adding = 0;
   let listener: MonitorListener | undefined;
   /** Of the stored monitors, those that need more than to be kept. */
@@ -170,6 +176,7 @@ export async function openMonitors(options: {
     if (document === undefined || !isThere(document)) {
       if (!known) return;
       drop(known);
+      changeLog.note(id);
       listener?.removed(id);
       if (!leaving.has(id)) forgetHistory(id);
       return;
@@ -178,6 +185,7 @@ export async function openMonitors(options: {
       const monitor = watched(id, document);
       keep(monitor);
       states.adopt(id);
+      changeLog.note(id);
       listener?.added(monitor);
       return;
     }
@@ -192,6 +200,7 @@ export async function openMonitors(options: {
       isDeepStrictEqual(known.maintenance, maintenance);
     if (isSame) return;
     Object.assign(known, { definition, maintenance });
+    changeLog.note(id);
     listener?.edited(known);
   }
 
@@ -213,12 +222,13 @@ export async function openMonitors(options: {
         continue;
       }
       // Another process has just made the first key.
-      encryption
+      const taken = encryption
         .readKey()
         .then(() => take(each))
         .catch((error: unknown) => {
           log.error({ err: error, monitor: each.id }, 'the secrets of a monitor cannot be read');
         });
+      unlocking = Promise.all([unlocking, taken]);
     }
   }
 
@@ -295,6 +305,7 @@ export async function openMonitors(options: {
     store,
     monitors,
     history,
+    changeLog,
     onOther(id, before) {
       const monitor = get(id);
       if (monitor) listener?.changedElsewhere(monitor, before);
@@ -303,6 +314,8 @@ export async function openMonitors(options: {
   });
   onTold = takeAll;
   takeAll(meanwhile.splice(0));
+  // From now on this process can tell what others do not know.
+  await changeLog.mark();
   // In the background: it waits for what is read of the history.
   const removing = Promise.all(found.removed.map(removeRest));
 
@@ -367,7 +380,9 @@ export async function openMonitors(options: {
       const definitions = following.catchUp();
       const newest = states.catchUp(options);
       if (!definitions && !newest) return undefined;
-      return Promise.all([definitions, newest]).then(() => {});
+      return Promise.all([definitions, newest]).then(async () => {
+        await unlocking;
+      });
     },
     /** In the order they were made. */
     all: () => {
@@ -379,6 +394,7 @@ export async function openMonitors(options: {
       [...some].flatMap((part) => parts[part] ?? []).filter(({ id }) => !leaving.has(id)),
     count: () => monitors.size - leaving.size,
     get,
+    changeLog: changeLog as Pick<ChangeLog, 'mark' | 'number' | 'since' | 'cursor'>,
     byToken: (token: string) => get(idsByTokenHash.get(hashToken(token)) ?? ''),
     /**
      * Stores a new monitor; `token` exists only in this answer. With an idempotency key, a repeat within 24 hours gives
@@ -449,11 +465,13 @@ export async function openMonitors(options: {
       const monitor = get(id);
       if (monitor === undefined) return false;
       leaving.add(id);
+      changeLog.setUnstored(id, true);
       try {
         if (monitor.createId !== undefined) await idempotentCreates.markRemoved(monitor.createId);
         await collection.erase(id, (current) => current && { removed: true as const });
       } finally {
         leaving.delete(id);
+        changeLog.setUnstored(id, false);
       }
       log.info({ monitor: id }, 'monitor removed');
       await removeRest(id);

@@ -4,6 +4,8 @@ import type { Registers, RegisterValue, Store } from '../../store/store.ts';
 import type { History } from '../history/history.ts';
 import { isOfIncident } from '../history/incidents.ts';
 import { MonitorState, StatusChange, type Step } from '../state/state.ts';
+import type { ChangeLog } from './change-log.ts';
+import { awaitsFirstPing } from './heartbeat.ts';
 
 /** The registers that they stand in. */
 export const STATES = 'monitor-states';
@@ -84,10 +86,11 @@ export async function openStates(options: {
   store: Store;
   monitors: ReadonlyMap<string, Stateful>;
   history: Pick<History, 'addChanges' | 'cover' | 'openHours' | 'takeOpenHours'>;
+  changeLog: Pick<ChangeLog, 'note' | 'setUnstored'>;
   onOther?: OnOtherState;
   log: Logger;
 }) {
-  const { store, monitors, history, onOther = () => {}, log } = options;
+  const { store, monitors, history, changeLog, onOther = () => {}, log } = options;
   const unsettled = new Map<string, Unsettled>();
   const early = new Map<string, Stored>();
   const repairs = new Set<Promise<void>>();
@@ -114,15 +117,26 @@ export async function openStates(options: {
       ended(isStored) {
         if (!own) return;
         // When it was refused, too.
-        if (upTo > own.published) monitor.published = state;
+        if (upTo > own.published) publish(monitor, state);
         own.published = Math.max(own.published, upTo);
-        if (!isStored || upTo <= own.stored) return;
+        if (!isStored) {
+          if (own.mustLast) changeLog.setUnstored(id, true);
+          return;
+        }
+        if (upTo >= own.published) changeLog.setUnstored(id, false);
+        if (upTo <= own.stored) return;
         own.stored = upTo;
         own.happenings.splice(0, upTo - own.past);
         own.past = upTo;
         dropWhenSettled(id, own);
       },
     };
+  }
+
+  function publish(monitor: Stateful, state: MonitorState) {
+    const { published } = monitor;
+    monitor.published = state;
+    if (!isListedAlike(published, state)) changeLog.note(monitor.id);
   }
 
   /** The state of a monitor that the store has, and another process gave it. */
@@ -145,7 +159,8 @@ export async function openStates(options: {
       if (step.change && isOfIncident(step.change)) all.push(step.change);
     }
     monitor.state = now;
-    monitor.published = state;
+    publish(monitor, state);
+    changeLog.setUnstored(id, false);
     if (own) own.changes = all.slice(-MAX_CHANGES);
     else if (changes.length > 0) repair(id, changes);
     onOther(id, before);
@@ -210,10 +225,12 @@ export async function openStates(options: {
       }
       if (monitor.state === state) {
         // Nobody has seen it, so its number is free again.
-        Object.assign(monitor, { state: before, published });
+        monitor.state = before;
+        publish(monitor, published);
         own.changes = own.changes.filter((other) => other !== change);
         own.happenings = own.happenings.filter((other) => other !== happening);
         own.past += 1;
+        if (own.happenings.length === 0) changeLog.setUnstored(monitor.id, false);
       }
       throw error;
     }
@@ -254,7 +271,7 @@ export async function openStates(options: {
       }
       own.mustLast ||= always || isNews(before, state);
       if (!own.mustLast && own.writing === 0) {
-        monitor.published = state;
+        publish(monitor, state);
         registers.note(id);
         return { step, saved: undefined };
       }
@@ -286,6 +303,7 @@ export async function openStates(options: {
     /** Keeps nothing more of a monitor that is gone, and soon nothing that is stored holds anything of it. */
     forget(id: string): void {
       unsettled.delete(id);
+      changeLog.setUnstored(id, false);
       registers.remove(id);
     },
     /** Resolves when nothing is being written. */
@@ -309,11 +327,31 @@ const nothingUnsettled = (): Unsettled => ({
 
 const inLog = ({ from, to, reason }: StatusChange) => ({ from, to, reason });
 
-/** Whether a state differs in what must survive a restart; when it was last checked is written along, not alone. */
+/**
+ * Whether two states are listed alike, but for what every check makes new and for what ends by time alone: when it was last
+ * checked, how long that took, whether it is stale or flaps.
+ */
+function isListedAlike(one: MonitorState, other: MonitorState): boolean {
+  return (
+    one.status === other.status &&
+    one.sinceMs === other.sinceMs &&
+    one.changes === other.changes &&
+    one.problem?.reason === other.problem?.reason &&
+    isAwaited(one) === isAwaited(other)
+  );
+}
+
+/** A job that has said nothing yet; of other checks nothing is awaited. */
+const isAwaited = (state: MonitorState) =>
+  state.awaitedFromMs !== undefined && awaitsFirstPing(state);
+
+/**
+ * Whether a state differs in what must survive a restart; when it was last checked is written along, not alone. All that makes a
+ * difference in the list is, for what others are told of must be stored.
+ */
 function isNews(before: MonitorState, after: MonitorState): boolean {
   return (
-    before.status !== after.status ||
-    before.changes !== after.changes ||
+    !isListedAlike(before, after) ||
     before.failures !== after.failures ||
     before.successes !== after.successes ||
     before.blemishes !== after.blemishes ||

@@ -35,7 +35,7 @@ function setUp() {
   const now = { ms: START_MS };
   const stale = new Set<WatchedMonitor>();
   const isStale = (monitor: WatchedMonitor) => stale.has(monitor);
-  const write = createListWriter({ wallMs: () => now.ms, isStale });
+  const { list: write } = createListWriter({ wallMs: () => now.ms, isStale });
   return {
     now,
     stale,

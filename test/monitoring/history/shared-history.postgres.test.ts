@@ -335,7 +335,9 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
       const other = await start(() => true, { url: server.url });
       await eventually(async () => (await other.history.results('a', 10)).length === 4);
       expect(await checksOf(other.history, 'a')).toBe(4);
-      expect(errors().map(({ msg }) => msg)).toEqual([
+      // Where the database was away for long, it is told besides that this process counted as dead.
+      const told = errors().filter(({ msg }) => !/does not count as alive/.test(String(msg)));
+      expect(told.map(({ msg }) => msg)).toEqual([
         'results of checks cannot be stored; they are kept',
       ]);
       await other.stop();

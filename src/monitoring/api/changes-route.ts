@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { ErrorCode } from '../../contracts/error.ts';
+import { Monitor, MonitoringPath } from '../../contracts/monitoring.ts';
+import { AddedPath, CURSOR_HEADER, MonitorChanges } from '../../contracts/monitoring-additions.ts';
+import { HttpError } from '../../http/errors.ts';
+import type { HttpServer } from '../../http/server-types.ts';
+import { MAX_CHANGED } from '../monitors/change-log.ts';
+import type { ListWriter } from './list-writer.ts';
+import { keyRoute } from './route-schemas.ts';
+import { isListed, type RouteTools, sendWritten, takeNoBody, within } from './route-scope.ts';
+
+/** Adds the route that tells what has changed since a list, for those who would else read all of it again and again. */
+export function addChangesRoute(
+  scope: HttpServer,
+  { monitors, write }: RouteTools & { write: ListWriter },
+): void {
+  const { changeLog } = monitors;
+  takeNoBody(scope);
+  scope.get(within(AddedPath.changes), { schema }, async ({ query }, reply) => {
+    const mark = await changeLog.mark();
+    // Without what was only noted: a check that finds nothing new changes nothing here.
+    await monitors.catchUp();
+    const changed = changeLog.since(query.after);
+    if (changed === undefined) throw cursorUnknown();
+    const withPaused = query.include_paused === 'true';
+    const shown = (id: string) => {
+      const monitor = monitors.get(id);
+      return monitor && isListed(monitor.published, withPaused) ? monitor : undefined;
+    };
+    const cursor = () => changeLog.cursor(changed.number, mark);
+    return sendWritten(reply, await write.changes(changed.ids, shown, cursor));
+  });
+}
+
+/** The 410 that has a reader begin anew. */
+const cursorUnknown = () =>
+  new HttpError(
+    410,
+    ErrorCode.unknownCursor,
+    `What has changed since this cursor cannot be told: it is too old or not of this service, or more than ${MAX_CHANGED} monitors have changed since. Read the whole list, GET ${MonitoringPath.monitors}, and go on with the cursor in its ${CURSOR_HEADER} header.`,
+    { param: 'after' },
+  );
+
+/** GET /monitors/changes. */
+const schema = keyRoute({
+  operationId: 'listMonitorChanges',
+  summary: 'List the monitors that changed since a list or an earlier answer',
+  description:
+    'A monitor has changed when it is new, gone, or anything of it in the list is different but `last_checked_at`, `response_time_ms`, `flapping` and `stale`. Nothing that changed is missing, whichever process of the service is asked; something may be told again. All of `monitors` are as the list would have them now.',
+  querystring: z.strictObject({
+    after: z
+      .string()
+      .min(1)
+      .max(200)
+      .describe(
+        `The \`cursor\` of the answer before, or what the \`${CURSOR_HEADER}\` header of a list says; of a list in pages that of the first.`,
+      ),
+    include_paused: z
+      .enum(['true', 'false'])
+      .default('false')
+      .describe('As it was for the list: without it, one that is PAUSED is told as `removed`.'),
+  }),
+  response: { 200: MonitorChanges },
+  components: { Monitor, MonitorChanges },
+  answers: {
+    200: `What changed, at most ${MAX_CHANGED} monitors, and the cursor to ask with next.`,
+    400: 'A query parameter is missing or wrong (`param` names it), or there is a body.',
+    410: `It cannot be told what has changed since (\`unknown_cursor\`): the cursor is too old or not of this service, or more than ${MAX_CHANGED} monitors have changed. Read the whole list.`,
+  },
+});

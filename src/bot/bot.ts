@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { GatewayClient } from '../clients/gateway.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Store } from '../store/store.ts';
+import { createAlerting } from './alerts/alerting.ts';
 import { incidentFacts, incidentSummary } from './alerts/incident-facts.ts';
 import { createSender } from './alerts/sender.ts';
 import { createAsk } from './ask/ask.ts';
@@ -15,8 +16,10 @@ import { createChannels } from './channels/channels.ts';
 import { createPersonPlaces } from './channels/person-places.ts';
 import { actions, commands } from './commands/commands.ts';
 import { createDispatch, createOpenForm } from './commands/dispatch.ts';
+import { openForwarding } from './commands/forwarding.ts';
 import { isIncidentQuestion } from './commands/incident-actions.ts';
 import { createSuggest } from './commands/suggest.ts';
+import { createTakeovers } from './commands/takeovers.ts';
 import { openForget } from './forget.ts';
 import { createHomes } from './home/home.ts';
 import { createIncidents, incidentOfThread } from './incidents/incident-service.ts';
@@ -24,7 +27,7 @@ import type { Bot, Platform } from './platform.ts';
 import { systemClock } from './shared/clock.ts';
 import { type Place, placeKey } from './shared/place.ts';
 import type { PlatformTraits } from './shared/platform-traits.ts';
-import { openSeenInvocations } from './shared/seen-invocations.ts';
+import { openPressed, openSeenInvocations } from './shared/seen-invocations.ts';
 import type { BotSettings } from './shared/settings.ts';
 import { openLastPoll } from './watch/last-poll.ts';
 import { createPoller } from './watch/poller.ts';
@@ -64,7 +67,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     log,
   });
   const catalog = createCatalog({ gateway, standard: settings.askModel, log });
-  const state = await openWatchState(store, log);
+  const state = await openWatchState(store);
   const incidentAt = (place: Place, thread: string) =>
     incidentOfThread(state.current()?.alerts, placeKey(place), thread);
   const ask = createAsk({
@@ -82,27 +85,48 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       const found = isIncidentQuestion(question) ? incidentAt(place, thread) : undefined;
       return found && incidentSummary(found);
     },
+    noteCut: (id, note) => unfinished.cut(id, note),
     settings,
+    store,
     log,
   });
   const { alertPlaces, alertPollMs: pollMs } = settings;
   const timing = { clock: systemClock, random: Math.random };
   const lastPoll = await openLastPoll(store, { pollMs });
   const { settingsOf } = channels;
-  const sender = createSender({ state, alertPlaces, settingsOf, ...timing, log });
-  const poller = createPoller({
-    monitoring,
+  let started: readonly Platform[] = [];
+  const alerting = createAlerting({
+    store,
     state,
-    lastPoll,
-    channels,
-    alertPlaces,
-    pollMs,
+    async begin(lease, held) {
+      await lastPoll.read();
+      const ofSender = { state, alertPlaces, settingsOf, ...timing, log };
+      const sender = createSender({ ...ofSender, lease: store.isShared ? lease : undefined });
+      const poller = createPoller({
+        monitoring,
+        state: held,
+        lastPoll: lastPoll.under(lease),
+        channels,
+        alertPlaces,
+        pollMs,
+        ...timing,
+        log,
+        onChange: sender.wake,
+      });
+      return {
+        start() {
+          sender.start(started);
+          poller.start();
+        },
+        wake: sender.wake,
+        stop: async () => void (await Promise.all([poller.stop(), sender.stop()])),
+      };
+    },
     ...timing,
     log,
-    onChange: sender.wake,
   });
 
-  const incidents = createIncidents({ state, nowMs: Date.now, onChange: sender.wake });
+  const incidents = createIncidents({ state, nowMs: Date.now, onChange: alerting.wake });
   const services = {
     commands,
     actions,
@@ -118,10 +142,11 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     traitsOf,
     log,
   };
-  const seenInvocations = openSeenInvocations(store);
+  const seenInvocations = await openSeenInvocations(store);
   const unfinished = await openUnfinishedAnswers(store, {
     conversations,
     seenInvocations,
+    cut: ask.cutOwn,
     ...timing,
     log,
   });
@@ -136,12 +161,23 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     alertPlaces,
     log,
   });
-  const dispatch = createDispatch(services, { seenInvocations, unfinished });
+  const dispatching = createDispatch(services, {
+    seenInvocations,
+    pressed: openPressed(store),
+    unfinished,
+    forward: (invocation) => forwarding.forward(invocation),
+  });
+  const { dispatch } = dispatching;
+  const takeovers = createTakeovers({ seenInvocations, unfinished, dispatching, ...timing, log });
+  const forwarding = await openForwarding(store, {
+    canDo: dispatching.canDo,
+    take: takeovers.take,
+    log,
+  });
   const openForm = createOpenForm(services);
   const alerts = () => state.current()?.alerts;
   const homes = createHomes({ ...services, places, alerts, openForm });
 
-  let started: readonly Platform[] = [];
   let tidying: NodeJS.Timeout | undefined;
   let tidied = Promise.resolve();
   const tidy = () => {
@@ -155,8 +191,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
 
   return {
     commands,
-    async dispatch(invocation) {
-      const [reply] = await Promise.all([dispatch(invocation), places.note(invocation)]);
+    async dispatch(invocation, onStored) {
+      const [reply] = await Promise.all([dispatch(invocation, onStored), places.note(invocation)]);
       return reply;
     },
     openForm,
@@ -164,6 +200,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     ...forgetting,
     shownAnswers,
     suggest: createSuggest({ monitoring, catalog, log }),
+    answersIn: unfinished.idsIn,
     async isConversation(place, thread) {
       if (incidentAt(place, thread)) return true;
       return await conversations.isOpen(conversationKey(place, thread));
@@ -180,15 +217,17 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     },
     async start(platforms) {
       started = platforms;
-      sender.start(platforms);
-      poller.start();
+      alerting.start();
       unfinished.start(platforms);
+      if (store.isShared) takeovers.start(platforms);
       tidying = setInterval(tidy, DAY_MS);
       tidy();
     },
     async stop() {
       clearInterval(tidying);
-      await Promise.all([ask.stop(), poller.stop(), sender.stop(), unfinished.stop(), tidied]);
+      forwarding.close();
+      const parts = [ask, takeovers, alerting, unfinished];
+      await Promise.all([...parts.map((part) => part.stop()), tidied]);
     },
   };
 }

@@ -18,6 +18,8 @@ export interface Bot {
   readonly openForm: OpenForm;
   /** What each person sees of it all, where the platform has a page for that. */
   homes: Homes;
+  /** The answers under way in a thread, by their ids, whichever process gives them. */
+  answersIn(place: Place, thread: string): Promise<string[]>;
   /** Whether a thread is one of ours, so that a plain message in it is a question. */
   isConversation(place: Place, thread: string): Promise<boolean>;
   /** For platforms: a thread was deleted, or without one the channel, and all that was kept for it goes. */
@@ -67,6 +69,16 @@ export interface Platform extends Messenger, AnswerEnder {
   channelName?(channel: string): string | undefined;
 }
 
+export type { Claims } from '../store/claims.ts';
 /** State a platform keeps for itself, handed to it by the composition root. */
-export { createEncryption } from '../store/encryption.ts';
-export type { Collection, EventLog, Lease, NumberedEvent, Store } from '../store/store.ts';
+export { createEncryption, type Encryption } from '../store/encryption.ts';
+export type {
+  Collection,
+  EventLog,
+  Following,
+  Lease,
+  LeaseGroup,
+  NumberedEvent,
+  Store,
+} from '../store/store.ts';
+export type { Windows } from '../store/windows.ts';

@@ -10,7 +10,7 @@ import { openForget } from '../../src/bot/forget.ts';
 import { newDelivery } from '../../src/bot/incidents/incidents.ts';
 import type { Group, Incident } from '../../src/bot/incidents/watch-state.ts';
 import { type Place, placeKey } from '../../src/bot/shared/place.ts';
-import { openSeenInvocations } from '../../src/bot/shared/seen-invocations.ts';
+import { openSeenInvocations, unclaimed } from '../../src/bot/shared/seen-invocations.ts';
 import { openWatchState } from '../../src/bot/watch/watch-store.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { createHandClock } from '../helpers/bot/hand-clock.ts';
@@ -46,12 +46,13 @@ async function open(
     nowMs,
   });
   const shownAnswers = createShownAnswers(store);
-  const state = await openWatchState(store, log);
+  const state = await openWatchState(store);
   const timing = { clock, random: () => 0.5 };
-  const seenInvocations = openSeenInvocations(store);
+  const seenInvocations = await openSeenInvocations(store);
   const unfinished = await openUnfinishedAnswers(store, {
     conversations,
     seenInvocations,
+    cut() {},
     ...timing,
     log,
   });
@@ -98,7 +99,7 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
     const answer = { kind: 'answer', id: `${team}-${n}`, question: `what of ${team}?` } as const;
     const gesture = { id: `g ${team} ${n}`, request: { line: '/ask' }, place, person };
     await unfinished
-      .noted({ ...answer, private: false, async *stream() {} }, gesture)
+      .noted({ ...answer, private: false, async *stream() {} }, gesture, unclaimed())
       .begin({ thread: 'thread' });
     const incident: Incident = {
       ...{

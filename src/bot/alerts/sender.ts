@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { Lease } from '../../store/store.ts';
 import type { ChannelSettings } from '../channels/channel-settings.ts';
 import { quietUntilMs } from '../channels/quiet-hours.ts';
 import {
@@ -40,6 +41,9 @@ import { alertCard, lineCard } from './alert-card.ts';
 /** Longest wait for what is held back: the clock may be set meanwhile. */
 const MAX_HELD_PAUSE_MS = 60_000;
 
+/** A request to a platform takes 10 s at most; one that a holder before began is over so long after it lost the lease. */
+const SETTLE_MS = 15_000;
+
 /** Less than the time in which the whole program stops; a post that is cut off is found again by its id. */
 const STOP_MS = 4_000;
 
@@ -60,11 +64,19 @@ export function createSender(options: {
   alertPlaces: readonly Place[];
   /** How a place is told; nothing is set when left out. */
   settingsOf?: (place: string) => Promise<ChannelSettings>;
+  /** Held by who may send, taken just now; nobody else ever sends when left out. */
+  lease?: Pick<Lease, 'fence' | 'isHeld'> | undefined;
+  /** Milliseconds by a clock that cannot be set. */
+  steadyMs?: () => number;
   clock: Clock;
   random: () => number;
   log: Logger;
 }) {
-  const { state, alertPlaces, settingsOf = nothingSet, clock, random, log } = options;
+  const { state, alertPlaces, settingsOf = nothingSet, lease, clock, random, log } = options;
+  const { steadyMs = () => performance.now() } = options;
+  /** By which those who hold the lease later know what was begun under this one. */
+  const fence = lease?.fence;
+  const settledAtMs = steadyMs() + SETTLE_MS;
   const stopping = new AbortController();
   const serving = new Map<string, Promise<void>>();
   const pauses = new Map<string, AbortController>();
@@ -73,8 +85,58 @@ export function createSender(options: {
   const platformOf = (place: Place | undefined) =>
     platforms.find(({ name }) => name === place?.platform);
 
-  const change = (postId: string, make: Parameters<typeof withDelivery>[2]) =>
-    state.update((watching) => withDelivery(watching, postId, make));
+  const isHeld = () => lease?.isHeld() ?? true;
+
+  function assertHeld() {
+    if (!isHeld()) throw new Error('Another process may send the alerts by now.');
+  }
+
+  /** Whether what a holder before began may still reach the platform. */
+  const isUnderWay = ({ triedBy }: Delivery) =>
+    fence !== undefined && triedBy !== undefined && triedBy !== fence && steadyMs() < settledAtMs;
+
+  /**
+   * Stores that a request is begun, where that is to be known to others or `make` says more; gives what it is about by then.
+   * Nothing may come between that and the request: it is held at that moment.
+   */
+  async function begin(work: Work, make = unchanged): Promise<Work | undefined> {
+    const { postId } = work.delivery;
+    if (fence === undefined && make === unchanged) return work;
+    await state.update((watching) => {
+      assertHeld();
+      const now = findWork(watching, postId)?.delivery;
+      if (!now || isUnderWay(now) || (now.triedBy === fence && make === unchanged)) return watching;
+      return withDelivery(watching, postId, (delivery) => ({
+        ...make(delivery),
+        ...(fence !== undefined && { triedBy: fence }),
+      }));
+    });
+    const begun = findWork(state.current(), postId);
+    return begun && !isUnderWay(begun.delivery) ? begun : undefined;
+  }
+
+  /** Stores what became of a request, unless another process has taken it up since. */
+  const end = (postId: string, make: (watching: Watching) => Watching | undefined) =>
+    state.update((watching) => {
+      const now = findWork(watching, postId)?.delivery;
+      const isOther = fence !== undefined && now !== undefined && now.triedBy !== fence;
+      return watching && !isOther ? make(watching) : watching;
+    });
+
+  /** Stores what no request came before. */
+  const asHolder: typeof end = (_postId, make) =>
+    state.update((watching) => {
+      assertHeld();
+      return watching && make(watching);
+    });
+
+  /** What a delivery is when a request of it has ended. */
+  const endedWith =
+    (make: Parameters<typeof withDelivery>[2]): typeof make =>
+    (delivery, alert) => {
+      const { triedBy: _, ...ended } = make(delivery, alert);
+      return ended;
+    };
 
   function wake() {
     const keys = new Set(
@@ -106,6 +168,11 @@ export function createSender(options: {
     let storeFailures = 0;
     while (!stopping.signal.aborted) {
       try {
+        const unsettledMs = unsettledForMs(key);
+        if (unsettledMs > 0) {
+          await clock.pause(unsettledMs, stopping.signal);
+          continue;
+        }
         const { quiet } = await settingsOf(key);
         const quietMs = quiet && quietUntilMs(quiet, clock.nowMs());
         let work = nextFor(state.current(), key, clock.nowMs(), quietMs);
@@ -128,6 +195,7 @@ export function createSender(options: {
         if (!(await deliver(work))) break;
         storeFailures = 0;
       } catch (error) {
+        if (!isHeld()) break;
         // Only the store throws here. What was sent but not noted is sent again under the same id.
         storeFailures += 1;
         log.error({ err: error, place: key }, 'how far an alert is told could not be stored');
@@ -138,34 +206,50 @@ export function createSender(options: {
     serving.delete(key);
   }
 
+  /** How long a place is left alone, since what a holder before began for it may still come there. */
+  function unsettledForMs(key: string): number {
+    if (fence === undefined || steadyMs() >= settledAtMs) return 0;
+    const isLeft = (state.current()?.alerts ?? []).some(({ deliveries }) =>
+      deliveries.some((delivery) => delivery.place === key && isUnderWay(delivery)),
+    );
+    return isLeft ? Math.max(1, settledAtMs - steadyMs()) : 0;
+  }
+
   /** Makes one step towards the truth; false when nobody can be told through this platform now. */
   async function deliver({ alert, delivery }: Work): Promise<boolean> {
     const place = parsePlace(delivery.place);
     const platform = platformOf(place);
     if (place && platform) {
-      if (!delivery.posted) await post(platform, place, delivery);
-      else if (delivery.told !== alert.version) await update(platform, place, { alert, delivery });
-      else await announce(platform, place, delivery.postId);
+      const work = { alert, delivery };
+      if (!delivery.posted) await post(platform, place, work);
+      else if (delivery.told !== alert.version) await update(platform, place, work);
+      else await announce(platform, place, work);
       return true;
     }
     if (clock.nowMs() - alert.openedAtMs < GIVE_UP_MS) return false;
     const dead = `No platform serves ${delivery.place}.`;
-    await changeOrGiveUp(delivery.postId, (now) => ({ ...now, dead }));
+    await changeOrGiveUp(delivery.postId, (now) => ({ ...now, dead }), asHolder);
     return true;
   }
 
-  async function post(platform: Messenger, place: Place, { postId, attempted }: Delivery) {
+  async function post(platform: Messenger, place: Place, due: Work) {
     const { channel } = place;
-    if (!attempted) await change(postId, (delivery) => ({ ...delivery, attempted: true }));
+    const { postId } = due.delivery;
+    let { attempted } = due.delivery;
     const settings = await settingsOf(placeKey(place));
-    const work = findWork(state.current(), postId);
+    const trying = (now: Delivery) => {
+      attempted = now.attempted;
+      return { ...now, attempted: true };
+    };
+    const work = await begin(due, attempted ? unchanged : trying);
     if (!work) return;
     const { alert, delivery } = work;
     const mention = mentionFor(alert, delivery, settings);
+    assertHeld();
     let taken: Awaited<ReturnType<Messenger['post']>>;
     try {
       const card = cardOf(alert, { ...delivery, mention });
-      taken = await platform.post({ channel, card, id: postId, attempted });
+      taken = await platform.post({ channel, card, id: postId, attempted, isOurs: isHeld });
     } catch (error) {
       await recordFailure({ place, postId, request: 'new' }, error, (now) => ({
         ...now,
@@ -186,16 +270,16 @@ export function createSender(options: {
     }));
   }
 
-  async function update(platform: Messenger, place: Place, { alert, delivery }: Work) {
-    const { postId, posted, shownOpen, triedOpen } = delivery;
-    if (!posted) return;
-    if (goesOn(alert) && !shownOpen && !triedOpen) {
-      await change(postId, (now) => ({ ...now, triedOpen: true }));
-      // What is to be shown may be another by now.
-      return;
-    }
+  async function update(platform: Messenger, place: Place, due: Work) {
+    // What is to be shown may be another once that is stored.
+    if (isFirstOpen(due)) return void (await begin(due, (now) => ({ ...now, triedOpen: true })));
+    const work = await begin(due);
+    if (!work?.delivery.posted || isFirstOpen(work)) return;
+    const { alert, delivery } = work;
+    const { postId, posted } = work.delivery;
+    assertHeld();
     try {
-      await platform.update(place.channel, posted, cardOf(alert, delivery));
+      await platform.update(place.channel, posted, cardOf(alert, delivery), isHeld);
     } catch (error) {
       await recordFailure({ place, postId, request: 'change' }, error);
       return;
@@ -207,17 +291,23 @@ export function createSender(options: {
   }
 
   /** Says the line that is due under a message that shows what it says. */
-  async function announce(platform: Messenger, place: Place, postId: string) {
+  async function announce(platform: Messenger, place: Place, due: Work) {
     const { channel } = place;
-    const { alert, delivery } = findWork(state.current(), postId) ?? {};
-    const { line, posted } = delivery ?? {};
-    if (!alert || !line || !posted) return;
-    const { id, attempted } = line;
-    if (!attempted) {
-      await changeLine(postId, id, (now) => ({ ...now, line: { ...line, attempted: true } }));
-    }
+    const { postId, line } = due.delivery;
+    if (!line) return;
+    const { id } = line;
+    let { attempted } = line;
+    const trying = lineOf(id, (now) => {
+      attempted = now.line?.attempted ?? attempted;
+      return { ...now, line: { ...line, attempted: true } };
+    });
+    const work = await begin(due, attempted ? unchanged : trying);
+    if (work?.delivery.line?.id !== id || !work.delivery.posted) return;
+    const { posted } = work.delivery;
+    assertHeld();
     try {
-      await platform.announce({ channel, posted, card: lineCard(alert, line), id, attempted });
+      const card = lineCard(work.alert, line);
+      await platform.announce({ channel, posted, card, id, attempted, isOurs: isHeld });
     } catch (error) {
       log.warn({ err: error, channel }, 'a line under an alert was not taken');
       if (isClosing(error)) {
@@ -225,7 +315,8 @@ export function createSender(options: {
         return;
       }
       const around = { nowMs: clock.nowMs(), random };
-      await changeLine(postId, id, (now) => afterLineFailure(now, error, around));
+      const failed = endedWith(lineOf(id, (now) => afterLineFailure(now, error, around)));
+      await end(postId, (watching) => withDelivery(watching, postId, failed));
       return;
     }
     await recordDelivered({ place, postId, request: 'new' }, lineOf(id, withoutLine));
@@ -234,18 +325,16 @@ export function createSender(options: {
   /** A line that took the place of the one that was being said is left alone. */
   const lineOf = (id: string, make: (delivery: Delivery) => Delivery) => (delivery: Delivery) =>
     delivery.line?.id === id ? make(delivery) : delivery;
-  const changeLine = (postId: string, id: string, make: (delivery: Delivery) => Delivery) =>
-    change(postId, lineOf(id, make));
 
   /** Stores what a place took; if it was closed, it is open now. */
   async function recordDelivered(
     { place, postId, request }: DeliveryStep,
-    make: Parameters<typeof change>[1],
+    make: Parameters<typeof withDelivery>[2],
   ) {
     const key = placeKey(place);
     const wasClosed = closedAt(state.current(), key) !== undefined;
-    await state.update((watching) => {
-      const delivered = withDelivery(watching, postId, make);
+    await end(postId, (watching) => {
+      const delivered = withDelivery(watching, postId, endedWith(make));
       return delivered && withTaken(delivered, { place: key, request }, around());
     });
     if (!wasClosed || closedAt(state.current(), key)) return;
@@ -258,7 +347,7 @@ export function createSender(options: {
   /** Keeps of what waits for a closed place what is still to be told there. */
   async function keepMissed(key: string) {
     const before = state.current();
-    await state.update((watching) => watching && withMissed(watching, key, around()));
+    await asHolder('', (watching) => withMissed(watching, key, around()));
     const after = state.current();
     if (!before || !after || before === after || closedAt(after, key)) return;
     const dropped = waitingAt(before, key) - waitingAt(after, key);
@@ -274,8 +363,9 @@ export function createSender(options: {
     const key = placeKey(place);
     const isKnown = closedAt(state.current(), key) !== undefined;
     const now = { nowMs: clock.nowMs(), random };
-    await state.update((watching) => {
-      const kept = withDelivery(watching, postId, (delivery) => untried(succeeded(delivery)));
+    await end(postId, (watching) => {
+      const over = endedWith((delivery) => untried(succeeded(delivery)));
+      const kept = withDelivery(watching, postId, over);
       const closed = kept && withRefusal(kept, { place: key, request }, now);
       return closed && !isKnown ? withNoticeElsewhere(closed, postId, error.message) : closed;
     });
@@ -301,9 +391,13 @@ export function createSender(options: {
   }
 
   /** Stores a change that may give the place up, together with the notice of that in another place, if there is one. */
-  async function changeOrGiveUp(postId: string, make: (delivery: Delivery) => Delivery) {
-    await state.update((watching) => {
-      const changed = withDelivery(watching, postId, make);
+  async function changeOrGiveUp(
+    postId: string,
+    make: (delivery: Delivery) => Delivery,
+    store = end,
+  ) {
+    await store(postId, (watching) => {
+      const changed = withDelivery(watching, postId, endedWith(make));
       const why = findWork(changed, postId)?.delivery.dead;
       return changed && why !== undefined ? withNoticeElsewhere(changed, postId, why) : changed;
     });
@@ -351,6 +445,12 @@ interface DeliveryStep {
   postId: string;
   request: Request;
 }
+
+const unchanged = (delivery: Delivery): Delivery => delivery;
+
+/** Its message is about to show for the first time that it goes on. */
+const isFirstOpen = ({ alert, delivery }: Work) =>
+  goesOn(alert) && !delivery.shownOpen && !delivery.triedOpen;
 
 const nothingSet = async (): Promise<ChannelSettings> => ({});
 

@@ -1,23 +1,26 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { GatewayClient } from '../../clients/gateway.ts';
+import type { Store } from '../../store/store.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
 import type { AnswerPart, CommandAnswer } from '../shared/invocation.ts';
 import type { Person, Place } from '../shared/place.ts';
+import type { Handling } from '../shared/seen-invocations.ts';
 import type { BotSettings } from '../shared/settings.ts';
 import { counted } from '../shared/text-format.ts';
 import { underBroken, underPrivate, underWhole, whileGenerated } from './answer-buttons.ts';
 import { type AnswerRun, createAnswerRun } from './answer-run.ts';
 import type { Catalog } from './catalog.ts';
 import type { ChannelDefaults } from './channel-defaults.ts';
-import { type Conversations, conversationKey, createTurnTaking } from './conversations.ts';
+import { type Conversations, conversationKey } from './conversations.ts';
 import { type Generated, generate } from './generate.ts';
 import type { UsageLog } from './usage-log.ts';
 
 /** A question, as `/ask` takes it. */
 export interface Question {
+  handling: Handling;
   question: string;
   /** A model of the catalog; the operator's default when undefined. */
   model?: string | undefined;
@@ -48,6 +51,8 @@ const GRACE_MS = 2_000;
 /** How long `stop` then waits for platforms to read the last parts. */
 const NOTES_MS = 2_000;
 
+/** Nobody reads it: another process goes on with the answer. */
+const LOST = 'Another process of Askwatch goes on with this answer.';
 const CUT_OFF = 'The answer reached the longest this model gives. Ask it to go on.';
 const RESTARTING = 'Askwatch is restarting. Ask again in a moment.';
 const NOT_REMEMBERED = 'It was shared while Askwatch stopped, so this thread does not remember it.';
@@ -76,39 +81,56 @@ export function createAsk(options: {
   usageLog: UsageLog;
   /** What is to be known in a thread besides what was said in it. */
   contextOf(place: Place, thread: string, signal: AbortSignal): Promise<string | undefined>;
+  /** Notes that an answer ends where it is; false when there is none of this id. */
+  noteCut(id: string, note: string): Promise<boolean>;
   /** What rules can answer in a thread where no model does; `undefined` when nothing. */
   withoutModel(asked: Question, thread: string): string | undefined;
   settings: BotSettings;
+  store: Pick<Store, 'turns' | 'isShared'>;
   log: Logger;
 }) {
-  const { conversations, settings, log } = options;
-  const turnTaking = createTurnTaking({ maxWaiting: MAX_WAITING });
-  const running = new Map<string, { run: AnswerRun; platform: string }>();
+  const { conversations, settings, store, log } = options;
+  const turnTaking = store.turns({ name: 'answers', maxWaiting: MAX_WAITING });
+  const running = new Map<string, { run: AnswerRun; asked: Question }>();
   const privates = createPrivateAnswers();
   const noting = new Set<Promise<void>>();
   let stopped = false;
 
   async function* answerIn(
-    id: string,
     asked: Question,
     thread: string | undefined,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<AnswerPart> {
+    const { answer: id, held } = asked.handling;
     const run = createAnswerRun(signal, settings.askStallMs);
-    running.set(id, { run, platform: asked.place.platform });
+    running.set(id, { run, asked });
+    const lose = () => run.cut(LOST);
+    held.signal.addEventListener('abort', lose);
     run.whenEnded(() => {
+      held.signal.removeEventListener('abort', lose);
       running.delete(id);
       const noted = count(asked, run).finally(() => noting.delete(noted));
       noting.add(noted);
     });
-    if (stopped) run.cut(RESTARTING);
+    if (stopped) leave(run, asked);
     const key = thread === undefined ? undefined : conversationKey(asked.place, thread);
     try {
-      if (key !== undefined) await takeTurn(key, asked, run);
+      if (key !== undefined) {
+        await takeTurn(key, asked, run);
+        // Another process has died between the end of it and its being shown.
+        const kept = (await conversations.turns(key)).find((turn) => turn.id === id);
+        if (kept) {
+          run.end();
+          yield { kind: 'text', text: kept.answer };
+          yield endOf(run, { actions: underWhole(id, { isCutOff: false }) });
+          return;
+        }
+      }
       const context =
         thread === undefined ? undefined : await options.contextOf(asked.place, thread, run.signal);
       const whole = yield* textOf(asked, { thread, key, context }, run);
       const { text } = whole;
+      if (!held.isHeld()) return yield { kind: 'lost' };
       if (key !== undefined) await keep(key, { id, asked, answer: text });
       run.end();
       if (key === undefined) {
@@ -118,6 +140,7 @@ export function createAsk(options: {
       const actions = key === undefined ? underPrivate(id) : underWhole(id, whole);
       yield endOf(run, { actions, ...(whole.isCutOff && { note: CUT_OFF }) });
     } catch (error) {
+      if (!held.isHeld()) return yield { kind: 'lost' };
       const isKept = key !== undefined && (await keepUnanswered(key, { id, asked }, error));
       // Only now somebody else may have the turn: what is asked next finds this question before its own.
       run.end();
@@ -166,18 +189,19 @@ export function createAsk(options: {
   }
 
   /** The turn in a thread; the function it resolves to ends it. */
-  async function turnIn(key: string, signal: AbortSignal) {
-    await conversations.open(key);
-    const endTurn = await turnTaking.take(key, signal);
-    if (endTurn) return endTurn;
+  async function turnIn(key: string, { answer, held }: Handling, signal: AbortSignal) {
+    const turn = await turnTaking.take(key, answer, signal);
+    if (turn) return () => (held.isHeld() ? turn.end() : turn.leave());
     throw new CommandError(
       `${counted(MAX_WAITING, 'question')} wait in this thread already. Ask again when one is answered.`,
     );
   }
 
   /** Waits until nobody else is answered in the thread. */
-  async function takeTurn(key: string, { last }: Question, run: AnswerRun) {
-    run.whenEnded(await turnIn(key, run.signal));
+  async function takeTurn(key: string, { last, handling }: Question, run: AnswerRun) {
+    run.whenEnded(await turnIn(key, handling, run.signal));
+    // Whoever waits is in a thread that is open. Before its place is taken nothing is waited for: those who ask keep their order.
+    await conversations.open(key);
     if (last !== undefined && (await conversations.lastAsked(key))?.id !== last) {
       throw new NoLongerLastError(
         'Something else was asked in this thread before this could begin. Ask again what you want to know.',
@@ -237,7 +261,7 @@ export function createAsk(options: {
     try {
       if (thread !== undefined) {
         const key = conversationKey(asked.place, thread);
-        endTurn = await turnIn(key, signal);
+        endTurn = await turnIn(key, asked.handling, signal);
         await keep(key, { id, asked, answer: text });
       }
       end = { actions: underWhole(id, { isCutOff: false }) };
@@ -261,6 +285,17 @@ export function createAsk(options: {
     return `Something went wrong (log id ${logId}). Ask again.`;
   }
 
+  /** Ends an answer since the program ends: another process goes on with it, if there may be one. */
+  function leave(run: AnswerRun, { private: only, handling }: Question) {
+    if (store.isShared && !only) handling.letGo();
+    run.cut(RESTARTING);
+  }
+
+  function cutOwn(id: string, note: string) {
+    running.get(id)?.run.cut(note);
+    return running.has(id);
+  }
+
   async function noneRunning(withinMs: number) {
     const deadlineMs = performance.now() + withinMs;
     while (running.size > 0 && performance.now() < deadlineMs) await pause(20);
@@ -269,7 +304,7 @@ export function createAsk(options: {
   return {
     /** The answer to come; nothing happens until it is read. */
     answer(asked: Question): CommandAnswer {
-      const id = newId();
+      const { answer: id } = asked.handling;
       return {
         kind: 'answer',
         id,
@@ -279,32 +314,37 @@ export function createAsk(options: {
         instead: asked.instead,
         earlier: asked.earlier,
         actions: whileGenerated(id),
-        stream: (thread, signal) => answerIn(id, asked, thread, signal),
+        stream: (thread, signal) => answerIn(asked, thread, signal),
       };
     },
-    /** Whether something is answered in a thread just now. */
+    /** Whether something is answered in a thread just now, by whichever process. */
     isAnswering: (place: Place, thread: string) =>
       turnTaking.isTaken(conversationKey(place, thread)),
-    /** Ends an answer under way with a note; false when there is none of this id. */
-    cut(id: string, note: string) {
-      running.get(id)?.run.cut(note);
-      return running.has(id);
+    /** Ends an answer under way with a note, whichever process gives it; false when there is none of this id. */
+    async cut(id: string, note: string) {
+      const isOwn = cutOwn(id, note);
+      // Noted also of an own one: whoever goes on with it when this process dies now has to know.
+      return (await options.noteCut(id, note)) || isOwn;
     },
+    cutOwn,
     /** The same for all that were asked on a platform, which is about to be made anew. */
     cutAll(platform: string) {
-      const all = [...running.values()].filter((one) => one.platform === platform);
-      for (const { run } of all) run.cut(RECONNECTING);
+      for (const { run, asked } of running.values()) {
+        if (asked.place.platform === platform) run.cut(RECONNECTING);
+      }
     },
+    /** Whether a private answer can be shared from this process, which gave it. */
+    hasPrivate: (id: string, person: string) => privates.of(id, person) !== undefined,
     /** A private answer for everyone, where its reader asks for that. */
     share(
       id: string,
-      { place, person }: { place: Place; person: Person },
+      { place, person, handling }: { place: Place; person: Person; handling: Handling },
     ): CommandAnswer | undefined {
       const shared = privates.of(id, person.id);
       if (!shared) return undefined;
       const { question, model } = shared;
       // Shared once more after it could not be shown, it is still one answer.
-      const asked = { question, model, place, person, instead: id };
+      const asked = { question, model, place, person, instead: id, handling };
       return {
         kind: 'answer',
         id,
@@ -316,19 +356,19 @@ export function createAsk(options: {
         notShown: () => privates.keep(id, shared),
       };
     },
-    /** Gives answers under way a moment to end, cuts the others with a note, and waits until the notes have been read. */
+    /**
+     * Gives answers under way a moment to end, cuts the others with a note, and waits until the notes have been read. Where
+     * other processes share the store, they go on with what is left of those that are remembered.
+     */
     async stop() {
       stopped = true;
       await noneRunning(GRACE_MS);
-      for (const { run } of running.values()) run.cut(RESTARTING);
+      for (const { run, asked } of running.values()) leave(run, asked);
       await noneRunning(NOTES_MS);
       await Promise.all(noting);
     },
   };
 }
-
-/** Unguessable, and short enough for a button. */
-const newId = () => randomBytes(9).toString('base64url');
 
 function endOf(run: AnswerRun, end: Ending): AnswerPart {
   return { kind: 'end', footer: run.footer(), ...end };

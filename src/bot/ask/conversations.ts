@@ -71,7 +71,10 @@ export function createConversations(store: Store) {
     async add(key: string, turn: Turn, instead?: string) {
       await collection.update(key, (current) => {
         const turns = current?.turns ?? [];
-        const at = instead === undefined ? -1 : turns.findIndex(({ id }) => id === instead);
+        // Two processes may have come to the end of it, when one took over from one that stood still.
+        const at = turns.findIndex(
+          ({ id }) => id !== undefined && (id === instead || id === turn.id),
+        );
         const after = at === -1 ? [...turns, turn] : turns.with(at, turn);
         return { turns: newest(after), changedAtMs: Date.now() };
       });
@@ -158,53 +161,4 @@ function rated(
 ): NonNullable<Turn['ratings']> {
   const { [person]: _, ...others } = ratings;
   return Object.fromEntries([...Object.entries(others).slice(1 - MAX_RATINGS), [person, as]]);
-}
-
-/** Lets one at a time through per key, in the order they came, with at most `maxWaiting` who wait for one key. */
-export function createTurnTaking({ maxWaiting }: { maxWaiting: number }) {
-  /** Those who wait for a key; a key is here while someone has its turn. */
-  const waiting = new Map<string, Array<() => void>>();
-
-  /** What ends a turn, once: it is then for the next who waits. */
-  function turnOf(key: string) {
-    let isOver = false;
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      const next = waiting.get(key)?.shift();
-      if (next) next();
-      else waiting.delete(key);
-    };
-  }
-
-  return {
-    /** Whether somebody has the turn of a key. */
-    isTaken: (key: string) => waiting.has(key),
-    /**
-     * Waits for its turn; the function it resolves to ends the turn. `undefined` when too many wait already.
-     * Rejects with the signal's reason when that aborts first.
-     */
-    async take(key: string, signal: AbortSignal) {
-      signal.throwIfAborted();
-      const queue = waiting.get(key);
-      if (!queue) {
-        waiting.set(key, []);
-        return turnOf(key);
-      }
-      if (queue.length >= maxWaiting) return undefined;
-      await new Promise<void>((resolve, reject) => {
-        const leave = () => {
-          queue.splice(queue.indexOf(enter), 1);
-          reject(signal.reason);
-        };
-        const enter = () => {
-          signal.removeEventListener('abort', leave);
-          resolve();
-        };
-        queue.push(enter);
-        signal.addEventListener('abort', leave, { once: true });
-      });
-      return turnOf(key);
-    },
-  };
 }

@@ -28,7 +28,8 @@ export type Turn = (ended: AbortSignal) => Promise<void>;
  * the last waits for its `turn`. The last view is always shown, and what its show throws is thrown.
  *
  * A failed show of a view that is not the last is handed to `onShowError`, and the answer goes on: the next turn shows the
- * same text or more. Should the parts themselves throw, the text so far is shown and then the error thrown.
+ * same text or more. Should the parts themselves throw, the text so far is shown and then the error thrown. Once the answer
+ * is another process's, nothing more is shown, and it ends without its last view.
  */
 export async function followAnswer(
   parts: AsyncIterable<AnswerPart>,
@@ -41,14 +42,17 @@ export async function followAnswer(
     onShowError?(error: unknown): void;
     /** Aborts when nobody could read it any more; then only the last view is shown. */
     gone: AbortSignal;
+    /** See `Answer.isOurs`. */
+    isOurs(): boolean;
   },
 ): Promise<void> {
-  const { turn, actions: meanwhile, show, onShowError, gone } = options;
+  const { turn, actions: meanwhile, show, onShowError, gone, isOurs } = options;
   const ended = new AbortController();
   let text = '';
   let shownText = '';
   let last: Pick<LiveView, 'end' | 'actions'> = {};
   let finished = false;
+  let isLost = false;
   let failure: { error: unknown } | undefined;
   let wake = () => {};
 
@@ -56,6 +60,7 @@ export async function followAnswer(
     try {
       for await (const part of parts) {
         if (part.kind === 'text') text += part.text;
+        else if (part.kind === 'lost') isLost = true;
         else {
           const { note, footer, actions } = part;
           last = { end: { note, footer }, actions };
@@ -79,7 +84,7 @@ export async function followAnswer(
       });
     }
     await turn(ended.signal);
-    if (finished) break;
+    if (finished || !isOurs()) break;
     shownText = text;
     try {
       await show({ text, ended: false, actions: meanwhile });
@@ -90,6 +95,7 @@ export async function followAnswer(
     }
   }
   await reading;
+  if (isLost || !isOurs()) return;
   await show({ text, ended: true, ...last });
   if (failure) throw failure.error;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { Held } from '../../store/claims.ts';
 import type { Store } from '../../store/store.ts';
 import { backoffMs, type Clock } from '../shared/clock.ts';
 import { DeliveryError } from '../shared/errors.ts';
@@ -9,10 +10,11 @@ import type {
   AnswerEnder,
   CommandAnswer,
   Invocation,
+  ShownAnswer,
   UnfinishedAnswer,
 } from '../shared/invocation.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
-import type { SeenInvocations } from '../shared/seen-invocations.ts';
+import type { Handling, LeftInvocation, SeenInvocations } from '../shared/seen-invocations.ts';
 import { underBroken } from './answer-buttons.ts';
 import { type Conversations, conversationKey } from './conversations.ts';
 
@@ -28,6 +30,8 @@ const Entry = z.object({
   thread: z.string().optional(),
   /** What the platform finds its messages by. */
   shown: z.record(z.string(), z.string()),
+  /** Why it is to end where it is: somebody has stopped it. */
+  cut: z.string().optional(),
   /** Absent in private: what was asked in private is written nowhere. */
   asked: z
     .object({
@@ -47,7 +51,7 @@ interface Left {
   why: string;
 }
 
-/** Answers under way, of this process and of one before it that could not end them. */
+/** Answers under way, of this process, of others that share the store, and of those that could not end them. */
 export type UnfinishedAnswers = Awaited<ReturnType<typeof openUnfinishedAnswers>>;
 
 /** Nobody waits for the end of an older one, such as of a platform that is no longer set up. */
@@ -56,24 +60,32 @@ const KEEP_MS = 7 * 86_400_000;
 /** How long `stop` waits for calls under way. */
 const STOP_MS = 1_000;
 
+/** No answer is given for so long: what is older was left by a process of long ago. */
+const LONG_MS = 15 * 60_000;
+
 const RESTARTED = 'Interrupted: Askwatch was restarted before this answer was complete.';
+const TAKEN_OVER_TWICE =
+  'Interrupted: two processes of Askwatch ended before this answer was complete.';
 const RECONNECTED = 'Interrupted: Askwatch had to connect anew before this answer was complete.';
 
 /**
- * Reads what an earlier process left. From here on, a repeat of an invocation that was being answered is refused, since its
+ * Reads what an earlier process left; where several share the store, only what is so old that none of them can be giving
+ * that answer. From here on, a repeat of an invocation that was being answered is refused, since its
  * answer gets an end of its own, and the button under it can ask again what was asked.
  */
 export async function openUnfinishedAnswers(
-  store: Store,
+  store: Pick<Store, 'collection' | 'isShared'>,
   options: {
     conversations: Conversations;
     seenInvocations: Pick<SeenInvocations, 'finish'>;
+    /** Ends an answer of this process with a note. */
+    cut(id: string, note: string): void;
     clock: Clock;
     random: () => number;
     log: Logger;
   },
 ) {
-  const { conversations, seenInvocations, clock, random, log } = options;
+  const { conversations, seenInvocations, cut, clock, random, log } = options;
   const collection = store.collection<Entry>({
     name: 'unfinished-answers',
     schema: Entry,
@@ -98,7 +110,13 @@ export async function openUnfinishedAnswers(
     for (const [id, entry] of underWay) {
       if (isGone(entry)) underWay.delete(id);
     }
-    await collection.eraseAll((_id, entry) => isGone(entry));
+    const invocations = new Set<string>();
+    await collection.eraseAll((_id, entry) => {
+      if (isGone(entry)) invocations.add(entry.invocation);
+      return isGone(entry);
+    });
+    // What was asked stands beside them, for whoever would go on with it.
+    for (const invocation of invocations) await seenInvocations.finish(invocation);
   }
 
   /** The question stands in its thread as one without an answer, unless the answer is remembered there. */
@@ -118,6 +136,7 @@ export async function openUnfinishedAnswers(
       await forget(id);
       continue;
     }
+    if (store.isShared && entry.beganAtMs > clock.nowMs() - LONG_MS) continue;
     await seenInvocations.finish(entry.invocation);
     if (entry.thread !== undefined) await keepAsked(id, entry, entry.thread);
     left.push({ id, entry, why: RESTARTED });
@@ -128,7 +147,7 @@ export async function openUnfinishedAnswers(
     return {
       ...answer,
       id,
-      note: `${why} ${asked ? 'Try again.' : 'Ask again.'}`,
+      note: entry.cut ?? `${why} ${asked ? 'Try again.' : 'Ask again.'}`,
       async actionsIn(found) {
         if (!asked) return [];
         // What is said in a thread that is known may have gone on since.
@@ -138,10 +157,18 @@ export async function openUnfinishedAnswers(
     };
   }
 
+  if (store.isShared) {
+    await collection.follow((changed) => {
+      for (const { id, document } of changed) {
+        if (document?.cut !== undefined && underWay.has(id)) cut(id, document.cut);
+      }
+    });
+  }
+
   /** Until the platform has done it, or says that it never can. */
-  async function end(platform: AnswerEnder, left: Left) {
+  async function end(platform: AnswerEnder, left: Left, held?: Held) {
     const { id, entry } = left;
-    for (let failures = 1; !stopping.signal.aborted; failures += 1) {
+    for (let failures = 1; !stopping.signal.aborted && held?.isHeld() !== false; failures += 1) {
       try {
         await platform.endAnswer?.(unfinished(left));
         await forget(id);
@@ -182,13 +209,36 @@ export async function openUnfinishedAnswers(
   }
 
   return {
-    /** The answer, noted from the moment that its platform begins to show it until its end is shown. */
-    noted(answer: CommandAnswer, { id: invocation, place, person }: Invocation): Answer {
+    /**
+     * The answer, noted from the moment that its platform begins to show it until its end is shown; its invocation is
+     * finished then. `before` is what another process has shown of it.
+     */
+    noted(
+      answer: CommandAnswer,
+      { id: invocation, place, person }: Invocation,
+      { held, putOff }: Pick<Handling, 'held' | 'putOff'>,
+      before?: ShownAnswer,
+    ): Answer {
       const { id, question, model, instead } = answer;
-      let beganAtMs: number | undefined;
+      let beganAtMs = before?.beganAtMs;
+      let isPutOff = false;
+
+      async function finish() {
+        try {
+          // First: of one that is noted and done nothing more is shown, while one that is open and not noted would be shown anew.
+          await seenInvocations.finish(invocation);
+          if (beganAtMs !== undefined) await forget(id);
+        } catch (error) {
+          log.error({ err: error }, 'that an answer ended could not be noted');
+        }
+      }
+
       return {
         ...answer,
+        ...(before && { shownBefore: before }),
+        isOurs: () => held.isHeld(),
         async begin({ thread, shown = {} }) {
+          if (!held.isHeld()) return;
           beganAtMs ??= clock.nowMs();
           const entry: Entry = {
             invocation,
@@ -203,7 +253,9 @@ export async function openUnfinishedAnswers(
           };
           underWay.set(id, entry);
           try {
-            await collection.update(id, () => entry);
+            await collection.update(id, (old) =>
+              old?.cut === undefined ? entry : { ...entry, cut: old.cut },
+            );
           } catch (error) {
             log.error(
               { err: error },
@@ -212,14 +264,65 @@ export async function openUnfinishedAnswers(
           }
         },
         async ended() {
-          if (beganAtMs === undefined) return;
+          if (!held.isHeld()) {
+            underWay.delete(id);
+            return;
+          }
+          await finish();
+        },
+        async putOff() {
+          isPutOff = true;
+          underWay.delete(id);
           try {
-            await forget(id);
+            if (held.isHeld()) await putOff();
           } catch (error) {
-            log.error({ err: error }, 'that an answer ended could not be noted');
+            log.error({ err: error }, 'an answer that could not be shown is forgotten');
           }
         },
+        notShown() {
+          answer.notShown?.();
+          if (beganAtMs === undefined && !isPutOff) void finish();
+        },
       };
+    },
+    /** Has an answer of another process end with a note, whichever gives it; false when none does. */
+    async cut(id: string, note: string) {
+      const entry = await collection.update(id, (current) => current && { ...current, cut: note });
+      return entry !== undefined;
+    },
+    /** What another process has shown of an answer; `undefined` when it has not begun. */
+    async shownOf(id: string): Promise<ShownAnswer | undefined> {
+      const entry = await collection.get(id);
+      if (!entry) return undefined;
+      const { beganAtMs, thread, shown } = entry;
+      return { beganAtMs, thread, shown };
+    },
+    /**
+     * Ends the answer to what another process left, where nobody goes on with it: what was asked long ago or for the second
+     * time, in private, or was stopped. False when there is none, or it is to be gone on with.
+     */
+    async endLeft(platform: AnswerEnder, { answer, invocation, takeovers, held }: LeftInvocation) {
+      const all = await collection.list();
+      const found = all.find(({ document }) => document.invocation === invocation.id);
+      if (!found) return false;
+      const { id, document: entry } = found;
+      const isOld = entry.beganAtMs < clock.nowMs() - LONG_MS;
+      // What was answered in private and is shared was known to that process alone.
+      const isElsewhere = id !== answer || entry.private;
+      if (takeovers === 1 && !isOld && !isElsewhere && entry.cut === undefined) return false;
+      if (entry.thread !== undefined) await keepAsked(id, entry, entry.thread);
+      const why = entry.cut ?? (takeovers > 1 ? TAKEN_OVER_TWICE : RESTARTED);
+      await end(platform, { id, entry, why }, held);
+      return true;
+    },
+    /** The answers under way in a thread, by their ids. */
+    async idsIn({ platform, channel }: Place, thread: string) {
+      const all = await collection.list();
+      return all.flatMap(({ id, document: entry }) =>
+        entry.platform === platform && entry.channel === channel && entry.thread === thread
+          ? [id]
+          : [],
+      );
     },
     /** Ends what an earlier process left, through the platforms, in the background. */
     start(platforms: readonly AnswerEnder[]) {

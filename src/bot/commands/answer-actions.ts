@@ -25,7 +25,7 @@ const stop = button({
   name: 'answer stop',
   summary: 'End an answer where it is',
   async run({ answer }, { ask, person }) {
-    if (!ask.cut(answer, `Stopped by ${shortened(person.name, 80)}.`)) {
+    if (!(await ask.cut(answer, `Stopped by ${shortened(person.name, 80)}.`))) {
       throw new CommandError('This answer has ended already.');
     }
     return { kind: 'nothing' };
@@ -50,7 +50,7 @@ async function lastAsked(
   // One that could not be answered anew is still asked for by the answer that it was to replace.
   const isAbout = asked?.id === answer || asked?.instead === answer;
   if (asked?.id === undefined || !isAbout) throw new CommandError(refusal);
-  if (ask.isAnswering(place, thread)) {
+  if (await ask.isAnswering(place, thread)) {
     throw new CommandError(`A later question is being answered in this thread. ${refusal}`);
   }
   return { ...asked, id: asked.id };
@@ -62,7 +62,7 @@ const again = button({
   summary: 'Answer the last question of a thread anew',
   once,
   async run({ answer }, call) {
-    const { ask, place, person } = call;
+    const { ask, handling, place, person } = call;
     const {
       id,
       question,
@@ -74,7 +74,7 @@ const again = button({
       'Only the last question of a thread can be answered anew. Ask it again.',
     );
     const earlier = { note: 'Answered anew below.', actions: [] };
-    return ask.answer({ question, model, place, person, instead, last: id, earlier });
+    return ask.answer({ handling, question, model, place, person, instead, last: id, earlier });
   },
 });
 
@@ -84,14 +84,14 @@ const goOn = button({
   summary: 'Have an answer go on where it stopped',
   once,
   async run({ answer }, call) {
-    const { ask, place, person } = call;
+    const { ask, handling, place, person } = call;
     const { id, model } = await lastAsked(
       answer,
       call,
       'Only the last answer of a thread can go on. Ask for what is missing.',
     );
     const earlier = { note: 'It goes on below.', actions: thumbs(answer) };
-    return ask.answer({ question: GO_ON, model, place, person, last: id, earlier });
+    return ask.answer({ handling, question: GO_ON, model, place, person, last: id, earlier });
   },
 });
 
@@ -119,8 +119,9 @@ const share = button({
     keepMs: DAY_MS,
     shown: 'Everyone sees the answer now.',
   }),
-  async run({ answer }, { ask, place, person }) {
-    const shared = ask.share(answer, { place, person });
+  isElsewhere: ({ answer }, { ask, person }) => !ask.hasPrivate(answer, person.id),
+  async run({ answer }, { ask, handling, place, person }) {
+    const shared = ask.share(answer, { place, person, handling });
     if (shared) return shared;
     throw new CommandError('This answer cannot be shared any more. Ask again without private.');
   },

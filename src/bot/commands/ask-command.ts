@@ -16,7 +16,7 @@ export const askCommand = command({
   }),
   examples: ['/ask why is the sky blue?', '/ask private=true what does ECONNRESET mean?'],
   wholeLine: true,
-  async run({ question, model, private: only }, { ask, incidents, invocation, person }) {
+  async run({ question, model, private: only }, { ask, handling, incidents, invocation, person }) {
     const { place, thread } = invocation;
     const text = noteIn(question);
     if (text !== undefined && thread !== undefined) {
@@ -25,6 +25,6 @@ export const askCommand = command({
         return toEveryone(notedCard(text));
       }
     }
-    return ask.answer({ question, model, private: only, place, person });
+    return ask.answer({ handling, question, model, private: only, place, person });
   },
 });

@@ -143,7 +143,7 @@ export const forgetCommand = command({
       );
     }
     // It is remembered when it ends.
-    if (ask.isAnswering(place, thread)) {
+    if (await ask.isAnswering(place, thread)) {
       throw new CommandError(
         'Something is being answered in this thread. Wait for that, or press Stop, and say it again.',
       );

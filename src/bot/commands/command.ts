@@ -12,6 +12,7 @@ import type { CommandResult, Invocation } from '../shared/invocation.ts';
 import type { Person, Place } from '../shared/place.ts';
 import type { PlatformTraits } from '../shared/platform-traits.ts';
 import type { Right } from '../shared/rights.ts';
+import type { Handling } from '../shared/seen-invocations.ts';
 import type { BotSettings } from '../shared/settings.ts';
 
 /**
@@ -51,7 +52,7 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
     /** Texts that may have several lines. */
     long?: ReadonlyArray<Extract<keyof z.output<Input>, string>>;
     /** What stands in it at first; empty without this. Throws a `CommandError` for those who are to get no form. */
-    begin?(call: Omit<Call, 'invocation'>): Promise<FormBegin>;
+    begin?(call: Omit<Call, 'invocation' | 'handling'>): Promise<FormBegin>;
     /** Throws a `CommandError` for inputs that are right one by one but do not go together. */
     check?(input: z.output<Input>): void;
   };
@@ -60,6 +61,8 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
    * same button is, as of a double click.
    */
   once?(input: z.output<Input>, invocation: Invocation): Once;
+  /** Whether only another process that shares the store can do it, which is given it then; if none can, it is run here. */
+  isElsewhere?(input: z.output<Input>, call: Pick<Call, 'ask' | 'person'>): boolean;
   run(input: z.output<Input>, call: Call): Promise<CommandResult>;
 }
 
@@ -162,6 +165,7 @@ export function usageOf(declared: Command): string {
 /** What a command's `run` is given besides its input. */
 export interface Call {
   invocation: Invocation;
+  handling: Handling;
   place: Place;
   person: Person;
   commands: readonly Command[];

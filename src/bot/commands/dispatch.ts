@@ -7,11 +7,18 @@ import {
   type CommandResult,
   type Invocation,
   type Reply,
+  type ShownAnswer,
   toAsker,
 } from '../shared/invocation.ts';
 import { type Person, type Place, placeKey } from '../shared/place.ts';
 import { requireRight } from '../shared/rights.ts';
-import type { SeenInvocations } from '../shared/seen-invocations.ts';
+import {
+  type Handling,
+  type LeftInvocation,
+  type openPressed,
+  type SeenInvocations,
+  unclaimed,
+} from '../shared/seen-invocations.ts';
 import { shortened } from '../shared/text-format.ts';
 import type { Call, Command, FormBegin, Once } from './command.ts';
 import { checkInput, readLine } from './command-input.ts';
@@ -19,10 +26,17 @@ import { errorCard, failedCard } from './error-card.ts';
 import { problemCard, unknownCard, usageCard } from './usage-cards.ts';
 
 /** What commands are given besides their input; each call adds who and where. */
-export type Services = Omit<Call, 'invocation' | 'place' | 'person'>;
+export type Services = Omit<Call, 'invocation' | 'handling' | 'place' | 'person'>;
 
-/** Checks, refuses repeats, runs the command. Never throws; every error becomes a card. */
-export type Dispatch = (invocation: Invocation) => Promise<Reply>;
+/**
+ * Checks, refuses repeats, runs the command. Never throws; every error becomes a card. `onStored` is called once the invocation
+ * is stored, or is a repeat of one that was: from then on it is done, here or by another process, and a platform may be told
+ * that it was heard. It is not called when it could not be stored, of which the reply tells.
+ */
+export type Dispatch = (invocation: Invocation, onStored?: () => void) => Promise<Reply>;
+
+/** What was asked longer ago is not done any more: nobody waits for it. */
+const LATE_MS = 15 * 60_000;
 
 /** How the form of a command begins for somebody; a card says why they get none. Never throws. */
 export type OpenForm = (
@@ -30,14 +44,29 @@ export type OpenForm = (
   where: { place: Place; person: Person },
 ) => Promise<{ begin: FormBegin } | { card: Card }>;
 
-/** The one door: refuses repeats, finds the command, checks its input, runs it. Never throws; every error becomes a card. */
+/** What is done with what people ask. None of it throws; every error becomes a card. */
+export interface Dispatching {
+  dispatch: Dispatch;
+  /** Does what another process left, given anew with what its person may do. */
+  goOn(left: LeftInvocation, invocation: Invocation): Promise<Reply>;
+  /** Does what another process was asked and only this one can do. */
+  forwarded(invocation: Invocation): Promise<Reply>;
+  /** Whether this process is one that can do it. */
+  canDo(invocation: Invocation): boolean;
+}
+
+/** The one door: refuses repeats, finds the command, checks its input, runs it. */
 export function createDispatch(
   services: Services,
-  {
-    seenInvocations,
-    unfinished,
-  }: { seenInvocations: SeenInvocations; unfinished: Pick<UnfinishedAnswers, 'noted'> },
-): Dispatch {
+  options: {
+    seenInvocations: SeenInvocations;
+    pressed: ReturnType<typeof openPressed>;
+    unfinished: Pick<UnfinishedAnswers, 'noted' | 'shownOf'>;
+    /** Has another process do it; false when none can. */
+    forward(invocation: Invocation): Promise<boolean>;
+  },
+): Dispatching {
+  const { seenInvocations, pressed, unfinished, forward } = options;
   const { log } = services;
   const marked: Marked = async (marking) => {
     try {
@@ -46,30 +75,42 @@ export function createDispatch(
       log.error({ err: error }, 'an invocation was handled but could not be marked so');
     }
   };
-  const pressClaims = createPressClaims(seenInvocations, marked);
+  const pressClaims = createPressClaims(pressed, marked);
 
-  return async (invocation) => {
-    try {
-      if (!(await seenInvocations.once(invocation.id, null))) return { kind: 'nothing' };
-    } catch (error) {
-      return toAsker(
-        failedCard('an invocation could not be noted, so nothing was done', error, log),
-      );
-    }
-    const reply = await answer(invocation);
+  /** Whether what is asked is written nowhere: the private answers of `/ask`. */
+  function isPrivate(request: Invocation['request']): boolean {
+    const asked = read(request, services);
+    if ('card' in asked) return 'line' in request && /\bprivate\b/i.test(request.line);
+    const { private: only } = asked.values;
+    return only !== undefined && only !== false && only !== 'false';
+  }
+
+  const isElsewhere = (
+    command: Command,
+    input: Record<string, unknown>,
+    { person }: Pick<Invocation, 'person'>,
+  ) => command.isElsewhere?.(input, { ...services, person }) ?? false;
+
+  async function carryOut(
+    invocation: Invocation,
+    handling: Handling,
+    before?: ShownAnswer,
+  ): Promise<Reply> {
+    const reply = await answer(invocation, handling);
     if (reply.kind === 'answer') {
-      return unfinished.noted(
-        finishing(reply, () => marked(seenInvocations.finish(invocation.id))),
-        invocation,
-      );
+      return unfinished.noted(reply, invocation, handling, before);
     }
     await marked(seenInvocations.finish(invocation.id));
     return reply;
-  };
+  }
 
   /** What comes of a command; a press that another one came before does nothing. */
   async function run(command: Command, input: Record<string, unknown>, call: Call) {
-    const claim = await pressClaims.claim(command, input, call.invocation);
+    const { invocation } = call;
+    if (isElsewhere(command, input, invocation) && (await forward(invocation))) {
+      return { kind: 'nothing' } as const;
+    }
+    const claim = await pressClaims.claim(command, input, invocation);
     if (claim && 'second' in claim) {
       return claim.second ? toAsker(claim.second) : ({ kind: 'nothing' } as const);
     }
@@ -84,14 +125,14 @@ export function createDispatch(
     }
   }
 
-  async function answer(invocation: Invocation): Promise<CommandResult> {
+  async function answer(invocation: Invocation, handling: Handling): Promise<CommandResult> {
     const asked = read(invocation.request, services);
     if ('card' in asked) return toAsker(asked.card);
     const { command, values } = asked;
     const { right } = command;
     const isTyped = services.commands.includes(command);
     const { place, person } = invocation;
-    const call = { ...services, invocation, place, person };
+    const call = { ...services, invocation, handling, place, person };
     try {
       // Whoever may not is told so, not how it is typed.
       if (right !== 'anyone' && !right.when) await requireRight(right, call);
@@ -106,7 +147,54 @@ export function createDispatch(
       return toAsker(errorCard(error, command, { isTyped, log }));
     }
   }
+
+  return {
+    async dispatch(invocation, onStored) {
+      let handling: Handling | undefined;
+      try {
+        handling = await seenInvocations.once(invocation, isPrivate(invocation.request));
+        onStored?.();
+        if (!handling) return { kind: 'nothing' };
+      } catch (error) {
+        return toAsker(
+          failedCard('an invocation could not be noted, so nothing was done', error, log),
+        );
+      }
+      return await carryOut(invocation, handling);
+    },
+    async goOn(left, invocation) {
+      const { isKnown, takeovers, atMs } = left;
+      if (!isKnown || takeovers > 1 || atMs < Date.now() - LATE_MS) {
+        await marked(left.finish());
+        return toAsker(isKnown ? INTERRUPTED : INTERRUPTED_PRIVATE);
+      }
+      return await carryOut(invocation, left, await unfinished.shownOf(left.answer));
+    },
+    forwarded: async (invocation) => await carryOut(invocation, unclaimed()),
+    canDo(invocation) {
+      const asked = read(invocation.request, services);
+      if ('card' in asked) return false;
+      const { command, values } = asked;
+      const checked = checkInput(command, values);
+      return (
+        checked.ok &&
+        command.isElsewhere !== undefined &&
+        !isElsewhere(command, checked.input, invocation)
+      );
+    },
+  };
 }
+
+const INTERRUPTED = textCard(
+  'warning',
+  'Interrupted',
+  'Askwatch was interrupted while it did this. Look whether it is done before you try again.',
+);
+const INTERRUPTED_PRIVATE = textCard(
+  'warning',
+  'Interrupted',
+  'Askwatch was interrupted before it could answer. Ask again: what is asked in private is written nowhere.',
+);
 
 /** Opens forms: how one begins for somebody, or why they get none. */
 export function createOpenForm(services: Services): OpenForm {
@@ -151,7 +239,7 @@ function claimed(answer: CommandAnswer, claim: Claim): CommandAnswer {
   };
 }
 
-/** An answer is handled when its last part is about to be shown, or when the platform stops reading. */
+/** A press is handled when the last part of its answer is about to be shown, or when the platform stops reading. */
 function finishing(answer: CommandAnswer, finish: () => Promise<void>): CommandAnswer {
   async function* stream(
     thread: string | undefined,
@@ -194,7 +282,7 @@ const MAX_FIRST = 10_000;
  * Lets a press of a button act once, where several presses mean one and the same. A claim of a process that died before its
  * end may be claimed again.
  */
-function createPressClaims(seenInvocations: SeenInvocations, marked: Marked) {
+function createPressClaims(pressed: ReturnType<typeof openPressed>, marked: Marked) {
   const first = new Map<string, { person: string; name: string; atMs: number }>();
 
   function remember(key: string, { person: { id, name } }: Invocation) {
@@ -224,21 +312,21 @@ function createPressClaims(seenInvocations: SeenInvocations, marked: Marked) {
       if (invocation.pressed === undefined) return undefined;
       const once = command.once?.(input, invocation);
       const all = once ?? doubleClick(command, input, invocation);
-      const id = `press:${all.key}`;
+      const id = all.key;
       const before = first.get(id);
       // Known before it is durable: another press may come meanwhile.
       remember(id, invocation);
-      if (!(await seenInvocations.once(id, null))) {
+      if (!(await pressed.once(id))) {
         if (before) first.set(id, before);
         else first.delete(id);
         return { second: once && second(id, once, invocation) };
       }
       remember(id, invocation);
       return {
-        finish: () => marked(seenInvocations.finish(id, all.keepMs)),
+        finish: () => marked(pressed.finish(id, all.keepMs)),
         async giveBack() {
           first.delete(id);
-          await marked(seenInvocations.giveBack(id));
+          await marked(pressed.giveBack(id));
         },
       };
     },

@@ -93,9 +93,9 @@ const question = (name: string, summary: string, text: string) =>
       keepMs: 10_000,
       shown: 'The answer is in the thread.',
     }),
-    async run({ incident: id }, { incidents, ask, place, person }) {
+    async run({ incident: id }, { incidents, ask, handling, place, person }) {
       incidents.get(id);
-      return ask.answer({ question: text, place, person });
+      return ask.answer({ handling, question: text, place, person });
     },
   });
 

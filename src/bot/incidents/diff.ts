@@ -14,6 +14,19 @@ const POLLS_TO_BE_GONE = 2;
 /** Polls in a row with a list that lost more than half before it is believed. */
 const SHORT_LISTS_HELD = 2;
 
+/**
+ * Lists that were found to be just as it is remembered. Neither is ever altered, and a list of which nothing changed is the same
+ * array at the next poll: then a poll of a hundred thousand monitors need not look at any.
+ */
+const remembered = new WeakMap<Snapshot['known'], readonly Monitor[]>();
+
+/** Whether a list is known to be as it is remembered, without looking at it; it may be so when this is false. */
+export function isRemembered(before: Snapshot | undefined, listed: readonly Monitor[]): boolean {
+  return (
+    before?.learnt === true && before.shortLooks === 0 && remembered.get(before.known) === listed
+  );
+}
+
 /** How a list stands to what its poll found. */
 export interface Extent {
   /** It is a part of that, and says nothing about those that it leaves out. */
@@ -34,6 +47,7 @@ export function diff(
   asking: ReadonlySet<string> = new Set(),
   { isPart = false, isMore = false }: Extent = {},
 ): { snapshot: Snapshot; changes: Changes } {
+  if (isRemembered(before, listed)) return { snapshot: before, changes: new Map() };
   const listedById = new Map(listed.map((monitor) => [monitor.id, monitor]));
   // Only a whole list says who is lost.
   const shortLooks = isPart ? before.shortLooks : shortListsAfter(before, listedById);
@@ -67,7 +81,9 @@ export function diff(
     shortLooks === before.shortLooks &&
     known.length === before.known.length &&
     known.every((one, index) => one === before.known[index]);
-  return { snapshot: isAsBefore ? before : { known, learnt, shortLooks }, changes };
+  if (!isAsBefore) return { snapshot: { known, learnt, shortLooks }, changes };
+  if (!isPart && asking.size === 0) remembered.set(before.known, listed);
+  return { snapshot: before, changes };
 }
 
 const NOTHING_KNOWN: Snapshot = { known: [], learnt: false, shortLooks: 0 };

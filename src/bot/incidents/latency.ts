@@ -3,6 +3,7 @@ import type { CheckRecord } from '../../contracts/monitoring-additions.ts';
 import type { Fact } from '../shared/card.ts';
 import { isDown } from '../shared/status.ts';
 import { inUnits, sparkline } from '../shared/text-format.ts';
+import { isRemembered } from './diff.ts';
 import { isOpen } from './incidents.ts';
 import type { Asking } from './poll-quota.ts';
 import type { Incident, Watching } from './watch-state.ts';
@@ -19,7 +20,7 @@ const WAIT_MS = 1_500;
 
 /** Monitors that are DOWN and were not at the poll before; none at the first poll, when they may be so for long. Pure. */
 export function newlyDown(watching: Watching | undefined, listed: readonly Monitor[]): Monitor[] {
-  if (!watching?.learnt) return [];
+  if (!watching?.learnt || isRemembered(watching, listed)) return [];
   const before = new Set(watching.known.filter(isDown).map(({ id }) => id));
   for (const alert of watching.alerts) if (isOpen(alert)) before.add(alert.monitorId);
   return listed.filter((monitor) => isDown(monitor) && !before.has(monitor.id));

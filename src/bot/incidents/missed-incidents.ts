@@ -1,7 +1,7 @@
 import { StatusError } from '../../clients/errors.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Incident as Outage } from '../../contracts/monitoring-additions.ts';
-import type { Snapshot } from './diff.ts';
+import { isRemembered, type Snapshot } from './diff.ts';
 import {
   flappingOn,
   isCounted,
@@ -41,7 +41,7 @@ export function withMissedChanges(
   snapshot: Snapshot | undefined,
   listed: readonly Monitor[],
 ): Array<Omit<MissedOutages, 'outages'>> {
-  if (!snapshot?.learnt) return [];
+  if (!snapshot?.learnt || isRemembered(snapshot, listed)) return [];
   const knownById = new Map(snapshot.known.map((known) => [known.id, known]));
   return listed.flatMap((monitor) => {
     const known = knownById.get(monitor.id);

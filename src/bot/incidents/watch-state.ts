@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { State } from '../../store/state.ts';
 
 /** A monitor as last seen. */
 export const KnownMonitor = z.object({
@@ -20,6 +21,11 @@ const Delivery = z.object({
   postId: z.string(),
   /** Set durably before the first try: from then on the message may be there. */
   attempted: z.boolean(),
+  /**
+   * Where several processes may send: the fence of the lease under which a request to the platform was begun, until what became
+   * of it is stored.
+   */
+  triedBy: z.int().optional(),
   posted: z.object({ message: z.string(), thread: z.string() }).optional(),
   /** The message showed the alert while it went on: what follows is an end, not old news. */
   shownOpen: z.boolean().optional(),
@@ -277,14 +283,4 @@ export const Watching = z.object({
 export type Watching = z.infer<typeof Watching>;
 
 /** What the watch knows, and how it is changed. */
-export interface WatchState {
-  /** As last stored; `undefined` before the first poll ever. Frozen: it is replaced, never altered. */
-  current(): Watching | undefined;
-  /**
-   * Stores what `change` makes of it, whole or not at all; the same object writes nothing. Updates run one after another.
-   * When writing fails, nothing has changed.
-   */
-  update(change: (current: Watching | undefined) => Watching | undefined): Promise<void>;
-  /** As `update`, and nothing that is kept holds what `change` took away. It costs writing all of it anew. */
-  erase(change: (current: Watching | undefined) => Watching | undefined): Promise<void>;
-}
+export type WatchState = State<Watching>;

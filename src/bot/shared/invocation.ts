@@ -13,6 +13,11 @@ export interface Invocation {
   person: Person;
   /** The message whose button was pressed, by the platform's own id; absent for whatever is no press. */
   pressed?: string;
+  /**
+   * What the platform needs besides to show what comes of it, also in another process, which goes on with it when this one
+   * dies. It is stored until then: secrets are encrypted in it.
+   */
+  origin?: Record<string, string>;
 }
 
 /** What a platform shows for an invocation. */
@@ -48,7 +53,12 @@ export interface Answer {
   /** Buttons under it while it is generated. */
   actions?: CardAction[];
   /**
-   * The answer as it comes. Never throws; the last part is always `end`. `thread` is the key under which it is
+   * What another process, which died, showed of this very answer: it is asked anew, and goes on in those messages, which
+   * then show the new text alone.
+   */
+  shownBefore?: ShownAnswer | undefined;
+  /**
+   * The answer as it comes. Never throws; the last part is always `end` or `lost`. `thread` is the key under which it is
    * remembered; without one (a private answer) it is not. Aborting `signal` ends it early with a note.
    */
   stream(thread: string | undefined, signal?: AbortSignal): AsyncIterable<AnswerPart>;
@@ -62,10 +72,28 @@ export interface Answer {
   ended(): Promise<void>;
   /** Told by a platform that could not show it: what can be shown another time is kept for that. */
   notShown?(): void;
+  /**
+   * Told by a platform that cannot show it now, and has told nobody that: it is gone on with soon, here or by another process,
+   * or by whoever repeats its invocation. Never throws.
+   */
+  putOff(): Promise<void>;
+  /**
+   * Whether it is still this process that answers. After a standstill another one may do so: then nothing more of it is
+   * shown from here. To be asked right before each call that shows something of it; `followAnswer` does that.
+   */
+  isOurs(): boolean;
+}
+
+/** What is shown of an answer. */
+export interface ShownAnswer {
+  beganAtMs: number;
+  /** As the platform told `Answer.begin` last. */
+  thread?: string | undefined;
+  shown: Record<string, string>;
 }
 
 /** An answer as a command gives it; noting it is added at the one door. */
-export type CommandAnswer = Omit<Answer, 'begin' | 'ended'>;
+export type CommandAnswer = Omit<Answer, 'begin' | 'ended' | 'isOurs' | 'putOff' | 'shownBefore'>;
 
 /** What comes of a command. */
 export type CommandResult = Exclude<Reply, Answer> | CommandAnswer;
@@ -77,20 +105,26 @@ export type AnswerPart =
    * The end. `note`, when there is one, says why the answer stopped short and what to do; `footer` is model and time;
    * `actions` are the buttons under it from then on.
    */
-  | { kind: 'end'; note?: string; footer: string; actions?: CardAction[] };
+  | { kind: 'end'; note?: string; footer: string; actions?: CardAction[] }
+  /** Another process goes on with it: it is left as it is shown, without an end. */
+  | { kind: 'lost' };
+
+/** Something that another process was asked to do and did not finish. */
+export interface TakenOver {
+  /** As the platform handed it to `Bot.dispatch` there; of the person only who it is, and nothing of what they may do. */
+  invocation: Invocation;
+  /** In place of that of the bot, for this invocation with what the person may do. */
+  dispatch(invocation: Invocation): Promise<Reply>;
+}
 
 /** An answer that an earlier process began to show and did not end. */
-export interface UnfinishedAnswer {
+export interface UnfinishedAnswer extends ShownAnswer {
   id: string;
   /** The invocation that it answers. */
   invocation: string;
   channel: string;
   person: string;
   private: boolean;
-  beganAtMs: number;
-  /** As the platform told `Answer.begin` last. */
-  thread?: string | undefined;
-  shown: Record<string, string>;
   /** Why it ends here and what to do. */
   note: string;
   /** The buttons under its end, in the thread that remembers it. */
@@ -105,4 +139,10 @@ export interface AnswerEnder {
    * to one whose end is shown. Throws `DeliveryError`.
    */
   endAnswer?(unfinished: UnfinishedAnswer): Promise<void>;
+  /**
+   * Has an invocation of another process handled and its reply shown, as if it had come here: an answer that was begun goes on in
+   * its messages (`Answer.shownBefore`). Resolves when that is shown. Throws `DeliveryError` when it can be tried again, here
+   * or elsewhere; otherwise what cannot be shown is told to the person, as ever.
+   */
+  takeOver?(takenOver: TakenOver): Promise<void>;
 }

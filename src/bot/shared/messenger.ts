@@ -6,6 +6,12 @@ export interface PostedMessage {
   thread: string;
 }
 
+/**
+ * Whether it is still this process that does something; after a standstill another one may do it. To be asked right before each
+ * request that shows something. Nobody else ever does it when absent.
+ */
+export type IsOurs = () => boolean;
+
 /** What posts and changes messages in the channels of a platform. */
 export interface Messenger {
   readonly name: string;
@@ -19,9 +25,10 @@ export interface Messenger {
     card: Card;
     id: string;
     attempted: boolean;
+    isOurs?: IsOurs;
   }): Promise<PostedMessage & Pick<Card, 'goesOn'>>;
   /** Changes a message posted earlier. Throws `DeliveryError`. */
-  update(channel: string, posted: PostedMessage, card: Card): Promise<void>;
+  update(channel: string, posted: PostedMessage, card: Card, isOurs?: IsOurs): Promise<void>;
   /**
    * Adds one line that people of the channel notice under a message posted earlier, as quietly as the platform can: the
    * card's tone and title. The same `id` is said once where the platform lets us check. Throws `DeliveryError`.
@@ -32,5 +39,6 @@ export interface Messenger {
     card: Card;
     id: string;
     attempted: boolean;
+    isOurs?: IsOurs;
   }): Promise<void>;
 }

@@ -19,7 +19,7 @@ export const platformLimitsCollection = {
   whenCorrupt: 'forget' as const,
 };
 
-/** A shorter one is over before another process could have started. */
+/** A shorter one is over before another process would know of it. */
 const WORTH_KEEPING_MS = 1_000;
 
 /** A longer wait than platforms ask for: the clock was set back meanwhile. */
@@ -28,9 +28,29 @@ const LONGEST_MS = 3_600_000;
 /** Of the kinds that are limited at one time. */
 const MAX_KINDS = 5_000;
 
+/** Who is told of each platform's limits: a collection, which all platforms share, is followed once. */
+const followers = new WeakMap<Collection<Limits>, Map<string, (limits: Limits) => void>>();
+
+async function follow(
+  collection: Collection<Limits>,
+  platform: string,
+  told: (limits: Limits) => void,
+): Promise<void> {
+  const known = followers.get(collection);
+  if (known) {
+    known.set(platform, told);
+    return;
+  }
+  const tellers = new Map([[platform, told]]);
+  followers.set(collection, tellers);
+  await collection.follow((changed) => {
+    for (const { id, document } of changed) if (document) tellers.get(id)?.(document);
+  });
+}
+
 /**
  * The limits of one platform, which outlive its connections, its workspaces' installations and, where a collection is given,
- * the process.
+ * the process; other processes on that collection know of them soon.
  */
 export async function openPlatformLimits(options: {
   platform: string;
@@ -41,24 +61,32 @@ export async function openPlatformLimits(options: {
   /** On the clock of `performance.now()`, which nobody sets. */
   const limits = new Map<string, number>();
 
-  async function read() {
-    const kept = await collection?.get(platform);
-    for (const [key, untilMs] of Object.entries(kept?.untilMs ?? {})) {
-      const leftMs = Math.min(untilMs - Date.now(), LONGEST_MS);
-      if (leftMs > 0) limits.set(key, performance.now() + leftMs);
-    }
-  }
-  await read();
-
   function leftMs(key: string): number {
     const left = (limits.get(key) ?? 0) - performance.now();
     if (left <= 0) limits.delete(key);
     return Math.max(0, left);
   }
 
+  function note(key: string, forMs: number) {
+    if (forMs <= leftMs(key)) return;
+    limits.set(key, performance.now() + Math.min(forMs, LONGEST_MS));
+    forgetOldest(limits, MAX_KINDS);
+  }
+
+  function take({ untilMs }: Limits) {
+    const nowMs = Date.now();
+    for (const [key, until] of Object.entries(untilMs)) if (until > nowMs) note(key, until - nowMs);
+  }
+
+  if (collection) await follow(collection, platform, take);
+  const kept = await collection?.get(platform);
+  if (kept) take(kept);
+
+  /** Together with what other processes were told meanwhile. */
   async function keep() {
     try {
-      await collection?.update(platform, () => {
+      await collection?.update(platform, (others) => {
+        if (others) take(others);
         const nowMs = Date.now();
         const left = [...limits.keys()].map((key) => [key, nowMs + leftMs(key)] as const);
         return { untilMs: Object.fromEntries(left.filter(([, untilMs]) => untilMs > nowMs)) };
@@ -69,16 +97,11 @@ export async function openPlatformLimits(options: {
   }
 
   return {
-    /** Reads what another process was told since. */
-    read,
     /** For how many more milliseconds no call of this kind may be made; 0 when one may. */
     leftMs: (kind: string) => (limits.size === 0 ? 0 : leftMs(keyOf(kind))),
-    /** Takes note of a limit; a later process knows of it, too, once this resolves. Never rejects. */
+    /** Takes note of a limit; other processes know of it, too, soon after this resolves. Never rejects. */
     async limited(kind: string, forMs: number) {
-      const key = keyOf(kind);
-      const untilMs = performance.now() + Math.min(forMs, LONGEST_MS);
-      limits.set(key, Math.max(untilMs, limits.get(key) ?? 0));
-      forgetOldest(limits, MAX_KINDS);
+      note(keyOf(kind), forMs);
       if (forMs >= WORTH_KEEPING_MS) await keep();
     },
   };

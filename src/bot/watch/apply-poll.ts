@@ -1,7 +1,14 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { ChannelSettings } from '../channels/channel-settings.ts';
 import { quietUntilMs, quietWords } from '../channels/quiet-hours.ts';
-import { type Changes, diff, type Extent, isNews, type Snapshot } from '../incidents/diff.ts';
+import {
+  type Changes,
+  diff,
+  type Extent,
+  isNews,
+  isRemembered,
+  type Snapshot,
+} from '../incidents/diff.ts';
 import {
   isFlapping,
   recentDowns,
@@ -193,6 +200,9 @@ export function batchesOf(
   missed: readonly MissedOutages[],
   count = BATCH_SIZE,
 ): Batch[] {
+  if (isRemembered(snapshot, listed)) {
+    return [{ monitors: listed, isPart: false, isMore: false, missed }];
+  }
   const known = new Map(snapshot?.known.map((one) => [one.id, one]));
   const news = listed.filter((monitor) => isNews(known.get(monitor.id), monitor));
   if (news.length <= count) return [{ monitors: listed, isPart: false, isMore: false, missed }];

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { StatusError } from '../../clients/errors.ts';
-import type { InvalidMonitor, MonitoringClient } from '../../clients/monitoring.ts';
+import type { MonitoringClient } from '../../clients/monitoring.ts';
 import { yieldToEventLoop } from '../../contracts/event-loop.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Channels } from '../channels/channels.ts';
@@ -20,6 +20,7 @@ import { backoffMs, type Clock } from '../shared/clock.ts';
 import { type Place, placeKey } from '../shared/place.ts';
 import { type ApplyContext, applyPoll, batchesOf, finishingSteps } from './apply-poll.ts';
 import type { LastPoll } from './last-poll.ts';
+import { createListReader } from './list-reader.ts';
 
 /** Longest wait the service may ask for; after it, it is asked again. */
 const MAX_WAIT_MS = 600_000;
@@ -51,6 +52,7 @@ export function createPoller(options: {
   let failed: FailedPolls | undefined;
   let running: Promise<void> | undefined;
   const logInvalid = createInvalidMonitorsLog(log);
+  const reader = createListReader({ monitoring, nowMs: clock.nowMs, log });
 
   async function run() {
     while (!stopping.signal.aborted) {
@@ -80,11 +82,10 @@ export function createPoller(options: {
   /** One poll; resolves to how long to wait until the next. */
   async function poll(): Promise<number> {
     try {
-      const invalid: InvalidMonitor[] = [];
-      const onInvalid = (row: InvalidMonitor) => invalid.push(row);
-      const listed = await monitoring.list({ signal: stopping.signal, onInvalid });
+      const { listed, invalid } = await reader.read(stopping.signal);
       logInvalid(invalid);
-      await apply([...listed, ...placeholdersFor(invalid, listed, state.current()?.known ?? [])]);
+      const unread = placeholdersFor(invalid, listed, state.current()?.known ?? []);
+      await apply(unread.length === 0 ? listed : [...listed, ...unread]);
       if (failed) log.info({ failures: failed.count }, 'monitors can be seen again');
       failed = undefined;
     } catch (error) {
@@ -166,6 +167,7 @@ export function createPoller(options: {
     async stop() {
       stopping.abort();
       await running;
+      await reader.idle();
       await attempt(NOT_KEPT, lastPoll.end);
     },
   };

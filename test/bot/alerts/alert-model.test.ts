@@ -70,7 +70,7 @@ function factsOf(
 async function openWorld(book: ExpectedOutages) {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const durable = await openWatchState(store, log);
+  const durable = await openWatchState(store);
   const platforms = [createScriptedPlatform('slack'), createScriptedPlatform('discord')];
   const wrong: string[] = [];
   const clock = createHandClock(1_800_000_000_000);

@@ -27,7 +27,7 @@ const NAMES = Array.from({ length: 10 }, (_, at) => `shop${at}`);
 async function openWorld() {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const state = await openWatchState(store, log);
+  const state = await openWatchState(store);
   const [slack, discord] = [createScriptedPlatform('slack'), createScriptedPlatform('discord')];
   const statuses = new Map(NAMES.map((name) => [name, 'UP']));
   const clock = createHandClock(1_800_000_000_000);

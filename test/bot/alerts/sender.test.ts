@@ -34,7 +34,7 @@ type Statuses = readonly string[];
 async function openWorld() {
   const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const durable = await openWatchState(store, log);
+  const durable = await openWatchState(store);
   const slack = createScriptedPlatform('slack');
   const discord = createScriptedPlatform('discord');
   let nowMs = 1_800_000_000_000;
@@ -403,7 +403,7 @@ test('a message that shows an outage which is over is changed before one about s
 async function withOutage(platform: ScriptedPlatform) {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const state = await openWatchState(store, log);
+  const state = await openWatchState(store);
   const clock = createHandClock(1_800_000_000_000);
   const monitor = { id: 'a', name: 'a', check_type: 'HTTP', target: 'https://a.example' };
   for (const status of ['UP', 'DOWN']) {

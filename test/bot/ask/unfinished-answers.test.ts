@@ -4,11 +4,12 @@ import { openUnfinishedAnswers } from '../../../src/bot/ask/unfinished-answers.t
 import type { Platform } from '../../../src/bot/platform.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import type { CommandAnswer, UnfinishedAnswer } from '../../../src/bot/shared/invocation.ts';
-import { openSeenInvocations } from '../../../src/bot/shared/seen-invocations.ts';
+import { openSeenInvocations, unclaimed } from '../../../src/bot/shared/seen-invocations.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { asKilled } from '../../helpers/after-kill.ts';
 import { createHandClock } from '../../helpers/bot/hand-clock.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { mortalStore } from '../../helpers/mortal-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
@@ -19,25 +20,32 @@ const answerOf = (id: string): CommandAnswer => ({
   async *stream() {},
 });
 
+const invocationOf = (id: string) => ({
+  id,
+  request: { line: '/ask' },
+  place: { platform: 'slack', channel: 'C1' },
+  person: { id: 'U1', name: 'Ada' },
+});
+
 /** What one process knows, on the folder of the one before it. */
 async function open(folder: string, nowMs = 0) {
   const { log, lines } = recordingLog();
-  const store = await openLowdbStore({ folder, log });
+  const real = await openLowdbStore({ folder, log });
+  const life = { writes: Number.POSITIVE_INFINITY };
+  const store = mortalStore(real, life, log);
   const conversations = createConversations(store);
-  const seenInvocations = openSeenInvocations(store);
+  const seenInvocations = await openSeenInvocations(store);
   const clock = createHandClock(nowMs);
-  const options = { conversations, seenInvocations, clock, random: () => 0.5, log };
+  const cut = () => {};
+  const options = { conversations, seenInvocations, cut, clock, random: () => 0.5, log };
   const unfinished = await openUnfinishedAnswers(store, options);
   return {
-    ...{ store, conversations, seenInvocations, clock, lines },
+    ...{ store, life, conversations, seenInvocations, clock, lines },
     /** Begins an answer in a channel. */
     async begin(id: string, channel: string) {
       const place = { platform: 'slack', channel } as const;
-      const gesture = { id: `slack:${id}`, request: { line: '/ask' }, place };
-      const answer = unfinished.noted(answerOf(id), {
-        ...gesture,
-        person: { id: 'U1', name: 'Ada' },
-      });
+      const invocation = { ...invocationOf(`slack:${id}`), place };
+      const answer = unfinished.noted(answerOf(id), invocation, unclaimed());
       await answer.begin({ thread: 't1' });
       return answer;
     },
@@ -100,15 +108,28 @@ test('an answer that can never be ended is given up, and so is one that nobody w
   expect(tried).toEqual([]);
 });
 
+test.each([0, 1, 2])(
+  'an answer whose end is shown is not given again, killed after %i writes',
+  async (writes) => {
+    const first = await open(await temporaryFolder());
+    await first.seenInvocations.once(invocationOf('slack:a'), false);
+    const answer = await first.begin('a', 'C1');
+    first.life.writes = writes;
+    await answer.ended();
+    const { seenInvocations } = await open(await first.kill());
+    expect(await seenInvocations.once(invocationOf('slack:a'), false)).toBeUndefined();
+  },
+);
+
 test('its invocation is refused from then on; its question can be asked again, unless its answer is remembered', async () => {
   const first = await open(await temporaryFolder());
-  await first.seenInvocations.once('slack:a', null);
+  await first.seenInvocations.once(invocationOf('slack:a'), false);
   await first.begin('a', 'C1');
   await first.begin('b', 'C2');
   const turn = { id: 'b', question: 'why b?', answer: 'So.', atMs: 1 };
   await first.conversations.add('slack:C2:t1', turn);
   const { seenInvocations, conversations } = await open(await first.kill());
-  expect(await seenInvocations.once('slack:a', null)).toBe(false);
+  expect(await seenInvocations.once(invocationOf('slack:a'), false)).toBeUndefined();
   expect(await conversations.turns('slack:C1:t1')).toEqual([]);
   expect(await conversations.lastAsked('slack:C1:t1')).toMatchObject({
     id: 'a',

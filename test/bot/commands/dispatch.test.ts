@@ -8,6 +8,13 @@ import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
+const invocationOf = (id: string): Invocation => ({
+  id,
+  request: { line: '/monitor list' },
+  place: CHANNEL,
+  person: { id: 'U1', name: 'Ada' },
+});
+
 describe('a command that fails answers with a card', () => {
   test.each([
     ['/monitor', 'info', 'What /monitor can do'],
@@ -129,13 +136,13 @@ describe('an invocation that is delivered again', () => {
     const store = await openLowdbStore({ folder: await temporaryFolder(), log });
     vi.spyOn(Date, 'now').mockImplementation(() => nowMs);
     onTestFinished(() => void vi.restoreAllMocks());
-    const seen = openSeenInvocations(store);
-    expect(await seen.once('a', null)).toBe(true);
+    const seen = await openSeenInvocations(store);
+    expect(await seen.once(invocationOf('a'), false)).toBeTruthy();
     await seen.finish('a');
     nowMs += 86_399_000;
-    expect(await seen.once('a', null)).toBe(false);
+    expect(await seen.once(invocationOf('a'), false)).toBeUndefined();
     nowMs += 2_000;
-    expect(await seen.once('a', null)).toBe(true);
+    expect(await seen.once(invocationOf('a'), false)).toBeTruthy();
     await store.close();
   });
 
@@ -144,14 +151,16 @@ describe('an invocation that is delivered again', () => {
     async () => {
       const { log } = recordingLog();
       const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-      const seen = openSeenInvocations(store);
-      await seen.once('first', null);
+      const seen = await openSeenInvocations(store);
+      await seen.once(invocationOf('first'), false);
       await seen.finish('first');
-      expect(await seen.once('first', null)).toBe(false);
+      expect(await seen.once(invocationOf('first'), false)).toBeUndefined();
       await Promise.all(
-        Array.from({ length: 40_000 }, (_, index) => seen.once(`later ${index}`, null)),
+        Array.from({ length: 40_000 }, (_, index) =>
+          seen.once(invocationOf(`later ${index}`), false),
+        ),
       );
-      expect(await seen.once('first', null)).toBe(true);
+      expect(await seen.once(invocationOf('first'), false)).toBeTruthy();
       await store.close();
     },
     120_000,

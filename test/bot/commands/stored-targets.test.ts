@@ -45,7 +45,7 @@ test('targets that an older version stored of channels lose their secrets, in ev
 test('targets that an older version stored of incidents lose theirs with the next update', async () => {
   const folder = await temporaryFolder();
   const before = await open(folder);
-  const old = await openWatchState(before.store, before.log);
+  const old = await openWatchState(before.store);
   const incident: Incident = {
     ...{ kind: 'incident', id: 'i', version: 1, openedAtMs: 1, name: 'Shop', target: PLAIN },
     ...{ monitorId: 'a', checkType: 'HTTP', status: 'DOWN', startedAtMs: 1 },
@@ -56,13 +56,13 @@ test('targets that an older version stored of incidents lose theirs with the nex
   await before.store.close();
   expect(await leaking(folder)).toHaveLength(1);
 
-  const { store, log } = await open(folder);
-  const state = await openWatchState(store, log);
+  const { store } = await open(folder);
+  const state = await openWatchState(store);
   expect(state.current()?.alerts).toMatchObject([{ id: 'i', target: HIDDEN }]);
   await state.update((current) => current && { ...current, shortLooks: 1 });
   expect(await leaking(folder)).toEqual([]);
   await store.close();
   const again = await open(folder);
-  const read = await openWatchState(again.store, again.log);
+  const read = await openWatchState(again.store);
   expect(read.current()).toMatchObject({ shortLooks: 1, alerts: [{ id: 'i', target: HIDDEN }] });
 });

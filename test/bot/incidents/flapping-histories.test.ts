@@ -51,7 +51,7 @@ function stepsOf(...statuses: string[]): fc.Arbitrary<Step[]> {
 async function openWorld(counts: boolean) {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const state = await openWatchState(store, log);
+  const state = await openWatchState(store);
   const slack = createScriptedPlatform('slack');
   const posted: Array<{ atMs: number; id: string }> = [];
   const started = 1_800_000_000_000;

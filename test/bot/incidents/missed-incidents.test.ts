@@ -25,7 +25,7 @@ import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 async function openWatch(service: { url: string; key: string }) {
   const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const state = await openWatchState(store, log);
+  const state = await openWatchState(store);
   const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.key });
   let polls = 0;
   let goOn = () => {};

@@ -53,7 +53,7 @@ async function openWorld() {
   let service = await startMonitoringService({ limit: false });
   const { url, apiKey } = service;
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const state = await openWatchState(store, log);
+  const state = await openWatchState(store);
   const slack = createScriptedPlatform('slack');
   const monitoring = createMonitoringClient({ baseUrl: url, apiKey, timeoutMs: 2_000 });
   const [looking, sending] = [createStepClock(), createStepClock()];

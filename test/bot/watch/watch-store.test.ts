@@ -1,49 +1,29 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import type { Logger } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { newDelivery } from '../../../src/bot/incidents/incidents.ts';
-import type { Alert, Group, Incident, Watching } from '../../../src/bot/incidents/watch-state.ts';
+import type { Watching } from '../../../src/bot/incidents/watch-state.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { CorruptDocumentError } from '../../../src/store/errors.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { openStateInJournals, type StateSizes } from '../../../src/store/lowdb/state.ts';
 import type { Store } from '../../../src/store/store.ts';
+import {
+  change,
+  group,
+  ids,
+  incident,
+  known,
+  member,
+  NOTHING_WATCHED,
+} from '../../helpers/bot/watch-changes.ts';
 import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const RUNS = long ? 500 : 8;
 const never = new Promise<never>(() => {});
-const START = Date.UTC(2027, 0, 15);
-const EMPTY: Watching = { known: [], learnt: true, shortLooks: 0, alerts: [] };
-
-type Members = Group['members'];
-
-const known = (id: string, status = 'UP') => ({ id, status, missing: 0 });
-
-const incident = (id: string, version = 1): Incident => ({
-  ...{
-    kind: 'incident',
-    id,
-    version,
-    openedAtMs: START,
-    deliveries: [newDelivery('slack:C1', id)],
-  },
-  ...{ monitorId: `of ${id}`, name: 'Shop “é”', target: 'https://shop.example', checkType: 'HTTP' },
-  ...{ status: 'DOWN', startedAtMs: START },
-});
-
-const down = (monitorId: string, atMs: number) => ({ monitorId, atMs, seenAtMs: atMs });
-
-const member = (monitorId: string, status = 'DOWN'): Members[number] => ({
-  ...{ incidentId: `i-${monitorId}`, monitorId, name: monitorId, status },
-  ...{ startedAtMs: START, times: 1 },
-});
-
-const group = (id: string, members: Members, version = 1): Group => ({
-  ...{ kind: 'group', id, version, openedAtMs: START, joinedAtMs: START, place: 'slack:C1' },
-  ...{ deliveries: [newDelivery('slack:C1', id)], members },
-});
 
 /** What happens to a write: it is made and told so, refused before or after it is made, or never ends. */
 type Fate = 'made' | 'refused' | 'made and refused' | 'killed' | 'made and killed';
@@ -54,8 +34,11 @@ const FATES: readonly Fate[] = [
   ...(['refused', 'made and refused', 'killed', 'made and killed'] as const),
 ];
 
+/** Small, so that an update has several parts and the journals take turns often. */
+const SMALL: StateSizes = { compactAfterLength: 2_000, partLength: 400 };
+
 /** A store that asks before each write what becomes of it. */
-function fated(real: Store, fateOf: (what: string) => Fate): Store {
+function fated(real: Store, fateOf: (what: string) => Fate, log: Logger): Store {
   async function meet(what: string, write: () => Promise<unknown>) {
     const fate = fateOf(what);
     const result = fate.startsWith('made') ? await write() : undefined;
@@ -63,7 +46,7 @@ function fated(real: Store, fateOf: (what: string) => Fate): Store {
     if (fate.endsWith('refused')) throw new Error('ENOSPC');
     return result;
   }
-  return {
+  const store: Store = {
     ...real,
     collection(declaration) {
       const inner = real.collection(declaration);
@@ -84,16 +67,17 @@ function fated(real: Store, fateOf: (what: string) => Fate): Store {
         clear: async () => void (await meet(`clear ${declaration.name}`, () => inner.clear())),
       };
     },
+    state: (declaration) =>
+      openStateInJournals(declaration, { journal: store.journal, log, ...SMALL }),
   };
+  return store;
 }
 
 async function open(folder: string, fateOf: (what: string) => Fate = () => 'made') {
   const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder, log });
   onTestFinished(() => store.close());
-  // Small, so that an update has several parts and the journals take turns often.
-  const sizes = { compactAfterLength: 2_000, partLength: 400 };
-  const state = openWatchState(fated(store, fateOf), log, sizes);
+  const state = openWatchState(fated(store, fateOf, log));
   return { store, state, lines };
 }
 
@@ -102,97 +86,6 @@ async function stored(folder: string): Promise<Watching | undefined> {
   const current = (await state).current();
   await store.close();
   return current;
-}
-
-const ids = ['a', 'b', 'c', 'd', 'e'] as const;
-const id = fc.constantFrom(...ids);
-const status = fc.constantFrom('UP', 'DOWN', 'DEGRADED');
-const members = fc.uniqueArray(fc.tuple(id, status), { selector: ([monitor]) => monitor });
-const alert: fc.Arbitrary<Alert> = fc.oneof(
-  fc.tuple(id, fc.integer({ min: 1, max: 3 })).map(([one, version]) => incident(one, version)),
-  fc.tuple(id, members, fc.integer({ min: 1, max: 3 })).map(([one, all, version]) =>
-    group(
-      one,
-      all.map(([monitor, now]) => member(monitor, now)),
-      version,
-    ),
-  ),
-);
-
-/** A change of what is watched that leaves most of it the same objects, as the program's own do. */
-const change: fc.Arbitrary<(now: Watching) => Watching> = fc.oneof(
-  fc.tuple(id, status).map(([one, next]) => (now: Watching) => ({
-    ...now,
-    known: put(now.known, known(one, next), (other) => other.id),
-  })),
-  id.map((one) => (now: Watching) => ({
-    ...now,
-    known: now.known.filter((other) => other.id !== one),
-  })),
-  alert.map((next) => (now: Watching) => ({
-    ...now,
-    alerts: put(now.alerts, next, (other) => other.id),
-  })),
-  // A notice takes the place of the one before, but comes last.
-  alert.map((next) => (now: Watching) => ({
-    ...now,
-    alerts: [...now.alerts.filter((other) => other.id !== next.id), next],
-  })),
-  id.map((one) => (now: Watching) => ({
-    ...now,
-    alerts: now.alerts.filter((other) => other.id !== one),
-  })),
-  fc.tuple(id, status).map(([one, next]) => (now: Watching) => ({
-    ...now,
-    alerts: now.alerts.map((other) =>
-      other.kind === 'group'
-        ? {
-            ...other,
-            version: other.version + 1,
-            members: put(other.members, member(one, next), ({ monitorId }) => monitorId),
-          }
-        : other,
-    ),
-  })),
-  id.map((one) => (now: Watching) => ({
-    ...now,
-    alerts: now.alerts.map((other) =>
-      other.kind === 'group'
-        ? { ...other, members: other.members.filter(({ monitorId }) => monitorId !== one) }
-        : other,
-    ),
-  })),
-  fc.constant((now: Watching) => ({
-    ...now,
-    known: [...now.known].reverse(),
-    alerts: [...now.alerts].reverse(),
-  })),
-  fc.nat({ max: 3 }).map((shortLooks) => (now: Watching) => ({ ...now, shortLooks })),
-  fc.tuple(id, fc.nat({ max: 2 })).map(([one, count]) => (now: Watching) => {
-    const { downs = [], ...others } = now;
-    const left = downs.filter(({ monitorId }) => monitorId !== one);
-    const own = Array.from({ length: count }, (_, at) => down(one, START + at));
-    return left.length + count === 0 ? others : { ...others, downs: [...left, ...own] };
-  }),
-  fc.tuple(id, fc.nat({ max: 2 })).map(([place, tries]) => (now: Watching) => {
-    const { closed = [], ...others } = now;
-    const left = closed.filter((one) => one.place !== place);
-    const own = tries === 0 ? [] : [closedPlace(place, tries)];
-    return left.length + own.length === 0 ? others : { ...others, closed: [...left, ...own] };
-  }),
-  fc.constant((now: Watching) => now),
-);
-
-const closedPlace = (place: string, tries: number) => ({
-  ...{ place, tries, refused: ['new' as const], sinceMs: START },
-  ...{ triedAtMs: START, nextTryAtMs: START + tries },
-});
-
-function put<T>(list: readonly T[], item: T, idOf: (item: T) => string): T[] {
-  const isThere = list.some((other) => idOf(other) === idOf(item));
-  return isThere
-    ? list.map((other) => (idOf(other) === idOf(item) ? item : other))
-    : [...list, item];
 }
 
 interface Life {
@@ -231,7 +124,7 @@ async function live(folder: string, { steps, fates }: Life, possible: Possible):
       const outcomes = await Promise.allSettled(
         changes.map((make) =>
           state.update((now) => {
-            const next = make(now ?? EMPTY);
+            const next = make(now ?? NOTHING_WATCHED);
             tried.push(next);
             possible.push(next);
             return next;
@@ -315,13 +208,13 @@ describe('the stored state of the watch', () => {
     let fate: Fate = 'made';
     const { state: opening } = await open(await temporaryFolder(), () => fate);
     const state = await opening;
-    await state.update(() => ({ ...EMPTY, known: [known('a')] }));
+    await state.update(() => ({ ...NOTHING_WATCHED, known: [known('a')] }));
     const before = state.current();
     fate = 'refused';
     const seen: unknown[] = [];
     const outcomes = await Promise.allSettled([
       state.update((now) => now),
-      state.update(() => ({ ...EMPTY, known: [known('b')] })),
+      state.update(() => ({ ...NOTHING_WATCHED, known: [known('b')] })),
       state.update((now) => {
         seen.push(now?.known);
         throw new Error('no');
@@ -336,22 +229,22 @@ describe('the stored state of the watch', () => {
     expect(state.current()).toBe(before);
     fate = 'made';
     await state.update((now) => now && { ...now, shortLooks: 2 });
-    expect(state.current()).toEqual({ ...EMPTY, known: [known('a')], shortLooks: 2 });
+    expect(state.current()).toEqual({ ...NOTHING_WATCHED, known: [known('a')], shortLooks: 2 });
   });
 
   test('cannot be altered in place, removed, or be what a later start could not read', async () => {
     const { state: opening } = await open(await temporaryFolder());
     const state = await opening;
-    await state.update(() => ({ ...EMPTY, alerts: [incident('a')] }));
+    await state.update(() => ({ ...NOTHING_WATCHED, alerts: [incident('a')] }));
     const alter = () => {
       const [alert] = state.current()?.alerts ?? [];
       if (alert?.deliveries[0]) alert.deliveries[0].told = 7;
     };
     expect(alter).toThrow(TypeError);
     await expect(state.update(() => undefined)).rejects.toThrow('not removed');
-    const bad = { ...EMPTY, alerts: [{ ...incident('a'), version: Number.NaN }] };
+    const bad = { ...NOTHING_WATCHED, alerts: [{ ...incident('a'), version: Number.NaN }] };
     await expect(state.update(() => bad)).rejects.toThrow('version');
-    expect(state.current()).toEqual({ ...EMPTY, alerts: [incident('a')] });
+    expect(state.current()).toEqual({ ...NOTHING_WATCHED, alerts: [incident('a')] });
   });
 
   test('costs what an update changes, not what there is', async () => {
@@ -359,10 +252,10 @@ describe('the stored state of the watch', () => {
     const { log } = recordingLog();
     const store = await openLowdbStore({ folder, log });
     onTestFinished(() => store.close());
-    const state = await openWatchState(store, log);
+    const state = await openWatchState(store);
     const all = Array.from({ length: long ? 5_000 : 500 }, (_, at) => `m${at}`);
     await state.update(() => ({
-      ...EMPTY,
+      ...NOTHING_WATCHED,
       known: all.map((one) => known(one)),
       alerts: [
         ...all.map((one) => incident(one)),
@@ -396,11 +289,11 @@ describe('the stored state of the watch', () => {
     const state = await opening;
     const times = long ? 200 : 60;
     for (let version = 1; version <= times; version += 1) {
-      await state.update(() => ({ ...EMPTY, alerts: [incident('a', version)] }));
+      await state.update(() => ({ ...NOTHING_WATCHED, alerts: [incident('a', version)] }));
     }
     expect(await bytesIn(folder)).toBeLessThan(6_000);
     await store.close();
-    expect(await stored(folder)).toEqual({ ...EMPTY, alerts: [incident('a', times)] });
+    expect(await stored(folder)).toEqual({ ...NOTHING_WATCHED, alerts: [incident('a', times)] });
   });
 });
 
@@ -410,9 +303,12 @@ describe('a damaged state', () => {
     const folder = await temporaryFolder();
     const { log } = recordingLog();
     const store = await openLowdbStore({ folder, log });
-    const state = await openWatchState(store, log);
+    const state = await openWatchState(store);
     for (const one of ids) {
-      await state.update((now = EMPTY) => ({ ...now, known: [...now.known, known(one)] }));
+      await state.update((now = NOTHING_WATCHED) => ({
+        ...now,
+        known: [...now.known, known(one)],
+      }));
     }
     await store.close();
     const [name = ''] = await readdir(join(folder, 'watching-a'));

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import {
   CheckType,
@@ -8,7 +9,7 @@ import {
 } from '../../../contracts/monitoring.ts';
 import { type Card, factsPart, textPart } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
-import { toAsker, toEveryone } from '../../shared/invocation.ts';
+import { type Invocation, toAsker, toEveryone } from '../../shared/invocation.ts';
 import { checkWords } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { inWords } from '../../shared/text-format.ts';
@@ -107,13 +108,19 @@ export const monitorAdd = command({
     check: monitorOf,
   },
   async run(input, call) {
-    const created = await call.monitoring.create(monitorOf(input));
+    // Whoever goes on with it when this process dies makes no second one.
+    const idempotencyKey = idempotencyKeyOf(call.invocation);
+    const created = await call.monitoring.create(monitorOf(input), { idempotencyKey });
     const heard = await subscribe(call, created);
     const card = createdCard(created, heard);
     // Whoever has the push address can report the job as alive.
     return created.push_url === undefined ? toEveryone(card) : toAsker(card);
   },
 });
+
+/** The same for all tries of one invocation; an id may be longer than a key. */
+const idempotencyKeyOf = ({ id }: Invocation) =>
+  createHash('sha256').update(id).digest('base64url');
 
 /** The monitor as the service takes it. Throws `CommandError` for inputs that do not go together. Pure. */
 export function monitorOf(input: AddInput): MonitorCreateInput {

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { diff, isRemembered, type Snapshot } from '../../../src/bot/incidents/diff.ts';
+import { counting } from '../../helpers/bot/stepped-watch.ts';
+
+test('a list that is the same array is not looked at again, and any other is', () => {
+  const listed = [counting('a', 1), counting('b', 1)];
+  const learnt = diff(undefined, listed).snapshot;
+  expect(isRemembered(learnt, listed)).toBe(false);
+  expect(diff(learnt, listed).snapshot).toBe(learnt);
+  expect(isRemembered(learnt, listed)).toBe(true);
+  expect(diff(learnt, listed)).toEqual({ snapshot: learnt, changes: new Map() });
+  const fewer = listed.slice(0, 1);
+  expect(isRemembered(learnt, fewer)).toBe(false);
+  const missing = diff(learnt, fewer).snapshot;
+  // What is missing twice is gone, also where the list is the same array.
+  expect(diff(missing, fewer).changes.has('b')).toBe(true);
+});
+
+test('a list is not taken as remembered while what it lacks or tells is not settled', () => {
+  const listed = [counting('a', 3, { status: 'DOWN' }), counting('b', 1)];
+  const before = diff(undefined, [counting('a', 1), counting('b', 1)]).snapshot;
+  const asked = diff(before, listed, new Set(['a'])).snapshot;
+  // What it changed is still to be asked for.
+  expect(diff(asked, listed, new Set(['a'])).snapshot).toBe(asked);
+  expect(isRemembered(asked, listed)).toBe(false);
+  const part = [listed[1]].flatMap((one) => one ?? []);
+  expect(diff(before, part, new Set(), { isPart: true }).snapshot).toBe(before);
+  expect(isRemembered(before, part)).toBe(false);
+  const short: Snapshot = { ...before, shortLooks: 3 };
+  expect(diff(short, []).snapshot.shortLooks).toBe(3);
+  expect(isRemembered(short, [])).toBe(false);
+});

@@ -2,13 +2,22 @@ import type { RequestListener } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { App, HTTPReceiver, webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { Bot, Collection, Platform } from '../bot/platform.ts';
+import {
+  type Bot,
+  type Claims,
+  type Collection,
+  createEncryption,
+  type Platform,
+  type Store,
+} from '../bot/platform.ts';
 import { type Card, withoutCharts } from '../bot/shared/card.ts';
 import { openPlatformLimits, type PlatformLimits } from '../bot/shared/platform-limits.ts';
+import { createOrigins } from './answers/origin.ts';
 import { createBoltLog } from './api/bolt-log.ts';
 import { deliveryError } from './api/call-failure.ts';
 import type { Paces } from './api/paces.ts';
 import { rateLimitedFetch } from './api/rate-limited-fetch.ts';
+import { acknowledgeEvents, httpRefusals, refuseEnvelope } from './events/acknowledge.ts';
 import { listen } from './events/listen.ts';
 import { guardRequests } from './events/request-guards.ts';
 import { BOT_SCOPES } from './manifest.ts';
@@ -19,7 +28,8 @@ import {
   type EncryptedInstallation,
   installedWorkspaces,
 } from './workspaces/installed-workspaces.ts';
-import { acknowledgeRateLimits, createSocket } from './workspaces/socket.ts';
+import { createSharedSocket, type SocketSharing } from './workspaces/shared-socket.ts';
+import { createSocket } from './workspaces/socket.ts';
 import type { Workspace } from './workspaces/workspace.ts';
 import { onlyWorkspace } from './workspaces/workspaces.ts';
 
@@ -36,6 +46,8 @@ export interface SlackInstall {
   /** Scopes besides those of the manifest. */
   moreScopes?: string[];
   installations: Collection<EncryptedInstallation>;
+  /** The states of installations that were used, each once, for as long as they last. */
+  usedStates: Claims<never>;
 }
 
 const PACES: Paces = {
@@ -44,8 +56,11 @@ const PACES: Paces = {
   streamMs: 210_000,
   alertMs: 1_000,
   retryMs: 1_000,
+  storeMs: 2_000,
   drainMs: 3_000,
 };
+
+const always = () => true;
 
 /** Source: Slack docs, "Usergroup object". */
 const USER_GROUP = /^S[A-Z0-9]{2,20}$/;
@@ -67,9 +82,15 @@ export async function createSlack(options: {
   paces?: Paces;
   /** The rate limits that Slack named earlier. */
   limits?: PlatformLimits;
+  /** What it shares with other processes in the same workspaces; without one it is alone. */
+  store?: Pick<Store, 'leases' | 'check' | 'windows' | 'isShared'>;
+  /** How the processes share connections, where it is not as Slack has it. */
+  sockets?: SocketSharing;
 }): Promise<Slack> {
   const { botToken, install, appToken, signingSecret = '', apiUrl } = options;
-  const { onFatal, paces = PACES } = options;
+  const { onFatal, paces = PACES, store, sockets } = options;
+  // Alone, a process knows what it does itself.
+  const counting = store?.isShared ? store : undefined;
   const log = options.log.child({ platform: 'slack' });
   const boltLog = createBoltLog(log);
   const limits = options.limits ?? (await openPlatformLimits({ platform: 'slack', log }));
@@ -97,6 +118,7 @@ export async function createSlack(options: {
       clientSecret: install.clientSecret,
       clientOf,
       paces,
+      store: counting,
       log,
       async forgetAll(teamId) {
         await bot?.forgetAll({ platform: 'slack', channels: [], prefix: `${teamId}/` });
@@ -104,8 +126,17 @@ export async function createSlack(options: {
     });
   const workspaces =
     installed ??
-    onlyWorkspace({ client: clientOf(botToken, ''), paces, log, onAccessEnded: endForGood });
+    onlyWorkspace({
+      client: clientOf(botToken, ''),
+      paces,
+      log,
+      store: counting,
+      onAccessEnded: endForGood,
+    });
+  const secret = install?.clientSecret ?? botToken ?? '';
+  const origins = createOrigins(createEncryption(secret, 'askwatch slack invocations'));
   let bot: Bot | undefined;
+  let listening: ReturnType<typeof listen> | undefined;
   const stopping = new AbortController();
   let state: 'new' | 'started' | 'stopped' = 'new';
   let ended = false;
@@ -117,10 +148,16 @@ export async function createSlack(options: {
         boltLog,
         log,
         retryMs: paces.retryMs,
+        onError: refuseEnvelope,
         onRefused: endForGood,
       })
     : undefined;
-  const receiver = socket?.receiver ?? new HTTPReceiver({ signingSecret, logger: boltLog });
+  const connection =
+    socket && store
+      ? createSharedSocket({ socket, store, onRefused: endForGood, sharing: sockets, log })
+      : socket;
+  const receiver =
+    socket?.receiver ?? new HTTPReceiver({ signingSecret, logger: boltLog, ...httpRefusals(log) });
   const app = new App({
     receiver,
     // Answered from what the start learned: Bolt would ask Slack about the token again and again.
@@ -134,7 +171,7 @@ export async function createSlack(options: {
     clientOptions: { ...clientOptions },
     convoStore: false,
   });
-  acknowledgeRateLimits(app, log);
+  acknowledgeEvents(app, log);
   app.error(async (error) => log.error({ err: error }, 'an event of Slack could not be handled'));
 
   function endForGood(error: Error): void {
@@ -176,9 +213,18 @@ export async function createSlack(options: {
     routes.push({ method: 'POST', path: '/slack/events', handle });
   }
   if (installed && install) {
-    const { clientId, clientSecret, moreScopes = [] } = install;
+    const { clientId, clientSecret, usedStates, moreScopes = [] } = install;
     const scopes = [...BOT_SCOPES, ...moreScopes];
-    const shared = { clientId, clientSecret, scopes, apiUrl, clientOptions, boltLog, log };
+    const shared = {
+      clientId,
+      clientSecret,
+      usedStates,
+      scopes,
+      apiUrl,
+      clientOptions,
+      boltLog,
+      log,
+    };
     routes.push(...createInstallRoutes({ ...shared, install: installed.install }));
   }
 
@@ -189,8 +235,8 @@ export async function createSlack(options: {
     async start(given: Bot) {
       bot = given;
       await workspaces.open(stopping.signal);
-      listen(app, { workspaces, bot: given, log });
-      await socket?.open();
+      listening = listen(app, { workspaces, bot: given, origins, paces, log });
+      await connection?.open();
       if (state === 'new') state = 'started';
     },
 
@@ -201,21 +247,22 @@ export async function createSlack(options: {
         workspaces.drained(),
         pause(paces.drainMs, undefined, { ref: false }),
       ]);
-      await Promise.all([socket?.close(), drained]);
+      await Promise.all([connection?.close(), drained]);
       workspaces.close();
     },
 
-    async post({ channel: name, card, id, attempted }) {
+    async post({ channel: name, card, id, attempted, isOurs = always }) {
       const alert = { id, goesOn: card.goesOn, attempted };
-      return await deliver(name, async ({ messages }, channel) => {
+      return await deliver(name, async ({ callsWhile }, channel) => {
+        const { messages } = callsWhile(isOurs);
         const { ts, goesOn } = await messages.postAlert({ channel }, renderAlert(card), alert);
         return { message: ts, thread: ts, goesOn };
       });
     },
 
-    async update(name, posted, card) {
-      await deliver(name, ({ messages }, channel) =>
-        messages.update(channel, posted.message, renderAlert(card), 'alert'),
+    async update(name, posted, card, isOurs = always) {
+      await deliver(name, ({ callsWhile }, channel) =>
+        callsWhile(isOurs).messages.update(channel, posted.message, renderAlert(card), 'alert'),
       );
     },
 
@@ -225,10 +272,16 @@ export async function createSlack(options: {
       );
     },
 
-    async announce({ channel: name, posted: { thread }, card, id, attempted }) {
-      await deliver(name, ({ messages }, channel) => {
+    async takeOver(takenOver) {
+      await deliver(takenOver.invocation.place.channel, async (workspace, channel) => {
+        await listening?.takeOver(takenOver, { workspace, channel });
+      });
+    },
+
+    async announce({ channel: name, posted: { thread }, card, id, attempted, isOurs = always }) {
+      await deliver(name, ({ callsWhile }, channel) => {
         const to = { channel, thread, broadcast: true };
-        return messages.postAlert(to, renderLine(card), { id, attempted });
+        return callsWhile(isOurs).messages.postAlert(to, renderLine(card), { id, attempted });
       });
     },
   };

@@ -1,6 +1,5 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { CardAction } from '../../bot/shared/card.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { SendQueue } from '../api/send-queue.ts';
 import { oneLine } from '../render/blocks.ts';
@@ -11,8 +10,8 @@ export interface AgentAnswer {
   channel: string;
   thread: string;
   question: string;
-  /** The buttons it has in a channel while it is generated. */
-  actions: readonly CardAction[];
+  /** Whether this process still answers. */
+  isOurs(): boolean;
 }
 
 /** The agent view of the app: what Slack shows of it in direct messages besides messages. */
@@ -145,7 +144,7 @@ export function createAgent(options: {
         const isShown = await shown;
         underWay.delete(answer);
         endsMs.push(performance.now());
-        if (isShown && underWayAt(answer).length === 0) await setActive(answer);
+        if (isShown && answer.isOurs() && underWayAt(answer).length === 0) await setActive(answer);
       }
       trial ??= shown;
       await trial;
@@ -155,11 +154,10 @@ export function createAgent(options: {
     },
     /** Answers under way. */
     count: () => underWay.size,
-    /** What Slack's own Stop in a thread does: the buttons of the answers under way. Shows that nothing is when there are none. */
-    async stopped(channel: string, thread: string) {
+    /** Shows that no answer is generated in a thread, unless one is here. Never throws. */
+    async settle(channel: string, thread: string) {
       const at = { channel, thread };
       if (underWayAt(at).length === 0) await setActive(at);
-      return underWayAt(at).flatMap(({ actions }) => actions);
     },
     /** Suggests what to ask in a direct conversation. Never throws. */
     async suggest(channel: string) {

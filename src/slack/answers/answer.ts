@@ -11,9 +11,10 @@ import {
   renderQuestion,
   renderThinking,
 } from '../render/render-answer.ts';
-import { createEditedAnswer } from './edited-answer.ts';
+import { type AnswerMessage, createEditedAnswer, type EditedAnswer } from './edited-answer.ts';
 import { withEnd } from './end-answer.ts';
-import { createStreamedAnswer, type StreamShowing } from './streamed-answer.ts';
+import { type AnswerThere, type ShownMessages, streamNoteOf } from './shown-messages.ts';
+import { createStreamedAnswer, OVER, type StreamShowing } from './streamed-answer.ts';
 import type { UserInput } from './user-input.ts';
 
 /** Longest private message: a markdown block holds 12,000. Source: Slack docs, "Markdown block". */
@@ -23,9 +24,18 @@ const PRIVATE_LIMIT = 9_000;
 export type ShowEphemeral = (content: Content) => Promise<void>;
 
 /** What answers are shown with. */
-export interface AnswerShowing extends Omit<StreamShowing, 'onLeft'> {
+export interface AnswerShowing
+  extends Omit<StreamShowing, 'onLeft' | 'messages' | 'streams'>,
+    Pick<ThisShowing, 'shownMessages'> {
+  /** What shows something in the workspace only as long as `isOurs`. */
+  callsWhile(isOurs: () => boolean): Pick<StreamShowing, 'messages' | 'streams'>;
   /** Counts something as under way besides an answer that is shown. */
   hold(turn: Promise<void>): void;
+}
+
+/** What one answer is shown with. */
+interface ThisShowing extends StreamShowing {
+  shownMessages: ShownMessages;
 }
 
 /** Where an answer goes, and the newest message there. */
@@ -37,44 +47,52 @@ interface Place {
 
 /**
  * Shows an answer where it was asked: in the thread, or for a slash command in a new thread under the question. A question
- * that nobody else saw is shown first. In direct conversations it is streamed, where Slack takes the app for an agent.
- * Resolves when the end of the answer is shown. Throws what Slack answered when a message cannot be shown for good.
+ * that nobody else saw is shown first. In direct conversations it is streamed, where Slack takes the app for an agent. What
+ * another process showed of it goes on in its messages. Resolves when the end of the answer is shown, or another process goes on
+ * with it. Throws what Slack answered when a message cannot be shown for good.
  */
 export async function showAnswer(
   answer: Answer,
   input: UserInput,
-  { hold, ...given }: AnswerShowing,
+  { hold, callsWhile, ...given }: AnswerShowing,
 ): Promise<void> {
-  const known = input.invocation.thread;
-  await answer.begin(known === undefined ? {} : { thread: known });
+  const { shownBefore, isOurs } = answer;
+  const known = shownBefore?.thread ?? input.invocation.thread;
+  await answer.begin({
+    ...(known !== undefined && { thread: known }),
+    ...(shownBefore && { shown: shownBefore.shown }),
+  });
   let isLeft = false;
   const onLeft = () => {
     isLeft = true;
   };
-  const showing = { ...given, onLeft };
+  const showing = { ...given, ...callsWhile(isOurs), onLeft };
   try {
     const place = await showQuestion(answer, input, showing.messages);
     hold(markEarlier(answer, input, showing));
     await showAt(place, answer, input, showing);
     // A message that still seems to go on is the next start's, too.
-    if (!isLeft) await answer.ended();
+    if (!isLeft && isOurs()) await answer.ended();
   } catch (error) {
+    const { kind } = readFailure(error);
+    if (kind === 'not ours') return;
     answer.notShown?.();
     // Without a refusal it may still be shown one day: the next start sees to it.
-    if (readFailure(error).kind === 'refused') await answer.ended();
+    if (kind === 'refused') await answer.ended();
     throw error;
   }
 }
 
-async function showAt(place: Place, answer: Answer, input: UserInput, showing: StreamShowing) {
+async function showAt(place: Place, answer: Answer, input: UserInput, showing: ThisShowing) {
   const { channel, thread } = place;
-  const { question, actions = [] } = answer;
+  const { question, isOurs, shownBefore } = answer;
   // Only direct conversations: elsewhere a stream is seen by one person until it ends (agentconnect-md/agentconnect issue 1494).
   const session = channel.startsWith('D')
-    ? await showing.agent.begin({ channel, thread, question, actions })
+    ? await showing.agent.begin({ channel, thread, question, isOurs })
     : undefined;
   try {
-    if (session) await streamAnswer(answer, input, place, showing);
+    if (shownBefore) await goOn({ ...shownBefore, id: answer.id }, answer, input, place, showing);
+    else if (session) await streamAnswer(answer, input, place, showing);
     else await editAnswer(answer, input, place, showing);
   } finally {
     await session?.end();
@@ -84,14 +102,17 @@ async function showAt(place: Place, answer: Answer, input: UserInput, showing: S
 /** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
 async function markEarlier(
   { earlier }: Answer,
-  { channel, pressed }: UserInput,
+  { channel, pressed, takenOver, inThread, invocation: { thread } }: UserInput,
   { messages, log }: StreamShowing,
 ): Promise<void> {
   if (!earlier || !pressed) return;
   const { note, actions } = earlier;
   const under = [context(note), ...renderButtons(actions)];
+  const at = { channel, ...(inThread && thread !== undefined && { thread }) };
   try {
-    await messages.update(channel, pressed.ts, withEnd(pressed, under), 'late');
+    // What it shows was not stored with the press.
+    const shown = takenOver ? await messages.read(at, pressed.ts) : pressed;
+    if (shown) await messages.update(channel, shown.ts, withEnd(shown, under), 'late');
   } catch (error) {
     const { code } = readFailure(error);
     log.info({ reason: code, channel }, 'an earlier answer keeps its buttons');
@@ -99,12 +120,16 @@ async function markEarlier(
 }
 
 async function showQuestion(answer: Answer, input: UserInput, messages: Messages): Promise<Place> {
-  const { channel, ts: asked } = input;
+  const { channel, ts: asked, takenOver } = input;
   const { id, person, thread } = input.invocation;
   if (thread !== undefined && asked !== undefined) return { channel, thread, newest: asked };
+  // The question that began the thread is there where the thread is known.
+  const begun = thread === undefined ? answer.shownBefore?.thread : undefined;
+  if (begun !== undefined) return { channel, thread: begun, newest: begun };
   const question = renderQuestion(person.name, answer.question);
   const under = { channel, ...(thread === undefined ? {} : { thread }) };
-  const ts = await messages.post(under, question, `${id}/question`);
+  const tried = { triedSinceMs: takenOver?.heardAtMs };
+  const ts = await messages.post(under, question, `${id}/question`, tried);
   return { channel, thread: thread ?? ts, newest: ts };
 }
 
@@ -119,14 +144,59 @@ async function editAnswer(answer: Answer, input: UserInput, place: Place, showin
   const over = edits.begin();
   try {
     const first = renderThinking(answer.actions);
+    const tried = { triedSinceMs: input.takenOver?.heardAtMs };
     const shown = edits.isCrowded()
       ? []
-      : [{ ts: await messages.post({ channel, thread }, first, `${id}/0`), content: first }];
+      : [{ ts: await messages.post({ channel, thread }, first, `${id}/0`, tried), content: first }];
     const edit = createEditedAnswer(showing, { to: { channel, thread }, id, shown });
     await follow(answer, place, showing, {
       turn: edit.turn,
       show: ({ text, ended: _ended, ...view }) =>
         edit.show({ messages: splitMarkdown(text, ANSWER_LIMIT), ...view }),
+    });
+  } finally {
+    over();
+  }
+}
+
+/**
+ * Lets what another process showed grow anew, by edits: nobody can add to what Slack may have ended, and nothing can be taken
+ * from a stream. Looks for it when the turn of the answer has come: until then it cannot be told from the one before it.
+ */
+async function goOn(
+  before: Omit<AnswerThere, 'invocation'>,
+  answer: Answer,
+  input: UserInput,
+  place: Place,
+  showing: ThisShowing,
+) {
+  const { edits, streams, shownMessages, log } = showing;
+  const { channel, thread } = place;
+  const { id: invocation } = input.invocation;
+  let edit: EditedAnswer | undefined;
+
+  async function find(): Promise<AnswerMessage[]> {
+    const found = await shownMessages.of(channel, thread, { ...before, invocation });
+    const stream = found.messages.findLast(found.isStream);
+    // Slack takes no edits of a stream that is under way.
+    if (stream) {
+      await streams.abandon({ channel, ts: stream.ts }).catch((error: unknown) => {
+        if (!OVER.has(readFailure(error).code)) throw error;
+        log.debug({ channel }, 'a stream of another process was over');
+      });
+    }
+    return found.messages.map(({ ts }) => ({ ts }));
+  }
+
+  const over = edits.begin();
+  try {
+    await follow(answer, place, showing, {
+      turn: (ended) => edit?.turn(ended) ?? edits.turn('first', ended),
+      async show({ text, ended: _ended, ...view }) {
+        const id = `${invocation}/on`;
+        edit ??= createEditedAnswer(showing, { to: { channel, thread }, id, shown: await find() });
+        await edit.show({ messages: splitMarkdown(text, ANSWER_LIMIT), ...view });
+      },
     });
   } finally {
     over();
@@ -141,11 +211,16 @@ async function streamAnswer(
 ) {
   const { channel, thread, newest } = place;
   const { id, person } = input.invocation;
-  await answer.begin({ thread, shown: { after: newest } });
+  const pages: string[] = [];
+  const note = () => answer.begin({ thread, shown: streamNoteOf({ after: newest, pages }) });
+  await note();
   const streamed = createStreamedAnswer(showing, {
     target: { channel, thread, person: person.id, after: newest },
     id,
-    onBegun: (stream) => answer.begin({ thread, shown: { stream, after: newest } }),
+    async onBegun(page) {
+      pages.push(page);
+      await note();
+    },
   });
   await follow(answer, place, showing, streamed);
 }
@@ -162,8 +237,10 @@ async function follow(
     ...how,
     actions: answer.actions,
     gone: gone.signal,
+    isOurs: answer.isOurs,
     onShowError(error) {
       const { kind, code } = readFailure(error);
+      if (kind === 'not ours') return;
       log.warn({ reason: code, channel }, 'a part of an answer could not be shown');
       // The message or the channel is gone: nobody would read the rest.
       if (kind === 'refused') gone.abort();
@@ -177,6 +254,7 @@ export async function showEphemeralAnswer(
   showEphemeral: ShowEphemeral,
 ): Promise<void> {
   await answer.begin({});
+  if (!answer.isOurs()) return;
   await showEphemeral(renderNote('Thinking… The answer will be shown to you only.'));
   let text = '';
   for await (const part of answer.stream(undefined)) {
@@ -184,6 +262,7 @@ export async function showEphemeralAnswer(
       text += part.text;
       continue;
     }
+    if (part.kind === 'lost' || !answer.isOurs()) return;
     const { footer, note, actions } = part;
     const view = { messages: splitMarkdown(text, PRIVATE_LIMIT), end: { footer, note }, actions };
     for (const content of renderAnswer(view)) await showEphemeral(content);

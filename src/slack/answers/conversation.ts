@@ -1,6 +1,8 @@
-import type { Bot } from '../../bot/platform.ts';
+import type { Dispatch } from '../../bot/commands/dispatch.ts';
 import type { Card } from '../../bot/shared/card.ts';
+import type { Reply } from '../../bot/shared/invocation.ts';
 import { explainFailure, readFailure } from '../api/call-failure.ts';
+import type { Messages } from '../api/messages.ts';
 import { respond } from '../api/response-url.ts';
 import type { Content } from '../render/blocks.ts';
 import { renderNote } from '../render/render-answer.ts';
@@ -20,19 +22,26 @@ const RESPONSES_WITHIN_MS = 29 * 60_000;
 /** Refusals that mean: the bot is not where the command was typed. */
 const NOT_THERE = new Set(['not_in_channel', 'channel_not_found']);
 
+/** Who waits to know whether an input is stored. */
+interface Hearing {
+  comesAgain: boolean;
+  /** Counts when it is called first. */
+  heard(isStored: boolean): void;
+}
+
 /** What people ask, on its way to the bot and back. */
 export function createConversation(options: {
   showing: Omit<AnswerShowing, 'hold'>;
+  messages: Messages;
   /** Is called with every failed call, since it may mean that the bot's access ended. */
   checkAccess(error: unknown): Promise<void>;
 }) {
-  const { showing, checkAccess } = options;
-  const { messages, log } = showing;
+  const { showing, messages, checkAccess } = options;
+  const { log } = showing;
   const showCard = createShowCard(log);
   const underWay = new Set<Promise<void>>();
 
-  async function reply(bot: Bot, input: UserInput, showEphemeral: ShowEphemeral): Promise<void> {
-    const answer = await bot.dispatch(input.invocation);
+  async function show(answer: Reply, input: UserInput, showEphemeral: ShowEphemeral) {
     if (answer.kind === 'nothing') return;
     if (answer.kind === 'card') {
       if (answer.private) await showCard(answer.card, showEphemeral);
@@ -45,10 +54,11 @@ export function createConversation(options: {
 
   async function showCardToAll(card: Card, input: UserInput): Promise<void> {
     const to = destinationOf(input);
-    const { responseUrl } = input;
+    const { responseUrl, takenOver } = input;
+    const tried = { triedSinceMs: takenOver?.heardAtMs };
     await showCard(card, async (content) => {
       try {
-        await messages.post(to, content, `${input.invocation.id}/card`);
+        await messages.post(to, content, `${input.invocation.id}/card`, tried);
       } catch (error) {
         if (!responseUrl || !NOT_THERE.has(readFailure(error).code)) throw error;
         await respond(responseUrl, content, 'in_channel');
@@ -58,8 +68,9 @@ export function createConversation(options: {
 
   /** By the command's own address while it lasts, else as an ephemeral message. */
   function createShowEphemeral(input: UserInput): ShowEphemeral {
-    const { responseUrl, invocation } = input;
-    const untilMs = performance.now() + RESPONSES_WITHIN_MS;
+    const { responseUrl, invocation, takenOver } = input;
+    const heardMs = takenOver ? Date.now() - takenOver.heardAtMs : 0;
+    const untilMs = performance.now() + RESPONSES_WITHIN_MS - heardMs;
     let used = 0;
     return async (content: Content) => {
       if (responseUrl && used < MAX_RESPONSES && performance.now() < untilMs) {
@@ -74,18 +85,42 @@ export function createConversation(options: {
     };
   }
 
-  async function converse(bot: Bot, input: UserInput): Promise<void> {
+  async function converse(dispatch: Dispatch, input: UserInput, hearing: Hearing): Promise<void> {
+    const showEphemeral = createShowEphemeral(input);
+    let isStored = false;
+    try {
+      const answer = await dispatch(input.invocation, () => {
+        isStored = true;
+        hearing.heard(true);
+      });
+      hearing.heard(isStored);
+      // Whoever hears it next shows what comes of it.
+      if (isStored || !hearing.comesAgain) await show(answer, input, showEphemeral);
+    } catch (error) {
+      hearing.heard(isStored);
+      await tell(error, input, showEphemeral);
+    }
+  }
+
+  /** Tells the person that the reply could not be shown. Never throws. */
+  async function tell(error: unknown, { channel }: UserInput, showEphemeral: ShowEphemeral) {
+    log.warn({ err: error, channel }, 'a reply could not be shown');
+    await checkAccess(error);
+    try {
+      await showEphemeral(renderNote(`The reply could not be shown. ${explainFailure(error)}`));
+    } catch (cause) {
+      log.debug({ err: cause }, 'nor could the person be told');
+    }
+  }
+
+  async function goOn(dispatch: Dispatch, input: UserInput): Promise<void> {
     const showEphemeral = createShowEphemeral(input);
     try {
-      await reply(bot, input, showEphemeral);
+      await show(await dispatch(input.invocation), input, showEphemeral);
     } catch (error) {
-      log.warn({ err: error, channel: input.channel }, 'a reply could not be shown');
-      await checkAccess(error);
-      try {
-        await showEphemeral(renderNote(`The reply could not be shown. ${explainFailure(error)}`));
-      } catch (cause) {
-        log.debug({ err: cause }, 'nor could the person be told');
-      }
+      // Slack, or the connection to it, may be better the next time.
+      if (readFailure(error).kind !== 'refused') throw error;
+      await tell(error, input, showEphemeral);
     }
   }
 
@@ -95,8 +130,21 @@ export function createConversation(options: {
   }
 
   return {
-    /** Hands an input to the bot and shows the reply. Returns at once; never throws. */
-    answer: (bot: Bot, input: UserInput) => hold(converse(bot, input)),
+    /**
+     * Hands an input to the bot and shows the reply. Resolves, while that goes on, once it is known whether the input is
+     * stored. Of one that is not, and that `comesAgain`, nothing is shown. Never throws.
+     */
+    answer: (dispatch: Dispatch, input: UserInput, { comesAgain = false } = {}) =>
+      new Promise<boolean>((heard) => hold(converse(dispatch, input, { comesAgain, heard }))),
+    /**
+     * Shows what comes of an input of another process; resolves when it is shown, or never can be. Throws what the `WebClient`
+     * threw where it can be tried again.
+     */
+    async takeOver(dispatch: Dispatch, input: UserInput) {
+      const done = goOn(dispatch, input);
+      hold(done.catch(() => {}));
+      await done;
+    },
     /** Counts other work, which never throws, as a reply under way. */
     track: hold,
     /** Resolves when every reply under way is shown. */

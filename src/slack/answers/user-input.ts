@@ -16,4 +16,8 @@ export interface UserInput {
   pressed?: ShownMessage;
   /** Where Slack takes answers to a slash command or a press, five within half an hour, also where the bot is no member. */
   responseUrl?: string;
+  /** Whether it came from somebody's home, and not from the channel that it is about. */
+  isInHome?: boolean;
+  /** When another process heard it, which may have shown some of what comes of it. */
+  takenOver?: { heardAtMs: number };
 }

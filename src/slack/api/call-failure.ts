@@ -1,13 +1,18 @@
 import { webApi } from '@slack/bolt';
 import { DeliveryError, PlatformStartError } from '../../bot/shared/errors.ts';
 
+/** A call was not made, since another process goes on with what it is about. */
+export class NotOursError extends Error {
+  override name = 'NotOursError' as const;
+}
+
 /**
- * What became of a call of Slack's Web API that failed: Slack said no; Slack said later; or nobody knows whether it was
- * done (a time-out, a lost connection, a 5xx).
+ * What became of a call of Slack's Web API that failed: Slack said no; Slack said later; nobody knows whether it was
+ * done (a time-out, a lost connection, a 5xx); or it is another process's to make now.
  */
 export interface CallFailure {
-  kind: 'refused' | 'limited' | 'unknown';
-  /** Slack's error code, or `http_503`, or `no_answer`. */
+  kind: 'refused' | 'limited' | 'unknown' | 'not ours';
+  /** Slack's error code, or `http_503`, `no_answer`, `not_ours`. */
   code: string;
   retryAfterMs?: number;
 }
@@ -74,6 +79,7 @@ export function readFailure(error: unknown): CallFailure {
     const code = `http_${error.statusCode}`;
     return { kind: error.statusCode >= 500 ? 'unknown' : 'refused', code };
   }
+  if (error instanceof NotOursError) return { kind: 'not ours', code: 'not_ours' };
   return { kind: 'unknown', code: 'no_answer' };
 }
 

@@ -13,6 +13,11 @@ export interface Paces {
   alertMs: number;
   /** Before a second attempt to connect; doubled with each further one. */
   retryMs: number;
+  /**
+   * How long a gesture waits to be stored before it is acknowledged all the same: it comes but once, and Slack shows an error after
+   * three seconds. Source: Slack docs, "Handling user interaction", "Acknowledgment response".
+   */
+  storeMs: number;
   /** How long a stop waits for answers under way to be shown. */
   drainMs: number;
 }

@@ -18,11 +18,13 @@ const MAX_BEGUN = 1_000;
 /**
  * Sources: Slack docs, "chat.startStream", "chat.appendStream", "chat.stopStream"; that all of a stream is at most about
  * 12,000 characters, CopilotKit issue 6063. Nothing is tried a second time but what Slack limits: what was added twice
- * would stand there twice.
+ * would stand there twice. `begun` are the streams of the workspace that are known.
  */
-export function createStreams(client: webApi.WebClient, queue: SendQueue, self: BotIdentity) {
-  const begun = new Set<string>();
-
+export function createStreams(
+  client: webApi.WebClient,
+  queue: SendQueue,
+  { self, begun }: { self: BotIdentity; begun: Set<string> },
+) {
   function know(channel: string, ts: string) {
     begun.add(`${channel} ${ts}`);
     for (const oldest of begun) {

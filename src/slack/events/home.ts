@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Dispatch } from '../../bot/commands/dispatch.ts';
 import { HOME_FORM, type HomeOwner } from '../../bot/home/home.ts';
 import type { Bot } from '../../bot/platform.ts';
 import { type Card, textCard, textPart } from '../../bot/shared/card.ts';
@@ -15,13 +16,8 @@ import { createHomePages } from './home-pages.ts';
 import { type HomePress, parseHomePress } from './parse-events.ts';
 
 /** Shows a home to whoever opens the tab, and again when something was changed from there. */
-export function createHome(options: {
-  workspaces: Workspaces;
-  bot: Bot;
-  log: Logger;
-  qualify(workspace: Workspace, input: UserInput): UserInput;
-}) {
-  const { workspaces, bot, log, qualify } = options;
+export function createHome(options: { workspaces: Workspaces; bot: Bot; log: Logger }) {
+  const { workspaces, bot, log } = options;
   const pages = createHomePages();
 
   /** Slack's id of a channel; undefined for one of another workspace. */
@@ -87,8 +83,8 @@ export function createHome(options: {
     }
   }
 
-  async function change(workspace: Workspace, input: UserInput): Promise<void> {
-    const { invocation } = qualify(workspace, input);
+  async function change(workspace: Workspace, input: UserInput, dispatch: Dispatch): Promise<void> {
+    const { invocation } = input;
     const { place, person, request } = invocation;
     const { owner } = ownerIn(workspace, person);
     const form = 'command' in request ? request.command : undefined;
@@ -97,7 +93,7 @@ export function createHome(options: {
     const reply =
       'card' in allowed
         ? { kind: 'card' as const, card: allowed.card, private: true }
-        : await bot.dispatch(invocation);
+        : await dispatch(invocation);
     if (reply.kind !== 'card') return;
     const { channel } = input;
     await show(workspace, person, { channel, card: reply.card });
@@ -109,11 +105,14 @@ export function createHome(options: {
   /** Tells the channel what was changed for it elsewhere; what hinders that is given back in words. */
   async function postInChannel(
     { messages, checkAccess }: Workspace,
-    { input: { channel, invocation }, card }: { input: UserInput; card: Card },
+    { input, card }: { input: UserInput; card: Card },
   ): Promise<string | undefined> {
+    const { channel, invocation, takenOver } = input;
+    const tried = { triedSinceMs: takenOver?.heardAtMs };
     const footer = `Changed by ${invocation.person.name}, in the home of Askwatch`;
     try {
-      await messages.post({ channel }, renderCard({ ...card, footer }), `${invocation.id}/card`);
+      const content = renderCard({ ...card, footer });
+      await messages.post({ channel }, content, `${invocation.id}/card`, tried);
       return undefined;
     } catch (error) {
       log.warn(
@@ -137,7 +136,10 @@ export function createHome(options: {
       return true;
     },
     /** Does what a form asks for that was opened in a home. Returns at once; never throws. */
-    submit: (workspace: Workspace, input: UserInput) => track(workspace, change(workspace, input)),
+    submit: (workspace: Workspace, input: UserInput) =>
+      track(workspace, change(workspace, input, bot.dispatch)),
+    /** The same for a form that was sent to another process; resolves when it is done. */
+    takeOver: change,
   };
 
   /** What nobody foresaw ends here, in the log. */

@@ -1,14 +1,19 @@
 import type { App, Context } from '@slack/bolt';
 import type { Logger } from 'pino';
-import { topLevelNames } from '../../bot/commands/command.ts';
+import { whileGenerated } from '../../bot/ask/answer-buttons.ts';
+import { type Command, topLevelNames } from '../../bot/commands/command.ts';
 import { formOf, formProblems } from '../../bot/commands/form.ts';
 import type { Bot } from '../../bot/platform.ts';
+import type { TakenOver } from '../../bot/shared/invocation.ts';
+import type { Origins } from '../answers/origin.ts';
 import type { UserInput } from '../answers/user-input.ts';
 import { readFailure } from '../api/call-failure.ts';
+import type { Paces } from '../api/paces.ts';
 import { FORM, isShowable, renderForm } from '../render/render-form.ts';
 import { escapeText } from '../render/text.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
+import { deliveryOf, storedInTime } from './acknowledge.ts';
 import { createHome } from './home.ts';
 import {
   inputIn,
@@ -24,12 +29,16 @@ import {
 const NOT_INSTALLED =
   'Askwatch is not installed in this workspace, or no longer. Ask whoever runs it for its install page, and install it again there.';
 
-/** Receives Slack's events, hands those that are meant for the bot to it, and leaves out the others. */
+/**
+ * Receives Slack's events, hands those that are meant for the bot to it, and leaves out the others. Gives what has handled
+ * what another process received.
+ */
 export function listen(
   app: App,
-  { workspaces, bot, log }: { workspaces: Workspaces; bot: Bot; log: Logger },
-): void {
-  const home = createHome({ workspaces, bot, log, qualify });
+  options: { workspaces: Workspaces; bot: Bot; origins: Origins; paces: Paces; log: Logger },
+) {
+  const { workspaces, bot, origins, paces, log } = options;
+  const home = createHome({ workspaces, bot, log });
   const names = topLevelNames(bot.commands);
   const commands = new Set(names);
 
@@ -42,11 +51,29 @@ export function listen(
     const place = { ...invocation.place, channel: workspaces.nameOf(workspace, channel) };
     const id = workspaces.nameOf(workspace, invocation.id);
     const person = workspace.rightsOf(invocation.person)(channel);
-    return { ...input, invocation: { ...invocation, id, place, person } };
+    return origins.noted({ ...input, invocation: { ...invocation, id, place, person } });
   }
 
-  function converse(workspace: Workspace, input: UserInput): void {
-    workspace.conversation.answer(bot, qualify(workspace, input));
+  /** What was received here or elsewhere, in the channel that the workspace has by this id. Throws what the `WebClient` throws. */
+  async function takeOver(
+    { invocation: stored, dispatch }: TakenOver,
+    { workspace, channel }: { workspace: Workspace; channel: string },
+  ): Promise<void> {
+    const person = workspace.rightsOf(stored.person)(channel);
+    const input = origins.inputOf({ ...stored, person }, channel);
+    if (input.isInHome) await home.takeOver(workspace, input, dispatch);
+    else await workspace.conversation.takeOver(dispatch, input);
+  }
+
+  /** Hands a gesture, which Slack does not repeat, to the bot; resolves when Slack may be told that it was heard. */
+  const converse = ({ conversation }: Workspace, input: UserInput) =>
+    storedInTime(conversation.answer(bot.dispatch, input), paces.storeMs);
+
+  /** What is done after an event is acknowledged. */
+  function later(work: Promise<unknown> | undefined): void {
+    work?.catch((error: unknown) => {
+      log.error({ err: error }, 'something that an event asked for failed');
+    });
   }
 
   /** The workspace of an event; undefined where the app is not installed, or no longer. */
@@ -57,10 +84,8 @@ export function listen(
     return workspace;
   }
 
-  /** Opens the form of what was typed; false when it has none, or Slack does not show it. */
-  async function openForm(workspace: Workspace, typed: SlashCommand): Promise<boolean> {
-    const command = formOf(`${typed.command} ${typed.text}`, bot.commands);
-    if (!command) return false;
+  /** Opens the form of a command; false when this person gets none, or Slack does not show it. */
+  async function openForm(workspace: Workspace, command: Command, typed: SlashCommand) {
     const { invocation } = qualify(workspace, parseCommand(typed));
     const opened = await bot.openForm(command, invocation);
     // Whoever gets no form gets the reply of the bare command.
@@ -93,11 +118,15 @@ export function listen(
 
   for (const name of names) {
     app.command(`/${name}`, async ({ ack, command, context }) => {
-      // Slack shows an error to the person after three seconds, so nothing that takes time comes before this.
+      // Slack shows an error to the person after three seconds, so nothing that takes time comes before an acknowledgement.
       const workspace = await workspaceOf(context);
-      await ack(workspace ? undefined : { response_type: 'ephemeral', text: NOT_INSTALLED });
-      if (!workspace || (await openForm(workspace, command))) return;
-      converse(workspace, parseCommand(command));
+      if (!workspace) return await ack({ response_type: 'ephemeral', text: NOT_INSTALLED });
+      const input = qualify(workspace, parseCommand(command));
+      const withForm = formOf(`${command.command} ${command.text}`, bot.commands);
+      if (!withForm) await converse(workspace, input);
+      await ack();
+      if (!withForm || (await openForm(workspace, withForm, command))) return;
+      await converse(workspace, input);
     });
   }
 
@@ -108,26 +137,42 @@ export function listen(
     await ack({ response_type: 'ephemeral', text });
   });
 
-  async function onMessage(event: MessageEvent, context: Context): Promise<void> {
-    const workspace = await workspaceOf(context);
-    const input = workspace && parseMessage(event, workspace.self, commands);
-    if (!input) return;
-    if (input.addressed) return converse(workspace, input);
-    const { place, thread } = qualify(workspace, input).invocation;
-    if (!input.inThread || thread === undefined) return;
-    if (await bot.isConversation(place, thread)) converse(workspace, input);
-    else log.trace({ channel: input.channel }, 'a message in a thread that is not ours');
+  /** Has Slack send an event again that could not be stored; so, too, where it is not known whether it is meant for the bot. */
+  async function orAgain(context: Context, hear: (comesAgain: boolean) => Promise<boolean>) {
+    const delivery = deliveryOf(context);
+    try {
+      if (!(await hear(delivery.comesAgain)) && delivery.comesAgain) delivery.notHeard();
+    } catch (error) {
+      log.warn({ err: error }, 'an event could not be heard');
+      delivery.notHeard();
+    }
   }
+
+  const onMessage = (event: MessageEvent, context: Context) =>
+    orAgain(context, async (comesAgain) => {
+      const workspace = await workspaceOf(context);
+      const parsed = workspace && parseMessage(event, workspace.self, commands);
+      if (!parsed) return true;
+      const input = qualify(workspace, parsed);
+      const { place, thread } = input.invocation;
+      if (!input.addressed) {
+        if (!input.inThread || thread === undefined) return true;
+        if (!(await bot.isConversation(place, thread))) {
+          log.trace({ channel: input.channel }, 'a message in a thread that is not ours');
+          return true;
+        }
+      }
+      return await workspace.conversation.answer(bot.dispatch, input, { comesAgain });
+    });
 
   // Every button, not ours alone: Slack shows the person a warning where nobody answers.
   app.action({ type: 'block_actions' }, async ({ ack, body, context }) => {
-    await ack();
     const workspace = await workspaceOf(context);
-    if (!workspace || (await changeForm(workspace, body))) return;
-    if (home.press(workspace, body)) return;
-    const input = parseButtonPress(body);
-    if (input) converse(workspace, input);
-    else log.debug('a press of something that is no button of ours');
+    const input = workspace && parseButtonPress(body);
+    if (input) await converse(workspace, qualify(workspace, input));
+    await ack();
+    if (!workspace || input || (await changeForm(workspace, body))) return;
+    if (!home.press(workspace, body)) log.debug('a press of something that is no button of ours');
   });
 
   app.view({ callback_id: FORM, type: 'view_submission' }, async ({ ack, body, context }) => {
@@ -137,17 +182,19 @@ export function listen(
       await ack({ response_action: 'errors', errors: problems });
       return;
     }
-    await ack();
     const workspace = await workspaceOf(context);
-    if (!workspace || !filled) log.debug('a form that is none of ours was sent');
-    else if (filled.origin.home) home.submit(workspace, inputOf(filled));
-    else converse(workspace, inputOf(filled));
+    const input = workspace && filled && qualify(workspace, inputOf(filled));
+    // What a person may do in a channel from their home is asked of Slack first.
+    if (input && !input.isInHome) await converse(workspace, input);
+    await ack();
+    if (!input) log.debug('a form that is none of ours was sent');
+    else if (input.isInHome) home.submit(workspace, input);
   });
 
   // Source: Slack docs, "app_home_opened".
   app.event('app_home_opened', async ({ event: { tab, channel, user }, context }) => {
     const workspace = await workspaceOf(context);
-    if (tab === 'messages') await workspace?.agent.suggest(channel);
+    if (tab === 'messages') later(workspace?.agent.suggest(channel));
     else if (tab === 'home' && workspace) home.open(workspace, user);
   });
 
@@ -156,17 +203,24 @@ export function listen(
     const { channel, thread_ts: thread, user, event_ts: ts } = event;
     const workspace = await workspaceOf(context);
     if (!workspace) return;
-    const actions = await workspace.agent.stopped(channel, thread);
-    for (const [index, { command, values }] of actions.entries()) {
-      const input = inputIn(channel, {
-        id: `slack:${channel}:${user}:${ts}:${index}`,
-        request: { command, values },
-        thread,
-        // Nobody else is there to press it.
-        person: { id: user, name: 'you' },
+    const place = { platform: 'slack', channel: workspaces.nameOf(workspace, channel) };
+    await orAgain(context, async (comesAgain) => {
+      const answers = await bot.answersIn(place, thread);
+      // Those that are under way are about to end.
+      later(workspace.agent.settle(channel, thread));
+      const stops = answers.flatMap(whileGenerated).map(({ command, values }) => {
+        const input = inputIn(channel, {
+          id: `slack:${channel}:${user}:${ts}:${values.answer}`,
+          request: { command, values },
+          thread,
+          // Nobody else is there to press it.
+          person: { id: user, name: 'you' },
+        });
+        const qualified = qualify(workspace, { ...input, inThread: true });
+        return workspace.conversation.answer(bot.dispatch, qualified, { comesAgain });
       });
-      converse(workspace, { ...input, inThread: true });
-    }
+      return (await Promise.all(stops)).every((isStored) => isStored);
+    });
   });
 
   // Source: Slack docs, "tokens_revoked event".
@@ -175,13 +229,15 @@ export function listen(
     else await workspaces.removed?.(teamId);
   }
   if (workspaces.removed) {
-    app.event('app_uninstalled', ({ body }) => onRemoval(body.team_id));
+    app.event('app_uninstalled', async ({ body }) => later(onRemoval(body.team_id)));
     app.event('tokens_revoked', async ({ body, event }) => {
       // Tokens of people are none of ours.
-      if (event.tokens.bot?.length) await onRemoval(body.team_id);
+      if (event.tokens.bot?.length) later(onRemoval(body.team_id));
     });
   }
 
   app.event('app_mention', ({ event, context }) => onMessage(event, context));
   app.event('message', ({ event, context }) => onMessage(event as MessageEvent, context));
+
+  return { takeOver };
 }

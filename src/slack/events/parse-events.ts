@@ -201,10 +201,14 @@ export function parseForm(payload: unknown, commands: readonly Command[]): Fille
 
 /** A submitted form as an input of its person in the channel where they opened it. */
 export function inputOf({ viewId, command, origin, values, person }: FilledForm): UserInput {
-  const { channel, responseUrl } = origin;
+  const { channel, responseUrl, home } = origin;
   const request = { command: command.name, values };
   const input = inputIn(channel, { id: `slack:${viewId}`, request, person });
-  return { ...input, ...(responseUrl !== undefined && { responseUrl }) };
+  return {
+    ...input,
+    ...(home && { isInHome: true }),
+    ...(responseUrl !== undefined && { responseUrl }),
+  };
 }
 
 function originOf(text: unknown): FormOrigin | undefined {

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import {
   type Installation as BoltInstallation,
@@ -8,6 +8,7 @@ import {
   type webApi,
 } from '@slack/bolt';
 import type { Logger } from 'pino';
+import type { Claims } from '../../bot/platform.ts';
 import { readFailure } from '../api/call-failure.ts';
 import { renderPage, sendPage, setPageHeaders } from './install-page.ts';
 import type { Installation } from './installed-workspaces.ts';
@@ -16,9 +17,6 @@ const INSTALL_PATH = '/slack/install';
 
 /** How long somebody may take from our page to Slack's and back. */
 const STATE_LASTS_SECONDS = 10 * 60;
-
-/** Used states that are remembered; more within ten minutes are no people. */
-const MAX_USED = 10_000;
 
 /** What is mounted on the one server. */
 export interface Route {
@@ -39,9 +37,14 @@ class InstallError extends Error {
   }
 }
 
+const NOT_STORED =
+  'Askwatch could not store what Slack gave. Whoever runs Askwatch finds the reason in its log; begin again when it is mended.';
+
 interface InstallOptions {
   clientId: string;
   clientSecret: string;
+  /** The states that were used within the last ten minutes. */
+  usedStates: Claims<never>;
   scopes: readonly string[];
   /** Base of the Web API; the page on which people consent is beside it. */
   apiUrl: string;
@@ -107,7 +110,7 @@ function createInstaller(options: InstallOptions) {
     // What goes wrong is told by us; most of it is somebody's stale page.
     logger: { ...boltLog, error: boltLog.info },
     installerOptions: {
-      stateStore: createInstallStates(),
+      stateStore: createInstallStates(options),
       stateCookieName: 'askwatch-slack-install',
       stateCookieExpirationSeconds: STATE_LASTS_SECONDS,
       authorizationUrl: new URL('../oauth/v2/authorize', apiUrl).href,
@@ -127,10 +130,7 @@ async function takeInstallation(
     await install(installation);
   } catch (error) {
     log.error({ err: error, teamId: installation.teamId }, 'an installation could not be stored');
-    throw new InstallError(
-      'Askwatch could not store what Slack gave. Whoever runs Askwatch finds the reason in its log; begin again when it is mended.',
-      { status: 500 },
-    );
+    throw new InstallError(NOT_STORED, { status: 500 });
   }
 }
 
@@ -154,13 +154,30 @@ function readInstallation(given: BoltInstallation): Installation {
 }
 
 /**
- * States that only this process can make, each good for one installation. That a state belongs to the browser is Bolt's to
- * check, by a cookie. Bolt's own states can be used again (@slack/oauth 4.0.0, `ClearStateStore`).
+ * States that only a process with the client secret can make, each good for one installation, in whichever process it ends. That
+ * a state belongs to the browser is Bolt's to check, by a cookie. Bolt's own states can be used again (@slack/oauth 4.0.0,
+ * `ClearStateStore`).
  */
-function createInstallStates(): NonNullable<InstallProviderOptions['stateStore']> {
-  const key = randomBytes(32);
-  const used = new Set<string>();
+function createInstallStates({
+  clientSecret,
+  usedStates,
+  log,
+}: InstallOptions): NonNullable<InstallProviderOptions['stateStore']> {
+  const key = Buffer.from(
+    hkdfSync('sha256', clientSecret, '', 'askwatch slack install states', 32),
+  );
   const signatureOf = (text: string) => createHmac('sha256', key).update(text).digest('base64url');
+
+  async function isNew(random: string): Promise<boolean> {
+    try {
+      if (!(await usedStates.once(random))) return false;
+      await usedStates.finish(random);
+      return true;
+    } catch (error) {
+      log.error({ err: error }, 'that somebody installs Askwatch could not be noted');
+      throw new InstallError(NOT_STORED, { status: 500 });
+    }
+  }
 
   return {
     async generateStateParam(_options, now) {
@@ -173,9 +190,7 @@ function createInstallStates(): NonNullable<InstallProviderOptions['stateStore']
       const text = `${until}.${random}`;
       const isOurs = isEqual(state, `${text}.${signatureOf(text)}`);
       const isLate = Number.parseInt(until, 36) < now.getTime();
-      if (!isOurs || isLate || used.has(random)) throw new InstallError(STALE);
-      used.add(random);
-      if (used.size > MAX_USED) used.delete(used.values().next().value ?? '');
+      if (!isOurs || isLate || !(await isNew(random))) throw new InstallError(STALE);
       // Of what a state could carry nothing is used: the redirect address is the app's own.
       return { scopes: [] };
     },

@@ -1,7 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import { type Collection, createEncryption } from '../../bot/platform.ts';
+import {
+  type Collection,
+  createEncryption,
+  type Following,
+  type Store,
+} from '../../bot/platform.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import { isAccessEnded, readFailure } from '../api/call-failure.ts';
 import type { Paces } from '../api/paces.ts';
@@ -18,6 +23,8 @@ export interface Installation {
 /** An installation as it is stored, by the id of its workspace, encrypted. The key `sealed` is on disk and stays. */
 export interface EncryptedInstallation {
   sealed: string;
+  /** The workspace has removed Askwatch, and what is kept of it is being forgotten. */
+  isRemoved?: boolean | undefined;
 }
 
 /** The workspaces that installed the app, now and from now on. */
@@ -57,13 +64,17 @@ export function installedWorkspaces(options: {
   paces: Paces;
   /** Forgets all that is kept of a workspace but its installation; a start goes on with what a kill interrupts. */
   forgetAll(teamId: string): Promise<void>;
+  store?: Pick<Store, 'windows'> | undefined;
   log: Logger;
 }): InstalledWorkspaces {
-  const { installations, clientSecret, clientOf, paces, forgetAll, log } = options;
+  const { installations, clientSecret, clientOf, paces, forgetAll, store, log } = options;
   const encryption = createEncryption(clientSecret, 'askwatch slack installations');
   const installed = new Map<string, Installed>();
-  /** What is stored and of no use now: encrypted with another secret, or refused. */
+  /** What is stored and of no use now: encrypted with another secret, refused, or removed. */
   const unused = new Map<string, string>();
+  let following: Following | undefined;
+  /** Of those whose removal an earlier process did not come to the end of, what is stored. */
+  const removedBefore = new Map<string, string>();
   /** Of those that are no longer there, the ones with replies under way. */
   const leaving = new Set<Workspace>();
   /** What is kept of workspaces that left is being forgotten. */
@@ -75,6 +86,7 @@ export function installedWorkspaces(options: {
       client: clientOf(botToken, teamId),
       self: { userId: botUserId, teamId, name: BOT_NAME },
       paces,
+      store,
       log: log.child({ teamId }),
       onRefused: (refusal) => void end(refusal),
       // Slack counts on, however often the app is installed.
@@ -103,15 +115,27 @@ export function installedWorkspaces(options: {
     void workspace.conversation.drained().then(() => leaving.delete(workspace));
   }
 
-  async function exit(entry: Installed, { forget }: { forget: boolean }): Promise<void> {
-    const { workspace, teamId, sealed } = entry;
+  /** From here on there is nothing to be said in it. */
+  function drop(entry: Installed): void {
+    const { workspace, teamId } = entry;
     if (installed.get(teamId) === entry) installed.delete(teamId);
     leave(entry);
     workspace.close();
+  }
+
+  async function exit(entry: Installed, { forget }: { forget: boolean }): Promise<void> {
+    const { workspace, teamId, sealed } = entry;
+    drop(entry);
     if (!forget) {
       unused.set(teamId, sealed);
       return;
     }
+    // Other processes stop speaking there; and one that starts goes on with forgetting.
+    await installations
+      .update(teamId, (current) =>
+        current?.sealed === sealed && !current.isRemoved ? { sealed, isRemoved: true } : current,
+      )
+      .catch((error: unknown) => log.warn({ err: error, teamId }, 'a removal could not be noted'));
     const late = pause(LAST_ANSWERS_MS, undefined, { ref: false });
     await forgetLeft(teamId, sealed, Promise.race([workspace.conversation.drained(), late]));
   }
@@ -156,6 +180,30 @@ export function installedWorkspaces(options: {
     }
   }
 
+  /** Takes note of what is stored now, by this process or another. */
+  function follow(teamId: string, stored: EncryptedInstallation | undefined): void {
+    const entry = installed.get(teamId);
+    if (!stored || stored.isRemoved) {
+      unused.delete(teamId);
+      if (entry && (!stored || entry.sealed === stored.sealed)) {
+        log.info({ teamId }, 'a workspace removed Askwatch, as another process was told');
+        drop(entry);
+      }
+      if (stored && !following) removedBefore.set(teamId, stored.sealed);
+      return;
+    }
+    const { sealed } = stored;
+    if (entry?.sealed === sealed || unused.get(teamId) === sealed) return;
+    const text = encryption.decrypt(sealed, teamId);
+    // Nobody else could encrypt it.
+    if (text !== undefined) {
+      enter(JSON.parse(text) as Installation, sealed);
+      return;
+    }
+    unused.set(teamId, sealed);
+    log.warn({ teamId }, OTHER_SECRET);
+  }
+
   const everyone = () => [...[...installed.values()].map(({ workspace }) => workspace), ...leaving];
 
   /** Slack tells of a removal in its own time; the app can have been installed again before. */
@@ -172,17 +220,12 @@ export function installedWorkspaces(options: {
 
   return {
     async open(signal) {
-      for (const { id: teamId, document } of await installations.list()) {
-        const { sealed } = document;
-        const text = encryption.decrypt(sealed, teamId);
-        // Nobody else could encrypt it.
-        if (text !== undefined) enter(JSON.parse(text) as Installation, sealed);
-        else {
-          unused.set(teamId, sealed);
-          log.warn({ teamId }, OTHER_SECRET);
-        }
-      }
+      following = await installations.follow((changed) => {
+        for (const { id, document } of changed) follow(id, document);
+      });
       log.info({ workspaces: installed.size }, 'workspaces are added at /slack/install');
+      for (const [teamId, sealed] of removedBefore) void forgetLeft(teamId, sealed);
+      removedBefore.clear();
       void findLeft(signal);
     },
     of: async (teamId) => installed.get(teamId ?? '')?.workspace,
@@ -205,6 +248,7 @@ export function installedWorkspaces(options: {
       ]);
     },
     close() {
+      following?.stop();
       for (const workspace of everyone()) workspace.close();
     },
     async install(installation) {
@@ -212,7 +256,8 @@ export function installedWorkspaces(options: {
       const sealed = encryption.encrypt(JSON.stringify(installation), teamId);
       // Of what the workspace gave before nothing is left.
       await installations.erase(teamId, () => ({ sealed }));
-      enter(installation, sealed);
+      // Where nobody follows yet.
+      if (installed.get(teamId)?.sealed !== sealed) enter(installation, sealed);
       log.info({ teamId }, 'a workspace installed Askwatch');
     },
     async removed(teamId) {

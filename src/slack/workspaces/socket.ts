@@ -1,6 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { App } from '@slack/bolt';
-import { type Logger as BoltLogger, SocketModeReceiver, type webApi } from '@slack/bolt';
+import {
+  type Logger as BoltLogger,
+  SocketModeReceiver,
+  type SocketModeReceiverProcessEventErrorHandlerArgs,
+  type webApi,
+} from '@slack/bolt';
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../../bot/shared/errors.ts';
 import { readFailure, startError } from '../api/call-failure.ts';
@@ -26,6 +30,8 @@ export function createSocket(options: {
   log: Logger;
   /** Before the second attempt to connect; doubled with each further one. */
   retryMs: number;
+  /** Whether an envelope is acknowledged whose handling threw. */
+  onError(failed: SocketModeReceiverProcessEventErrorHandlerArgs): Promise<boolean>;
   /** Slack refuses to connect us again, for good. */
   onRefused(error: Error): void;
 }) {
@@ -34,12 +40,13 @@ export function createSocket(options: {
     appToken,
     logger: boltLog,
     autoReconnectEnabled: false,
+    processEventErrorHandler: options.onError,
     // Its own copy: the client of the socket writes into what it is given.
     installerOptions: { clientOptions: { ...clientOptions } },
   });
   const { client } = receiver;
   guardSocket(client, log);
-  const closing = new AbortController();
+  let closing = new AbortController();
   let connected = false;
   let connectedAtMs = 0;
   let failures = 0;
@@ -55,7 +62,7 @@ export function createSocket(options: {
     if (performance.now() - connectedAtMs >= STEADY_MS) failures = 0;
     if (closing.signal.aborted) return;
     log.debug('the connection to Slack ended; opening another');
-    opening = connect().catch((error: unknown) => {
+    opening = connect(closing.signal).catch((error: unknown) => {
       if (!closing.signal.aborted) onRefused(error instanceof Error ? error : new Error('refused'));
     });
   });
@@ -65,36 +72,41 @@ export function createSocket(options: {
     failures === 0 ? 0 : Math.min(MAX_BACKOFF_MS, retryMs * 2 ** (failures - 1));
 
   /** Connects, however often it takes. */
-  async function connect(): Promise<void> {
+  async function connect(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await pause(backoffMs(), undefined, { signal: closing.signal });
+      await pause(backoffMs(), undefined, { signal });
       failures += 1;
       const deadline = setTimeout(() => void client.disconnect(), HELLO_WITHIN_MS);
       try {
         await client.start().finally(() => clearTimeout(deadline));
         // Closed while it was being opened.
-        if (closing.signal.aborted) await client.disconnect();
+        if (signal.aborted) await client.disconnect();
         return;
       } catch (error) {
-        if (closing.signal.aborted) throw error;
+        if (signal.aborted) throw error;
         const refusal = error === undefined ? undefined : startError(error, 'SLACK_APP_TOKEN');
         if (refusal) throw refusal;
         const { code, retryAfterMs = 0 } = readFailure(error);
         log.warn({ reason: code }, 'could not connect to Slack; trying again');
-        await pause(retryAfterMs, undefined, { signal: closing.signal });
+        await pause(retryAfterMs, undefined, { signal });
       }
     }
   }
 
   return {
     receiver,
-    /** Resolves once Slack said hello. Throws `PlatformStartError` when Slack refuses the app token; waits out the rest. */
+    /**
+     * Resolves once Slack said hello. Throws `PlatformStartError` when Slack refuses the app token, or it is closed before; waits
+     * out the rest. It may be opened again after it was closed.
+     */
     async open() {
-      opening = connect();
+      closing = new AbortController();
+      const { signal } = closing;
+      opening = connect(signal);
       try {
         await opening;
       } catch (error) {
-        if (!closing.signal.aborted) throw error;
+        if (!signal.aborted) throw error;
         throw new PlatformStartError('Slack was stopped before it was connected.', {
           cause: error,
         });
@@ -136,7 +148,7 @@ export function guardSocket(client: SocketModeReceiver['client'], log: Logger): 
   });
 }
 
-const RATE_LIMITED = 'app_rate_limited';
+export const RATE_LIMITED = 'app_rate_limited';
 
 /** The notice that events are left out is the one payload of the Events API without an event: it gets one, to be acknowledged. */
 function withEvent(frame: string): string {
@@ -149,20 +161,4 @@ function withEvent(frame: string): string {
     // Left to the client, which says that it is no JSON.
     return frame;
   }
-}
-
-/**
- * Acknowledges the notice that Slack leaves out events, which Bolt knows nothing of, and tells whoever runs the program.
- * Source: Slack docs, "Events API", "Rate limiting": more than 30,000 events in an hour of one workspace.
- */
-export function acknowledgeRateLimits(app: App, log: Logger): void {
-  const processEvent = app.processEvent.bind(app);
-  app.processEvent = async (event) => {
-    if (event.body?.type !== RATE_LIMITED) return await processEvent(event);
-    log.warn(
-      { teamId: event.body.team_id },
-      'Slack leaves out what is said in this workspace for a minute: there were more than 30,000 events within an hour. Remove the app from channels that do not need it.',
-    );
-    await event.ack();
-  };
 }

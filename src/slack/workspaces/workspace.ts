@@ -1,14 +1,17 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
+import type { Store } from '../../bot/platform.ts';
 import { createAgent } from '../answers/agent.ts';
 import { createConversation } from '../answers/conversation.ts';
 import { createEndAnswer } from '../answers/end-answer.ts';
+import { createShownMessages } from '../answers/shown-messages.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { isAccessEnded, readFailure } from '../api/call-failure.ts';
 import { createEditPace, type EditPace } from '../api/edit-pace.ts';
 import { createMessages } from '../api/messages.ts';
 import type { Paces } from '../api/paces.ts';
-import { createSendQueue } from '../api/send-queue.ts';
+import { createSendQueue, onlyWhile, type SendQueue } from '../api/send-queue.ts';
+import { createSharedPaces } from '../api/shared-pace.ts';
 import { createStreams } from '../api/streams.ts';
 import { createRights } from './rights.ts';
 
@@ -30,16 +33,31 @@ export function createWorkspace(options: {
   onRefused(refusal: unknown): void;
   /** Those of an earlier installation. */
   counts?: Counts;
+  /** Where the processes in the workspace count together, if there may be several. */
+  store?: Pick<Store, 'windows'> | undefined;
 }) {
   const { client, self, paces, log, onRefused } = options;
+  const { editMs } = paces;
+  const shared =
+    options.store && createSharedPaces(options.store, { teamId: () => self.teamId, editMs, log });
+  const paceOf = (method: string) =>
+    createEditPace({
+      editMs,
+      shared: shared && ((kind) => shared.takeEdit(method, kind)),
+    });
   const counts = options.counts ?? {
-    edits: createEditPace(paces),
-    removals: createEditPace(paces),
+    edits: paceOf('chat.update'),
+    removals: paceOf('chat.delete'),
   };
   const { edits, removals } = counts;
   const queue = createSendQueue({ paceMs: paces.alertMs, edits, removals });
-  const messages = createMessages(client, queue);
-  const streams = createStreams(client, queue, self);
+  const begun = new Set<string>();
+  const callsOf = (sends: SendQueue) => ({
+    messages: createMessages(client, sends),
+    streams: createStreams(client, sends, { self, begun }),
+  });
+  const { messages, streams } = callsOf(queue);
+  const shownMessages = createShownMessages({ client, queue, self });
   const agent = createAgent({ client, queue, log, minuteMs: 50 * paces.editMs });
 
   async function checkAccess(error: unknown): Promise<void> {
@@ -52,21 +70,29 @@ export function createWorkspace(options: {
     }
   }
 
+  /** Calls of which each is made only while this process does what they are for. */
+  const callsWhile = (isOurs: () => boolean) => callsOf(onlyWhile(queue, isOurs));
+
   return {
     self,
     client,
     queue,
     messages,
+    callsWhile,
     agent,
     /** What Slack counts of the whole workspace. */
     counts,
     /** Ends the access when Slack says, and confirms, that the token is no longer good. */
     checkAccess,
     /** Ends an answer that an earlier process left in a channel. */
-    endAnswer: createEndAnswer({ client, queue, messages, streams, agent, self }),
+    endAnswer: createEndAnswer({ shownMessages, messages, streams, agent }),
     rightsOf: createRights({ client, self, log }),
     conversation: createConversation({
-      showing: { messages, streams, agent, edits, paces, log },
+      showing: {
+        ...{ agent, edits, paces, shared, shownMessages, log },
+        callsWhile,
+      },
+      messages,
       checkAccess,
     }),
     /** From now on ends of answers wait for nothing but limits that Slack named, since nothing comes after them. */

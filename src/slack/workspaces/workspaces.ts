@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
+import type { Store } from '../../bot/platform.ts';
 import { PlatformStartError } from '../../bot/shared/errors.ts';
 import { readFailure, startError } from '../api/call-failure.ts';
 import type { Paces } from '../api/paces.ts';
@@ -32,14 +33,16 @@ export function onlyWorkspace(options: {
   client: webApi.WebClient;
   paces: Paces;
   log: Logger;
+  store?: Pick<Store, 'windows'> | undefined;
   onAccessEnded(error: Error): void;
 }): Workspaces {
-  const { client, paces, log, onAccessEnded } = options;
+  const { client, paces, log, store, onAccessEnded } = options;
   // Who we are there is known once it let us in.
   const only = createWorkspace({
     client,
     paces,
     log,
+    store,
     self: { userId: '', teamId: '', name: 'Askwatch' },
     onRefused(refusal) {
       const sentence = startError(refusal, 'SLACK_BOT_TOKEN');

@@ -1,9 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { labelsOf } from '../../fakes/slack/buttons.ts';
-import { CHANNEL } from '../../fakes/slack/slack.ts';
+import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { holdable } from '../../helpers/held.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
@@ -43,10 +44,6 @@ test.each<Mode>(['socket', 'http'])(
       private: fake.slash('/ask', 'private=true and now?'),
       list: fake.slash('/monitor', 'list'),
       button: fake.press('Regenerate'),
-      event: fake.event({
-        ...{ type: 'app_mention', channel: CHANNEL, user: 'U00ADA', ts: '1799999999.000100' },
-        text: `<@${fake.botUserId}> and now?`,
-      }),
       bare: fake.slash('/monitor', 'add'),
     };
     const acks = Object.entries(gestures).map(async ([name, ack]) => [
@@ -63,6 +60,110 @@ test.each<Mode>(['socket', 'http'])(
     await eventually(() => provider.calls.length > 1);
   },
 );
+
+/** A bot on a store that notes nothing while it is away. */
+async function onStoreThatGoes(mode: Mode, storeMs?: number) {
+  const opened = await openLowdbStore({
+    ...{ folder: await temporaryFolder(), log: recordingLog().log },
+  });
+  onTestFinished(() => opened.close());
+  const held = holdable(opened);
+  let isAway = false;
+  const store: Store = {
+    ...held.store,
+    claims(declaration) {
+      const claims = held.store.claims(declaration);
+      return {
+        ...claims,
+        async once(...what) {
+          if (isAway) throw new Error('The store is away.');
+          return await claims.once(...what);
+        },
+      };
+    },
+  };
+  const running = await runSlack({ mode, ...(storeMs && { storeMs }), bot: { store } });
+  const setAway = (away: boolean) => {
+    isAway = away;
+  };
+  return { ...running, held, setAway };
+}
+
+test.each<Mode>(['socket', 'http'])(
+  'over %s a gesture is acknowledged after it is stored, and so is a message',
+  async (mode) => {
+    const { fake, held, bot } = await onStoreThatGoes(mode, 60_000);
+    await fake.slash('/ask', 'first');
+    await eventually(() => fake.channel(CHANNEL).messages.length === 2);
+    await eventually(() => labelsOf(fake.channel(CHANNEL).messages[1] ?? {}).includes('👍'));
+    const gestures = [
+      () => fake.slash('/ask', 'and now?'),
+      () => fake.press('👍'),
+      () => fake.event(mentionOf(fake)),
+    ];
+    for (const gesture of gestures) {
+      const release = held.hold();
+      const before = held.waiting();
+      let isStored = false;
+      const acked = gesture().then(({ ms }) => [ms !== undefined, isStored]);
+      await eventually(() => held.waiting() > before);
+      isStored = true;
+      release();
+      expect(await acked).toEqual([true, true]);
+    }
+    await eventually(() => bot.provider.calls.length === 3);
+  },
+);
+
+test.each<Mode>(['socket', 'http'])(
+  'over %s a message that cannot be stored is not acknowledged, and is answered once when it comes again',
+  async (mode) => {
+    const { fake, setAway, bot } = await onStoreThatGoes(mode);
+    fake.clock.set(0);
+    setAway(true);
+    expect((await fake.event(mentionOf(fake))).ms).toBeUndefined();
+    // The first repeat comes at once.
+    await eventually(() => fake.acks.length === 2);
+    expect(fake.acks.map(({ ms }) => ms)).toEqual([undefined, undefined]);
+    if (mode === 'http') {
+      expect(fake.acks.map((ack) => 'status' in ack && ack.status)).toEqual([503, 503]);
+    }
+    setAway(false);
+    fake.clock.advance(60_000);
+    await eventually(() => bot.provider.calls.length === 1);
+    await eventually(() => fake.acks.length === 3);
+    expect(fake.acks[2]?.ms).toBeDefined();
+    expect(fake.whispers(CHANNEL)).toEqual([]);
+    expect((await fake.redeliver()).ms).toBeDefined();
+    expect(bot.provider.calls).toHaveLength(1);
+  },
+);
+
+test('a message that Slack sends no more and a command, neither of which can be stored, are acknowledged, and the person is told', async () => {
+  const { fake, setAway, bot } = await onStoreThatGoes('http');
+  fake.clock.set(0);
+  setAway(true);
+  void fake.event(mentionOf(fake));
+  await eventually(() => fake.acks.length === 2);
+  fake.clock.advance(60_000);
+  await eventually(() => fake.acks.length === 3);
+  expect(fake.whispers(CHANNEL)).toEqual([]);
+  fake.clock.advance(300_000);
+  await eventually(() => fake.acks.length === 4);
+  expect(fake.acks[3]?.ms).toBeDefined();
+  await eventually(() => fake.whispers(CHANNEL).length === 1);
+  expect((await fake.slash('/ask', 'and now?')).ms).toBeDefined();
+  await eventually(() => fake.whispers(CHANNEL).length === 2);
+  expect(bot.provider.calls).toEqual([]);
+});
+
+/** The event of a message that somebody wrote. */
+function mentionOf(fake: SlackFake) {
+  const written = { ts: '1799999999.000100', user: 'U00ADA' };
+  const text = `<@${fake.botUserId}> and now?`;
+  fake.channel(CHANNEL).messages.push({ ...written, text, edits: 0 });
+  return { ...written, text, type: 'app_mention', channel: CHANNEL };
+}
 
 /** Whatever is called to show something, or to learn who may do what. */
 const METHODS = [

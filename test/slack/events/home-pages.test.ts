@@ -29,7 +29,15 @@ async function start() {
   const workspace = createWorkspace({
     client,
     self: { userId: fake.botUserId, teamId: 'T00FAKE', name: 'Askwatch' },
-    paces: { editMs: 1, appendMs: 20, streamMs: 210_000, alertMs: 1, retryMs: 1, drainMs: 1 },
+    paces: {
+      editMs: 1,
+      appendMs: 20,
+      streamMs: 210_000,
+      alertMs: 1,
+      retryMs: 1,
+      storeMs: 1,
+      drainMs: 1,
+    },
     log: recordingLog().log,
     onRefused() {},
   });

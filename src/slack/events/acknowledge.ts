@@ -1,0 +1,102 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { App, Context } from '@slack/bolt';
+import {
+  defaultProcessEventErrorHandler,
+  HTTPModuleFunctions,
+  type ReceiverProcessEventErrorHandlerArgs,
+  type ReceiverUnhandledRequestHandlerArgs,
+  type SocketModeReceiverProcessEventErrorHandlerArgs,
+} from '@slack/bolt';
+import type { Logger } from 'pino';
+import { RATE_LIMITED } from '../workspaces/socket.ts';
+
+/** An event is not acknowledged, so that Slack sends it again, to whichever process. */
+class NotHeardError extends Error {
+  override name = 'NotHeardError' as const;
+}
+
+/** One delivery of an event, as its listeners see it. */
+export interface Delivery {
+  /** Slack sends the event again, unless this one is acknowledged. */
+  readonly comesAgain: boolean;
+  /** What the event asks for could not be stored: Slack is to send it again. */
+  notHeard(): void;
+}
+
+/** How often Slack sends an event after it was sent first. Source: Slack docs, "Events API", "Retries". */
+const RETRIES = 3;
+
+/** What Bolt hands to listeners of ours in the context of an event. */
+const DELIVERY = 'askwatchDelivery';
+
+export const deliveryOf = (context: Context): Delivery => context[DELIVERY];
+
+/**
+ * Acknowledges events when all that listen are done with them, and not those of which one says that it could not be stored. Bolt
+ * would acknowledge each before anybody has seen it, and a crash would lose it (@slack/bolt 5.1.0, `App.processEvent`).
+ *
+ * Acknowledges the notice that Slack leaves out events, too, which Bolt knows nothing of, and tells whoever runs the program.
+ * Source: Slack docs, "Events API", "Rate limiting": more than 30,000 events in an hour of one workspace.
+ */
+export function acknowledgeEvents(app: App, log: Logger): void {
+  const processEvent = app.processEvent.bind(app);
+  app.processEvent = async (received) => {
+    const { body, ack, retryNum = 0, customProperties } = received;
+    if (body?.type === RATE_LIMITED) {
+      log.warn(
+        { teamId: body.team_id },
+        'Slack leaves out what is said in this workspace for a minute: there were more than 30,000 events within an hour. Remove the app from channels that do not need it.',
+      );
+      return await ack();
+    }
+    if (body?.event === undefined) return await processEvent(received);
+    let isHeard = true;
+    const delivery: Delivery = {
+      comesAgain: retryNum < RETRIES,
+      notHeard() {
+        isHeard = false;
+      },
+    };
+    await processEvent({
+      ...received,
+      async ack() {},
+      customProperties: { ...customProperties, [DELIVERY]: delivery },
+    });
+    if (!isHeard) throw new NotHeardError('What an event asks for could not be stored.');
+    await ack().catch((error: unknown) => {
+      log.debug({ err: error }, 'that an event was heard came too late; Slack sends it again');
+    });
+  };
+}
+
+/** Resolves once a gesture is stored, or after so long. */
+export async function storedInTime(stored: Promise<unknown>, withinMs: number): Promise<void> {
+  const over = new AbortController();
+  const { signal } = over;
+  const late = pause(withinMs, undefined, { ref: false, signal }).catch(() => {});
+  await Promise.race([stored, late]);
+  over.abort();
+}
+
+/** What answers Slack over HTTP where an event is not acknowledged. */
+export const httpRefusals = (log: Logger) => ({
+  async processEventErrorHandler(args: ReceiverProcessEventErrorHandlerArgs): Promise<boolean> {
+    if (!(args.error instanceof NotHeardError)) {
+      return await HTTPModuleFunctions.defaultProcessEventErrorHandler(args);
+    }
+    if (!args.response.headersSent) args.response.writeHead(503).end();
+    return true;
+  },
+  unhandledRequestHandler({ response }: ReceiverUnhandledRequestHandlerArgs): void {
+    log.warn('an event of Slack could not be stored within three seconds; Slack sends it again');
+    if (!response.headersSent) response.writeHead(503).end();
+  },
+});
+
+/** What becomes of an envelope of the socket that is not acknowledged. */
+export async function refuseEnvelope(
+  args: SocketModeReceiverProcessEventErrorHandlerArgs,
+): Promise<boolean> {
+  if (args.error instanceof NotHeardError) return false;
+  return await defaultProcessEventErrorHandler(args);
+}

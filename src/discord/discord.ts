@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Events } from 'discord.js';
+import { type Client, Events } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Bot, Platform } from '../bot/platform.ts';
 import { DeliveryError } from '../bot/shared/errors.ts';
@@ -18,20 +18,25 @@ import {
   watchConnection,
 } from './api/client.ts';
 import { registerCommands } from './api/commands.ts';
-import { deliveryError, loggedError } from './api/errors.ts';
+import { deliveryError, isRefusal, loggedError } from './api/errors.ts';
+import { announcedGuilds } from './api/guilds.ts';
 import {
   INTERACTIONS_ENDPOINT_SET,
   warnOfInteractionsEndpoint,
 } from './api/interactions-endpoint.ts';
+import { leasedShards } from './api/leased-shards.ts';
 import { createMissingPermissions, inviteLink } from './api/permissions.ts';
+import { identifyInTurn, type Replicas } from './api/replicas.ts';
 import { createRights } from './api/rights.ts';
 import type { Shards } from './api/shards.ts';
 import { handleAutocomplete } from './interactions/autocomplete.ts';
 import { handleButton } from './interactions/buttons.ts';
 import { createDrafts } from './interactions/drafts.ts';
 import { handleForm } from './interactions/forms.ts';
+import type { InteractionContext } from './interactions/interaction-context.ts';
 import { handleMessage } from './interactions/messages.ts';
 import { handleSlashCommand } from './interactions/slash-commands.ts';
+import { takeOver } from './interactions/take-over.ts';
 
 /** How long answers under way may still be shown after the stop. */
 const STOP_WAIT_MS = 3_000;
@@ -41,6 +46,9 @@ const EDIT_INTERVAL_MS = 1_200;
 
 /** An interaction's token lives 15 minutes; a minute is left for the last words. Source: Discord docs, "Followup Messages". */
 const TOKEN_LIFE_MS = 14 * 60_000;
+
+/** Longer than Discord takes to come back by itself. */
+const AWAY_LIMIT_MS = 30_000;
 
 /** What the platform needs. */
 export interface DiscordOptions {
@@ -62,15 +70,28 @@ export interface DiscordOptions {
   onFatal: (error: Error) => void;
   /** The rate limits that Discord named earlier. */
   limits?: PlatformLimits;
+  /** What it shares with the other processes that are the same bot; absent where there are none. */
+  replicas?: Replicas;
+  /** How long a shard that this process holds may be without a connection until another one gets it; 30 s. */
+  awayLimitMs?: number;
 }
 
 /** Discord over its gateway. Nothing connects before `start`. */
 export async function createDiscord(options: DiscordOptions): Promise<Platform> {
   const { token, guildId, apiUrl, messageContent, shards = 'auto', onFatal } = options;
   const { editIntervalMs = EDIT_INTERVAL_MS, tokenLifeMs = TOKEN_LIFE_MS } = options;
+  const { replicas, awayLimitMs = AWAY_LIMIT_MS } = options;
   const log = options.log.child({ platform: 'discord' }, { serializers: { err: loggedError } });
   const limits = options.limits ?? (await openPlatformLimits({ platform: 'discord', log }));
-  const client = buildClient({ apiUrl, messageContent, shards, limits });
+  const leased =
+    replicas && leasedShards({ replicas, client: () => client, awayLimitMs, onConnected, log });
+  const ws = replicas &&
+    leased && {
+      buildStrategy: leased.buildStrategy,
+      buildIdentifyThrottler: identifyInTurn(replicas, { log }),
+    };
+  const client: Client = buildClient({ apiUrl, messageContent, shards, limits, ...(ws && { ws }) });
+  const guilds = leased?.guilds ?? announcedGuilds(client);
   const api = createChannelApi(client.rest, log);
   const missingPermissions = createMissingPermissions(client);
   const botId = () => client.user?.id ?? '';
@@ -87,8 +108,12 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   const underWay = new Set<Promise<void>>();
   let connecting = false;
   let conversations: Conversations | undefined;
+  let context: InteractionContext | undefined;
+  const tokens = tokenEncryption(token);
   let sentElsewhere = false;
   let stopping = false;
+  let started: Bot | undefined;
+  let isOutside = false;
 
   function track(work: Promise<void>) {
     const tracked = work
@@ -101,29 +126,38 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
 
   function listen(bot: Bot) {
     conversations = createConversations({ bot, api, botId, log });
-    const context = {
+    const handling: InteractionContext = {
       bot,
       api,
       conversations,
       drafts: createDrafts(),
       deletions: listenForDeletions(client, { bot, log }),
       missingPermissions,
-      rightsOf: createRights(client, { log }),
+      rightsOf: createRights(client, { guilds, log }),
       editIntervalMs,
       tokenLifeMs,
-      encryptToken: tokenEncryption(token).encrypt,
+      encryptToken: tokens.encrypt,
       log,
     };
+    context = handling;
     client.on(Events.InteractionCreate, (interaction) => {
       if (stopping) return;
-      if (interaction.isChatInputCommand()) track(handleSlashCommand({ ...context, interaction }));
-      else if (interaction.isButton()) track(handleButton({ ...context, interaction }));
-      else if (interaction.isAutocomplete()) track(handleAutocomplete(context, interaction));
-      else if (interaction.isModalSubmit()) track(handleForm(context, interaction));
+      if (interaction.isChatInputCommand()) track(handleSlashCommand({ ...handling, interaction }));
+      else if (interaction.isButton()) track(handleButton({ ...handling, interaction }));
+      else if (interaction.isAutocomplete()) track(handleAutocomplete(handling, interaction));
+      else if (interaction.isModalSubmit()) track(handleForm(handling, interaction));
     });
     client.on(Events.MessageCreate, (message) => {
-      if (!stopping) track(handleMessage({ ...context, message }));
+      if (!stopping) track(handleMessage({ ...handling, message }));
     });
+  }
+
+  /** Of several processes, whoever has the first shard does what is to be done once. */
+  function onConnected(shard: number) {
+    if (shard !== 0 || !started) return;
+    const { commands } = started;
+    registerCommands(client, commands, { guildId, log }).catch(onFatal);
+    track(forgetGone(client, started, { guilds, isStopping: () => stopping, log }));
   }
 
   /** Does something in a channel; what goes wrong there is a `DeliveryError`. */
@@ -142,27 +176,49 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   return {
     name: 'discord',
     post: (alert) => deliver(alert.channel, () => alerts.post(alert)),
-    update: (channel, posted, card) => deliver(channel, () => alerts.update(channel, posted, card)),
+    update: (channel, posted, card, isOurs) =>
+      deliver(channel, () => alerts.update(channel, posted, card, isOurs)),
     announce: (line) => deliver(line.channel, () => alerts.announce(line)),
     endAnswer: (unfinished) => deliver(shownIn(unfinished).in, () => endAnswer(unfinished)),
+    async takeOver(takenOver) {
+      const { channel } = takenOver.invocation.place;
+      if (!context || stopping) {
+        throw new DeliveryError('Discord is not connected.', { permanent: false });
+      }
+      const taking = { context, client, guilds, decryptToken: tokens.decrypt };
+      const shown = takeOver(taking, takenOver);
+      track(shown.catch(() => {}));
+      try {
+        await shown;
+      } catch (error) {
+        if (!isRefusal(error)) throw deliveryError(error, channel, missingPermissions(channel));
+        log.warn({ err: error, channel }, 'what another process left cannot be shown any more');
+      }
+    },
     async start(bot) {
       logEvents(client, log);
       guardPackets(client, log);
       listen(bot);
       connecting = true;
+      started = bot;
       await connect(client, token, apiUrl);
       // Whoever stopped it meanwhile could not cut a connection that was not there yet.
       if (stopping) return await disconnect(client);
       watchConnection(client, onFatal);
-      [sentElsewhere] = await Promise.all([
+      [sentElsewhere, isOutside] = await Promise.all([
         warnOfInteractionsEndpoint(client.rest, log),
-        registerCommands(client, bot.commands, { guildId, log }),
+        guilds.ids().then(
+          (ids) => ids.length === 0,
+          () => false,
+        ),
+        leased ?? registerCommands(client, bot.commands, { guildId, log }),
       ]);
-      track(forgetGone(client, bot, { isStopping: () => stopping, log }));
+      if (leased) return;
+      track(forgetGone(client, bot, { guilds, isStopping: () => stopping, log }));
     },
     hint() {
-      const { application, guilds } = client;
-      if (application && guilds.cache.size === 0) {
+      const { application } = client;
+      if (application && isOutside && client.guilds.cache.size === 0) {
         return `connected, but in no server; add it: ${inviteLink(application.id)}`;
       }
       return sentElsewhere
@@ -176,6 +232,8 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
     async stop() {
       if (stopping) return;
       stopping = true;
+      // Others go on at once with what is said from now on.
+      await leased?.close();
       await Promise.race([Promise.all(underWay), pause(STOP_WAIT_MS, undefined, { ref: false })]);
       if (connecting) await disconnect(client);
     },

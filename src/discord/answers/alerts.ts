@@ -3,6 +3,7 @@ import { type APIEmbed, type APIMessage, MessageFlags } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Platform } from '../../bot/platform.ts';
 import type { Card } from '../../bot/shared/card.ts';
+import type { IsOurs } from '../../bot/shared/messenger.ts';
 import { type ChannelApi, SNOWFLAKE } from '../api/channel-api.ts';
 import { isInvalidForm, isRefusal } from '../api/errors.ts';
 import { renderLine, renderMessage } from '../render/render.ts';
@@ -54,8 +55,13 @@ export function createAlerts(
     }
   }
 
+  /** Nothing is sent once another process does it. What it throws reads like a lost answer, and is nobody's to note. */
+  function assertOurs(isOurs: IsOurs = () => true) {
+    if (!isOurs()) throw new Error('Another process goes on with this.');
+  }
+
   return {
-    async post({ channel, card, id, attempted }) {
+    async post({ channel, card, id, attempted, isOurs }) {
       const digest = digestOf(id);
       const refers = { goingOn: `ref ${digest.slice(0, 8)}`, over: `ref ${digest.slice(8, 16)}` };
       const role = roleOf(card);
@@ -69,6 +75,7 @@ export function createAlerts(
           components,
           nonce: digest.slice(0, 25),
         };
+        assertOurs(isOurs);
         return api.send(channel, message, { called: role });
       };
       const earlier = attempted
@@ -79,18 +86,20 @@ export function createAlerts(
       const goesOn = refersTo(refers.goingOn)(message);
       return { message: message.id, thread: message.id, goesOn };
     },
-    async update(channel, { message }, card) {
+    async update(channel, { message }, card, isOurs) {
       const content = contentOf(roleOf(card));
-      await withLink(card, (shown) =>
-        api.edit(channel, message, { ...content, ...renderMessage(shown) }),
-      );
+      await withLink(card, async (shown) => {
+        assertOurs(isOurs);
+        await api.edit(channel, message, { ...content, ...renderMessage(shown) });
+      });
     },
     /** A reply that rings nowhere. An earlier one is recognised by what it replies to and by its text. */
-    async announce({ channel, posted: { message }, card, id, attempted }) {
+    async announce({ channel, posted: { message }, card, id, attempted, isOurs }) {
       const content = renderLine(card);
       const isAnnounced = (one: APIMessage) =>
         one.message_reference?.message_id === message && one.content === content;
       if (attempted && (await find(channel, isAnnounced))) return;
+      assertOurs(isOurs);
       await api.send(channel, {
         content,
         nonce: digestOf(id).slice(0, 25),

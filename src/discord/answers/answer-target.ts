@@ -1,7 +1,9 @@
 import { type APIMessage, MessageFlags, Routes } from 'discord.js';
 import { type ChannelApi, requestWith, type TextFile } from '../api/channel-api.ts';
+import { isDeleted, isRefusal } from '../api/errors.ts';
 import type { Interaction } from '../api/interaction.ts';
 import type { renderButtons } from '../render/render.ts';
+import { isAbout, isNotBefore } from './end-answer.ts';
 
 /** One message of an answer; an edit without buttons takes away those it had. */
 export interface AnswerMessage {
@@ -15,6 +17,10 @@ export interface AnswerTarget {
   /** Posts the next message and gives its id; trying again with the same nonce does not post twice where Discord can tell. */
   send(message: AnswerMessage, nonce: string): Promise<string>;
   edit(id: string, message: AnswerMessage): Promise<void>;
+  /** Takes one away, which need not be there any more. */
+  remove(id: string): Promise<void>;
+  /** Messages of an answer that are there, also those that nobody noted, oldest first; absent where Discord does not tell. */
+  find?: (answer: string, beganAtMs: number) => Promise<string[]>;
   /** Shows that something is coming; absent where Discord shows it by itself. */
   typing?: () => Promise<void>;
   /** The channel or thread its messages are in. */
@@ -42,6 +48,8 @@ export function channelTarget(api: ChannelApi, channel: string, replyTo?: string
     async edit(id, message) {
       await api.edit(channel, id, { ...message, flags: MessageFlags.SuppressEmbeds });
     },
+    remove: (id) => unlessDeleted(api.delete(channel, id)),
+    find: (answer, beganAtMs) => findIn(api, channel, { answer, beganAtMs }),
     typing: () => api.typing(channel),
   };
 }
@@ -52,7 +60,13 @@ export function channelTarget(api: ChannelApi, channel: string, replyTo?: string
  */
 export function interactionTarget(
   interaction: Interaction,
-  options: { ephemeral: boolean; fillsReply: boolean; tokenLifeMs: number },
+  options: {
+    ephemeral: boolean;
+    fillsReply: boolean;
+    tokenLifeMs: number;
+    /** Finds those that others see. */
+    find?: AnswerTarget['find'];
+  },
 ): AnswerTarget {
   let replyIsFree = options.fillsReply;
   const { rest } = interaction.client;
@@ -79,6 +93,7 @@ export function interactionTarget(
   return {
     channel: interaction.channelId,
     token,
+    ...(options.find && { find: options.find }),
     untilMs: interaction.createdTimestamp + options.tokenLifeMs,
     async send(message) {
       const { id } = replyIsFree ? await edit('@original', message) : await post(message);
@@ -88,5 +103,31 @@ export function interactionTarget(
     async edit(id, message) {
       await edit(id, message);
     },
+    remove: (id) =>
+      unlessDeleted(rest.delete(Routes.webhookMessage(applicationId, token, id), { auth: false })),
   };
+}
+
+/** Those that may be read, and have a button of the answer: the newest has. */
+export async function findIn(
+  api: ChannelApi,
+  channel: string,
+  { answer, beganAtMs }: { answer: string; beganAtMs: number },
+): Promise<string[]> {
+  try {
+    const messages = await api.recent(channel);
+    return messages
+      .filter((message) => isAbout(message, answer) && isNotBefore(message, beganAtMs))
+      .map(({ id }) => id)
+      .reverse();
+  } catch (error) {
+    if (isRefusal(error)) return [];
+    throw error;
+  }
+}
+
+async function unlessDeleted(deletion: Promise<unknown>): Promise<void> {
+  await deletion.catch((error: unknown) => {
+    if (!isDeleted(error)) throw error;
+  });
 }

@@ -1,8 +1,9 @@
-import { type Client, Events, RESTJSONErrorCodes, Routes } from 'discord.js';
+import { type APIChannel, type Client, Events, RESTJSONErrorCodes, Routes } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Bot } from '../../bot/platform.ts';
 import type { Place } from '../../bot/shared/place.ts';
-import { hasCode } from '../api/errors.ts';
+import { isRefusal } from '../api/errors.ts';
+import type { Guilds } from '../api/guilds.ts';
 
 /** Watches for deletions. */
 export type Deletions = ReturnType<typeof listenForDeletions>;
@@ -80,6 +81,10 @@ export function listenForDeletions(client: Client, { bot, log }: { bot: Bot; log
           ids.add(id);
           if (recent.includes(id)) controller.abort();
         },
+        /** It does not need one any more. */
+        remove(id: string) {
+          ids.delete(id);
+        },
         /** It is shown, or nobody waits for it. */
         end() {
           watched.delete(one);
@@ -123,16 +128,31 @@ export function deletedBy(
 export async function forgetGone(
   client: Client,
   bot: Bot,
-  { isStopping, log }: { isStopping: () => boolean; log: Logger },
+  options: {
+    guilds: Guilds;
+    isStopping: () => boolean;
+    log: Logger;
+  },
 ): Promise<void> {
+  const { guilds, isStopping, log } = options;
   if (client.guilds.cache.some(({ available }) => !available)) return;
   try {
     const gone: string[] = [];
+    const hidden = new Set<string>();
     for (const channel of await bot.keptChannels('discord')) {
       if (isStopping()) return;
-      const isKnown = client.channels.cache.has(channel);
-      if (!isKnown && (await isGone(client, channel))) gone.push(channel);
+      if (client.channels.cache.has(channel)) continue;
+      const refused = await refusalOf(client, channel);
+      if (refused === RESTJSONErrorCodes.UnknownChannel) gone.push(channel);
+      else if (refused === RESTJSONErrorCodes.MissingAccess) hidden.add(channel);
     }
+    // In a server that Askwatch is in, it may not see them.
+    const servers = hidden.size === 0 ? [] : await guilds.ids();
+    for (const server of servers) {
+      if (isStopping()) return;
+      for (const channel of await channelsOf(client, server)) hidden.delete(channel);
+    }
+    gone.push(...hidden);
     if (gone.length === 0) return;
     log.warn({ channels: gone.length }, 'forgets channels that are gone since the last start');
     await bot.forgetAll({ platform: 'discord', channels: gone });
@@ -144,13 +164,26 @@ export async function forgetGone(
   }
 }
 
-async function isGone({ rest }: Client, channel: string): Promise<boolean> {
+/** Why Discord does not tell of a channel; what cannot be asked now is asked at the next start. Source: Discord docs, "JSON Error Codes". */
+async function refusalOf({ rest }: Client, channel: string): Promise<number | string | undefined> {
   try {
     await rest.get(Routes.channel(channel));
-    return false;
+    return undefined;
   } catch (error) {
-    // The second is what Discord says of a channel in a server that Askwatch is not in. What cannot be asked now is asked at
-    // the next start. Source: Discord docs, "JSON Error Codes".
-    return hasCode(error, RESTJSONErrorCodes.UnknownChannel, RESTJSONErrorCodes.MissingAccess);
+    return isRefusal(error) ? error.code : undefined;
+  }
+}
+
+/** All channels of a server, also those that Askwatch may not see. */
+async function channelsOf({ rest, guilds }: Client, server: string): Promise<string[]> {
+  const known = guilds.cache.get(server);
+  if (known?.available) return [...known.channels.cache.keys()];
+  try {
+    const channels = (await rest.get(Routes.guildChannels(server))) as APIChannel[];
+    return channels.map(({ id }) => id);
+  } catch (error) {
+    // It has removed Askwatch just now.
+    if (isRefusal(error)) return [];
+    throw error;
   }
 }

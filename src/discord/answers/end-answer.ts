@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type APIMessage, type Client, ComponentType, MessageFlags, Routes } from 'discord.js';
 import type { Logger } from 'pino';
 import { createEncryption, type Platform } from '../../bot/platform.ts';
@@ -14,12 +15,14 @@ import type { Conversations } from './conversations.ts';
 const MAX_MESSAGE = 2_000;
 
 /**
- * How the messages of an answer are found again: where they are, the newest that is known, and for those that belong to an
+ * How the messages of an answer are found again: where they are, the newest that is known, all of them, and for those that belong to an
  * interaction its token, encrypted, since whoever has it can write in the bot's name for a quarter of an hour.
  */
 export interface ShownIn {
   in: string;
   message?: string;
+  /** All of them, with spaces between. */
+  pages?: string;
   token?: string;
 }
 
@@ -65,7 +68,7 @@ export function createEndAnswer(options: {
     if (known && isAbout(known, id, { stops: true })) return { growing: known };
     // One may have been posted that was not noted.
     const newer = (await api.recent(at.in)).filter(
-      (message) => isAbout(message, id) && Date.parse(message.timestamp) > beganAtMs - 120_000,
+      (message) => isAbout(message, id) && isNotBefore(message, beganAtMs),
     );
     const growing = newer.find((message) => isAbout(message, id, { stops: true }));
     if (growing) return { growing };
@@ -78,18 +81,29 @@ export function createEndAnswer(options: {
     const { growing, isOver } = await find(unfinished, at);
     if (isOver) return;
     const components = renderButtons(await unfinished.actionsIn(thread));
-    const content = growing?.content === undefined ? undefined : withNote(growing.content, note);
-    if (growing && content !== undefined) {
+    const post = (nonce: string) =>
+      api.send(at.in, { content: `*${plain(note)}*`, components, nonce });
+
+    async function endWithNote(begun: { id: string; content?: string }) {
+      const content = begun.content === undefined ? undefined : withNote(begun.content, note);
+      if (content === undefined) {
+        await api.edit(at.in, begun.id, { components: [] });
+        return await post(`end-${id}`);
+      }
       const flags = MessageFlags.SuppressEmbeds;
-      await api.edit(at.in, growing.id, { content, components, flags });
-      return;
+      return await api.edit(at.in, begun.id, { content, components, flags });
     }
-    if (growing) await api.edit(at.in, growing.id, { components: [] });
-    const end = { content: `*${plain(note)}*`, components, nonce: `end-${id}` };
-    const posted = await api.send(at.in, end);
+
+    let ended: APIMessage;
+    if (growing) ended = await endWithNote(growing);
+    else {
+      // The first may be under way still, from the other process: Discord takes one of the two, and tells of the one that came.
+      const posted = await post(pageNonce(id, 0));
+      ended = isAbout(posted, id, { stops: true }) ? await endWithNote(posted) : posted;
+    }
     if (at.in === thread) return;
     const place = { platform: 'discord', channel: unfinished.channel } as const;
-    await conversations()?.addInline(at.in, posted.id, { place, thread });
+    await conversations()?.addInline(at.in, ended.id, { place, thread });
   }
 
   /** What only one person sees, or stands where the bot may not write, is changed by the interaction that it belongs to. */
@@ -128,13 +142,37 @@ export function createEndAnswer(options: {
 }
 
 /** Where the messages of an answer are. */
-export const shownIn = ({ channel, shown }: UnfinishedAnswer): ShownIn => ({
+export const shownIn = ({
+  channel,
+  shown,
+}: Pick<UnfinishedAnswer, 'channel' | 'shown'>): ShownIn => ({
   in: channel,
   ...shown,
 });
 
+/** The messages of an answer as they are noted, by their ids. */
+export const pagesOf = ({ pages, message }: Partial<ShownIn>): string[] =>
+  pages?.split(' ') ?? (message === undefined ? [] : [message]);
+
+/**
+ * What Discord tells a message of an answer by, so that of several processes that post it one does; `removed` counts those
+ * that were taken away before. At most 25 characters.
+ */
+export function pageNonce(answer: string, index: number, removed = 0): string {
+  const seed = createHash('sha256').update(answer).digest('base64url').slice(0, 18);
+  return `${seed}-${index}${removed === 0 ? '' : `-${removed}`}`;
+}
+
+/** Whether it may be of an answer that began then, by another clock. */
+export const isNotBefore = ({ timestamp }: APIMessage, beganAtMs: number): boolean =>
+  Date.parse(timestamp) > beganAtMs - 120_000;
+
 /** Whether a button of it is about the answer, or stops it. */
-function isAbout({ components = [] }: APIMessage, id: string, { stops = false } = {}): boolean {
+export function isAbout(
+  { components = [] }: APIMessage,
+  id: string,
+  { stops = false } = {},
+): boolean {
   return components.some(
     (row) =>
       row.type === ComponentType.ActionRow &&

@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { everyMs, followAnswer, type GrowingAnswer } from '../../bot/ask/live-answer.ts';
-import type { Answer } from '../../bot/shared/invocation.ts';
+import type { Answer, ShownAnswer } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { isDeleted, isGone, isRefusal, reasonOf, retryAfterMs } from '../api/errors.ts';
 import type { MissingPermissions } from '../api/permissions.ts';
@@ -11,6 +10,7 @@ import { messagesOf } from './answer-pages.ts';
 import type { AnswerMessage, AnswerTarget } from './answer-target.ts';
 import type { Conversations } from './conversations.ts';
 import type { Deletions } from './deletions.ts';
+import { pageNonce, pagesOf } from './end-answer.ts';
 
 /** "Is typing" lasts ten seconds. */
 const TYPING_INTERVAL_MS = 8_000;
@@ -46,9 +46,11 @@ export async function showAnswer(
     explain?: (error: unknown) => string;
     /** Called with each message as soon as it is there. */
     onMessage?: (message: string) => Promise<void>;
+    /** Called with each message that it takes away, before that. */
+    onRemove?: (message: string) => void;
   },
 ): Promise<void> {
-  const { answer, thread, target, gone, explain = reasonOf, onMessage } = options;
+  const { answer, thread, target, gone, explain = reasonOf, onMessage, onRemove } = options;
   const { editIntervalMs, encryptToken, log } = options;
   const controller = new AbortController();
   const ends = AbortSignal.any([controller.signal, ...(gone ? [gone] : [])]);
@@ -60,20 +62,32 @@ export async function showAnswer(
           outOfTime = true;
           controller.abort();
         }, target.untilMs - Date.now());
-  const begin = (message?: string) =>
-    answer.begin({
+  const begin = (pages: readonly string[]) => {
+    const last = pages.at(-1);
+    return answer.begin({
       ...(thread !== undefined && { thread }),
       shown: {
         in: target.channel,
-        ...(message !== undefined && { message }),
+        ...(last !== undefined && { message: last, pages: pages.join(' ') }),
         ...(target.token !== undefined && { token: encryptToken(target.token, answer.id) }),
       },
     });
-  const screen = createScreen(target, async (message) => {
-    await begin(message);
-    await onMessage?.(message);
+  };
+  const before = answer.shownBefore && (await pagesBefore(answer, answer.shownBefore, target));
+  const screen = createScreen(target, {
+    answer,
+    before,
+    async onAdd(message, pages) {
+      await begin(pages);
+      await onMessage?.(message);
+    },
+    async onRemove(message, pages) {
+      onRemove?.(message);
+      await begin(pages);
+    },
   });
-  await begin();
+  await begin(before ?? []);
+  for (const page of before ?? []) await onMessage?.(page);
   const stopTyping = keepTyping(target, log, () => controller.abort());
   async function showEnd(view: GrowingAnswer, note: string | undefined) {
     const messages = messagesOf(view, { note });
@@ -91,6 +105,7 @@ export async function showAnswer(
       turn: everyMs(() => editIntervalMs),
       actions: answer.actions,
       gone: controller.signal,
+      isOurs: answer.isOurs,
       show(view) {
         stopTyping();
         const note = outOfTime ? OUT_OF_TIME : undefined;
@@ -102,10 +117,10 @@ export async function showAnswer(
         if (isRefusal(error)) controller.abort();
       },
     });
-    await answer.ended();
+    if (answer.isOurs()) await answer.ended();
   } catch (error) {
     // Without a refusal it may still be shown one day: the next start sees to it.
-    if (isRefusal(error)) await answer.ended();
+    if (isRefusal(error) && answer.isOurs()) await answer.ended();
     throw error;
   } finally {
     stopTyping();
@@ -153,7 +168,8 @@ export async function showInConversation(
       await onMessage(await retryUntilShown(() => target.send(question, lead.nonce)));
       lead.onShown?.();
     }
-    const shown = { answer, thread: key, target, gone: watch.signal, explain, onMessage };
+    const { remove: onRemove } = watch;
+    const shown = { answer, thread: key, target, gone: watch.signal, explain, onMessage, onRemove };
     await showAnswer({ ...context, ...shown });
   } catch (error) {
     // Somebody wanted it gone, which is no trouble.
@@ -169,15 +185,46 @@ export async function showInConversation(
 const OUT_OF_TIME =
   'Discord takes changes to this kind of answer for 15 minutes only, so it ends here.';
 
-/** Brings the messages at a target to the given ones, touching only those that differ. */
-function createScreen(target: AnswerTarget, onMessage: (message: string) => Promise<void>) {
-  const shown: Array<{ id: string; message: AnswerMessage | undefined }> = [];
+/** The messages of an answer that another process has begun to show, also one that it had no time to note. */
+async function pagesBefore(
+  { id }: Answer,
+  { shown, beganAtMs }: ShownAnswer,
+  target: AnswerTarget,
+): Promise<string[]> {
+  const find = target.find;
+  const found = find ? await retryUntilShown(() => find(id, beganAtMs)) : [];
+  return [...new Set([...pagesOf(shown), ...found])];
+}
+
+/**
+ * Brings the messages of an answer at a target to the given ones, touching only those that differ. Those of `before` are there
+ * already, from another process, which may have posted one more.
+ */
+function createScreen(
+  target: AnswerTarget,
+  options: {
+    answer: Answer;
+    before: readonly string[] | undefined;
+    /** Called once there is one more, with all of them. */
+    onAdd(message: string, pages: readonly string[]): Promise<void>;
+    /** Called before one is taken away, with those that stay. */
+    onRemove(message: string, pages: readonly string[]): Promise<void>;
+  },
+) {
+  const { answer, before, onAdd, onRemove } = options;
+  const shown: Array<{ id: string; message: AnswerMessage | undefined }> = (before ?? []).map(
+    (id) => ({ id, message: undefined }),
+  );
+  const pages = () => shown.map(({ id }) => id);
   /** Messages of which a send failed: it may have gone through, as it was at that time. */
   const uncertain = new Set<number>();
-  const seed = randomUUID().slice(0, 18);
+  if (before) uncertain.add(before.length);
+  /** How many were taken away. */
+  let removed = 0;
 
   return async (messages: readonly AnswerMessage[]) => {
     for (const [index, message] of messages.entries()) {
+      if (!answer.isOurs()) return;
       const there = shown[index];
       if (there && isDeepStrictEqual(there.message, message)) continue;
       if (there) {
@@ -187,12 +234,20 @@ function createScreen(target: AnswerTarget, onMessage: (message: string) => Prom
       }
       const repeated = uncertain.has(index);
       uncertain.add(index);
-      const id = await target.send(message, `${seed}-${index}`);
+      const id = await target.send(message, pageNonce(answer.id, index, removed));
       shown[index] = { id, message: repeated ? undefined : message };
-      await onMessage(id);
-      if (!repeated) continue;
+      await onAdd(id, pages());
+      if (!repeated || !answer.isOurs()) continue;
       await target.edit(id, message);
       shown[index] = { id, message };
+    }
+    for (let last = shown.at(-1); last && shown.length > messages.length; last = shown.at(-1)) {
+      if (!answer.isOurs()) return;
+      shown.pop();
+      removed += 1;
+      uncertain.clear();
+      await onRemove(last.id, pages());
+      await target.remove(last.id);
     }
   };
 }

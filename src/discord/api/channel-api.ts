@@ -71,6 +71,9 @@ export function createChannelApi(rest: REST, log: Logger) {
       const patch = () => rest.patch(Routes.channelMessage(channel, message), request);
       return (await inOpenThread(rest, channel, patch)) as APIMessage;
     },
+    async delete(channel: string, message: string) {
+      await rest.delete(Routes.channelMessage(channel, message));
+    },
     /** One message. */
     async message(channel: string, message: string) {
       return (await rest.get(Routes.channelMessage(channel, message))) as APIMessage;

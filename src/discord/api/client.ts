@@ -8,6 +8,7 @@ import {
   GatewayCloseCodes,
   GatewayIntentBits,
   Partials,
+  type WebSocketOptions,
 } from 'discord.js';
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../../bot/shared/errors.ts';
@@ -57,11 +58,13 @@ export function buildClient(options: {
   messageContent: boolean;
   shards?: Shards;
   limits?: PlatformLimits;
+  /** How it connects, where it is not to connect all shards at once. */
+  ws?: WebSocketOptions;
 }): Client {
-  const { limits } = options;
+  const { limits, ws = { buildIdentifyThrottler: sharedThrottler() } } = options;
   return new Client({
     ...shardOptions(options.shards ?? 'auto'),
-    ws: { buildIdentifyThrottler: sharedThrottler() },
+    ws,
     intents: [
       GatewayIntentBits.Guilds,
       GatewayIntentBits.GuildMessages,

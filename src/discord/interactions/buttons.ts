@@ -16,6 +16,8 @@ import {
   answerWithQuestion,
   conversationIn,
   dispatch,
+  goOn,
+  isPrivate,
   nameOf,
   placeOf,
   threadOf,
@@ -42,7 +44,15 @@ export async function handleButton(pressed: Pressed): Promise<void> {
     log.debug({ customId: press.customId }, 'a button that is none of ours was pressed');
     return;
   }
-  if (press.message.flags.has(MessageFlags.Ephemeral)) await handlePrivate(pressed, request);
+  await carryOutPress(pressed, request);
+}
+
+/** Does what a button asks for whose press was acknowledged. */
+export async function carryOutPress(
+  pressed: Pressed,
+  request: Invocation['request'],
+): Promise<void> {
+  if (isPrivate(pressed.interaction)) await handlePrivate(pressed, request);
   else await handleOpen(pressed, request);
 }
 
@@ -75,7 +85,8 @@ async function show(
       ...renderMessage(reply.card),
       ...(reply.private ? { flags: MessageFlags.Ephemeral } : {}),
     });
-  } else if (reply.private) await answerPrivately(pressed, reply, { fillsReply: false });
+  } else if (reply.shownBefore) await goOn(pressed, reply, reply.shownBefore);
+  else if (reply.private) await answerPrivately(pressed, reply, { fillsReply: false });
   else {
     try {
       await showOpenly(reply);

@@ -43,17 +43,7 @@ export async function handleForm(
   }
   const handling = { ...context, interaction: sent };
   const values = valuesOf(sent, command);
-  const mendable = (card: Card): Card => ({
-    ...card,
-    actions: [
-      ...(card.actions ?? []),
-      {
-        label: 'Open the form again',
-        command: FORM,
-        values: { of: command.name, draft: context.drafts.keep(values) },
-      },
-    ],
-  });
+  const mendable = mending(context, command.name, values);
   const problems = Object.values(formProblems(command, values));
   if (problems.length > 0) {
     const message = renderMessage(
@@ -63,15 +53,37 @@ export async function handleForm(
     await acknowledged(handling, command.name, () => sent.reply({ ...message, flags }));
     return;
   }
-  if (!(await acknowledged(handling, command.name, () => sent.deferReply()))) return;
+  const acknowledgement = await acknowledged(handling, command.name, () => sent.deferReply());
+  if (acknowledgement) await carryOutForm(handling, command.name, values, acknowledgement);
+}
+
+/** Does what a filled form asks for, which was acknowledged. */
+export async function carryOutForm(
+  handling: Handling<SubmittedForm>,
+  command: string,
+  values: Record<string, unknown>,
+  acknowledgement: 'now' | 'before',
+): Promise<void> {
+  const texts = Object.entries(values).map(([name, value]) => [name, String(value)]);
+  const mendable = mending(handling, command, Object.fromEntries(texts));
   await carryOut(handling, {
-    command: command.name,
+    command,
     values,
     ephemeral: false,
+    acknowledgement,
     // What only the sender sees and is not good is something to mend.
     changed: (card, only) => (only && card.tone !== 'good' ? mendable(card) : card),
   });
 }
+
+/** Gives a card the button that opens the form again, as it was filled in. */
+const mending =
+  ({ drafts }: InteractionContext, command: string, values: Record<string, string>) =>
+  (card: Card): Card => {
+    const again = { of: command, draft: drafts.keep(values) };
+    const action = { label: 'Open the form again', command: FORM, values: again };
+    return { ...card, actions: [...(card.actions ?? []), action] };
+  };
 
 const commandWithForm = (
   { bot }: InteractionContext,

@@ -15,6 +15,9 @@ export interface InteractionContext extends AnswerContext {
   tokenLifeMs: number;
 }
 
+/** What is stored with an invocation, for another process that goes on with it. */
+export type Origin = Record<string, string>;
+
 /** An interaction, and what it is handled with. */
 export interface Handling<T extends Interaction = Interaction> extends InteractionContext {
   interaction: T;

@@ -1,29 +1,46 @@
-import { MessageFlags, PermissionFlagsBits } from 'discord.js';
-import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
+import {
+  type ButtonInteraction,
+  MessageFlags,
+  PermissionFlagsBits,
+  RESTJSONErrorCodes,
+} from 'discord.js';
+import type { Answer, Invocation, Reply, ShownAnswer } from '../../bot/shared/invocation.ts';
 import type { Person, Place } from '../../bot/shared/place.ts';
-import { channelTarget, interactionTarget } from '../answers/answer-target.ts';
+import { channelTarget, findIn, interactionTarget } from '../answers/answer-target.ts';
+import { shownIn } from '../answers/end-answer.ts';
 import { type Lead, showAnswer, showInConversation } from '../answers/show-answer.ts';
-import { reasonOf } from '../api/errors.ts';
+import { hasCode, reasonOf } from '../api/errors.ts';
 import type { Interaction } from '../api/interaction.ts';
 import { questionLine } from '../render/text.ts';
-import type { Handling } from './interaction-context.ts';
+import type { Handling, Origin } from './interaction-context.ts';
 
 /**
  * Acknowledges an interaction, before any work. It is also the test for late ones: after a reconnect Discord
  * repeats interactions whose three seconds are over, and refuses their acknowledgement; our clock has no say in it.
+ *
+ * One that comes again after it was acknowledged may be nobody's: whoever did that has died before it was stored. `before` leaves
+ * that to the dispatch.
  */
 export async function acknowledged(
   { log, interaction }: Handling,
   command: string,
   acknowledge: () => Promise<unknown>,
-): Promise<boolean> {
+): Promise<'now' | 'before' | undefined> {
   try {
     await acknowledge();
-    return true;
+    return 'now';
   } catch (error) {
+    if (hasCode(error, RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged)) {
+      log.info(
+        { err: error, command },
+        'an interaction was acknowledged before; done unless it is',
+      );
+      interaction.deferred = true;
+      return 'before';
+    }
     const ageMs = Date.now() - interaction.createdTimestamp;
     log.warn({ err: error, command, ageMs }, 'an interaction could not be acknowledged; dropped');
-    return false;
+    return undefined;
   }
 }
 
@@ -34,15 +51,41 @@ export function dispatch(
   { place, thread }: { place?: Place; thread: string | undefined },
 ): Promise<Reply> {
   const { bot, interaction } = handling;
+  const id = `discord:${interaction.id}`;
   return bot.dispatch({
-    id: `discord:${interaction.id}`,
+    id,
     request,
+    origin: originOf(handling, id),
     place: place ?? placeOf(interaction),
     ...(thread === undefined ? {} : { thread }),
     person: personOf(handling),
     ...(interaction.isButton() && { pressed: interaction.message.id }),
   });
 }
+
+/** What another process needs to show what comes of an interaction, see `takeOver`. */
+function originOf({ encryptToken, interaction }: Handling, invocation: string): Origin {
+  const { id, type, applicationId, channelId, guildId, ephemeral, token } = interaction;
+  return {
+    kind: 'interaction',
+    id,
+    type: String(type),
+    application: applicationId,
+    channel: channelId,
+    ...(guildId !== null && { guild: guildId }),
+    ...(ephemeral === true && { ephemeral: 'true' }),
+    ...(interaction.isButton() && isPrivate(interaction) && { under: 'ephemeral' }),
+    token: encryptToken(token, invocation),
+  };
+}
+
+/** Whether one person sees the message whose button was pressed. */
+export const isPrivate = ({ message }: ButtonInteraction): boolean =>
+  message.flags.has(MessageFlags.Ephemeral);
+
+/** Whether Discord takes no more for an interaction. */
+export const isOver = ({ tokenLifeMs, interaction }: Handling): boolean =>
+  Date.now() > interaction.createdTimestamp + tokenLifeMs;
 
 /** Who made an interaction, and what they may do. */
 export function personOf({ rightsOf, interaction }: Handling): Person {
@@ -91,6 +134,35 @@ export async function answerPrivately(
   }
 }
 
+/** Goes on with an answer where another process has begun to show it. */
+export async function goOn(
+  handling: Handling,
+  answer: Answer,
+  { thread, shown }: ShownAnswer,
+): Promise<void> {
+  const { interaction, api, tokenLifeMs } = handling;
+  const at = shownIn({ channel: interaction.channelId, shown });
+  if (thread === undefined) {
+    const isReply = interaction.ephemeral === true && at.pages === undefined;
+    await answerPrivately(handling, answer, { fillsReply: isReply });
+    return;
+  }
+  const target =
+    at.token === undefined || isOver(handling)
+      ? channelTarget(api, at.in)
+      : interactionTarget(interaction, {
+          ...{ ephemeral: false, fillsReply: false, tokenLifeMs },
+          find: (id, beganAtMs) => findIn(api, at.in, { answer: id, beganAtMs }),
+        });
+  await showInConversation(handling, answer, {
+    target,
+    place: placeOf(interaction),
+    key: thread,
+    shownIn: at.in,
+    tell: (content) => sendEphemeral(handling, content),
+  });
+}
+
 /**
  * Shows an answer to everybody as regular messages in `thread`: a reply to a regular message reaches a bot
  * without the privileged intent. Where the bot may not, it comes as messages of the interaction.
@@ -108,8 +180,8 @@ export async function answerOpenly(
   const { interaction, api, tokenLifeMs } = handling;
   const { place, thread, key, lead } = where;
   const target =
-    thread !== undefined && mayWriteIn(interaction)
-      ? channelTarget(api, thread)
+    (thread !== undefined && mayWriteIn(interaction)) || isOver(handling)
+      ? channelTarget(api, thread ?? interaction.channelId)
       : interactionTarget(interaction, { ephemeral: false, fillsReply: false, tokenLifeMs });
   await showInConversation(handling, answer, {
     target,

@@ -1,7 +1,8 @@
 import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits } from 'discord.js';
-import type { Answer } from '../../bot/shared/invocation.ts';
+import type { Answer, Invocation } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { channelTarget } from '../answers/answer-target.ts';
+import { pagesOf } from '../answers/end-answer.ts';
 import { showInConversation } from '../answers/show-answer.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import { isDeleted, isRefusal, reasonOf } from '../api/errors.ts';
@@ -23,6 +24,20 @@ interface Heard extends InteractionContext {
   message: Message;
 }
 
+/** What is needed of a message to reply to it. */
+export interface Said {
+  id: string;
+  channelId: string;
+  name: string;
+  /** Whether trying to open a thread makes sense; what is not known is left to Discord. */
+  mayOpenThread: boolean;
+}
+
+/** The same, and what it is replied with. */
+interface Replying extends InteractionContext {
+  said: Said;
+}
+
 const UNREADABLE = 'Discord does not let me read this message. Mention me in it, or ask with /ask.';
 
 /**
@@ -30,7 +45,7 @@ const UNREADABLE = 'Discord does not let me read this message. Mention me in it,
  * with the privileged intent any in a conversation of ours.
  */
 export async function handleMessage(heard: Heard): Promise<void> {
-  const { message, api, bot, rightsOf, missingPermissions, log } = heard;
+  const { message, rightsOf } = heard;
   if (message.author.bot || message.system || message.webhookId) return;
   const me = message.client.user.id;
   const mentioned = message.mentions.users.has(me);
@@ -39,11 +54,18 @@ export async function handleMessage(heard: Heard): Promise<void> {
 
   const where = await whereOf(heard);
   const question = questionOf(message, me);
+  const said: Said = {
+    id: message.id,
+    channelId: message.channelId,
+    name: nameOf(message),
+    mayOpenThread: mayOpenThread(message),
+  };
+  const replying = { ...heard, said };
   if (question === '' && message.type === MessageType.Reply && !direct) {
-    await sendText(heard, UNREADABLE);
+    await sendText(replying, UNREADABLE);
     return;
   }
-  const reply = await bot.dispatch({
+  await replyTo(replying, where, {
     id: `discord:${message.id}`,
     request:
       question === ''
@@ -51,10 +73,27 @@ export async function handleMessage(heard: Heard): Promise<void> {
         : { command: 'ask', values: { question } },
     place: where.place,
     ...(where.thread === undefined ? {} : { thread: where.thread }),
-    person: { id: message.author.id, name: nameOf(message), ...rightsOf(message) },
+    person: { id: message.author.id, name: said.name, ...rightsOf(message) },
+    origin: {
+      kind: 'message',
+      id: message.id,
+      channel: message.channelId,
+      ...(message.guildId !== null && { guild: message.guildId }),
+      ...(where.above !== undefined && { above: where.above }),
+    },
   });
+}
+
+/** Has the bot do what a message asks for, and replies to it. */
+export async function replyTo(
+  replying: Replying,
+  where: Where,
+  invocation: Invocation,
+): Promise<void> {
+  const { said: message, api, bot, missingPermissions, log } = replying;
+  const reply = await bot.dispatch(invocation);
   try {
-    if (reply.kind === 'answer') await answerMessage(heard, where, reply);
+    if (reply.kind === 'answer') await answerMessage(replying, where, reply);
     else if (reply.kind === 'card') {
       const card = { ...renderMessage(reply.card), nonce: `c${message.id}` };
       await api.reply(message.channelId, message.id, card);
@@ -68,7 +107,7 @@ export async function handleMessage(heard: Heard): Promise<void> {
     if (!isRefusal(error)) throw error;
     log.warn({ err: error, channel }, 'a reply could not be shown');
     const reason = reasonOf(error, missingPermissions(channel));
-    await sendText(heard, `The reply could not be shown. ${reason}`);
+    await sendText(replying, `The reply could not be shown. ${reason}`);
   }
 }
 
@@ -112,34 +151,36 @@ async function whereOf({ message, api, conversations }: Heard): Promise<Where> {
   return { place, thread: above, above: above ?? message.id };
 }
 
-async function answerMessage(heard: Heard, where: Where, answer: Answer) {
-  const { message, api } = heard;
+async function answerMessage(replying: Replying, where: Where, answer: Answer) {
+  const { said: message, api } = replying;
   const { above } = where;
+  const before = answer.shownBefore;
   const thread =
-    above !== undefined && mayOpenThread(message)
+    before === undefined && above !== undefined && message.mayOpenThread
       ? await api.openThread(message.channelId, above, answer.question)
       : undefined;
-  const shownIn = thread ?? message.channelId;
+  const shownIn = before?.shown.in ?? thread ?? message.channelId;
   // The key of a conversation in the open channel is the message it began with.
-  const key = where.thread ?? thread ?? message.id;
+  const key = before?.thread ?? where.thread ?? thread ?? message.id;
   // Under another message than the question's, the thread has not seen the question.
   const repeats = thread !== undefined && above !== message.id;
-  const lead = { content: questionLine(nameOf(message), answer.question), nonce: `q${message.id}` };
-  await showInConversation(heard, answer, {
-    target: channelTarget(api, shownIn, key === shownIn ? undefined : message.id),
+  const lead = { content: questionLine(message.name, answer.question), nonce: `q${message.id}` };
+  const isThere = pagesOf(before?.shown ?? {}).length > 0;
+  await showInConversation(replying, answer, {
+    target: channelTarget(api, shownIn, key === shownIn || isThere ? undefined : message.id),
     place: where.place,
     key,
     ...(repeats ? { lead } : {}),
     shownIn,
     // Whoever deletes an answer in everybody's view is not answered in everybody's view.
     tell: async (content, error) => {
-      if (!isDeleted(error)) await sendText(heard, content);
+      if (!isDeleted(error)) await sendText(replying, content);
     },
   });
 }
 
-/** Whether trying makes sense; what the cache does not know is left to Discord. */
-function mayOpenThread({ channel, client }: Message): boolean {
+/** What the cache does not know is left to Discord. */
+export function mayOpenThread({ channel, client }: Pick<Message, 'channel' | 'client'>): boolean {
   if (channel.isDMBased()) return false;
   const mine = channel.permissionsFor(client.user);
   return (
@@ -150,7 +191,7 @@ function mayOpenThread({ channel, client }: Message): boolean {
   );
 }
 
-async function sendText({ message, api }: Heard, content: string): Promise<void> {
+async function sendText({ said: message, api }: Replying, content: string): Promise<void> {
   await api.reply(message.channelId, message.id, { content, nonce: `t${message.id}` });
 }
 

@@ -16,6 +16,7 @@ import {
   answerWithQuestion,
   conversationIn,
   dispatch,
+  goOn,
   threadOf,
 } from './interactions.ts';
 import { formFor, wantsForm } from './open-form.ts';
@@ -39,8 +40,10 @@ export async function handleSlashCommand(
   }
   const ephemeral = values.private === true;
   const defer = () => interaction.deferReply(ephemeral ? { flags: MessageFlags.Ephemeral } : {});
-  if (!(await acknowledged(handling, command, defer))) return;
-  await carryOut(handling, { command, values, ephemeral });
+  const acknowledgement = await acknowledged(handling, command, defer);
+  if (!acknowledgement) return;
+  if (acknowledgement === 'before') interaction.ephemeral = ephemeral;
+  await carryOut(handling, { command, values, ephemeral, acknowledgement });
 }
 
 /** Has the bot do what was asked for, and shows its reply; `changed` gives a card its last touch. */
@@ -51,18 +54,22 @@ export async function carryOut(
     values: Record<string, unknown>;
     /** Whether "thinking…" is shown to one person. */
     ephemeral: boolean;
+    /** Of one that was acknowledged before, others show what comes of it, unless it is done here. */
+    acknowledgement: 'now' | 'before';
     changed?: (card: Card, only: boolean) => Card;
   },
 ): Promise<void> {
   const { interaction } = handling;
-  const { command, values, ephemeral, changed = (card) => card } = asked;
+  const { command, values, ephemeral, acknowledgement, changed = (card) => card } = asked;
   const thread = threadOf(interaction);
   const key = thread && (await conversationIn(handling, thread));
   const reply = await dispatch(handling, { command, values }, { thread: key });
-  if (reply.kind === 'nothing') await interaction.deleteReply();
-  else if (reply.kind === 'card') {
+  if (reply.kind === 'nothing') {
+    if (acknowledgement === 'now') await interaction.deleteReply();
+  } else if (reply.kind === 'card') {
     await showCard(handling, changed(reply.card, reply.private), reply.private);
-  } else if (reply.private || ephemeral) {
+  } else if (reply.shownBefore) await goOn(handling, reply, reply.shownBefore);
+  else if (reply.private || ephemeral) {
     if (!ephemeral) await interaction.deleteReply();
     await answerPrivately(handling, reply, { fillsReply: ephemeral });
   } else {

@@ -52,6 +52,14 @@ async function begin(prepare: (discord: DiscordFake) => void = () => {}) {
   };
 }
 
+function gate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
 const labelsOf = ({ components }: FakeMessage) =>
   components.flatMap((row) => row.components.map(({ label }) => label));
 
@@ -121,6 +129,36 @@ test('an answer of which nothing was posted yet gets its end where it was to be'
   const end = await ended(discord, thread?.id ?? '');
   expect(labelsOf(end)).toEqual(['Try again']);
 });
+
+test.each(['before', 'after'])(
+  'an answer whose first message comes %s its end, as nobody saw it under way, is one message',
+  async (when) => {
+    const { discord, inMidAnswer, kill, start } = await begin();
+    const [first, end] = [gate(), gate()];
+    for (const heldUntil of [first.opened, end.opened]) {
+      discord.fail({ method: 'POST', path: /messages$/, heldUntil });
+    }
+    const posts = () =>
+      discord.requests.filter(({ method, path }) => method === 'POST' && /messages$/.test(path));
+    await inMidAnswer(() => discord.say('count', { mention: true }), { afterChunks: 1 });
+    await eventually(() => posts().length === 1);
+    await kill();
+    await start();
+    await eventually(() => posts().length === 2);
+    const order = when === 'before' ? [first, end] : [end, first];
+    for (const { open } of order) {
+      open();
+      await eventually(() => posts().some(({ status }) => status === 200));
+    }
+    const [thread] = discord.threads();
+    const ended = await eventually(() =>
+      discord.channel(thread?.id ?? '').find(({ content }) => content.includes(NOTE)),
+    );
+    await eventually(() => posts().every(({ status }) => status === 200));
+    expect(labelsOf(ended)).toEqual(['Try again']);
+    expect(discord.channel(thread?.id ?? '')).toEqual([ended]);
+  },
+);
 
 test.each([2, 0])(
   'a private answer of %i words gets its end for who asked',

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { commands } from '../bot/commands/commands.ts';
 import type { Bot, Platform, Store } from '../bot/platform.ts';
+import { DeliveryError } from '../bot/shared/errors.ts';
 import { HttpError } from '../http/errors.ts';
 import type { ServerKit } from '../http/server.ts';
 import { type Account, addAccountRoutes, type BotFacts } from './account/account.ts';
@@ -9,7 +10,11 @@ import { type LoginOptions, openLogin } from './login/login.ts';
 import { addLoginRoutes } from './login/routes.ts';
 import { addPageRoutes, PAGES } from './page-files.ts';
 import { createAnswers } from './playground/answers.ts';
-import { handedOverEvents, openBotElsewhere } from './playground/bot-elsewhere.ts';
+import {
+  handedOverClaims,
+  handedOverEvents,
+  openBotElsewhere,
+} from './playground/bot-elsewhere.ts';
 import { channelsCollection, openChannels } from './playground/channels.ts';
 import { listedCommand, shownSuggestions } from './playground/commands.ts';
 import {
@@ -35,7 +40,7 @@ const ANSWER_GRACE_MS = 3_000;
  */
 export async function createConsole(options: {
   kit: ServerKit;
-  store: Pick<Store, 'collection' | 'events' | 'lease'>;
+  store: Pick<Store, 'collection' | 'events' | 'lease' | 'claims'>;
   /** Channels that there have to be, such as those of `ALERT_CHANNELS`. */
   channels?: readonly string[];
   /** Who opens it has to log in; everyone on this machine may, and nobody else, when absent. */
@@ -44,8 +49,8 @@ export async function createConsole(options: {
   /** Whether there is a bot, here or elsewhere; without one there is no playground, and `/` leads to the status page. */
   hasBot?: boolean;
   /**
-   * When other processes show the same console, one of which has the bot: what is known of the bot's affairs also while
-   * it is not this one.
+   * When other processes show the same console: what is known of the bot's affairs also while this one has none, and what
+   * people do here is done by the bot of another one.
    */
   elsewhere?: BotFacts | undefined;
   /** What the status page shows; there is none without. */
@@ -98,7 +103,7 @@ export async function createConsole(options: {
   const answers = createAnswers({ history, privates, streams, log });
   const intake = createMessageIntake({ history, privates, answers, log });
 
-  /** What the bot of this process makes of what somebody does; nothing while another process has it. */
+  /** What the bot of this process makes of what somebody does; nothing while it has none. */
   function ownIntake() {
     const own = bot;
     return own && ((interaction: Interaction, by: Someone) => intake.accept(own, interaction, by));
@@ -106,7 +111,11 @@ export async function createConsole(options: {
 
   const elsewhere =
     options.elsewhere &&
-    (await openBotElsewhere(store.events(handedOverEvents), { accept: ownIntake, log }));
+    (await openBotElsewhere(store.events(handedOverEvents), {
+      claims: store.claims(handedOverClaims),
+      accept: ownIntake,
+      log,
+    }));
 
   async function accept(interaction: Interaction, by: Someone): Promise<Outcome> {
     const take = ownIntake() ?? elsewhere?.accept;
@@ -116,9 +125,7 @@ export async function createConsole(options: {
 
   /** Takes note of what other processes have told, so that what this one shows is at least as new. */
   async function heard(events: readonly StreamedEvent[]) {
-    const isPublic = ({ person }: StreamedEvent) => person === undefined;
-    const changed = new Set(events.filter(isPublic).flatMap(({ event }) => changedRoot(event)));
-    for (const id of changed) await history.read(id);
+    if (events.some(changesHistory)) await history.catchUp();
     const kinds = new Set(events.map(({ event }) => event.kind));
     if (kinds.has('channel')) await channels.read();
     if (kinds.has('person')) await people.read();
@@ -133,7 +140,7 @@ export async function createConsole(options: {
     heard,
     async missed() {
       answers.forgetElsewhere();
-      await Promise.all([history.readAll(), channels.read(), people.read()]);
+      await Promise.all([history.catchUp(), channels.read(), people.read()]);
     },
   });
 
@@ -174,10 +181,10 @@ export async function createConsole(options: {
     name: 'console',
     channelName: (channel) => (channels.list().includes(channel) ? channel : undefined),
     async start(started) {
-      // Whatever still grows was left by a process that had the bot before.
-      answers.forgetElsewhere();
-      privates.takeOver();
-      await history.takeOver();
+      await history.endLeft(async (channel, thread) => {
+        const answers = await started.answersIn({ platform: 'console', channel }, thread);
+        return answers.length > 0;
+      });
       bot = started;
       elsewhere?.takeUnanswered();
     },
@@ -188,9 +195,14 @@ export async function createConsole(options: {
       await answers.finish(ANSWER_GRACE_MS);
       elsewhere?.close();
       streams.close();
+      history.close();
       await login?.close();
     },
-    ...createPosting({ history, channels }),
+    async takeOver(takenOver) {
+      if (isStopped) throw new DeliveryError('The console has stopped.', { permanent: false });
+      await intake.takeOver(takenOver);
+    },
+    ...createPosting({ history, channels, answers }),
   };
 }
 
@@ -201,9 +213,6 @@ const notOpen = () =>
     headers: { 'retry-after': '1' },
   });
 
-/** The channel message that an event says has changed. */
-function changedRoot(event: StreamedEvent['event']): string[] {
-  if (event.kind === 'message') return [event.listed.message.id];
-  if (event.kind === 'reply') return [event.root];
-  return event.kind === 'removed' ? [event.message] : [];
-}
+/** Whether a channel message or its thread has changed. */
+const changesHistory = ({ event, person }: StreamedEvent) =>
+  person === undefined && ['message', 'reply', 'removed'].includes(event.kind);

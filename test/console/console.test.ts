@@ -107,6 +107,25 @@ describe('asking', () => {
     expect(replies.map(({ body }) => body.kind)).toEqual(['answer', 'text', 'answer']);
   });
 
+  test('an answer that cannot be stored when it ends is stored once it can be', async () => {
+    const { url, provider, messages, lines } = await startTestConsole();
+    provider.answerWith(['one ', 'two.']);
+    const goOn = provider.holdChunks(1);
+    const tab = await openTab(url);
+    const said = await tab.say('/ask now');
+    if (said.shown !== 'thread') throw new Error('no thread');
+    const { update } = messages;
+    messages.update = () => Promise.reject(new Error('the disk is full'));
+    goOn();
+    await eventually(() => lines.some(({ msg }) => /could not be stored; until/.test(String(msg))));
+    messages.update = update;
+    const stored = async () => (await messages.get(said.message))?.replies[0]?.body;
+    await eventually(async () => {
+      const body = await stored();
+      return body?.kind === 'answer' && !body.growing && body.text === 'one two.';
+    });
+  });
+
   test('a gesture sent four times, at once and later, is one question', async () => {
     const { url, provider } = await startTestConsole();
     const tab = await openTab(url);
@@ -119,7 +138,7 @@ describe('asking', () => {
     expect(await listedAt(url)).toHaveLength(1);
   });
 
-  test('a gesture that was taken before a restart does nothing after it', async () => {
+  test('a gesture that was taken before a restart does nothing after it, and leads to what came of it', async () => {
     const folder = await temporaryFolder();
     const provider = await startModelProvider();
     const id = randomUUID();
@@ -130,7 +149,7 @@ describe('asking', () => {
     await before.stop();
     const after = await startTestConsole({ folder, provider });
     const again = await (await openTab(after.url)).say('/ask once', { id });
-    expect(again).toEqual({ shown: 'nothing' });
+    expect(again).toEqual(said);
     expect(provider.calls).toHaveLength(1);
     await after.stop();
     await provider.close();

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import type { Card } from '../../src/bot/shared/card.ts';
 import type { ConsoleEvent, Message } from '../../src/console/shared/api-types.ts';
 import { openKeys } from '../../src/http/keys.ts';
-import { startModelProvider } from '../fakes/model-provider.ts';
 import { writeAccount } from '../helpers/console/test-account.ts';
 import {
   listedAt,
@@ -26,7 +25,7 @@ const postTo = ({ console }: TestConsole, title: string) =>
   console.post({ channel: 'general', card: card(title), id: title, attempted: false });
 
 /** So that a process is thought dead within a test's time. */
-const SHORT = { times: { ttlMs: 1_000, beatMs: 200 } };
+const SHORT = { times: { ttlMs: 4_000, beatMs: 300 } };
 
 /** Two consoles on one database, as in two processes; the first has the bot. */
 async function twoConsoles(options: Parameters<typeof startTestConsole>[0] = {}) {
@@ -70,8 +69,7 @@ describe.skipIf(!hasPostgres)('events of two consoles', () => {
     await snapshotOf(there);
     for (let count = 0; count < 10; count += 1) await postTo(a, `post ${count}`);
     await b.console.post({ channel: 'general', card: card('of b'), id: 'b', attempted: false });
-    for (const tab of [here, there]) await eventually(() => titlesHeard(tab).includes('of b'));
-    expect(titlesHeard(there)).toHaveLength(11);
+    for (const tab of [here, there]) await eventually(() => titlesHeard(tab).length === 11);
     expect(titlesHeard(there)).toEqual(titlesHeard(here));
     expect(there.lastEventId).toBe(here.lastEventId);
     const [atA, atB] = [await listedAt(a.url), await listedAt(b.url)];
@@ -234,40 +232,7 @@ describe.skipIf(!hasPostgres)('a console whose bot is in another process', () =>
     expect(a.provider.calls).toHaveLength(1);
   });
 
-  test('leaves the answers of the other one alone when it starts, and ends them when it takes over from it', async () => {
-    const provider = await startModelProvider();
-    provider.answerWith(['one ', 'two']);
-    const letGo = provider.holdChunks(1);
-    const { open } = await testDatabase();
-    const a = await startTestConsole({ store: await open(SHORT), provider });
-    const ann = await openTab(a.url);
-    const said = await ann.say('/ask slowly');
-    if (said.shown !== 'thread') throw new Error('no thread');
-    await ann.say('/ask private=true also slowly');
-    await eventually(() => textHeard(ann) === 'one one ');
-    const b = await startTestConsole({ store: await open(SHORT), hasBot: false, provider });
-    const bodyAt = async (url: string) => (await repliesOf(url, said.message))[0]?.body;
-    expect(await bodyAt(b.url)).toMatchObject({ text: 'one ', growing: true });
-    const there = await openTab(b.url, { cookie: ann.cookie });
-    await snapshotOf(there);
-    // As when the first process is gone: nothing it does is stored or told any more.
-    await b.takeOver();
-    const isCut = (event: ConsoleEvent) => {
-      const body = answerIn(event)?.body;
-      return body?.kind === 'answer' && !body.growing && /Interrupted/.test(body.note ?? '');
-    };
-    for (const isPrivate of [undefined, true]) {
-      await eventually(() =>
-        there.heard.some((event) => isCut(event) && answerIn(event)?.private === isPrivate),
-      );
-    }
-    expect(await bodyAt(b.url)).toMatchObject({ growing: false });
-    letGo();
-    await Promise.all([a.stop(), b.stop()]);
-    await provider.close();
-  });
-
-  test('answers what was asked while nobody had the bot, once it has taken it over', async () => {
+  test('does what was asked while nobody had a bot, once it has one', async () => {
     const { open } = await testDatabase();
     const b = await startTestConsole({ store: await open(SHORT), hasBot: false });
     const bob = await openTab(b.url);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
@@ -5,7 +6,7 @@ import type { Answer, AnswerPart } from '../../bot/shared/invocation.ts';
 import { notFound } from '../../http/errors.ts';
 import { type Body, MAX_ANSWER_CHARACTERS, type Message } from '../shared/api-types.ts';
 import type { EventStreams, StreamedEvent } from './event-streams.ts';
-import type { History } from './history.ts';
+import { type History, isGrowing } from './history.ts';
 import type { PrivateMessages, PrivatePlace } from './private-messages.ts';
 
 /** Text is sent to browsers at most this often: faster than this nobody reads. */
@@ -13,6 +14,9 @@ const SEND_EVERY_MS = 40;
 
 /** A growing answer is stored this often, so that a crash loses little of it. */
 const STORE_EVERY_MS = 2_000;
+
+/** Pause before an answer that could not be stored is stored again. */
+const STORE_AGAIN_MS = 2_000;
 
 /** Answers kept in memory because they could not be stored. */
 const MAX_UNSTORED = 100;
@@ -47,28 +51,33 @@ export function createAnswers(options: {
   const elsewhere = new Map<string, Message>();
   const running = new Set<Promise<void>>();
   const cutShort = new AbortController();
+  const stopping = new AbortController();
 
-  /** Shows the whole message, and stores it; false when there is no such thread any more. */
-  async function put(message: Message, to: Destination): Promise<boolean> {
-    if (to.kind === 'thread') return (await history.putReply(to.root, message)) !== undefined;
-    privates.put(to, message);
+  /** Shows the whole message while it is ours, and stores it; false when there is no such thread any more. */
+  async function put(message: Message, to: Destination, isOurs: () => boolean): Promise<boolean> {
+    if (to.kind === 'thread')
+      return (await history.putReply(to.root, message, isOurs)) !== undefined;
+    if (isOurs()) privates.put(to, message);
     return true;
   }
 
   /** Reads the answer to its end while a second loop shows and stores what has come so far. */
-  async function grow(answer: Answer, frame: MessageFrame, to: Destination) {
+  async function grow(answer: Answer, frame: MessageFrame, run: string, to: Destination) {
+    const { isOurs } = answer;
+    const { id } = frame;
     let text = '';
     let sent = 0;
     let storedAtMs = performance.now();
-    const messageNow = (state: Shown = whileGrowing(answer)): Message => ({
+    const messageNow = (state: Shown = whileGrowing(answer, run)): Message => ({
       ...frame,
       body: { kind: 'answer', text, ...state },
     });
 
     function sendGrown() {
-      if (sent === text.length) return;
-      const place = to.root === undefined ? { root: frame.id } : { root: to.root, reply: frame.id };
-      const event = { kind: 'text' as const, ...place, offset: sent, text: text.slice(sent) };
+      if (sent === text.length || !isOurs()) return;
+      const place = to.root === undefined ? { root: id } : { root: to.root, reply: id };
+      const piece = { offset: sent, text: text.slice(sent), run };
+      const event = { kind: 'text' as const, ...place, ...piece };
       streams.send(event, to.kind === 'private' ? to.person : undefined);
       sent = text.length;
     }
@@ -78,7 +87,7 @@ export function createAnswers(options: {
       storedAtMs = performance.now();
       // Only a safety net: what cannot be stored now is stored with the end.
       await history
-        .storeReply(to.root, messageNow())
+        .storeReply(to.root, messageNow(), isOurs)
         .catch((error: unknown) =>
           log.warn({ err: error }, 'a growing answer could not be stored'),
         );
@@ -96,44 +105,75 @@ export function createAnswers(options: {
     const thread = to.kind === 'thread' ? to.root : undefined;
     const ending = await readTo(answer.stream(thread, cutShort.signal), (piece) => {
       text += piece;
-      live.set(frame.id, messageNow());
+      live.set(id, messageNow());
     }).catch((error: unknown): Shown => {
       log.error({ err: error }, 'an answer broke its promise never to throw');
       return { growing: false, note: UNFINISHED_NOTE };
     });
     ended.abort();
     await showing;
+    if (!ending || !isOurs()) return void live.delete(id);
     sendGrown();
 
     const whole = messageNow(ending);
-    live.set(frame.id, whole);
-    try {
-      if (!(await put(whole, to))) answer.notShown?.();
-      live.delete(frame.id);
-      await answer.ended();
-    } catch (error) {
-      log.error({ err: error }, 'an answer could not be stored; it is shown until the next stop');
-      if (to.kind === 'thread') streams.send({ kind: 'reply', root: to.root, reply: whole });
-      forgetOldest(live, MAX_UNSTORED);
-    }
+    live.set(id, whole);
+    if (await showWhole(answer, whole, to)) await answer.ended();
     if (to.kind === 'private' && !streams.hasReader(to.person)) answer.notShown?.();
   }
 
+  /** Shows an answer that is whole, as often as it takes to store it; false when that came to nothing. */
+  async function showWhole(answer: Answer, whole: Message, to: Destination): Promise<boolean> {
+    const { isOurs } = answer;
+    for (let isFirst = true; live.get(whole.id) === whole; isFirst = false) {
+      try {
+        if (!(await put(whole, to, isOurs))) answer.notShown?.();
+        live.delete(whole.id);
+        return isOurs();
+      } catch (error) {
+        if (isFirst) {
+          log.error(
+            { err: error },
+            'an answer could not be stored; until it is, a stop forgets it',
+          );
+          if (to.kind === 'thread') streams.send({ kind: 'reply', root: to.root, reply: whole });
+          forgetOldest(live, MAX_UNSTORED);
+        }
+        if (stopping.signal.aborted) return false;
+        await pause(STORE_AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => {});
+      }
+    }
+    return false;
+  }
+
   return {
-    /** Shows the beginning, and then goes on reading by itself. Rejects when there is nowhere to show it any more. */
+    /**
+     * Shows the beginning, and then goes on reading by itself; in a message that is there already, all of it anew. Rejects
+     * when there is nowhere to show it any more.
+     */
     async show(answer: Answer, frame: MessageFrame, to: Destination) {
-      const body: Body = { kind: 'answer', text: '', ...whileGrowing(answer) };
+      const run = randomUUID();
+      const body: Body = { kind: 'answer', text: '', ...whileGrowing(answer, run) };
       if (to.kind === 'thread')
         await answer.begin({ thread: to.root, shown: { message: frame.id } });
-      if (!(await put({ ...frame, body }, to))) {
-        await answer.ended();
-        throw threadGone();
+      const message = { ...frame, body };
+      live.set(frame.id, message);
+      try {
+        if (!(await put(message, to, answer.isOurs))) {
+          await answer.ended();
+          throw threadGone();
+        }
+      } catch (error) {
+        live.delete(frame.id);
+        throw error;
       }
-      const run = grow(answer, frame, to).finally(() => running.delete(run));
-      running.add(run);
+      const growing = grow(answer, frame, run, to).finally(() => running.delete(growing));
+      running.add(growing);
     },
     /** The message as it is this moment: a growing one is ahead of what is stored. */
-    latest: (message: Message) => live.get(message.id) ?? elsewhere.get(message.id) ?? message,
+    latest: (message: Message) =>
+      live.get(message.id) ??
+      (isGrowing(message) ? elsewhere.get(message.id) : undefined) ??
+      message,
     /** Takes note of what another process has told of an answer. */
     heard({ event }: StreamedEvent) {
       if (event.kind === 'message' || event.kind === 'reply') {
@@ -147,7 +187,8 @@ export function createAnswers(options: {
         const id = event.reply ?? event.root;
         const message = elsewhere.get(id) ?? privates.find(id) ?? history.find(event.root, id);
         const body = message?.body;
-        if (!message || body?.kind !== 'answer' || body.text.length < event.offset) return;
+        if (!message || body?.kind !== 'answer' || !body.growing) return;
+        if (body.run !== event.run || body.text.length < event.offset) return;
         const text = body.text.slice(0, event.offset) + event.text;
         elsewhere.set(id, { ...message, body: { ...body, text } });
         forgetOldest(elsewhere, MAX_ELSEWHERE);
@@ -157,6 +198,7 @@ export function createAnswers(options: {
     forgetElsewhere: () => elsewhere.clear(),
     /** Waits for all answers under way; after `graceMs` they are cut short. */
     async finish(graceMs: number) {
+      stopping.abort();
       const timer = setTimeout(() => cutShort.abort(), graceMs);
       await Promise.all(running);
       clearTimeout(timer);
@@ -167,8 +209,9 @@ export function createAnswers(options: {
 /** All of an answer but its text. */
 type Shown = Omit<Extract<Body, { kind: 'answer' }>, 'kind' | 'text'>;
 
-const whileGrowing = ({ actions }: Answer): Shown => ({
+const whileGrowing = ({ actions }: Answer, run: string): Shown => ({
   growing: true,
+  run,
   ...(actions && { actions }),
 });
 
@@ -176,7 +219,7 @@ const whileGrowing = ({ actions }: Answer): Shown => ({
 async function readTo(
   parts: AsyncIterable<AnswerPart>,
   take: (piece: string) => void,
-): Promise<Shown> {
+): Promise<Shown | undefined> {
   let room = MAX_ANSWER_CHARACTERS;
   let cut = false;
   for await (const part of parts) {
@@ -189,6 +232,7 @@ async function readTo(
         ...(actions && { actions }),
       };
     }
+    if (part.kind === 'lost') return undefined;
     const piece = part.text.slice(0, room);
     cut ||= piece.length < part.text.length;
     room -= piece.length;

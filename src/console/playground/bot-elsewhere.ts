@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { EventLog, NumberedEvent } from '../../bot/platform.ts';
+import type { Claims, EventLog, NumberedEvent } from '../../bot/platform.ts';
 import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import { HttpError } from '../../http/errors.ts';
 import {
@@ -12,7 +13,7 @@ import {
   TypedLine,
 } from '../shared/api-types.ts';
 
-/** What processes tell each other of what people do at one while another has the bot. */
+/** What processes tell each other of what people do at one that has no bot. */
 const HandedOver = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('asked'),
@@ -37,35 +38,45 @@ type HandedOver = z.infer<typeof HandedOver>;
 
 export const handedOverEvents = { name: 'console-interactions', schema: HandedOver };
 
-/** How long somebody waits for the bot of another process: longer than it takes to take over from one that died. */
+/** How long somebody waits for a bot: longer than it takes to find out that the process that had taken it died. */
 const WAIT_MS = 15_000;
+
+/** By which process of those that have a bot each is done. */
+export const handedOverClaims = { name: 'console-handed-over', schema: z.never(), keptMs: WAIT_MS };
+
+/** How often one that another process has taken is asked for again, while there is no outcome. */
+const AGAIN_MS = 1_000;
 
 /** Interactions that wait at once, at this process; and those known to be unanswered, of all. */
 const MAX_WAITING = 32;
 const MAX_UNANSWERED = 200;
 
-/** The bot of whichever process has it. */
+/** The bot of whichever process has one. */
 export type BotElsewhere = Awaited<ReturnType<typeof openBotElsewhere>>;
 
 interface Waiting {
+  /** What waits, and for whom. */
+  of: string;
   outcome: Promise<Outcome>;
   settle(event: Exclude<HandedOver, { kind: 'asked' }>): void;
 }
 
 /**
- * Hands what people do at this process to the bot of another one, and what they do elsewhere to the bot of this one while
- * it has it: `accept` is `undefined` then and only then. Interactions that are handed over twice have the same ids, so that
- * they do nothing twice.
+ * Hands what people do at this process to the bot of another one, and what they do at others without a bot to the bot of this
+ * one: `accept` is `undefined` while it has none. Of those with a bot one does it. Should it die in the middle, another one does
+ * it: interactions that are handed over twice have the same ids, so that they do nothing twice.
  */
 export async function openBotElsewhere(
   events: EventLog<HandedOver>,
   options: {
+    claims: Claims<never>;
     accept(): ((interaction: Interaction, by: Someone) => Promise<Outcome>) | undefined;
     waitMs?: number | undefined;
     log: Logger;
   },
 ) {
-  const { accept, waitMs = WAIT_MS, log } = options;
+  const { claims, accept, waitMs = WAIT_MS, log } = options;
+  /** By the keys of what was handed over: each time it is, it has another one, and is answered. */
   const waiting = new Map<string, Waiting>();
   const unanswered = new Map<string, { untilMs: number; asked: Asked }>();
   let isLive = false;
@@ -87,11 +98,22 @@ export async function openBotElsewhere(
 
   /** Gives the bot of this process, if it has one, what nobody has answered yet. */
   function takeUnanswered() {
+    const take = accept();
     for (const [key, { untilMs, asked }] of [...unanswered]) {
-      const take = accept();
-      if (!take && performance.now() < untilMs) continue;
-      unanswered.delete(key);
-      if (take && performance.now() < untilMs) void answer(asked, take);
+      if (performance.now() >= untilMs) unanswered.delete(key);
+      else if (take) void answerIfFirst(asked, take);
+    }
+  }
+
+  async function answerIfFirst(asked: Asked, take: Take) {
+    const { key } = asked;
+    try {
+      if (!(await claims.once(key))) return;
+      // The outcome may have been heard meanwhile.
+      if (unanswered.delete(key)) await answer(asked, take);
+      await claims.finish(key);
+    } catch (error) {
+      log.warn({ err: error }, 'what somebody did at another process waits for its turn');
     }
   }
 
@@ -108,7 +130,7 @@ export async function openBotElsewhere(
     }
   }
 
-  function wait(key: string): Waiting {
+  function wait(key: string, of: string): Waiting {
     let settle: Waiting['settle'] = () => {};
     const outcome = new Promise<Outcome>((resolve, reject) => {
       const timer = setTimeout(() => reject(nobodyAnswers(waitMs)), waitMs);
@@ -118,41 +140,46 @@ export async function openBotElsewhere(
         else reject(new HttpError(event.status, event.code, event.message));
       };
     }).finally(() => waiting.delete(key));
-    return { outcome, settle: (event) => settle(event) };
+    return { of, outcome, settle: (event) => settle(event) };
   }
 
   const following = await events.follow({ told, missed() {} });
   isLive = true;
+  const again = setInterval(takeUnanswered, AGAIN_MS).unref();
 
   return {
     /** Hands it over, and resolves to where its outcome is shown. Throws `HttpError`. */
     async accept(interaction: Interaction, by: Someone): Promise<Outcome> {
-      const key = `${by.id} ${interaction.id}`;
-      const known = waiting.get(key);
+      const of = `${by.id} ${interaction.id}`;
+      const known = [...waiting.values()].find((one) => one.of === of);
       if (known) return await known.outcome;
       if (waiting.size >= MAX_WAITING) {
         throw new HttpError(429, 'too_many_requests', 'Too much at once. Wait a moment.', {
           headers: { 'retry-after': '1' },
         });
       }
-      const own = wait(key);
+      const key = randomUUID();
+      const own = wait(key, of);
       waiting.set(key, own);
       events.append({ kind: 'asked', key, interaction, by });
       return await own.outcome;
     },
     /** To be called when this process has the bot from now on. */
     takeUnanswered,
-    close: () => following.stop(),
+    close() {
+      clearInterval(again);
+      following.stop();
+    },
   };
 }
 
 type Asked = Extract<HandedOver, { kind: 'asked' }>;
 type Take = (interaction: Interaction, by: Someone) => Promise<Outcome>;
 
+/** It says nothing of trying again at once: it has waited for long, and may be done yet. */
 const nobodyAnswers = (waitMs: number) =>
   new HttpError(
     503,
     'bot_elsewhere',
     `The bot runs in another process of Askwatch, which has not answered for ${Math.round(waitMs / 1000)} seconds. If it still does, it is shown here; else try again.`,
-    { headers: { 'retry-after': '5' } },
   );

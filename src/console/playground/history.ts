@@ -26,7 +26,7 @@ export const historyCollection = {
   whenCorrupt: 'forget' as const,
 };
 
-/** What the console shows everyone, in memory for reading and in the collection for the next start and other processes. */
+/** What the console shows everyone: in the collection for all processes and the next start, and in memory for reading. */
 export type History = Awaited<ReturnType<typeof openHistory>>;
 
 /** The id of the message that `Platform.post` makes: the same post is the same message, also after a restart. */
@@ -48,7 +48,7 @@ export function listedOf({ channel, message, replies }: RootMessage): ListedMess
   };
 }
 
-const isGrowing = ({ body }: Message) => body.kind === 'answer' && body.growing;
+export const isGrowing = ({ body }: Message) => body.kind === 'answer' && body.growing;
 
 /** Reads the stored messages. What changes is sent to every tab. */
 export async function openHistory(
@@ -56,39 +56,19 @@ export async function openHistory(
   { streams, log }: { streams: EventStreams; log: Logger },
 ) {
   const roots = new Map<string, RootMessage>();
+  // Memory follows what is stored, so that neither it nor a tab shows what a restart would forget.
+  const following = await collection.follow((changed) => {
+    for (const { id, document } of changed) {
+      if (document) roots.set(id, document);
+      else roots.delete(id);
+    }
+  });
 
-  async function readAll() {
-    const stored = await collection.list();
-    stored.sort((a, b) => byTime(a.document, b.document));
-    roots.clear();
-    for (const { id, document } of stored) roots.set(id, document);
-  }
-  await readAll();
+  /** Waits until what other processes have changed is known here. */
+  const catchUp = async () => await following.catchUp();
 
-  /** Reads what another process may have changed. */
-  async function read(id: string): Promise<RootMessage | undefined> {
-    const before = roots.get(id);
-    const now = await collection.get(id);
-    // What was written here meanwhile is newer.
-    if (roots.get(id) !== before) return roots.get(id);
-    if (now) roots.set(id, now);
-    else roots.delete(id);
-    return now;
-  }
-
-  /** Writes first, so that neither memory nor a tab shows what a restart would forget. */
-  async function update(
-    id: string,
-    change: (current: RootMessage | undefined) => RootMessage | undefined,
-  ): Promise<RootMessage | undefined> {
-    const root = await collection.update(id, change);
-    if (root) roots.set(id, root);
-    else roots.delete(id);
-    return root;
-  }
-
-  /** A map keeps what changes where it is, so each of these is oldest first. */
-  const byChannel = () => groupBy(roots.values(), ({ channel }) => channel);
+  /** Each oldest first. */
+  const byChannel = () => groupBy([...roots.values()].sort(byTime), ({ channel }) => channel);
 
   function sendRoot(root: RootMessage | undefined) {
     if (root) streams.send({ kind: 'message', listed: listedOf(root) });
@@ -101,39 +81,39 @@ export async function openHistory(
     const ids = new Set(kept.slice(-MAX_ROOTS_IN_ALL).map(({ message }) => message.id));
     const surplus = [...roots.keys()].filter((id) => !ids.has(id));
     for (const id of surplus) {
-      await update(id, () => undefined);
+      await collection.update(id, () => undefined);
       streams.send({ kind: 'removed', message: id });
     }
   }
 
-  const storeReply = (id: string, reply: Message) =>
-    update(id, (root) => root && withReply(root, Message.parse(reply)));
+  /** Nothing is written once it is another process that answers. */
+  const storeReply = (id: string, reply: Message, isOurs = () => true) =>
+    collection.update(id, (root) =>
+      root && isOurs() ? withReply(root, Message.parse(reply)) : root,
+    );
 
   return {
-    /**
-     * To be called by whoever alone gives answers, before giving any: those that are still growing were cut short, and get a
-     * note that says so.
-     */
-    async takeOver() {
-      await readAll();
-      for (const { message, replies } of [...roots.values()]) {
-        const cut = replies.filter(isGrowing);
-        if (cut.length === 0) continue;
+    /** Ends what still grows in threads where no process answers: whoever gave it is gone, and it gets a note that says so. */
+    async endLeft(isAnswered: (channel: string, thread: string) => Promise<boolean>) {
+      await catchUp();
+      for (const { channel, message, replies } of [...roots.values()]) {
+        const left = new Set(replies.filter(isGrowing).map(({ id }) => id));
+        if (left.size === 0 || (await isAnswered(channel, message.id))) continue;
+        const end = (reply: Message) => (left.has(reply.id) ? interrupted(reply) : reply);
         const { id } = message;
-        const root = await update(
+        const root = await collection.update(
           id,
-          (now) => now && { ...now, replies: now.replies.map(interrupted) },
+          (now) => now && { ...now, replies: now.replies.map(end) },
         );
-        for (const reply of cut) {
-          streams.send({ kind: 'reply', root: id, reply: interrupted(reply) });
+        for (const reply of root?.replies ?? []) {
+          if (left.has(reply.id)) streams.send({ kind: 'reply', root: id, reply });
         }
         sendRoot(root);
         log.info({ message: id }, 'an answer was interrupted by the last stop');
       }
       await removeOldest();
     },
-    readAll,
-    read,
+    catchUp,
     /** The newest messages of every channel, oldest first, and the channels that have older ones. */
     newest() {
       const channels = [...byChannel()];
@@ -160,7 +140,7 @@ export async function openHistory(
     async add(root: RootMessage) {
       const { id } = root.message;
       const added = { ...root, message: Message.parse(root.message) };
-      const there = (await update(id, (current) => current ?? added)) ?? added;
+      const there = (await collection.update(id, (current) => current ?? added)) ?? added;
       sendRoot(there);
       await removeOldest();
       return there;
@@ -168,23 +148,26 @@ export async function openHistory(
     /** Replaces a channel message itself; `undefined` when it is gone. */
     change: async (id: string, change: (message: Message) => Message) =>
       sendRoot(
-        await update(
+        await collection.update(
           id,
           (root) => root && { ...root, message: Message.parse(change(root.message)) },
         ),
       ),
     /** Adds a reply or replaces the one of the same id; `undefined` when the thread is gone. */
-    async putReply(id: string, reply: Message) {
-      const root = await storeReply(id, reply);
-      if (root) streams.send({ kind: 'reply', root: id, reply });
+    async putReply(id: string, reply: Message, isOurs = () => true) {
+      const root = await storeReply(id, reply, isOurs);
+      if (root && isOurs()) streams.send({ kind: 'reply', root: id, reply });
       return sendRoot(root);
     },
     /** The same for a reply whose growth tabs are sent piece by piece. */
     storeReply,
+    close: following.stop,
   };
 }
 
-const byTime = (a: RootMessage, b: RootMessage) => a.message.atMs - b.message.atMs;
+/** Those of one moment in the same order at every process. */
+const byTime = ({ message: a }: RootMessage, { message: b }: RootMessage) =>
+  a.atMs - b.atMs || (a.id < b.id ? -1 : 1);
 
 /** Whether a start found it growing. */
 export const isInterrupted = ({ body }: Message) =>

@@ -1,22 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Bot } from '../../bot/platform.ts';
-import { decodeAction } from '../../bot/shared/card.ts';
+import { decodeAction, textCard } from '../../bot/shared/card.ts';
+import { DeliveryError } from '../../bot/shared/errors.ts';
 import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
-import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
-import type { Person } from '../../bot/shared/place.ts';
+import type { Answer, Invocation, Reply, TakenOver } from '../../bot/shared/invocation.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
 import {
   type ButtonPress,
   type Interaction,
   Message,
   type Outcome,
-  type RootMessage,
   type Someone,
+  type SubmittedForm,
+  type TypedLine,
 } from '../shared/api-types.ts';
 import { type Answers, type MessageFrame, threadGone } from './answers.ts';
 import { formFor, problemsOf, refusalOf } from './forms.ts';
-import type { History } from './history.ts';
+import { type History, interrupted, isGrowing } from './history.ts';
 import type { PrivateMessages } from './private-messages.ts';
 
 /** Interactions whose outcome is remembered, so that a repeated request gets the same answer. */
@@ -25,21 +26,38 @@ const MAX_REMEMBERED = 1_000;
 /** Interactions that may be under way at once. */
 const MAX_UNDER_WAY = 32;
 
-/** What an interaction asks of the bot, and where the reply is shown. */
-interface AskedOfBot {
-  request: Invocation['request'];
-  person: Person;
+/** What the ids of invocations from here begin with. */
+const INVOCATION = 'console:';
+
+/** Whoever opens the console runs it: who knows its password, or is at this machine. */
+const mayManage = async () => true;
+
+/** What an interaction asks of the bot, and in which thread. */
+interface AskedOfBot extends Pick<Invocation, 'request'>, Pick<Origin, 'kind'> {
+  thread: string | undefined;
+  /** The message whose button was pressed. */
+  pressed?: string;
+}
+
+/** Where what comes of an invocation is shown, and beside what. */
+interface ShownFor {
+  /** The interaction that it comes from. */
+  id: string;
+  channel: string;
   /** The thread that shows it; the channel does without one. */
   thread: string | undefined;
+  by: Someone;
   /** What stands over a card as what it came from. */
   command: string | undefined;
   /** The message whose button was pressed, and whether one person alone has it. */
   pressed?: { message: string; private: boolean };
 }
 
-/** An interaction on its way, with what the bot is asked. */
-interface AcceptedInteraction extends AskedOfBot, Pick<Interaction, 'id' | 'channel'> {
-  by: Someone;
+/** Stored beside an invocation for another process that goes on with it: nothing of what was said. */
+interface Origin extends Record<string, string> {
+  /** What the person is called at the console. */
+  name: string;
+  kind: 'typed' | 'form' | 'press' | 'private press';
 }
 
 export type MessageIntake = ReturnType<typeof createMessageIntake>;
@@ -56,86 +74,140 @@ export function createMessageIntake(options: {
   const underWay = new Set<Promise<Outcome>>();
 
   async function handle(bot: Bot, interaction: Interaction, by: Someone): Promise<Outcome> {
-    const { id, channel } = interaction;
-    const place = { platform: 'console' as const, channel };
-    // Whoever opens the console runs it: who knows its password, or is at this machine.
-    const person: Person = { ...by, mayManage: async () => true };
-    const resolved = askedBy(interaction, person);
+    const invocation = await invocationOf(interaction, by);
+    const { place, person } = invocation;
     const form =
       'text' in interaction ? await formFor(bot, interaction.text, { place, person }) : undefined;
     if (form) return { shown: 'form', form };
     const problems = 'values' in interaction ? problemsOf(bot, interaction) : undefined;
     if (problems) return problems;
 
-    const { request, thread } = resolved;
-    const reply = await bot.dispatch({
-      id: `console:${id}`,
-      request,
-      place,
-      person: resolved.person,
-      ...(thread === undefined ? {} : { thread }),
-      ...(resolved.pressed && { pressed: resolved.pressed.message }),
+    const shownFor = shownForOf(invocation);
+    let isStored = false;
+    const reply = await bot.dispatch(invocation, () => {
+      isStored = true;
     });
+    if (!isStored) throw notDone();
     const refusal = 'values' in interaction ? refusalOf(reply) : undefined;
-    if (refusal) return refusal;
-    const shown = await show(reply, { ...resolved, id, channel, by });
-    const isPublic = reply.kind !== 'nothing' && !reply.private;
-    // Its buttons have done what they were for: its reader now sees what everybody sees.
-    if (isPublic && resolved.pressed?.private) privates.remove(by.id, resolved.pressed.message);
-    return shown;
+    return refusal ?? (await show(reply, shownFor));
   }
 
   /** Throws `HttpError` when the message or the thread is gone, or the button is none. */
-  function askedBy(interaction: Interaction, person: Person): AskedOfBot {
-    if ('action' in interaction) return askedByPress(interaction, person);
-    requireThread(interaction);
+  async function invocationOf(interaction: Interaction, by: Someone): Promise<Invocation> {
+    const { id, channel } = interaction;
+    const isPress = 'action' in interaction;
+    const asked = await (isPress ? askedByPress(interaction) : askedByWords(interaction));
+    const { request, thread, pressed, kind } = asked;
+    const name = pressed === undefined ? by.name : presserName(by.name);
+    const origin: Origin = { name: by.name, kind };
+    return {
+      id: `${INVOCATION}${id}`,
+      request,
+      place: { platform: 'console', channel },
+      person: { ...by, name, mayManage },
+      ...(thread === undefined ? {} : { thread }),
+      ...(pressed === undefined ? {} : { pressed }),
+      origin,
+    };
+  }
+
+  async function askedByWords(interaction: TypedLine | SubmittedForm): Promise<AskedOfBot> {
+    await requireThread(interaction);
     const { thread } = interaction;
     if ('values' in interaction) {
       const { command, values } = interaction;
-      return { request: { command, values }, person, thread, command: `/${command}` };
+      return { request: { command, values }, thread, kind: 'form' };
     }
     const { text } = interaction;
     // A line without a slash is a question.
     const request = text.startsWith('/')
       ? { line: text }
       : { command: 'ask', values: { question: text } };
-    return { request, person, thread, command: text };
+    return { request, thread, kind: 'typed' };
   }
 
   /**
    * The message may have changed since the page showed the button, so what it carries is not looked up in it: the bot
    * checks what can still be done. What comes of it is shown in the thread of the message, or where a private one stands.
    */
-  function askedByPress(press: ButtonPress, person: Person): AskedOfBot {
+  async function askedByPress(press: ButtonPress): Promise<AskedOfBot> {
     const request = decodeAction(press.action);
     if (!request) throw new HttpError(400, 'invalid_value', 'There is no such button.');
-    const asked = { request, person: { ...person, name: presserName(person.name) } };
-    const { channel, message: id } = press;
+    const { channel, message: pressed, thread = pressed } = press;
     if (press.private) {
-      requireThread(press);
-      const { thread } = press;
-      return { ...asked, thread, command: undefined, pressed: { message: id, private: true } };
+      await requireThread(press);
+      return { request, thread: press.thread, pressed, kind: 'private press' };
     }
-    const { thread = id } = press;
-    const root = history.get(thread);
-    const message = root?.channel === channel ? messageOf(root, id) : undefined;
-    if (!message) throw notFound('This message is gone: it made room for newer ones.');
-    const pressed = { message: id, private: false };
-    // What people see: an answer that has just ended is ahead of what is stored.
-    return { ...asked, thread, command: labelOf(answers.latest(message), request), pressed };
+    if (!(await isThere(channel, thread, pressed)))
+      throw notFound('This message is gone: it made room for newer ones.');
+    return { request, thread, pressed, kind: 'press' };
   }
 
   /** Throws for a thread that is gone, or that stands in another channel. */
-  function requireThread({ channel, thread }: Interaction) {
-    if (thread !== undefined && history.get(thread)?.channel !== channel) throw threadGone();
+  async function requireThread({ channel, thread }: Interaction) {
+    if (thread !== undefined && !(await isThere(channel, thread, thread))) throw threadGone();
   }
 
-  async function show(reply: Reply, interaction: AcceptedInteraction): Promise<Outcome> {
-    if (reply.kind === 'nothing') return { shown: 'nothing' };
-    const { command, by, channel, thread } = interaction;
+  /** Whether a message is in a thread of a channel; another process may have added it a moment ago. */
+  async function isThere(channel: string, thread: string, message: string) {
+    if (!history.find(thread, message)) await history.catchUp();
+    return history.get(thread)?.channel === channel && history.find(thread, message) !== undefined;
+  }
+
+  /** To be asked for before the bot is: a press may change the message with the button. */
+  function shownForOf(invocation: Invocation): ShownFor {
+    const { id, place, person, thread, pressed, origin } = invocation;
+    const { name = person.name, kind } = (origin ?? {}) as Partial<Origin>;
+    return {
+      id: id.slice(INVOCATION.length),
+      channel: place.channel,
+      thread,
+      by: { id: person.id, name },
+      command: commandOf(invocation, kind),
+      ...(pressed !== undefined && {
+        pressed: { message: pressed, private: kind === 'private press' },
+      }),
+    };
+  }
+
+  function commandOf(
+    { request, thread = '', pressed }: Invocation,
+    kind: Origin['kind'] | undefined,
+  ) {
+    if ('line' in request) return request.line;
+    if (kind === 'form') return `/${request.command}`;
+    if (pressed === undefined) return textOf(request.values.question);
+    const message = kind === 'press' ? history.find(thread, pressed) : undefined;
+    // What people see: an answer that has just ended is ahead of what is stored.
+    return message && labelOf(answers.latest(message), request);
+  }
+
+  async function show(reply: Reply, shownFor: ShownFor): Promise<Outcome> {
+    if (reply.kind === 'nothing') return await shownAlready(shownFor);
+    const outcome = await showReply(reply, shownFor);
+    const { by, pressed } = shownFor;
+    // Its buttons have done what they were for: its reader now sees what everybody sees.
+    if (!reply.private && pressed?.private) privates.remove(by.id, pressed.message);
+    return outcome;
+  }
+
+  /** Where it is shown, when it came before: here, or at another process. */
+  async function shownAlready({ id, thread, by }: ShownFor): Promise<Outcome> {
+    await history.catchUp();
+    if (history.get(`q${id}`)) return { shown: 'thread', message: `q${id}` };
+    const own = `a${id}`;
+    const there = history.find(thread ?? own, own) ?? privates.of(by.id, own);
+    return there ? placeOf(own, thread) : { shown: 'nothing' };
+  }
+
+  async function showReply(
+    reply: Exclude<Reply, { kind: 'nothing' }>,
+    shownFor: ShownFor,
+  ): Promise<Outcome> {
+    const { command, by, channel, thread } = shownFor;
     const to = { person: by.id, channel, root: thread };
     const own = {
-      id: `a${interaction.id}`,
+      id: `a${shownFor.id}`,
       author: { kind: 'askwatch' as const },
       atMs: Date.now(),
     };
@@ -143,44 +215,47 @@ export function createMessageIntake(options: {
     if (reply.kind === 'card') {
       const message: Message = { ...own, ...from, body: { kind: 'card', card: reply.card } };
       if (reply.private) privates.put(to, Message.parse({ ...message, private: true }));
-      else await showPublic(message, interaction);
-      return placeOf(own, interaction);
+      else await showPublic(message, shownFor);
+      return placeOf(own.id, thread);
     }
     if (reply.private) {
       const frame = { ...own, ...from, private: true as const };
       await answers.show(reply, frame, { kind: 'private', ...to });
-      return placeOf(frame, interaction);
+      return placeOf(own.id, thread);
     }
     try {
-      return await showAnswer(reply, own, interaction);
+      return await showAnswer(reply, own, shownFor);
     } catch (error) {
+      // A thread that is gone is so for good.
+      if (!(error instanceof HttpError)) await reply.putOff();
       reply.notShown?.();
       throw error;
     }
   }
 
-  /** The question for everyone, and the answer in the thread. */
+  /** The question for everyone, and the answer in the thread: in its own message, where another process began it. */
   async function showAnswer(
     reply: Answer,
     own: MessageFrame,
-    interaction: AcceptedInteraction,
+    shownFor: ShownFor,
   ): Promise<Outcome> {
-    const question: Message = {
-      id: `q${interaction.id}`,
-      author: { kind: 'person', ...interaction.by },
-      atMs: own.atMs,
-      body: { kind: 'text', text: reply.question },
-    };
-    await showPublic(question, interaction);
-    const root = interaction.thread ?? question.id;
-    await answers.show(reply, own, { kind: 'thread', root });
-    await markEarlier(reply, root, interaction);
+    const { shownBefore } = reply;
+    const question = `q${shownFor.id}`;
+    const root = shownFor.thread ?? question;
+    const atMs = shownBefore?.beganAtMs ?? own.atMs;
+    if (!shownBefore) {
+      const author = { kind: 'person' as const, ...shownFor.by };
+      const body = { kind: 'text' as const, text: reply.question };
+      await showPublic({ id: question, author, atMs, body }, shownFor);
+    }
+    await answers.show(reply, { ...own, atMs }, { kind: 'thread', root });
+    await markEarlier(reply, root, shownFor);
     return { shown: 'thread', message: root };
   }
 
   /** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
-  async function markEarlier({ earlier }: Answer, root: string, { pressed }: AcceptedInteraction) {
-    const there = history.get(root)?.replies.find(({ id }) => id === pressed?.message);
+  async function markEarlier({ earlier }: Answer, root: string, { pressed }: ShownFor) {
+    const there = pressed && history.find(root, pressed.message);
     if (!earlier || !there) return;
     const shown = answers.latest(there);
     if (shown.body.kind !== 'answer') return;
@@ -195,7 +270,7 @@ export function createMessageIntake(options: {
   }
 
   /** Shows a message to everyone. */
-  async function showPublic(message: Message, { channel, thread }: AcceptedInteraction) {
+  async function showPublic(message: Message, { channel, thread }: ShownFor) {
     if (thread === undefined) await history.add({ channel, message, replies: [] });
     else if (!(await history.putReply(thread, message))) throw threadGone();
   }
@@ -217,12 +292,39 @@ export function createMessageIntake(options: {
       remembered.set(key, outcome);
       forgetOldest(remembered, MAX_REMEMBERED);
       try {
-        return await outcome;
+        const found = await outcome;
+        // Where another process is at it, its outcome may be known by the next time.
+        if (found.shown === 'nothing') remembered.delete(key);
+        return found;
       } catch (error) {
         remembered.delete(key);
         if (error instanceof HttpError) throw error;
         log.error({ err: error }, 'what came of an interaction could not be shown');
         throw new HttpError(503, 'not_stored', 'The message could not be stored. Try again.');
+      }
+    },
+    /** Has an invocation of another process handled, and its reply shown as if it had come here. Throws `DeliveryError`. */
+    async takeOver({ invocation, dispatch }: TakenOver) {
+      const shownFor = shownForOf(invocation);
+      const { id, channel, thread, by } = shownFor;
+      try {
+        const person = { ...invocation.person, mayManage };
+        const reply = await dispatch({ ...invocation, person });
+        const begun = privates.of(by.id, `a${id}`);
+        // What of a private answer is shown stays: nobody has it to go on with.
+        if (reply.kind === 'card' && begun && isGrowing(begun))
+          privates.put(
+            { person: by.id, channel, root: thread },
+            interrupted(answers.latest(begun)),
+          );
+        else await show(reply, shownFor);
+      } catch (error) {
+        if (!(error instanceof HttpError)) {
+          const options = { permanent: false, cause: error };
+          throw new DeliveryError('What came of it could not be shown at the console.', options);
+        }
+        const card = textCard('warning', 'Not shown', error.message);
+        await showReply({ kind: 'card', private: true, card }, { ...shownFor, thread: undefined });
       }
     },
     /** Waits for the interactions under way. */
@@ -232,23 +334,22 @@ export function createMessageIntake(options: {
   };
 }
 
-function placeOf(message: Pick<Message, 'id'>, { thread }: AcceptedInteraction): Outcome {
-  return thread === undefined
-    ? { shown: 'channel', message: message.id }
-    : { shown: 'thread', message: thread };
-}
+const placeOf = (message: string, thread: string | undefined): Outcome =>
+  thread === undefined ? { shown: 'channel', message } : { shown: 'thread', message: thread };
+
+/** Sent again as it is, it is done: the page does so by itself. */
+const notDone = () =>
+  new HttpError(503, 'not_stored', 'This could not be stored, so nothing was done. Try again.', {
+    headers: { 'retry-after': '1' },
+  });
 
 /** Whoever presses is named in every channel that got the alert, and the others know nobody of the console. */
 const presserName = (name: string) => `${name} at the web console`;
 
-function messageOf({ message, replies }: RootMessage, id: string): Message | undefined {
-  return [message, ...replies].find((one) => one.id === id);
-}
-
-type Pressed = Exclude<ReturnType<typeof decodeAction>, undefined>;
+const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
 /** What stands on the button; `undefined` when the message no longer has it. */
-function labelOf({ body }: Message, pressed: Pressed): string | undefined {
+function labelOf({ body }: Message, pressed: Invocation['request']): string | undefined {
   if (body.kind === 'text') return undefined;
   const { actions } = body.kind === 'card' ? body.card : body;
   return actions?.find(({ command, values }) => isDeepStrictEqual({ command, values }, pressed))

@@ -1,15 +1,17 @@
 import type { Platform } from '../../bot/platform.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import type { Message } from '../shared/api-types.ts';
+import type { Answers } from './answers.ts';
 import type { ConsoleChannels } from './channels.ts';
-import { type History, isInterrupted, postedMessageId } from './history.ts';
+import { type History, isGrowing, isInterrupted, postedMessageId } from './history.ts';
 
 /** What Askwatch posts by itself. */
 export function createPosting(options: {
   history: History;
   channels: ConsoleChannels;
+  answers: Answers;
 }): Pick<Platform, 'post' | 'update' | 'announce' | 'endAnswer'> {
-  const { history, channels } = options;
+  const { history, channels, answers } = options;
   const ours = { kind: 'askwatch' as const };
 
   async function putReply(thread: string, reply: Message) {
@@ -44,17 +46,21 @@ export function createPosting(options: {
       const reply = { id: postedMessageId(id), author: ours, atMs: Date.now(), body };
       await putReply(posted.thread, reply);
     },
-    /** The text stays as it was stored last. */
+    /** The text stays as it was heard last. */
     async endAnswer({ thread = '', shown, beganAtMs, note, actionsIn }) {
       const { message: id = '' } = shown;
-      const there = history.get(thread)?.replies.find((reply) => reply.id === id);
-      if (there && !isInterrupted(there)) return;
-      const text = there?.body.kind === 'answer' ? there.body.text : '';
+      await history.catchUp().catch(asDeliveryError('read'));
+      const there = history.find(thread, id);
+      if (there && !isGrowing(there) && !isInterrupted(there)) return;
+      const { body, ...frame } = there
+        ? answers.latest(there)
+        : { id, author: ours, atMs: beganAtMs, body: undefined };
+      const text = body?.kind === 'answer' ? body.text : '';
       const actions = await actionsIn(thread);
-      const frame = there ?? { id, author: ours, atMs: beganAtMs };
-      const body = { kind: 'answer' as const, text, growing: false, note, actions };
-      const reply = { ...frame, body };
-      await putReply(thread, reply);
+      await putReply(thread, {
+        ...frame,
+        body: { kind: 'answer', text, growing: false, note, actions },
+      });
     },
   };
 }

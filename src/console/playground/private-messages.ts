@@ -1,7 +1,7 @@
 import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import type { Message } from '../shared/api-types.ts';
 import type { EventStreams, StreamedEvent } from './event-streams.ts';
-import { interrupted, listedOf } from './history.ts';
+import { listedOf } from './history.ts';
 
 /** Of all people together; the oldest go first. What is private is written nowhere but where events are, for minutes. */
 const MAX_KEPT = 200;
@@ -19,7 +19,7 @@ export type PrivateMessages = ReturnType<typeof createPrivateMessages>;
 /** Makes the place where they are kept; what changes is sent to the tabs of its reader. */
 export function createPrivateMessages(streams: EventStreams) {
   const kept = new Map<string, PrivatePlace & { message: Message }>();
-  const of = (person: string) => [...kept.values()].filter((one) => one.person === person);
+  const allOf = (person: string) => [...kept.values()].filter((one) => one.person === person);
   const shown = ({ channel, message }: PrivatePlace & { message: Message }) =>
     listedOf({ channel, message, replies: [] });
 
@@ -32,13 +32,20 @@ export function createPrivateMessages(streams: EventStreams) {
     else streams.send({ kind: 'message', listed: shown(one) }, person);
   }
 
+  /** False for one that is somebody else's. */
+  function forget(person: string, message: string): boolean {
+    const isTheirs = (kept.get(message)?.person ?? person) === person;
+    if (isTheirs) kept.delete(message);
+    return isTheirs;
+  }
+
   return {
     /** Shows a message, or what has become of it. */
     put,
     /** Takes note of what another process has told somebody. */
     heard({ event, person }: StreamedEvent) {
       if (person === undefined) return;
-      if (event.kind === 'removed') kept.delete(event.message);
+      if (event.kind === 'removed') forget(person, event.message);
       else if (event.kind === 'message') {
         const { channel, message } = event.listed;
         kept.set(message.id, { person, channel, root: undefined, message });
@@ -48,30 +55,26 @@ export function createPrivateMessages(streams: EventStreams) {
       }
       forgetOldest(kept, MAX_KEPT);
     },
-    /** To be called by whoever alone gives answers, before giving any: those that still grow were cut short. */
-    takeOver() {
-      for (const { message, ...place } of [...kept.values()]) {
-        const shown = interrupted(message);
-        if (shown !== message) put(place, shown);
-      }
-    },
     /** The message of this id, whosever it is. */
     find: (id: string) => kept.get(id)?.message,
+    /** The same, if it is this person's. */
+    of(person: string, id: string) {
+      const one = kept.get(id);
+      return one?.person === person ? one.message : undefined;
+    },
     /** Those at the top of the channels, as a list shows them. */
     listed: (person: string) =>
-      of(person)
+      allOf(person)
         .filter(({ root }) => root === undefined)
         .map(shown),
     /** Those in a thread. */
     replies: (person: string, root: string) =>
-      of(person)
+      allOf(person)
         .filter((one) => one.root === root)
         .map(({ message }) => message),
-    /** Takes away a message that its reader wants to see no longer. */
+    /** Takes away a message that its reader wants to see no longer; processes that started before this one may have it, too. */
     remove(person: string, message: string) {
-      if (kept.get(message)?.person !== person) return;
-      kept.delete(message);
-      streams.send({ kind: 'removed', message }, person);
+      if (forget(person, message)) streams.send({ kind: 'removed', message }, person);
     },
   };
 }

@@ -91,7 +91,8 @@ function addReadingRoutes(server: HttpServer, guards: Guards, playground: Playgr
     async (request, reply): Promise<{ listed: ListedMessage; replies: Message[] }> => {
       const { id } = request.params;
       const reader = people.idOf(request, reply);
-      const root = await history.read(id);
+      await history.catchUp();
+      const root = history.get(id);
       if (!root) throw threadGone();
       const replies = [...root.replies, ...privates.replies(reader, id)];
       return {

@@ -173,6 +173,8 @@ export const Body = z.discriminatedUnion('kind', [
     kind: z.literal('answer'),
     text: textOf(MAX_ANSWER_CHARACTERS),
     growing: z.boolean(),
+    /** Which text it is while it grows: another process that goes on with an answer begins it anew. */
+    run: z.string().exactOptional(),
     /** Why it stopped short. */
     note: z.string().exactOptional(),
     footer: z.string().exactOptional(),
@@ -274,5 +276,8 @@ export type ConsoleEvent =
   | { kind: 'removed'; message: string }
   /** A message of a thread is new or has changed. */
   | { kind: 'reply'; root: string; reply: Message }
-  /** An answer has grown: `text` stands at character `offset` of it. `reply` is absent for an answer in the channel. */
-  | { kind: 'text'; root: string; reply?: string; offset: number; text: string };
+  /**
+   * An answer has grown: `text` stands at character `offset` of it, if it still is of this `run`. `reply` is absent for an
+   * answer in the channel.
+   */
+  | { kind: 'text'; root: string; reply?: string; run: string; offset: number; text: string };

@@ -1,13 +1,44 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { inBrowser } from '../../helpers/browser/in-browser.ts';
 import { startBreakableProxy } from '../../helpers/console/breakable-proxy.ts';
 import { input, messages, thread, threadInput } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
-import { startTestConsole } from '../../helpers/console/test-console.ts';
+import { openTab, startTestConsole } from '../../helpers/console/test-console.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 inBrowser('the connection of the page', () => {
+  test('a thread that was opened twice stays as it is when the first asking is answered last', async () => {
+    const running = await startTestConsole();
+    running.provider.answerWith(['one ', 'two.']);
+    const goOn = running.provider.holdChunks(1);
+    const said = await (await openTab(running.url)).say('/ask why?');
+    if (said.shown !== 'thread') throw new Error('no thread');
+    const { page } = await openPage(running);
+    const answers: Array<() => Promise<void>> = [];
+    await page.route('**/console/threads/*', async (route) => {
+      const response = await route.fetch();
+      answers.push(() => route.fulfill({ response }));
+    });
+    const go = (to: string) => page.evaluate((hash) => location.assign(hash), to);
+    await go(`#/general/${said.message}`);
+    await eventually(() => answers.length === 1);
+    await go('#/general');
+    await thread(page).waitFor({ state: 'detached' });
+    await go(`#/general/${said.message}`);
+    await eventually(() => answers.length === 2);
+    await answers[1]?.();
+    await thread(page).getByRole('button', { name: 'Stop' }).waitFor();
+    goOn();
+    const whole = thread(page).getByRole('button', { name: 'Regenerate' });
+    await whole.waitFor();
+    await answers[0]?.();
+    await pause(500);
+    expect(await whole.isVisible()).toBe(true);
+  });
+
   test('a page whose connection broke comes back, misses nothing and says nothing twice', async () => {
     const running = await startTestConsole();
     const wire = await startBreakableProxy(running.url);
@@ -41,6 +72,26 @@ inBrowser('the connection of the page', () => {
     await say(page, '/monitor list');
     await page.getByRole('alert').getByText('could not be stored').waitFor();
     await eventuallyEquals(() => input(page).inputValue(), '/monitor list');
+  });
+
+  test('what could not be stored yet is sent again by itself, as the same interaction', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    const ids: string[] = [];
+    await page.route('**/console/sayings', async (route) => {
+      ids.push((route.request().postDataJSON() as { id: string }).id);
+      if (ids.length > 1) return await route.continue();
+      await route.fulfill({
+        status: 503,
+        headers: { 'retry-after': '1' },
+        contentType: 'application/json',
+        body: JSON.stringify({ error: { message: 'Nothing was done.' } }),
+      });
+    });
+    await say(page, '/monitor list');
+    await messages(page).getByText('No monitors').waitFor();
+    expect(ids).toEqual([ids[0], ids[0]]);
+    expect(await page.getByRole('alert').count()).toBe(0);
   });
 
   test('a line under way when the page ends stands in the input again, until it has arrived', async () => {

@@ -109,9 +109,9 @@ test('whoever opens the console may manage it, by words and by a button', async 
   const heard: Invocation[] = [];
   const bot: Bot = {
     ...real,
-    dispatch(invocation) {
+    dispatch(invocation, onStored) {
       heard.push(invocation);
-      return real.dispatch(invocation);
+      return real.dispatch(invocation, onStored);
     },
   };
   await console.start(bot);

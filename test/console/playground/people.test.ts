@@ -122,9 +122,9 @@ describe('each browser', () => {
     const heard: Invocation[] = [];
     const bot: Bot = {
       ...real,
-      dispatch(invocation) {
+      dispatch(invocation, onStored) {
         heard.push(invocation);
-        return real.dispatch(invocation);
+        return real.dispatch(invocation, onStored);
       },
     };
     await console.start(bot);
@@ -233,8 +233,8 @@ describe('what is private', () => {
     let notShown = 0;
     const bot: Bot = {
       ...real,
-      async dispatch(invocation) {
-        const reply = await real.dispatch(invocation);
+      async dispatch(invocation, onStored) {
+        const reply = await real.dispatch(invocation, onStored);
         if (reply.kind !== 'answer') return reply;
         return {
           ...reply,

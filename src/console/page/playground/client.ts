@@ -36,6 +36,7 @@ export function createClient() {
   const { state } = live;
   let lastEventId = '';
   const fetchingOlder = new Set<string>();
+  let fetchingThread = new AbortController();
 
   function set(next: State) {
     if (next === state()) return;
@@ -45,6 +46,10 @@ export function createClient() {
   }
 
   async function fetchThread(root: string) {
+    // What comes meanwhile is kept for the first that is answered: an older one would undo it.
+    fetchingThread.abort();
+    fetchingThread = new AbortController();
+    const { signal } = fetchingThread;
     const { thread } = state();
     const pending = thread?.root === root ? thread.pending : [];
     set({
@@ -52,7 +57,7 @@ export function createClient() {
       thread: { root, status: 'loading', replies: keptReplies(root), pending },
     });
     try {
-      const response = await fetch(`/console/threads/${encodeURIComponent(root)}`);
+      const response = await fetch(`/console/threads/${encodeURIComponent(root)}`, { signal });
       if (response.status === 404) return gone(root);
       if (leadsToLogin(response)) return;
       if (!response.ok) throw new Error(await errorSentence(response));
@@ -62,7 +67,8 @@ export function createClient() {
       };
       set(opened(state(), root, replies, listed));
     } catch {
-      setTimeout(() => state().thread?.root === root && void fetchThread(root), RETRY_AFTER_MS);
+      const isAwaited = () => !signal.aborted && state().thread?.root === root;
+      setTimeout(() => isAwaited() && void fetchThread(root), RETRY_AFTER_MS);
     }
   }
 

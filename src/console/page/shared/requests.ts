@@ -1,7 +1,7 @@
 /** What to show when nobody answers. */
 export const UNREACHED = 'Askwatch cannot be reached. Is it still running?';
 
-/** Pauses before a request that did not get through is repeated; its id makes the repeat harmless. */
+/** Pauses before a request that did not get through, or came to nothing, is repeated; its id makes the repeat harmless. */
 const REPEAT_AFTER_MS = [500, 1_500, 4_000];
 
 /** Sends something as JSON, once. Rejects when nobody answers. */
@@ -12,16 +12,19 @@ export const sendJson = (method: 'POST' | 'PATCH', path: string, body: object) =
     body: JSON.stringify(body),
   });
 
-/** Sends JSON until there is an answer, whichever it is. Throws an `Error` with a sentence to show. */
+/**
+ * Sends JSON until there is an answer, whichever it is; one that nothing was done yet and that it can be sent again counts
+ * only after the last pause. Throws an `Error` with a sentence to show.
+ */
 export async function postUntilAnswered(path: string, body: object): Promise<Response> {
+  let response: Response | undefined;
   for (const pauseMs of [...REPEAT_AFTER_MS, undefined]) {
-    try {
-      return await sendJson('POST', path, body);
-    } catch {
-      if (pauseMs === undefined) break;
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
-    }
+    response = await sendJson('POST', path, body).catch(() => undefined);
+    const isLater = response?.status === 503 && response.headers.has('retry-after');
+    if ((response && !isLater) || pauseMs === undefined) break;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
+  if (response) return response;
   throw new Error(UNREACHED);
 }
 

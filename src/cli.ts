@@ -4,9 +4,9 @@ import { parseArgs } from 'node:util';
 import type { ProgramInfo } from './cli/doctor.ts';
 import { CommandLineError, keyOptions } from './cli/options.ts';
 
-const HELP = `Usage: npx askwatch <command>
+const HELP = `Usage: npx askwatch [<command>]
 
-  start                                                    start Askwatch
+  start                                                    start Askwatch; so does no command
   doctor [--json]                                          check settings, tokens, channels, keys, disk and clock, and say the fix
   keys create --service gateway|monitoring --name <name>   make an API key; it is shown once
   keys list [--service gateway|monitoring]                 the keys there are, and what the gateway's have used
@@ -33,12 +33,14 @@ try {
 
 async function run(argv: string[]): Promise<void> {
   const { values, positionals } = parse(argv);
-  const [command, ...rest] = positionals;
-  if (values.help || command === undefined || command === 'help') {
+  const [command = 'start', ...rest] = positionals;
+  if (values.help || command === 'help') {
     process.stdout.write(HELP);
     return;
   }
   if (command === 'start') {
+    const [more] = [...rest, ...Object.keys(values).map((name) => `--${name}`)];
+    if (more !== undefined) throw new CommandLineError(`start takes no ${more}.`);
     await import('./app/start.ts');
     return;
   }

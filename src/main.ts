@@ -7,19 +7,14 @@ import { openStore } from './app/open-store.ts';
 import { createPlatformSupervisor, type PlatformSupervisor } from './app/platform-supervisor.ts';
 import { consolePlatform } from './app/platforms/console.ts';
 import { platforms } from './app/platforms.ts';
-import { createSoleRole } from './app/sole-role.ts';
 import { startupSentence } from './app/startup-errors.ts';
 import { createCatalog } from './bot/ask/catalog.ts';
 import { createUsageLog } from './bot/ask/usage-log.ts';
 import { createBot } from './bot/bot.ts';
 import type { Platform } from './bot/platform.ts';
-import {
-  openPlatformLimits,
-  type PlatformLimits,
-  platformLimitsCollection,
-} from './bot/shared/platform-limits.ts';
+import { openPlatformLimits, platformLimitsCollection } from './bot/shared/platform-limits.ts';
 import { createGatewayClient, type GatewayClient } from './clients/gateway.ts';
-import { createMonitoringClient, type MonitoringClient } from './clients/monitoring.ts';
+import { createMonitoringClient } from './clients/monitoring.ts';
 import { isLoopback, readSettings, type Settings } from './config/settings.ts';
 import { createConsole } from './console/console.ts';
 import { readCatalog } from './gateway/catalog/catalog.ts';
@@ -41,19 +36,7 @@ const { version } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ) as { version: string };
 
-limitHeap();
-
 await run();
-
-/** Left to itself, V8 takes memory for time that nobody misses. Figures: docs/speed.md. */
-function limitHeap(): void {
-  // It may grow by so much before what is dead in it is looked for, not to more than twice what lives: 340 MB after the start of
-  // a service that needs 55.
-  setFlagsFromString('--heap-growing-percent=15');
-  // After many objects of one place in the code have lasted, as at a start, all of that place would be put among what lasts, and
-  // with them what they hold: of each check, whose objects live for milliseconds, the most stayed until that was collected.
-  setFlagsFromString('--no-allocation-site-pretenuring');
-}
 
 /**
  * What a start with very many monitors leaves behind is full of holes, which would not be closed later: a few pages with each
@@ -72,7 +55,7 @@ async function run(): Promise<void> {
     if (existsSync('.env')) process.loadEnvFile('.env');
     const settings = readSettings(process.env);
     const log = createLog({ level: settings.logLevel, secrets: settings.secrets });
-    const end = endOnce(stops, log);
+    const { end, endingSinceMs } = endOnce(stops, log);
     const supervisor = createPlatformSupervisor({ log });
     process.once('SIGTERM', () => void end());
     process.once('SIGINT', () => void end());
@@ -83,7 +66,7 @@ async function run(): Promise<void> {
         void end(error);
       });
     }
-    await start(settings, { log, stops, end, supervisor }).catch(end);
+    await start(settings, { log, stops, end, endingSinceMs, supervisor }).catch(end);
   } catch (error) {
     process.stderr.write(`${startupSentence(error)}\n`);
     process.exitCode = 1;
@@ -98,20 +81,21 @@ type End = (error?: unknown) => Promise<void>;
 /** Settings → store → services → clients → bot → platforms. What was started is stopped in reverse. */
 async function start(
   settings: Settings,
-  program: { log: Logger; stops: Stop[]; end: End; supervisor: PlatformSupervisor },
+  program: {
+    log: Logger;
+    stops: Stop[];
+    end: End;
+    endingSinceMs: () => number | undefined;
+    supervisor: PlatformSupervisor;
+  },
 ): Promise<void> {
-  const { log, stops, end, supervisor } = program;
+  const { log, stops, end, endingSinceMs, supervisor } = program;
   const runs = (role: Parameters<typeof settings.roles.has>[0]) => settings.roles.has(role);
   let ready = false;
   if (settings.database) compactHeapAtFirst();
 
   const { store, ...ofStore } = await openStore(settings, { version, log });
   stops.push(() => store.close());
-  const { signal, ...stopping } = stopSignal();
-  stops.push(stopping.abort);
-  const onTakenOver = (error: Error) => void end(error);
-  const botRole = createSoleRole('bot', { store, signal, onTakenOver, log });
-  const hasBot = runs('bot') && (await botRole.take());
   const keys = {
     gateway: await openKeys(store, 'gateway'),
     monitoring: await openKeys(store, 'monitoring'),
@@ -122,6 +106,9 @@ async function start(
   stops.push(() => kit.close());
   kit.addReadyCheck('start', () => {
     if (!ready) throw new Error('still starting');
+  });
+  kit.addReadyCheck('stop', () => {
+    if (endingSinceMs() !== undefined) throw new Error('stopping');
   });
   kit.addReadyCheck('store', () => store.check());
 
@@ -166,6 +153,8 @@ async function start(
         log,
       });
   if (control) stops.push(() => control.close());
+  // Until here both services go on: what a load balancer sends before it has heard of the stop is answered.
+  stops.push(async () => await kit.drain(endingSinceMs()));
 
   kit.metrics.counters(
     'askwatch_platform_faults_total',
@@ -174,9 +163,9 @@ async function start(
     supervisor.faults,
   );
   const usageLog = createUsageLog(store);
-  const { platforms: running, readLimits } = runs('bot')
+  const running = runs('bot')
     ? await createPlatforms(settings, { kit, store, log, end, supervisor })
-    : { platforms: [], readLimits: async () => {} };
+    : [];
   let openedGatewayClient: GatewayClient | undefined;
   /** To be asked for once the server listens. */
   const gatewayClient = () => {
@@ -242,8 +231,7 @@ async function start(
   stops.push(async () => await monitoringClient?.close());
   stops.push(() => Promise.all(running.map((platform) => platform.stop())));
 
-  /** To be called once this process has the role. */
-  async function startBot(monitoringClient: MonitoringClient) {
+  if (monitoringClient) {
     const bot = await createBot({
       store,
       gateway: gatewayClient(),
@@ -258,23 +246,10 @@ async function start(
     await bot.start(running);
   }
 
-  async function takeOverBot(monitoringClient: MonitoringClient) {
-    if (!(await botRole.wait())) return;
-    await readLimits();
-    await startBot(monitoringClient);
-  }
-
-  if (monitoringClient && hasBot) await startBot(monitoringClient);
-  else if (monitoringClient) {
-    // While it stops it takes over nothing any more.
-    stops.push(stopping.abort);
-    // The rest of this process does not wait for it.
-    void takeOverBot(monitoringClient).catch(end);
-  }
-
   ready = true;
-  // What V8 starts with, see app/start.ts: from now on it sets aside what the work asks for.
+  // What V8 starts with, see app/start.ts: from now on it sets aside what the work asks for, and looks for what is dead sooner.
   setFlagsFromString('--semi-space-growth-factor=2');
+  setFlagsFromString('--heap-growing-percent=15');
   const firstKeys: { gateway?: string; monitoring?: string } = {};
   for (const service of ['gateway', 'monitoring'] as const) {
     const made = runs(service) ? await keys[service].createFirst('first key') : undefined;
@@ -287,7 +262,6 @@ async function start(
     listeningUrl: url,
     models: gateway?.answering(),
     running,
-    isBotElsewhere: runs('bot') && !hasBot,
     firstKeys,
   });
 }
@@ -299,18 +273,12 @@ async function start(
 async function createPlatforms(
   settings: Settings,
   program: { kit: ServerKit; store: Store; log: Logger; end: End; supervisor: PlatformSupervisor },
-): Promise<{
-  platforms: Platform[];
-  /** Reads what another process was told of limits since. */
-  readLimits(): Promise<unknown>;
-}> {
+): Promise<Platform[]> {
   const { kit, store, log, end, supervisor } = program;
   const started: Platform[] = [];
-  const allLimits: PlatformLimits[] = [];
   const collection = store.collection(platformLimitsCollection);
   for (const [platform, configured] of settings.platforms) {
     const limits = await openPlatformLimits({ platform, collection, log });
-    allLimits.push(limits);
     const supervised = await supervisor.supervise(
       (onFatal) => configured.create({ store, limits, log, onFatal }),
       (error) => void end(error),
@@ -318,23 +286,18 @@ async function createPlatforms(
     for (const { method, path, handle } of supervised.routes) kit.addRawRoute(method, path, handle);
     started.push(supervised);
   }
-  return {
-    platforms: started,
-    readLimits: () => Promise.all(allLimits.map((limits) => limits.read())),
-  };
+  return started;
 }
 
-/** A signal that aborts when the program stops. */
-function stopSignal() {
-  const stopping = new AbortController();
-  return { signal: stopping.signal, abort: async () => stopping.abort() };
-}
-
-function endOnce(stops: Stop[], log: Logger): End {
-  let ending = false;
-  return async (error) => {
-    if (ending) return;
-    ending = true;
+/** `endingSinceMs` is on the clock of `performance`. */
+function endOnce(
+  stops: Stop[],
+  log: Logger,
+): { end: End; endingSinceMs: () => number | undefined } {
+  let sinceMs: number | undefined;
+  const end: End = async (error) => {
+    if (sinceMs !== undefined) return;
+    sinceMs = performance.now();
     if (error !== undefined) {
       process.stderr.write(`${startupSentence(error)}\n`);
       log.debug({ err: error }, 'ending because of this');
@@ -355,4 +318,5 @@ function endOnce(stops: Stop[], log: Logger): End {
     clearTimeout(limit);
     process.exit(failed ? 1 : 0);
   };
+  return { end, endingSinceMs: () => sinceMs };
 }

@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 /** What each room may import besides its own files and Node's modules; types count. */
 const MAY_IMPORT: Record<string, string[]> = {
   contracts: ['zod', 'eventsource-parser'],
-  store: ['zod', 'lowdb', 'pg', 'kysely', 'pino'],
+  store: ['contracts', 'zod', 'lowdb', 'pg', 'kysely', 'pino'],
   http: [
     'contracts',
     'store',

@@ -15,8 +15,6 @@ export interface Banner {
   models: { provider: string; description?: string; notes?: string[] } | undefined;
   /** The chat platforms that run. */
   running: readonly Platform[];
-  /** Whether another process runs the bot, and with it the chat platforms. */
-  isBotElsewhere: boolean;
   /** Keys made at the first start; they are shown here and never again. */
   firstKeys: { gateway?: string; monitoring?: string };
 }
@@ -42,14 +40,11 @@ function overview(banner: Banner): string[] {
     ...(models?.notes ?? []).map((note) => `              ${note}`),
     `  Monitors    ${watching}`,
     ...platformLines(banner),
-    ...(banner.isBotElsewhere ? [`  Bot         ${ELSEWHERE}`] : []),
     `  Services    ${url}/v1 and ${url}/api/v1/public, described at ${url}/openapi.json`,
     `  State       ${database ? databaseText(database) : dataDir}`,
     '',
   ];
 }
-
-const ELSEWHERE = 'runs in another process; this one takes it over when that one ends';
 
 /** Where a database is; nothing of who may use it. */
 function databaseText({ url, schema }: NonNullable<Settings['database']>): string {
@@ -63,14 +58,13 @@ function consoleText({ roles, consolePassword }: Settings, url: string): string 
 }
 
 /** How the platforms are that have settings of their own, and what is to be done there before they are of use. */
-function platformLines({ settings, running, url, isBotElsewhere }: Banner): string[] {
+function platformLines({ settings, running, url }: Banner): string[] {
   return platforms
     .filter(({ variables }) => Object.keys(variables).length > 0)
     .map(({ name, title }) => {
       const line = `  ${title.padEnd(11)} `;
       const one = running.find((platform) => platform.name === name);
       if (!one) return `${line}not configured (see "${title}" in the README)`;
-      if (isBotElsewhere) return `${line}connected by the process that runs the bot`;
       const note = settings.platforms.get(name)?.bannerNote?.(url) ?? '';
       return line + (one.hint?.() ?? 'connected') + note;
     });

@@ -172,11 +172,14 @@ export function createPlatformSupervisor(options: { log: Logger; firstPauseMs?: 
             : current.platform.hint?.(),
         channelName: (channel) => current.platform.channelName?.(channel),
         post: (post) => deliver((platform) => platform.post(post)),
-        update: (channel, posted, card) =>
-          deliver((platform) => platform.update(channel, posted, card)),
+        update: (channel, posted, card, isOurs) =>
+          deliver((platform) => platform.update(channel, posted, card, isOurs)),
         announce: (line) => deliver((platform) => platform.announce(line)),
         async endAnswer(unfinished) {
           await deliver(async (platform) => await platform.endAnswer?.(unfinished));
+        },
+        async takeOver(takenOver) {
+          await deliver(async (platform) => await platform.takeOver?.(takenOver));
         },
       };
     },

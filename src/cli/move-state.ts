@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { createLog } from '../app/log.ts';
-import { SEEN } from '../bot/shared/seen-invocations.ts';
+import { slackInstallStates } from '../app/platforms/slack.ts';
+import { PRESSED, SEEN } from '../bot/shared/seen-invocations.ts';
 import { counted } from '../bot/shared/text-format.ts';
+import { WATCHING } from '../bot/watch/watch-store.ts';
 import { readSettings } from '../config/settings.ts';
 import { usageInFolder } from '../gateway/usage/usage-folder.ts';
 import { resultsInFolder } from '../monitoring/history/results-folder.ts';
@@ -9,6 +11,7 @@ import { STATES } from '../monitoring/monitors/state-store.ts';
 import { claimsInFolder } from '../store/lowdb/claims.ts';
 import { registersInFolder } from '../store/lowdb/raw-registers.ts';
 import { openLowdbState } from '../store/lowdb/raw-state.ts';
+import { statesInFolder } from '../store/lowdb/raw-states.ts';
 import { type Compared, compareState, isSame, moveState } from '../store/move-state.ts';
 import { openPostgresState } from '../store/postgres/raw-state.ts';
 import { capitalized, type RawState } from '../store/raw-state.ts';
@@ -19,7 +22,8 @@ export const FOLDER_PARTS = [
   registersInFolder([STATES]),
   resultsInFolder,
   usageInFolder,
-  claimsInFolder([SEEN]),
+  claimsInFolder([SEEN, PRESSED, slackInstallStates.name]),
+  statesInFolder([WATCHING]),
 ];
 
 /** While a large group is copied, a line this often. */

@@ -51,6 +51,12 @@ const REQUEST_TIMEOUT_MS = 60_000;
 /** How long `/readyz` waits for one part. */
 const READY_DEADLINE_MS = 3_000;
 
+/** Who has asked `/readyz` within this time is taken for a load balancer that goes on asking. */
+const BALANCER_MS = 30_000;
+
+/** A load balancer that asks every two seconds has heard of a stop by then. */
+const DRAIN_MS = 3_000;
+
 /**
  * Builds the server with what every route shares: request ids, the contracts' error body, metrics, health and the
  * OpenAPI document.
@@ -139,8 +145,10 @@ export async function createServer(options: {
   server.get('/openapi.json', { schema: { hide: true } }, () => server.swagger());
 
   const readyChecks = new Map<string, ReadyCheck>();
+  let readyAskedMs = Number.NEGATIVE_INFINITY;
   server.get('/healthz', { schema: { hide: true } }, () => ({ ok: true }));
   server.get('/readyz', { schema: { hide: true } }, async (_request, reply) => {
+    readyAskedMs = performance.now();
     const parts = await Promise.all(
       [...readyChecks].map(async ([name, check]) => {
         try {
@@ -185,6 +193,11 @@ export async function createServer(options: {
       // Last, when all routes are there.
       server.register(refuseOthers);
       return await server.listen({ host, port });
+    },
+    /** Waits until a load balancer, where one asks `/readyz`, has heard that the program stops since then. */
+    async drain(sinceMs = performance.now()): Promise<void> {
+      if (performance.now() - readyAskedMs > BALANCER_MS) return;
+      await pause(Math.max(0, sinceMs + DRAIN_MS - performance.now()));
     },
     /** Stops taking connections and waits for answers under way. */
     async close(): Promise<void> {

@@ -52,7 +52,8 @@ function createToy() {
     if (reply?.kind !== 'answer') return;
     await reply.begin({ thread: `thread ${lines}` });
     for await (const part of reply.stream(`thread ${lines}`)) {
-      shown.push(part.kind === 'text' ? part.text : `(${part.footer})`);
+      if (part.kind === 'text') shown.push(part.text);
+      else if (part.kind === 'end') shown.push(`(${part.footer})`);
     }
     await reply.ended();
   }

@@ -306,6 +306,24 @@ describe('health', () => {
       body: { parts: { store: expect.stringContaining('did not answer') } },
     });
   });
+
+  test('a stop waits for load balancers to hear of it only where one asks, and not twice', async () => {
+    const [alone, asked] = [await runningServer(), await runningServer()];
+    await asked.ask('/readyz');
+    const sinceMs = performance.now();
+    const ended: string[] = [];
+    const drain = async (name: string, kit: ServerKit, since?: number) => {
+      await kit.drain(since);
+      ended.push(name);
+    };
+    await Promise.all([
+      drain('asked', asked.kit, sinceMs),
+      drain('asked, and long since', asked.kit, sinceMs - 60_000),
+      drain('alone', alone.kit, sinceMs),
+    ]);
+    expect(ended.at(-1)).toBe('asked');
+    expect(performance.now() - sinceMs).toBeGreaterThan(2_900);
+  });
 });
 
 describe('metrics', () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { httpUrl, secret, startingWith, type ValuesOf } from '../../config/variable-types.ts';
+import type { Store } from '../../store/store.ts';
 import { type NamedPlaces, type Rule, registration } from './registration.ts';
 
 const variables = {
@@ -48,10 +49,31 @@ type Values = ValuesOf<typeof variables>;
  */
 export const slackInstallations = {
   name: 'slack-installations',
-  schema: z.object({ sealed: z.string() }),
+  schema: z.object({ sealed: z.string(), isRemoved: z.boolean().optional() }),
   version: 1,
   whenCorrupt: 'refuse' as const,
 };
+
+/** The states of installations that were used, for as long as they last. */
+export const slackInstallStates = {
+  name: 'slack-install-states',
+  schema: z.never(),
+  keptMs: 600_000,
+};
+
+/** What installations are kept in, which is asked for once: the platform may be made anew. */
+const installStores = new WeakMap<Store, ReturnType<typeof openInstallStore>>();
+
+const openInstallStore = (store: Store) => ({
+  installations: store.collection(slackInstallations),
+  usedStates: store.claims(slackInstallStates),
+});
+
+function installStoreOf(store: Store) {
+  const opened = installStores.get(store) ?? openInstallStore(store);
+  installStores.set(store, opened);
+  return opened;
+}
 
 /** Where Slack reaches a program of its user; who makes the app puts their own host there. */
 const SLACK_EVENTS = 'https://askwatch.example.com/slack/events';
@@ -94,11 +116,10 @@ export const slack = registration({
       settings: { ...connection, ...(install && { install }) },
       async create({ store, ...program }) {
         const { createSlack } = await import('../../slack/slack.ts');
-        const installations = store.collection(slackInstallations);
         return await createSlack({
           ...connection,
-          ...(install && { install: { ...install, installations } }),
-          ...program,
+          ...(install && { install: { ...install, ...installStoreOf(store) } }),
+          ...{ store, ...program },
         });
       },
       async check(tools) {

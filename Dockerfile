@@ -1,0 +1,34 @@
+# How to build and run it: docs/operating.md, "In a container".
+# The image holds what the npm package holds, beside the packages that it depends on.
+
+FROM node:20-slim AS package
+WORKDIR /build
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts
+COPY . .
+RUN npm pack && mkdir /package && tar -xzf askwatch-*.tgz -C /package --strip-components=1
+
+FROM node:20-slim AS modules
+WORKDIR /modules
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --omit=dev
+
+FROM node:20-slim
+LABEL org.opencontainers.image.title="Askwatch" \
+      org.opencontainers.image.description="A chat bot for Slack and Discord that answers questions and watches your services" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.licenses="MIT"
+# Nothing else is written: the rest may be read-only.
+RUN install --directory --owner=10001 --group=10001 --mode=0700 /data
+WORKDIR /askwatch
+COPY --from=modules /modules/node_modules ./node_modules
+COPY --from=package /package ./
+RUN ln -s /askwatch/dist/cli.js /usr/local/bin/askwatch
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data
+USER 10001:10001
+VOLUME /data
+EXPOSE 3000
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# Node itself has to be process 1, which is the one that a stop is told to: no shell and no npm around it.
+ENTRYPOINT ["node", "/askwatch/dist/cli.js"]

@@ -1,0 +1,202 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { readSettings, variables } from '../src/config/settings.ts';
+import { lettingIn, readDockerfile } from './helpers/end-to-end/dockerfile.ts';
+
+const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+
+const { version, engines } = JSON.parse(read('package.json'));
+const settings = new Set(variables.map(({ name }) => name));
+
+/** What the program says of itself, seconds. */
+const STOP_SECONDS =
+  Number(/STOP_LIMIT_MS = ([\d_]+)/.exec(read('src/main.ts'))?.[1]?.replace('_', '')) / 1000;
+const READY_SECONDS =
+  Number(/READY_DEADLINE_MS = ([\d_]+)/.exec(read('src/http/server.ts'))?.[1]?.replace('_', '')) /
+  1000;
+
+const DRAIN_SECONDS =
+  Number(/ DRAIN_MS = ([\d_]+)/.exec(read('src/http/server.ts'))?.[1]?.replace('_', '')) / 1000;
+
+const dockerfile = readDockerfile(read('Dockerfile'));
+const said = (name: string) =>
+  dockerfile.filter((one) => one.name === name).map(({ text }) => text);
+const [user = ''] = said('USER');
+const imageEnv = Object.fromEntries(
+  [
+    ...said('ENV')
+      .join(' ')
+      .matchAll(/(\w+)=(\S+)/g),
+  ].map(([, name, value]) => [name, value]),
+) as Record<string, string>;
+
+// biome-ignore lint/suspicious/noExplicitAny: what it has to be is what is tested
+type Yaml = any;
+const compose: Yaml = parse(read('compose.yaml'), { merge: true });
+const kubernetes: Yaml[] = parseAllDocuments(read('manifests/kubernetes.yaml')).map((one) =>
+  one.toJS(),
+);
+const ofKind = (kind: string) => kubernetes.find((one) => one.kind === kind);
+
+test('The program says how long it takes to stop, to say whether it is ready, and to be heard', () => {
+  expect([STOP_SECONDS, READY_SECONDS, DRAIN_SECONDS]).toEqual([10, 3, 3]);
+});
+
+test('The Dockerfile fits the program', () => {
+  for (const from of said('FROM')) {
+    const major = Number(/^node:(\d+)-slim\b/.exec(from)?.[1]);
+    expect(major).toBeGreaterThanOrEqual(Number(/\d+/.exec(engines.node)?.[0]));
+  }
+  expect(user).toBe('10001:10001');
+  const { NODE_ENV, ...env } = imageEnv;
+  expect(NODE_ENV).toBe('production');
+  expect(Object.keys(env).filter((name) => !settings.has(name))).toEqual([]);
+  expect(() => readSettings(env)).toThrow(/^CONSOLE_PASSWORD: /);
+  const { dataDir, host, port } = readSettings({ ...env, CONSOLE_PASSWORD: 'correct horse' });
+  expect([host, String(port), dataDir]).toEqual(['0.0.0.0', said('EXPOSE')[0], said('VOLUME')[0]]);
+  expect(port).toBe(readSettings({}).port);
+  expect(said('HEALTHCHECK')[0]).toContain('/healthz');
+  expect(JSON.parse(said('ENTRYPOINT')[0] ?? '')[0]).toBe('node');
+  expect(said('LABEL')[0]).toContain(`image.version="${version}"`);
+});
+
+test('The image is built from what it needs, and no secret gets into it', () => {
+  const isIn = lettingIn(read('.dockerignore'));
+  const needed = ['package.json', 'package-lock.json', 'tsconfig.json', 'src/main.ts', 'LICENSE'];
+  const packed = ['docs/settings.md', 'manifests/slack.json', '.env.example', 'README.md'];
+  expect([...needed, ...packed].filter((path) => !isIn(path))).toEqual([]);
+  const kept = [
+    '.env',
+    '.git/config',
+    'data/secret.key',
+    'node_modules/x/index.js',
+    'dist/main.js',
+  ];
+  const unused = ['test/smoke.mjs', 'bench/bench.ts', 'docs/images/ask-dark.png', 'compose.yaml'];
+  expect([...kept, ...unused].filter(isIn)).toEqual([]);
+});
+
+/** A text with its variables filled in as compose does, where these have a value. */
+function filledIn(text: string, values: Record<string, string> = {}): string {
+  return text.replace(/\$\{(\w+)(:[-?])([^}]*)\}/g, (_, name, how, otherwise) => {
+    const value = values[name];
+    if (value) return value;
+    if (how === ':-') return otherwise;
+    throw new Error(`${name}: ${otherwise}`);
+  });
+}
+
+const secrets = { CONSOLE_PASSWORD: 'correct horse', POSTGRES_PASSWORD: 'battery' };
+const replicas = ['askwatch-1', 'askwatch-2'];
+const environment = (name: string, values: Record<string, string>) =>
+  Object.fromEntries(
+    Object.entries<string>(compose.services[name].environment).map(([variable, text]) => [
+      variable,
+      filledIn(text, values),
+    ]),
+  );
+
+test.each(replicas)('compose.yaml starts %s as the program has it', (name) => {
+  const env = environment(name, secrets);
+  expect(Object.keys(env).filter((variable) => !settings.has(variable))).toEqual([]);
+  const { database, host, publicUrl, trustedProxies } = readSettings({ ...imageEnv, ...env });
+  expect(new URL(database?.url ?? '')).toMatchObject({ hostname: 'database', password: 'battery' });
+  expect([host, publicUrl]).toEqual(['0.0.0.0', 'https://localhost']);
+  expect(trustedProxies).toEqual([compose.services.proxy.networks.front.ipv4_address]);
+  const { hostname, read_only, stop_grace_period, ports } = compose.services[name];
+  expect([hostname, read_only, ports]).toEqual([name, true, undefined]);
+  expect(Number.parseInt(stop_grace_period, 10)).toBeGreaterThan(STOP_SECONDS);
+});
+
+test('compose.yaml has no secret of its own, and says how to make up those it asks for', () => {
+  for (const name of Object.keys(secrets)) {
+    const without = { ...secrets, [name]: '' };
+    expect(() => environment('askwatch-1', without)).toThrow(/^\w+: Write one into \.env.*openssl/);
+  }
+  const { POSTGRES_PASSWORD } = compose.services.database.environment;
+  expect(() => filledIn(POSTGRES_PASSWORD)).toThrow('Write one into .env');
+  const defaults = [...read('compose.yaml').matchAll(/\$\{(\w+)\b(?!:\?)/g)].map(
+    ([, name]) => name,
+  );
+  expect(new Set(defaults)).toEqual(new Set(['PUBLIC_URL']));
+});
+
+test('compose.yaml lets nobody in but through the proxy, which has an address that nothing else gets', () => {
+  const services = Object.entries<Yaml>(compose.services);
+  expect(services.filter(([, { ports }]) => ports).map(([name]) => name)).toEqual(['proxy']);
+  const networks = (name: string) => [compose.services[name].networks].flat();
+  expect(networks('database')).toEqual(['back']);
+  expect(Object.keys(compose.services.proxy.networks)).toEqual(['front']);
+  expect(compose.networks.back.internal).toBe(true);
+  const [{ subnet, ip_range }] = compose.networks.front.ipam.config;
+  const host = Number(compose.services.proxy.networks.front.ipv4_address.split('.').at(-1));
+  expect([subnet, ip_range]).toEqual(['10.203.57.0/24', '10.203.57.128/25']);
+  expect([host > 1, host < 128]).toEqual([true, true]);
+});
+
+test('compose.yaml has the proxy ask for readiness, at every process and its port', () => {
+  const caddyfile = filledIn(compose.configs.caddyfile.content);
+  const upstreams = /reverse_proxy (.*) \{/.exec(caddyfile)?.[1]?.split(' ');
+  expect(upstreams).toEqual(replicas.map((name) => `${name}:${environment(name, secrets).PORT}`));
+  expect(caddyfile).toContain('health_uri /readyz\n');
+  const seconds = (name: string) => Number(new RegExp(`${name} (\\d+)s`).exec(caddyfile)?.[1]);
+  expect(seconds('health_timeout')).toBeGreaterThan(READY_SECONDS);
+  expect(seconds('health_interval')).toBeLessThan(DRAIN_SECONDS);
+  expect(Number(/^postgres:(\d+)$/.exec(compose.services.database.image)?.[1])).toBeGreaterThan(14);
+});
+
+test('manifests/kubernetes.yaml runs the image as it is made, with settings from a Secret of its own', () => {
+  expect(kubernetes.map(({ kind }) => kind)).toEqual([
+    'Deployment',
+    'PodDisruptionBudget',
+    'Service',
+  ]);
+  const { spec } = ofKind('Deployment').spec.template;
+  const [container] = spec.containers;
+  const { runAsUser, runAsGroup, runAsNonRoot } = spec.securityContext;
+  expect([`${runAsUser}:${runAsGroup}`, runAsNonRoot]).toEqual([user, true]);
+  expect(container.securityContext).toEqual({
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  });
+  expect(container.image).toBe(`askwatch:${version}`);
+  expect(container.envFrom).toEqual([{ secretRef: { name: 'askwatch' } }]);
+  const env = Object.fromEntries(
+    container.env.map(({ name, value }: { name: string; value: string }) => [name, value]),
+  );
+  expect(Object.keys(env).filter((name) => !settings.has(name))).toEqual([]);
+  const given = { CONSOLE_PASSWORD: 'correct horse', DATABASE_URL: 'postgres://a:b@c:5432/d' };
+  const { host, port } = readSettings({ ...imageEnv, ...given, ...env });
+  expect([host, port]).toEqual(['0.0.0.0', container.ports[0].containerPort]);
+});
+
+test('manifests/kubernetes.yaml asks what the program answers, and gives it the time it takes to stop', () => {
+  const { spec } = ofKind('Deployment').spec.template;
+  const [{ startupProbe, livenessProbe, readinessProbe, lifecycle, ports }] = spec.containers;
+  const [{ name: port }] = ports;
+  const [alive, ready] = ['/healthz', '/readyz'].map((path) => ({ path, port }));
+  expect([startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet)).toEqual([
+    ...[alive, alive, ready],
+  ]);
+  expect(readinessProbe.timeoutSeconds).toBeGreaterThan(READY_SECONDS);
+  const { seconds } = lifecycle.preStop.sleep;
+  expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(seconds + STOP_SECONDS);
+});
+
+test('manifests/kubernetes.yaml has every part choose the same processes, and never all of them away', () => {
+  const { selector, template, strategy, replicas: count } = ofKind('Deployment').spec;
+  const { labels } = template.metadata;
+  const service = ofKind('Service').spec;
+  const budget = ofKind('PodDisruptionBudget').spec;
+  expect([selector.matchLabels, service.selector, budget.selector.matchLabels]).toEqual([
+    ...[labels, labels, labels],
+  ]);
+  for (const { labelSelector } of template.spec.topologySpreadConstraints) {
+    expect(labelSelector.matchLabels).toEqual(labels);
+  }
+  expect(service.ports[0].targetPort).toBe(template.spec.containers[0].ports[0].name);
+  expect(strategy.rollingUpdate).toEqual({ maxUnavailable: 0, maxSurge: 1 });
+  expect(budget.maxUnavailable).toBeLessThan(count);
+});

@@ -16,8 +16,10 @@ const KINDS = {
   slow: ['test/**/*.slow.test.ts'],
   /** With processes that are killed, traced or short of room: what kill -9, a power cut and a full disk leave. */
   kill: ['test/**/*.kill.test.ts'],
-  /** On a real PostgreSQL. */
-  postgres: ['test/**/postgres.test.ts', 'test/**/*.postgres.test.ts'],
+  /** Several processes on a real PostgreSQL, and what only that has. */
+  postgres: ['test/**/*.postgres.test.ts'],
+  /** That a store on PostgreSQL does what one in files does: short, but with a server. */
+  contract: ['test/store/postgres.test.ts'],
 };
 
 /** Starts a server for those that need one. */
@@ -84,8 +86,9 @@ export default defineConfig({
         include: KINDS.postgres,
         globalSetup: POSTGRES,
       }),
-      group('discord', { include: DISCORD, exclude: KINDS.slow }),
-      group('slack', { include: SLACK, exclude: KINDS.slow }),
+      group('contract', { include: KINDS.contract, globalSetup: POSTGRES }),
+      group('discord', { include: DISCORD, exclude: [...KINDS.slow, ...KINDS.postgres] }),
+      group('slack', { include: SLACK, exclude: [...KINDS.slow, ...KINDS.postgres] }),
       group('rooms', {
         include: ['test/**/*.test.ts'],
         exclude: [
@@ -94,6 +97,7 @@ export default defineConfig({
           ...KINDS.slow,
           ...KINDS.browser,
           ...KINDS.postgres,
+          ...KINDS.contract,
           ...DISCORD,
           ...SLACK,
         ],

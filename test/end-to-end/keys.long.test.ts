@@ -60,6 +60,8 @@ test('npx askwatch says how it is used when it is called in a way it does not kn
     ['keys', 'limit', 'AbCdEf12', '--tokens-per-day', '5'],
     ['keys', 'usage', 'AbCdEf12'],
     ['--loud'],
+    ['--json'],
+    ['start', 'now'],
   ]) {
     const { code, output } = await runCli(dataDir, args);
     expect([args, code, output]).toEqual([args, 1, expect.stringContaining('Usage: npx askwatch')]);

@@ -1,7 +1,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startModelProvider } from '../fakes/model-provider.ts';
 import { sharedAskwatch, startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { chat } from '../helpers/end-to-end/key-commands.ts';
 import { failedStart, models, RESOLVER_ON_LOOPBACK } from '../helpers/end-to-end/plain-start.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
@@ -84,6 +86,7 @@ describe('a start without any setting', () => {
       '/api/v1/public/days',
       '/api/v1/public/incidents',
       '/api/v1/public/monitors',
+      '/api/v1/public/monitors/changes',
       '/api/v1/public/monitors/{id}',
       '/api/v1/public/monitors/{id}/check',
       '/api/v1/public/monitors/{id}/incidents',
@@ -102,6 +105,30 @@ describe('a start without any setting', () => {
       '/v1/usage',
     ]);
   });
+});
+
+test('While it stops it says so to load balancers, is alive, and finishes what is under way', async () => {
+  const model = await startModelProvider();
+  onTestFinished(() => model.close());
+  const askwatch = await startAskwatch({
+    dataDir: await temporaryFolder(),
+    env: { OPENAI_API_KEY: model.apiKey, OPENAI_BASE_URL: `${model.url}/v1` },
+  });
+  model.answerWith(['All ', 'of ', 'it.']);
+  const goOn = model.holdChunks(1);
+  const answer = chat(askwatch.url, askwatch.keys.gateway ?? '', 'Hello');
+  await eventually(() => model.calls.length === 1);
+
+  const ended = askwatch.stop();
+  const told = await eventually(async () => {
+    const ready = await fetch(`${askwatch.url}/readyz`);
+    return ready.status === 503 && (await ready.json());
+  });
+  expect(told).toMatchObject({ ready: false, parts: { stop: 'stopping', store: 'ok' } });
+  expect((await fetch(`${askwatch.url}/healthz`)).status).toBe(200);
+  goOn();
+  expect(await (await answer).text()).toContain('All of it.');
+  expect(await ended).toBe(0);
 });
 
 /** Folders 0700, files 0600, and no key in any of them. */

@@ -24,8 +24,11 @@ const STORED_MS = 1_000;
 /** Timers may fire a little early, and both clocks are rounded. */
 const ROUNDING_MS = 20;
 
-/** Goes by the real time, as apps do. */
-export function createTooEarly(): TooEarly {
+/** Of several processes of one app the others hear of a refusal so much later. */
+export const HEARD_BY_ALL_MS = 2_000;
+
+/** Goes by the real time, as apps do. `heardMs` is within which all of the app have heard of a refusal. */
+export function createTooEarly(heardMs = HEARD_MS): TooEarly {
   const limits = new Map<string, { fromMs: number; untilMs: number; heard: boolean }>();
   const early: string[] = [];
   return {
@@ -40,7 +43,7 @@ export function createTooEarly(): TooEarly {
       const nowMs = performance.now();
       const limit = { fromMs: nowMs, untilMs: nowMs + 1_000 * seconds, heard: false };
       limits.set(kind, limit);
-      afterTurns(HEARD_MS, () => {
+      afterTurns(heardMs, () => {
         limit.heard = true;
       });
     },

@@ -25,7 +25,7 @@ export async function startAlertStory(platform: Platform, channel: string) {
 
   async function live() {
     const store = await openLowdbStore({ folder, log });
-    const state = await openWatchState(store, log);
+    const state = await openWatchState(store);
     const sender = createSender({ state, alertPlaces: [place], clock, random: () => 0.5, log });
     sender.start([platform]);
     return { store, state, sender };

@@ -142,7 +142,7 @@ export function textOf(card: Card): string {
   return [card.title, ...parts, card.footer ?? ''].join('\n');
 }
 
-/** Reads an answer to its end. A reply that is none fails the test. */
+/** Reads an answer to its end, as a platform does that shows it. A reply that is none fails the test. */
 export async function readAnswer(
   reply: Reply,
   thread?: string,
@@ -151,11 +151,14 @@ export async function readAnswer(
   if (reply.kind !== 'answer') throw new Error(`Wanted an answer, got ${reply.kind}.`);
   let text = '';
   let end: Extract<AnswerPart, { kind: 'end' }> | undefined;
+  await reply.begin(thread === undefined ? {} : { thread });
   for await (const part of reply.stream(thread, signal)) {
     if (end) throw new Error('A part came after the end.');
+    if (part.kind === 'lost') throw new Error('Another process goes on with the answer.');
     if (part.kind === 'end') end = part;
     else text += part.text;
   }
   if (!end) throw new Error('The answer had no end.');
+  await reply.ended();
   return { text, end };
 }

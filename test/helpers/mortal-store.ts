@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { openLowdbRegisters } from '../../src/store/lowdb/registers.ts';
+import { openStateInJournals } from '../../src/store/lowdb/state.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** A store for which every write after so many fails, as for a process that was killed. */
@@ -29,6 +30,15 @@ export function mortalStore(real: Store, life: { writes: number }, log: Logger):
         ...{ append: living(append), erase: living(erase), clear: living(clear) },
       };
     },
+    claims(declaration) {
+      const inner = real.claims(declaration);
+      const { once, finish, giveBack } = inner;
+      return {
+        ...inner,
+        ...{ once: living(once), finish: living(finish), giveBack: living(giveBack) },
+      };
+    },
+    state: (declaration) => openStateInJournals(declaration, { journal: store.journal, log }),
     registers: (declaration) => openLowdbRegisters(declaration, { journal: store.journal, log }),
   };
   return store;

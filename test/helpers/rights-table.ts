@@ -131,9 +131,9 @@ export async function startAsked(platform: string, listed: readonly string[]) {
   };
   const bot: Bot = {
     ...real,
-    async dispatch(invocation) {
+    async dispatch(invocation, onStored) {
       const { person, request } = invocation;
-      const reply = await real.dispatch(invocation);
+      const reply = await real.dispatch(invocation, onStored);
       // A mention comes twice; of the second nothing comes.
       const what = 'command' in request ? request.command : 'line';
       if (reply.kind !== 'nothing') note(person.id, what, reply);

@@ -9,11 +9,12 @@ type Found = { status: 200; body: unknown } | { status: 404; refused: Refusal };
 
 /**
  * What a bot may look up: its application, the servers it is in, and itself there; `undefined` for any other route.
- * Source: Discord docs, "Get Current Application", "Get Current User Guilds", "Get Guild", "Get Guild Member".
+ * Source: Discord docs, "Get Current Application", "Get Current User Guilds", "Get Guild", "Get Guild Channels", "List Active
+ * Guild Threads", "Get Guild Member".
  */
 export function directoryRoute(
   state: DiscordState,
-  { method, path }: RestRequest,
+  { method, path, query }: RestRequest,
   settings: RouteSettings,
 ): Found | undefined {
   if (method !== 'GET') return undefined;
@@ -33,12 +34,20 @@ export function directoryRoute(
     });
   }
   if (path === '/users/@me/guilds') {
-    return found(state.guilds().map((id) => ({ id, name: 'Test server' })));
+    const after = BigInt(query.get('after') ?? 0);
+    const ids = state.guilds().filter((id) => BigInt(id) > after);
+    ids.sort((a, b) => (BigInt(a) < BigInt(b) ? -1 : 1));
+    const page = ids.slice(0, Number(query.get('limit') ?? 200));
+    return found(page.map((id) => ({ id, name: 'Test server' })));
   }
-  const [, guild, member] = /^\/guilds\/(\d+)(?:\/members\/(\d+))?$/.exec(path) ?? [];
+  const [, guild, below, member] =
+    /^\/guilds\/(\d+)(?:\/(channels|threads\/active|members\/(\d+)))?$/.exec(path) ?? [];
   if (guild === undefined) return undefined;
   if (!state.guilds().includes(guild)) return unknown(10_004, 'Guild');
-  if (member === undefined) return found(guildOf(state, guild));
+  const { channels, threads, members, unavailable, ...alone } = guildOf(state, guild);
+  if (below === 'channels') return found(channels);
+  if (below === 'threads/active') return found({ threads, members: [] });
+  if (member === undefined) return found(alone);
   return state.isIn(member, guild)
     ? found(memberOf(state, member, guild))
     : unknown(10_007, 'Member');

@@ -28,6 +28,8 @@ export interface DiscordFakeOptions {
   nonceWindowMs?: number;
   /** How many posts and edits it takes in each channel, unless it is to be as usual; false for as many as come. */
   limit?: BucketLimit | false;
+  /** Within which all processes of the app have heard of a limit; they are one unless this says otherwise. */
+  heardMs?: number;
   /** When it is closed: with the running test, unless this says otherwise. */
   atEnd?: AtEnd;
 }
@@ -54,12 +56,14 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     interactionsEndpointUrl: null as string | null,
   };
   let port = 0;
+  const prefixOf = (from: string) => (from === '' ? '' : `/${from}`);
+  const gatewayUrl = (from: string) => `ws://127.0.0.1:${port}${prefixOf(from)}/gateway`;
 
   const gateway = createGateway({
     state,
     token: () => settings.token,
     messageContentAllowed,
-    url: () => `ws://127.0.0.1:${port}/gateway`,
+    url: gatewayUrl,
   });
   const interactions = createInteractions({ state, gateway });
   const route = createRoutes({
@@ -68,10 +72,12 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     interactions,
     commands,
     settings,
-    gatewayUrl: () => `ws://127.0.0.1:${port}/gateway`,
+    gatewayUrl,
   });
   const http = await startHttp({
+    heardMs: options.heardMs,
     route: withGuards(limit ? withLimit(route, limit) : route),
+    isGone: gateway.isGone,
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       gateway.upgrade(request, socket, head),
   });
@@ -103,6 +109,9 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
 
   return {
     api: `http://127.0.0.1:${port}/api`,
+    /** The same for one of several processes, which can be killed. */
+    apiOf: (from: string) => `http://127.0.0.1:${port}/${from}/api`,
+    gatewayUrl,
     settings,
     guildId: state.guildId,
     bot: state.bot,
@@ -143,6 +152,11 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     /** The bot has not been added to the server, or was removed from it. */
     removeBot() {
       state.inServer = false;
+    },
+
+    /** The same of another server, unheard of, as while nobody is connected. */
+    leaveServer(id: string) {
+      state.left.add(id);
     },
 
     /** A documented 429. Source: Discord docs, "Rate Limits". */

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createTooEarly } from '../too-early.ts';
+import { processOf } from './gateway.ts';
 import { readBody, type Upload } from './uploads.ts';
 
 /** One request as it came in, with what was answered. */
@@ -9,6 +10,8 @@ export interface RestRequest {
   method: string;
   /** Without `/api/v10`, decoded. */
   path: string;
+  /** The process that asks. */
+  from: string;
   query: URLSearchParams;
   body: Record<string, unknown> | undefined;
   /** Files beside the body. */
@@ -43,26 +46,35 @@ export interface Fault {
   drop?: boolean;
   /** What was asked takes effect, only the answer is lost. */
   applied?: boolean;
+  /** It is under way until then; nothing else goes wrong with it. */
+  heldUntil?: Promise<unknown>;
 }
 
 /** The HTTP side: reads requests, applies faults, and hands the rest to `route`; `undefined` from there is an unknown route. */
 export async function startHttp(options: {
   route(request: RestRequest): RestAnswer | undefined;
+  /** Whether a process was killed: nothing that it asks for is heard. */
+  isGone(from: string): boolean;
   upgrade: NonNullable<Parameters<ReturnType<typeof createServer>['on']>[1]>;
+  /** Within which all processes of the app have heard of a limit. */
+  heardMs?: number | undefined;
 }) {
   const requests: RestRequest[] = [];
   const unhandled: string[] = [];
   const faults: Array<Fault & { times: number }> = [];
   const settings = { latencyMs: 0 };
-  const tooEarly = createTooEarly();
+  const tooEarly = createTooEarly(options.heardMs);
 
   async function answer(incoming: IncomingMessage, outgoing: ServerResponse) {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const url = new URL(incoming.url ?? '/', 'http://fake');
+    const from = processOf(url.pathname);
+    if (options.isGone(from)) return void outgoing.socket?.destroy();
     const request: RestRequest = {
       method: incoming.method ?? 'GET',
-      path: decodeURIComponent(url.pathname).replace(/^\/api(\/v10)?/, ''),
+      path: decodeURIComponent(url.pathname).replace(/^(\/\w+)??\/api(\/v10)?/, ''),
+      from,
       query: url.searchParams,
       ...(await readBody(Buffer.concat(chunks), incoming.headers['content-type'])),
       authorization: incoming.headers.authorization,
@@ -79,8 +91,9 @@ export async function startHttp(options: {
         (method === undefined || method === request.method) &&
         (path === undefined || path.test(request.path)),
     );
-    if (fault) {
-      fault.times -= 1;
+    if (fault) fault.times -= 1;
+    if (fault?.heldUntil) await fault.heldUntil;
+    else if (fault) {
       if (fault.applied) request.applied = isDone(options.route(request));
       if (fault.hang) return;
       if (fault.drop) return void outgoing.socket?.destroy();

@@ -57,7 +57,7 @@ export function createRoutes(options: {
   interactions: Interactions;
   commands: Map<string, RegisteredCommand[]>;
   settings: RouteSettings;
-  gatewayUrl(): string;
+  gatewayUrl(from: string): string;
 }) {
   const { state, gateway, interactions, commands, settings } = options;
   const threads = createThreads({ state, gateway });
@@ -73,7 +73,7 @@ export function createRoutes(options: {
     }
     if (method === 'GET' && path === '/gateway/bot') {
       return ok({
-        url: options.gatewayUrl(),
+        url: options.gatewayUrl(request.from),
         shards: gateway.recommendedShards,
         session_start_limit: {
           ...{ total: 1000, remaining: gateway.sessionsRemaining, reset_after: 1 },
@@ -176,6 +176,12 @@ export function createRoutes(options: {
       state.editMessage(message, body);
       gateway.announce('MESSAGE_UPDATE', message);
       return ok(wireMessage(state, message));
+    }
+    if (method === 'DELETE' && below === '') {
+      if (message.author.id !== state.bot.id) return forbidden();
+      const told = state.remove(messageId);
+      if (told) gateway.dispatch(told.t, told.d, told.intent);
+      return ok();
     }
     if (method === 'POST' && below === '/threads') {
       if (lacks(PermissionFlagsBits.CreatePublicThreads)) return forbidden();

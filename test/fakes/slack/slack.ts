@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { WebSocketServer } from 'ws';
@@ -182,7 +187,8 @@ export interface FakeTeam {
 
 /**
  * Starts the fake on a free port; it ends with the test, or as `atEnd` says. Without `limits` it takes any number of calls.
- * A `distributed` app is one that is sold outside Slack's Marketplace, which may hardly read what was said.
+ * An app of several processes hears of a limit everywhere within `heardMs`. A `distributed` app is one that is sold outside
+ * Slack's Marketplace, which may hardly read what was said.
  */
 export async function startSlack(
   atEnd: AtEnd = onTestFinished,
@@ -192,7 +198,8 @@ export async function startSlack(
     teamId = 'T00FAKE',
     botUserId = 'U00ASKWATCH',
     deliveries = createSocketDeliveries(),
-  }: { limits?: boolean; distributed?: boolean } & Partial<FakeTeam> = {},
+    heardMs,
+  }: { limits?: boolean; distributed?: boolean; heardMs?: number } & Partial<FakeTeam> = {},
 ): Promise<SlackFake> {
   const clock = createSlackClock();
   const tiers = limits ? createTiers(clock, { distributed }) : undefined;
@@ -224,7 +231,7 @@ export async function startSlack(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const over = new AbortController();
-  const tooEarly = createTooEarly();
+  const tooEarly = createTooEarly(heardMs);
   atEnd(async () => {
     over.abort();
     for (const socket of deliveries.sockets) socket.terminate();
@@ -259,7 +266,7 @@ export async function startSlack(
       fault?.kind === 'error'
         ? { ok: false, error: fault.error }
         : !fault || ('stored' in fault && fault.stored)
-          ? run(method, args, request.headers.authorization ?? '')
+          ? run(method, args, request.headers)
           : undefined;
     call.applied = result?.ok === true;
     call.outcome = fault && fault.kind !== 'error' ? fault.kind : (result?.error ?? 'ok');
@@ -289,7 +296,8 @@ export async function startSlack(
     return found?.fault;
   }
 
-  function run(method: string, args: Arguments, authorization: string): Answer {
+  function run(method: string, args: Arguments, headers: IncomingHttpHeaders): Answer {
+    const { authorization = '', host = address } = headers;
     const token = authorization.replace(/^Bearer ?/, '');
     const wanted = method === 'apps.connections.open' ? tokens.app : tokens.bot;
     const refusal = refused.get(token);
@@ -298,7 +306,8 @@ export async function startSlack(
     if (token !== tokens.bot && token !== tokens.app) return { ok: false, error: 'invalid_auth' };
     if (token !== wanted) return { ok: false, error: 'not_allowed_token_type' };
     if (method === 'apps.connections.open') {
-      return { ok: true, url: `ws://${address}/link?ticket=fake-ticket` };
+      // By the address that the app knows, which may be that of a wire that a test can cut.
+      return { ok: true, url: `ws://${host}/link?ticket=fake-ticket` };
     }
     if (!fake.takesCharts && chartsIn(args.blocks).length > 0) {
       return { ok: false, error: 'invalid_blocks' };

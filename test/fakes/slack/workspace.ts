@@ -322,14 +322,22 @@ function metadataProblem(metadata: unknown): string | undefined {
   return right ? undefined : 'invalid_metadata_format';
 }
 
-/** A page of messages, after `cursor`, not older than `oldest`; metadata only when asked for. */
+/**
+ * A page of messages, after `cursor`, between `oldest` and `latest`, which do not count themselves unless they are `inclusive`;
+ * metadata only when asked for. Source: Slack docs, "conversations.history", arguments.
+ */
 function page(messages: Message[], args: Arguments, maxPage: number): Answer {
   const asked = Number(args.limit ?? 100);
   if (!(asked >= 1 && asked <= 999)) return no('invalid_limit');
   const limit = Math.min(asked, maxPage);
   const start = args.cursor === undefined ? 0 : Number(String(args.cursor).replace('at:', ''));
   const oldest = Number(args.oldest ?? 0);
-  const within = messages.filter(({ ts }) => Number(ts) >= oldest);
+  const latest = Number(args.latest ?? Number.POSITIVE_INFINITY);
+  const within = messages.filter(
+    ({ ts }) =>
+      (Number(ts) > oldest && Number(ts) < latest) ||
+      (args.inclusive === 'true' && [oldest, latest].includes(Number(ts))),
+  );
   const end = start + limit;
   const more = end < within.length;
   return {

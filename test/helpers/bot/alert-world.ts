@@ -74,7 +74,7 @@ export async function openAlertWorld(options: {
 
   async function open() {
     const store = await openLowdbStore({ folder, log });
-    return { store, durable: await openWatchState(store, log), channels: createChannels(store) };
+    return { store, durable: await openWatchState(store), channels: createChannels(store) };
   }
 
   function live({ store, durable, channels }: Awaited<ReturnType<typeof open>>) {

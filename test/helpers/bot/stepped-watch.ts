@@ -70,7 +70,7 @@ export async function startSteppedWatch(
 ) {
   const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder: folder ?? (await temporaryFolder()), log });
-  const state = await openWatchState(store, log);
+  const state = await openWatchState(store);
   // Longer than tests wait: what a poll waits for is the watch's to say.
   const monitoring = createMonitoringClient({
     ...{ baseUrl: service.url, apiKey: service.key, timeoutMs: 60_000 },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { createParser } from 'eventsource-parser';
 import { onTestFinished } from 'vitest';
-import type { Platform } from '../../../src/bot/platform.ts';
+import type { Bot, Platform } from '../../../src/bot/platform.ts';
 import { encodeAction } from '../../../src/bot/shared/card.ts';
 import type { BotSettings } from '../../../src/bot/shared/settings.ts';
 import type { Account } from '../../../src/console/account/account.ts';
@@ -64,6 +64,8 @@ export async function startTestConsole(
     provider?: ModelProvider;
     service?: MonitoringService;
     watched?: { url: string; key: string };
+    /** What the console is given in place of the bot. */
+    wrapBot?: (bot: Bot) => Bot;
     /** The bot looks at the monitors when it starts and then once a minute, unless it is said otherwise. */
     settings?: Partial<BotSettings>;
     /** Stored before the console opens. */
@@ -81,7 +83,7 @@ export async function startTestConsole(
 ): Promise<TestConsole> {
   const { stored = [], channels = [], port = 0, login, status, ...others } = options;
   const { account, trustedProxies, ...more } = others;
-  const { folder, store: given, hasBot = true, ...forBot } = more;
+  const { folder, store: given, hasBot = true, wrapBot = (bot) => bot, ...forBot } = more;
   const { log, lines } = recordingLog();
   const store = sharedStore(
     given ?? (await openLowdbStore({ folder: folder ?? (await temporaryFolder()), log })),
@@ -110,7 +112,7 @@ export async function startTestConsole(
       settings: { alertPollMs: 60_000, ...forBot.settings },
     });
     stopBot = started.stop;
-    await console.start(started.bot);
+    await console.start(wrapBot(started.bot));
     await started.bot.start([console]);
     return started;
   }
@@ -158,6 +160,8 @@ export interface Tab {
   /** Everything heard, oldest first. */
   heard: ConsoleEvent[];
   lastEventId: string;
+  /** The id of each event heard. */
+  eventIds: string[];
   /** The stream has ended or was refused. */
   ended: boolean;
   say(text: string, options?: { thread?: string; id?: string; channel?: string }): Promise<Outcome>;
@@ -184,6 +188,7 @@ export async function openTab(
     cookie: cookie ?? '',
     heard: [],
     lastEventId: '',
+    eventIds: [],
     ended: false,
     say: async (text, more = {}) =>
       said(await tab.tell('sayings', { id: randomUUID(), channel, text, ...more })),
@@ -213,6 +218,7 @@ export async function openTab(
   const parser = createParser({
     onEvent(event) {
       tab.lastEventId = event.id ?? '';
+      tab.eventIds.push(tab.lastEventId);
       tab.heard.push(JSON.parse(event.data) as ConsoleEvent);
     },
   });

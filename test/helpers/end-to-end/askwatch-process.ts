@@ -25,6 +25,8 @@ export interface AskwatchProcess {
 
 interface StartOptions {
   dataDir: string;
+  /** What is run, in `dataDir`; the built program when absent. */
+  command?: readonly string[];
   env?: Record<string, string>;
   /** When it is ended at the latest: with the running test, unless this says otherwise. */
   atEnd?: AtEnd;
@@ -107,8 +109,9 @@ export async function startAskwatch(options: StartOptions): Promise<AskwatchProc
 
 /** Starts the built program without waiting; for starts that are meant to fail. */
 export function spawnAskwatch(options: StartOptions) {
-  const { atEnd = onTestFinished } = options;
-  const child: ChildProcess = spawn(process.execPath, [PROGRAM], {
+  const { atEnd = onTestFinished, command = [process.execPath, PROGRAM] } = options;
+  const [program = '', ...args] = command;
+  const child: ChildProcess = spawn(program, args, {
     // Its working folder has no .env file.
     cwd: options.dataDir,
     env: {

@@ -19,6 +19,8 @@ export interface Storm {
 
 interface Slot {
   process: AskwatchProcess;
+  /** What it runs; the built program when absent. */
+  program?: string;
   /** It neither answers nor is started again this moment. */
   isDown: boolean;
 }
@@ -28,19 +30,23 @@ export async function startProcesses(
   count: number,
   { database, schema, env }: { database: string; schema: string; env: Record<string, string> },
 ) {
-  const start = async () =>
+  const start = async (program?: string) =>
     await startAskwatch({
+      ...(program !== undefined && { command: [process.execPath, program] }),
       dataDir: await temporaryFolder(),
       env: { DATABASE_URL: database, DATABASE_SCHEMA: schema, ...env },
     });
   const slots: Slot[] = [];
-  for (let at = 0; at < count; at += 1) slots.push({ process: await start(), isDown: false });
+  async function add(more: number) {
+    for (let at = 0; at < more; at += 1) slots.push({ process: await start(), isDown: false });
+  }
+  await add(count);
 
   async function startAgain(slot: Slot) {
     // While the database is away a start fails; whoever runs processes starts them again.
     for (let left = 20; ; left -= 1) {
       try {
-        slot.process = await start();
+        slot.process = await start(slot.program);
         slot.isDown = false;
         return;
       } catch (error) {
@@ -51,14 +57,17 @@ export async function startProcesses(
   }
 
   return {
+    add,
+    pids: () => slots.map(({ process: { pid } }) => pid),
     urls: () => slots.map(({ process: { url } }) => url),
     keys: () => slots.map(({ process: { keys } }) => keys),
     outputs: () => slots.map(({ process: { output } }) => output()),
-    async kill(random: () => number): Promise<void> {
+    async kill(random: () => number, onKilled = () => {}): Promise<void> {
       const slot = slots[Math.floor(random() * slots.length)];
       if (!slot || slot.isDown) return;
       slot.isDown = true;
       await slot.process.kill();
+      onKilled();
       await startAgain(slot);
     },
     async freeze(random: () => number, forMs: number): Promise<void> {
@@ -69,6 +78,16 @@ export async function startProcesses(
       await pause(forMs);
       process.kill(slot.process.pid, 'SIGCONT');
       slot.isDown = false;
+    },
+    /** Stops one, and starts another program in its place; gives the code that it ended with. */
+    async replace(at: number, program: string): Promise<number | null> {
+      const slot = slots[at];
+      if (!slot) throw new Error(`There is no process ${at}.`);
+      slot.isDown = true;
+      const code = await slot.process.stop();
+      slot.program = program;
+      await startAgain(slot);
+      return code;
     },
     /** Starts again what has ended by itself; gives how many had. */
     async revive(): Promise<number> {
@@ -102,9 +121,11 @@ export async function rage(
     processes: Awaited<ReturnType<typeof startProcesses>>;
     server: PostgresServer;
     random: () => number;
+    /** A process was killed, and is not started again yet. */
+    onKilled?: () => void;
   },
 ): Promise<void> {
-  const { processes, server, random } = on;
+  const { processes, server, random, onKilled } = on;
   const faults: Fault[] = [
     ...Array<Fault>(storm.kills).fill('kill'),
     ...Array<Fault>(storm.freezes).fill('freeze'),
@@ -124,7 +145,7 @@ export async function rage(
   await Promise.all(underWay);
 
   async function begin(fault: Fault) {
-    if (fault === 'kill') await processes.kill(random);
+    if (fault === 'kill') await processes.kill(random, onKilled);
     if (fault === 'freeze') await processes.freeze(random, storm.freezeMs());
     if (fault === 'crash') await server.crash();
     if (fault === 'terminate') {

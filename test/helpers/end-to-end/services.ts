@@ -22,3 +22,22 @@ export async function startWatched(alertChannel: string, atEnd: AtEnd = onTestFi
   };
   return { service, env };
 }
+
+/** What a program that is the bot needs, short of a platform: models behind its gateway, and monitors. */
+export async function startForBot() {
+  const provider = await startModelProvider({ models: ['gpt-5.6-luna'] });
+  const service = await startMonitoringService({ limit: false });
+  onTestFinished(async () => {
+    await service.close();
+    await provider.close();
+  });
+  const env = {
+    ASKWATCH_ROLES: 'bot,gateway,console',
+    MONITORING_BASE_URL: service.url,
+    MONITORING_API_KEY: service.apiKey,
+    OPENAI_API_KEY: provider.apiKey,
+    OPENAI_BASE_URL: `${provider.url}/v1`,
+    ALERT_POLL_SECONDS: '1',
+  };
+  return { provider, service, env };
+}

@@ -8,11 +8,14 @@ import { type Service, startService } from './service.ts';
 const SHORT = { ttlMs: 1_500, beatMs: 200 };
 
 /** Processes of the service on one database, as far as they share nothing else. */
-export async function startReplicas(count: number) {
+export async function startReplicas(
+  count: number,
+  common: Pick<NonNullable<Parameters<typeof startService>[0]>, 'changesOverlapMs'> = {},
+) {
   const { open, query } = await testDatabase();
   const start = async (
     options: Pick<NonNullable<Parameters<typeof startService>[0]>, 'onTakenOver'> = {},
-  ) => await startService({ openStore: () => open({ times: SHORT }), ...options });
+  ) => await startService({ openStore: () => open({ times: SHORT }), ...common, ...options });
   const replicas: Service[] = [];
   for (let at = 0; at < count; at += 1) replicas.push(await start());
   const [a, b, c] = replicas as [Service, Service, Service];

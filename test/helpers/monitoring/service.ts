@@ -44,6 +44,8 @@ export interface Service {
     },
   ): Promise<Answer>;
   list(): Promise<Monitor[]>;
+  /** GET with a key of its own, because a key may make 120 requests a minute and tests look all the time. */
+  get(path: string): Promise<Answer>;
   /** Creates and asserts 201. */
   create(monitor: object): Promise<MonitorCreated>;
   metrics(): Promise<string>;
@@ -65,6 +67,7 @@ export async function startService(
     isOpen?: boolean;
     networkAnchors?: string[];
     maxMonitors?: number;
+    changesOverlapMs?: number;
     /** Another store than a folder. */
     openStore?: (log: Logger) => Promise<PostgresStore>;
     /** Called with the monitors that this process goes on counting, once it can. */
@@ -106,6 +109,7 @@ export async function startService(
     ...(options.networkAnchors ? { networkAnchors: options.networkAnchors } : {}),
     ...(options.types ? { types: options.types } : {}),
     ...(options.maxMonitors !== undefined && { maxMonitors: options.maxMonitors }),
+    ...(options.changesOverlapMs !== undefined && { changesOverlapMs: options.changesOverlapMs }),
   });
   url = await kit.listen({ host: '127.0.0.1', port: 0 });
   monitoring.start();
@@ -140,15 +144,17 @@ export async function startService(
     };
   };
 
+  const get = (path: string) => call('GET', path, { key: keys.createTransient(randomUUID()) });
+
   return {
     url,
     folder,
     key,
     createKey: async () => (await keys.create('more')).key,
     call,
-    // Each with a key of its own, because a key may make 120 requests a minute and tests look all the time.
+    get,
     async list() {
-      const { body } = await call('GET', MONITORS, { key: keys.createTransient(randomUUID()) });
+      const { body } = await get(MONITORS);
       return (body as unknown as MonitorList).monitors;
     },
     async create(monitor) {

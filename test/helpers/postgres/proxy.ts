@@ -4,17 +4,36 @@ import { onTestFinished } from 'vitest';
 /** Type of the message by which a server tells what it was asked to listen for. */
 const NOTIFICATION = 'A'.charCodeAt(0);
 
+/** Loses the next answer to a statement with some text in it, together with its connection. */
+export interface LosingAnswers {
+  /** Empty when nothing is to be lost. */
+  text: string;
+}
+
+interface ProxyOptions {
+  passesNotifications?: boolean;
+  delayMs?: number;
+  losing?: LosingAnswers;
+}
+
 /**
  * Stands between a program and PostgreSQL. What one listens for does not come through, as behind a pooler that gives each
  * transaction another connection; with `delayMs` every answer comes that much later. Gives the address to use.
  */
-export async function startProxy(
+export async function startProxy(url: string, options: ProxyOptions = {}): Promise<string> {
+  return (await startCuttableProxy(url, options)).url;
+}
+
+/** The same, and what cuts the program off, and lets it come back. */
+export async function startCuttableProxy(
   url: string,
-  { passesNotifications = false, delayMs = 0 } = {},
-): Promise<string> {
+  { passesNotifications = false, delayMs = 0, losing = { text: '' } }: ProxyOptions = {},
+) {
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();
+  let isCut = false;
   const server = createServer((client) => {
+    if (isCut) return void client.destroy();
     const upstream = connect(Number(port), hostname);
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -24,9 +43,20 @@ export async function startProxy(
         upstream.destroy();
       });
     }
+    let isToBeLost = false;
+    client.on('data', (chunk: Buffer) => {
+      if (losing.text === '' || !chunk.includes(losing.text)) return;
+      losing.text = '';
+      isToBeLost = true;
+    });
     client.pipe(upstream);
     let rest: Buffer = Buffer.alloc(0);
     upstream.on('data', (chunk: Buffer) => {
+      if (isToBeLost) {
+        client.destroy();
+        upstream.destroy();
+        return;
+      }
       let given = chunk;
       if (!passesNotifications) {
         const { passed, left } = withoutNotifications(Buffer.concat([rest, chunk]));
@@ -45,7 +75,18 @@ export async function startProxy(
   if (address === null || typeof address === 'string') throw new Error('no port');
   const own = new URL(url);
   own.port = String(address.port);
-  return own.href;
+  return {
+    url: own.href,
+    cut() {
+      isCut = true;
+      for (const socket of sockets) socket.destroy();
+      sockets.clear();
+    },
+    isCut: () => isCut,
+    restore() {
+      isCut = false;
+    },
+  };
 }
 
 /** The whole messages in some bytes but those, and what has only begun. */

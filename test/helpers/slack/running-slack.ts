@@ -2,6 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createSlack, type Slack } from '../../../src/slack/slack.ts';
+import type { SocketSharing } from '../../../src/slack/workspaces/shared-socket.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
 import { startTestBot, type TestBot, type TestBotOptions } from '../bot.ts';
 import { recordingLog } from '../recording-log.ts';
@@ -27,29 +29,38 @@ export const RESTING = { alertPollMs: 600_000 };
 export async function makeSlack(
   options: {
     fake?: SlackFake;
+    /** Where the workspace is reached, if not directly. */
+    apiUrl?: string;
     mode?: Mode;
     botToken?: string;
     appToken?: string;
     streamMs?: number;
     editMs?: number;
+    /** Long where a test looks at what an acknowledgement waits for. */
+    storeMs?: number;
     /** Long where a test looks at what a stop left, on a machine that is busy. */
     drainMs?: number;
+    /** What it shares with other processes. */
+    store?: Store;
+    sockets?: SocketSharing;
   } = {},
 ): Promise<RunningSlack> {
   const fake = options.fake ?? (await startSlack());
   const { mode = 'socket', botToken = fake.botToken, appToken = fake.appToken } = options;
   // As much as the paces below are faster.
   fake.clock.run(50);
-  const { streamMs = 600_000, editMs = 50, drainMs = 3_000 } = options;
+  const { streamMs = 600_000, editMs = 50, storeMs = 2_000, drainMs = 3_000 } = options;
   const { log, lines } = recordingLog();
   const fatal: Error[] = [];
   const slack = await createSlack({
     botToken,
     ...(mode === 'socket' ? { appToken } : { signingSecret: fake.signingSecret }),
-    apiUrl: fake.apiUrl,
+    apiUrl: options.apiUrl ?? fake.apiUrl,
+    ...(options.store && { store: options.store }),
+    ...(options.sockets && { sockets: options.sockets }),
     log,
     onFatal: (error) => fatal.push(error),
-    paces: { editMs, appendMs: 20, streamMs, alertMs: 20, retryMs: 50, drainMs },
+    paces: { editMs, appendMs: 20, streamMs, alertMs: 20, retryMs: 50, storeMs, drainMs },
   });
   onTestFinished(() => slack.stop());
   if (mode === 'http') fake.useHttp(await mount(slack));

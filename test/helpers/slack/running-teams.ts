@@ -1,8 +1,9 @@
 import { onTestFinished } from 'vitest';
-import { slackInstallations } from '../../../src/app/platforms/slack.ts';
+import { slackInstallations, slackInstallStates } from '../../../src/app/platforms/slack.ts';
 import { createServer } from '../../../src/http/server.ts';
 import { createSlack, type Slack } from '../../../src/slack/slack.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { openBrowser, type Page } from '../../fakes/slack/browser.ts';
 import { type Consent, type SlackTeams, startSlackTeams } from '../../fakes/slack/teams.ts';
 import { startTestBot, type TestBot, type TestBotOptions } from '../bot.ts';
@@ -32,6 +33,8 @@ interface Options {
   mode?: Mode;
   teams?: SlackTeams;
   folder?: string;
+  /** In place of one in the folder; the caller's to close. */
+  store?: Store;
   clientSecret?: string;
   bot?: TestBotOptions;
 }
@@ -41,12 +44,13 @@ export async function runTeams(options: Options = {}): Promise<RunningTeams> {
   const teams = options.teams ?? (await startSlackTeams([ALPHA, BETA]));
   const { log, lines } = recordingLog();
   const fatal: Error[] = [];
-  const store = await openLowdbStore({ folder, log });
+  const store = options.store ?? (await openLowdbStore({ folder, log }));
   const slack = await createSlack({
     install: {
       clientId: teams.clientId,
       clientSecret: options.clientSecret ?? teams.clientSecret,
       installations: store.collection(slackInstallations),
+      usedStates: store.claims(slackInstallStates),
     },
     ...(mode === 'socket' ? { appToken: teams.appToken } : { signingSecret: teams.signingSecret }),
     apiUrl: teams.apiUrl,
@@ -58,6 +62,7 @@ export async function runTeams(options: Options = {}): Promise<RunningTeams> {
       streamMs: 210_000,
       alertMs: 20,
       retryMs: 50,
+      storeMs: 2_000,
       drainMs: 3_000,
     },
   });
@@ -78,7 +83,7 @@ export async function runTeams(options: Options = {}): Promise<RunningTeams> {
     await bot.stop();
     await slack.stop();
     await kit.close();
-    await store.close();
+    if (!options.store) await store.close();
   }
   function stop() {
     stopping ??= stopAll();

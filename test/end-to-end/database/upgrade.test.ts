@@ -1,0 +1,56 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { startBotsWorld } from '../../helpers/end-to-end/bots-world.ts';
+import { startProcesses } from '../../helpers/end-to-end/chaos.ts';
+import { buildNextVersion } from '../../helpers/end-to-end/next-version.ts';
+import { long } from '../../helpers/long.ts';
+import { query, startPostgres } from '../../helpers/postgres/server.ts';
+import { createRandom } from '../../helpers/random.ts';
+import { seed } from '../../helpers/seed.ts';
+
+/** How long two versions run side by side. */
+const BESIDE_MS = long ? 600_000 : 15_000;
+
+test(
+  'processes are replaced one by one by those of the next version, which changes the schema: nothing is lost or doubled meanwhile',
+  async () => {
+    const random = createRandom(seed());
+    const next = await buildNextVersion();
+    const server = await startPostgres();
+    onTestFinished(() => server.remove());
+    const world = await startBotsWorld({ server, random, teams: long ? 8 : 2 });
+    const database = { database: server.url, schema: world.schema };
+    const processes = await startProcesses(3, { ...database, env: world.env });
+    const settle = await world.live(processes);
+    const migrations = async () =>
+      (await query(server.url, `select name from ${world.schema}.migration order by name`)).map(
+        ({ name }) => name,
+      );
+
+    expect(await processes.replace(0, next)).toBe(0);
+    expect(await migrations()).toContain('9000-planted');
+    expect(await processes.replace(1, next)).toBe(0);
+    await pause(BESIDE_MS);
+    // One of the version before lives, which could not live with it.
+    expect(await migrations()).not.toContain('9001-contract-planted');
+    expect(await processes.replace(2, next)).toBe(0);
+    // With the next start after that.
+    expect(await processes.replace(0, next)).toBe(0);
+    expect(await migrations()).toContain('9001-contract-planted');
+
+    await settle();
+    await processes.allReady();
+    world.recoverAll();
+    await world.allSeen();
+    await world.expectTruth();
+    await world.expectNothingMissed(processes);
+    const { whole, noted, unheard } = await world.answerVerdict();
+    expect(await processes.stop()).toEqual([0, 0, 0]);
+    const questions = world.questions.length;
+    process.stdout.write(
+      `upgrade: ${JSON.stringify({ questions, whole, noted: noted.length, unheard })}\n`,
+    );
+    expect(unheard).toBe(0);
+  },
+  long ? 3_600_000 : 400_000,
+);

@@ -171,7 +171,7 @@ function bedOf(parts: {
 /** Reads from what the bot keeps when it noted each outage; what it sends comes after that. */
 async function notedMs(folder: string, numberOf: (id: string) => number): Promise<number[]> {
   const store = await openLowdbStore({ folder, log });
-  const { alerts = [] } = (await openWatchState(store, log)).current() ?? {};
+  const { alerts = [] } = (await openWatchState(store)).current() ?? {};
   await store.close();
   const noted: number[] = [];
   for (const alert of alerts) {

@@ -1,6 +1,6 @@
 // The watch and the sender of the bot, looking at a service of the bench and telling a platform that takes everything in
-// two places. Started by the bench with a port, a folder, what is measured, how many monitors change and how often; prints
-// its readings.
+// two places. Started by the bench with a port, a folder, what is measured, how many monitors change, how often, and
+// `changes` where the service tells those; prints its readings.
 import { pino } from 'pino';
 import { createSender } from '../../src/bot/alerts/sender.ts';
 import { createChannels } from '../../src/bot/channels/channels.ts';
@@ -27,11 +27,14 @@ const PLACES: Place[] = [
   { platform: 'discord', channel: 'D1' },
 ];
 
-const [port, folder = '', what = '', changed, passes] = process.argv.slice(2);
+const [port, folder = '', what = '', changed, passes, by] = process.argv.slice(2);
+/** Before the whole list is read again. */
+const APART_WITH_CHANGES_MS = 30_000;
+const apartMs = by === 'changes' ? APART_WITH_CHANGES_MS : APART_MS;
 const baseUrl = `http://127.0.0.1:${port}`;
 const log = pino({ level: 'warn' }, pino.destination(2));
 const store = await openLowdbStore({ folder, log });
-const state = toldState(await openWatchState(store, log));
+const state = toldState(await openWatchState(store));
 const monitoring = createMonitoringClient({ baseUrl, apiKey: 'bench' });
 let aheadMs = 0;
 const nowMs = () => Date.now() + aheadMs;
@@ -73,23 +76,25 @@ async function laterPolls(): Promise<WatchReading[]> {
   const readings: WatchReading[] = [];
   // The first pass warms up.
   for (let pass = 0; pass <= Number(passes); pass += 1) {
-    const down = await readingOf(Number(changed));
-    const back = await readingOf(0);
+    // Where passes are close together, others go down in each, or they would flap.
+    const from = by === 'changes' ? pass * Number(changed) : 0;
+    const down = await readingOf(Number(changed), from);
+    const back = await readingOf(0, 0);
     if (pass > 0) readings.push(what === 'back' ? back : down);
   }
   return readings;
 }
 
-async function readingOf(down: number): Promise<WatchReading> {
-  aheadMs += APART_MS;
-  await have(down);
+async function readingOf(down: number, from: number): Promise<WatchReading> {
+  aheadMs += apartMs;
+  await have(down, from);
   const end = startReading();
   await pollAndDeliver();
   return end();
 }
 
-async function have(down: number) {
-  await fetch(`${baseUrl}/down?count=${down}`, { method: 'POST' });
+async function have(down: number, from = 0) {
+  await fetch(`${baseUrl}/down?count=${down}&from=${from}`, { method: 'POST' });
 }
 
 async function pollAndDeliver() {

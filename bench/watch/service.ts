@@ -1,8 +1,10 @@
 // A monitoring service that costs little: its list is made before it is asked for. Started by the bench with the number
-// of monitors; `POST /down?count=10` has so many DOWN and the others UP.
+// of monitors, and `changes` where it tells those and gives pages; `POST /down?count=10&from=20` has so many from the
+// twentieth on DOWN and the others UP.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Monitor, MonitoringPath } from '../../src/contracts/monitoring.ts';
+import { AddedPath, CURSOR_HEADER } from '../../src/contracts/monitoring-additions.ts';
 
 const START_MS = Date.UTC(2027, 0, 15);
 
@@ -28,10 +30,15 @@ function listed(): Buffer {
   return Buffer.from(JSON.stringify({ count: monitors.length, monitors }));
 }
 
-function turn(downCount: number): void {
+const tellsChanges = process.argv[3] === 'changes';
+/** Numbers of monitors, in the order in which they changed; a cursor says how many of these are known. */
+const changed: number[] = [];
+
+function turn(downCount: number, from: number): void {
   monitors.forEach((monitor, at) => {
-    const status = at < downCount ? 'DOWN' : 'UP';
+    const status = at >= from && at < from + downCount ? 'DOWN' : 'UP';
     if (monitor.status === status) return;
+    changed.push(at);
     monitor.status = status;
     monitor.status_changes = (monitor.status_changes ?? 0) + 1;
     if (status === 'DOWN') monitor.status_reason = `answered 503 instead of 200-299 to GET (${at})`;
@@ -40,11 +47,27 @@ function turn(downCount: number): void {
   list = listed();
 }
 
+function paged(query: URLSearchParams): Buffer {
+  // They are in the order of their ids.
+  const from = monitors.findIndex(({ id }) => id > (query.get('after') ?? ''));
+  const page = from < 0 ? [] : monitors.slice(from, from + Number(query.get('limit')));
+  const last = page.at(-1);
+  const next = last && last !== monitors.at(-1) ? last.id : null;
+  return Buffer.from(JSON.stringify({ count: page.length, monitors: page, next }));
+}
+
 const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
   if (request.method === 'POST' && pathname === '/down') {
-    turn(Number(searchParams.get('count')));
+    turn(Number(searchParams.get('count')), Number(searchParams.get('from')));
     response.writeHead(204).end();
+    return;
+  }
+  if (tellsChanges && pathname === AddedPath.changes) {
+    const some = new Set(changed.slice(Number(searchParams.get('after'))));
+    const news = [...some].map((at) => monitors[at]);
+    const cursor = String(changed.length);
+    send(Buffer.from(JSON.stringify({ count: news.length, monitors: news, removed: [], cursor })));
     return;
   }
   // Nothing beyond the contract.
@@ -52,8 +75,16 @@ const server = createServer((request, response) => {
     response.writeHead(404).end();
     return;
   }
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': list.length });
-  response.end(list);
+  send(tellsChanges && searchParams.has('limit') ? paged(searchParams) : list);
+
+  function send(bytes: Buffer) {
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      'content-length': bytes.length,
+      ...(tellsChanges && { [CURSOR_HEADER]: String(changed.length) }),
+    });
+    response.end(bytes);
+  }
 });
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`listening on ${(server.address() as AddressInfo).port}.\n`);

@@ -21,6 +21,8 @@ const LIMIT_MS = 600_000;
 const BLOCK_GOAL = { atMost: 50 };
 
 const MONITORS = { full: 10_000, quick: 2_000 };
+/** Of a service that tells changes. */
+const MANY = { full: 100_000, quick: 20_000 };
 const PASSES = { full: 5, quick: 3 };
 
 interface Case {
@@ -49,29 +51,44 @@ const CASES: Record<string, Case> = {
   'first-all': { what: 'first', of: all, title: firstSeen },
 };
 
-/** The bot's poll of a long list, and the telling of what came of it. */
+const hundredth = (monitors: number) => monitors / 100;
+
+const changes = (monitors: number, changed: number) =>
+  `${monitors} monitors by changes, ${changed} go down`;
+
+const BY_CHANGES: Record<string, Case> = {
+  'changes-none': { what: 'down', of: none, title: changes },
+  'changes-hundredth': { what: 'down', of: hundredth, title: changes },
+};
+
+/** The bot's poll of a long list, or of what changed of a longer one, and the telling of what came of it. */
 export const watch: Area = {
-  measures: Object.keys(CASES),
+  measures: [...Object.keys(CASES), ...Object.keys(BY_CHANGES)],
   async run(context) {
     const { quick, cores, note } = context;
     const size = quick ? 'quick' : 'full';
-    const service = await startProcess({
-      name: 'The service',
-      args: [own('watch-service.js'), String(MONITORS[size])],
-      ready: LISTENING,
-      core: cores.load,
-    });
-    const measureCase = async (name: string, { what, of, title }: Case) => {
-      const changed = of(MONITORS[size]);
-      const given = { port: service.port, what, changed, passes: PASSES[size], name };
+    const start = async (count: number, by: By) =>
+      await startProcess({
+        name: 'The service',
+        args: [own('watch-service.js'), String(count), by],
+        ready: LISTENING,
+        core: cores.load,
+      });
+    const measureCase = async (count: number, by: By, [name, one]: [string, Case]) => {
+      const service = await start(count, by);
+      const changed = one.of(count);
+      const given = { port: service.port, what: one.what, changed, passes: PASSES[size], name, by };
       const readings = await measure(context, given);
-      return findingsOf({ name, title: title(MONITORS[size], changed) }, readings);
+      await service.stop();
+      return findingsOf({ name, title: one.title(count, changed) }, readings);
     };
-    const measures = Object.entries(CASES).map(
-      ([name, one]) => [name, () => measureCase(name, one)] as const,
-    );
+    const measuresOf = (cases: Record<string, Case>, count: number, by: By) =>
+      Object.entries(cases).map((one) => [one[0], () => measureCase(count, by, one)] as const);
+    const measures = [
+      ...measuresOf(CASES, MONITORS[size], 'list'),
+      ...measuresOf(BY_CHANGES, MANY[size], 'changes'),
+    ];
     const findings = await runMeasures(context, Object.fromEntries(measures), undefined);
-    await service.stop();
     note(
       'The own block is CPU time of the main thread alone. Every first poll is in a new process.',
     );
@@ -79,12 +96,16 @@ export const watch: Area = {
   },
 };
 
+/** What the service offers besides the list. */
+type By = 'list' | 'changes';
+
 interface Given {
   port: number;
   what: Case['what'];
   changed: number;
   passes: number;
   name: string;
+  by: By;
 }
 
 /** A first poll is one a process; the others are as many as there are passes. */
@@ -98,14 +119,14 @@ async function measure(context: BenchContext, given: Given): Promise<WatchReadin
 
 async function runBot(
   { cores, folder, profile }: BenchContext,
-  { port, what, changed, passes, name }: Given,
+  { port, what, changed, passes, name, by }: Given,
 ): Promise<WatchReading[]> {
   const data = await mkdtemp(join(folder, 'watch-'));
   // Of several processes, the profile of the last one is kept.
   const profiling = profile
     ? ['--cpu-prof', `--cpu-prof-dir=${profile}`, `--cpu-prof-name=${name}.cpuprofile`]
     : [];
-  const asked = [port, data, what, changed, passes].map(String);
+  const asked = [port, data, what, changed, passes, by].map(String);
   const args = [...profiling, own('watch-bot.js'), ...asked];
   const [command = '', ...rest] = pinned(cores.target, [process.execPath, ...args]);
   const { stdout, stderr } = await run(command, rest, { timeout: LIMIT_MS });

@@ -15,6 +15,7 @@ import { takenOver } from './store-contract.ts';
 
 const Count = z.object({ count: z.int() });
 const counts = { name: 'counts', schema: Count, version: 1, whenCorrupt: 'refuse' } as const;
+const jobs = { name: 'jobs', schema: z.object({ no: z.int() }), keptMs: 60_000 };
 const lines = { name: 'lines', schema: z.object({ atMs: z.int(), from: z.string() }) };
 
 /** So that a process is thought dead within a test's time. */
@@ -483,7 +484,6 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
   });
 
   describe('with claims', () => {
-    const jobs = { name: 'jobs', schema: z.object({ no: z.int() }), keptMs: 60_000 };
     /** As when the process that does this stands still: the database forgets it. */
     const forgotten = `update #.member set until = clock_timestamp() - interval '1 second'
       where id = (select holder from #.claim limit 1)`;
@@ -742,15 +742,22 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     expect(await query('select count(*)::int as count from #.member')).toEqual([{ count: 1 }]);
   });
 
-  test('hold no lease after they were frozen, also before anything else tells them', async () => {
+  test('hold nothing after they were frozen, also before anything else tells them, and for good', async () => {
     const { open } = await testDatabase();
-    const lease = await (await open()).lease('poller');
-    expect(lease?.isHeld()).toBe(true);
+    const store = await open();
+    const lease = await store.lease('poller');
+    const claim = await store.claims(jobs).once('a', { no: 1 });
+    const isHeld = () => [lease?.isHeld(), claim?.isHeld()];
+    expect(isHeld()).toEqual([true, true]);
     // As after SIGCONT: the clocks have gone on, and no timer has fired yet.
     const nowMs = performance.now.bind(performance);
     vi.spyOn(performance, 'now').mockImplementation(() => nowMs() + 6_000);
     onTestFinished(() => void vi.restoreAllMocks());
-    expect([lease?.isHeld(), lease?.signal.aborted]).toEqual([false, false]);
+    expect(isHeld()).toEqual([false, false]);
+    // As when a sign of life that was under way comes through: whoever was told no has stopped.
+    vi.restoreAllMocks();
+    expect(isHeld()).toEqual([false, false]);
+    expect([lease?.signal.aborted, claim?.signal.aborted]).toEqual([true, true]);
   });
 
   test('share the parts of a whole evenly, never hold one both, and take over those of one that left', async () => {

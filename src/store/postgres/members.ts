@@ -77,6 +77,7 @@ export async function joinMembers(options: {
       log.warn({ member: lost.id }, `this process does not count as alive any more: ${why}`);
   }
 
+  /** What was doubted once is over, whatever a sign of life that was under way meanwhile comes to: others were told so. */
   function checkTrust() {
     if (life.joined && !isTrusted(life)) loseLife('no sign of life of it reached the database');
   }
@@ -134,14 +135,20 @@ export async function joinMembers(options: {
     /** Aborts when this process no longer counts as who it is now. */
     signal: () => life.ended.signal,
     /** Whether this process may still act as who it is. */
-    isAlive: () => life.joined && isTrusted(life),
+    isAlive() {
+      checkTrust();
+      return life.joined;
+    },
     /** Who it is now, for what it does alone. */
     holder(): Held & { id: string } {
       const own = life;
       return {
         id: own.id,
         signal: own.ended.signal,
-        isHeld: () => own.joined && isTrusted(own),
+        isHeld() {
+          checkTrust();
+          return own === life && own.joined;
+        },
       };
     },
     beat,

@@ -172,11 +172,11 @@ export const EVENTS_KEPT_MS = 600_000;
 /** What happens now: told to all processes that follow, in one order for all of them. */
 export interface EventLog<T> {
   /**
-   * Appends an event, and does not wait for it: events of this process keep their order. While the store cannot be reached
-   * they wait; where more wait than there is room for, all who follow are told that they have missed some. Throws for one
-   * that is too large.
+   * Appends an event: events of this process keep their order. While the store cannot be reached they wait; where more wait
+   * than there is room for, all who follow are told that they have missed some. Resolves once it will be told, whatever
+   * becomes of this process, or is left out; never rejects. Throws for one that is too large.
    */
-  append(event: T): void;
+  append(event: T): Promise<void>;
   /** Tells of the events that are still kept, and then of every further one, whichever process appends it. Once for each log. */
   follow(follower: EventFollower<T>): Promise<EventFollowing>;
 }

@@ -201,6 +201,40 @@ describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
     await expectAllHeard(readers, told);
   });
 
+  test('count nothing as shown that browsers would not hear of if they died', async () => {
+    const { a, b, takeOverFrom, told, provider, hold } = await three();
+    const reader = await openReader(b.url);
+    provider.answerWith(['one ', 'two.']);
+    const goOn = provider.holdChunks(1);
+    const thread = await ask(await openTab(a.url), '/ask what?');
+    await eventually(async () => textOf(await answerAt(b, thread)) === 'one ');
+    const alert = { channel: 'general', card: card('Shop is DOWN'), id: 'shop', attempted: false };
+    const release = await hold(`select from #.event_head where log = 'console-events' for update`);
+    let posted = false;
+    const posting = a.console.post(alert).finally(() => {
+      posted = true;
+    });
+    posting.catch(() => {});
+    goOn();
+    // It is stored, and a browser that opens the page now sees it.
+    await eventually(async () => textOf(await answerAt(b, thread)) === 'one two.');
+    await eventually(async () => titlesOf(await listedAt(b.url)).includes('Shop is DOWN'));
+    expect(posted).toBe(false);
+    a.cutOff();
+    a.lose();
+    await release();
+    // What is not done goes on elsewhere.
+    provider.answerWith(['all of it.']);
+    await takeOverFrom(a, b);
+    expect(await b.console.post({ ...alert, attempted: true })).toMatchObject({ goesOn: false });
+    const [answer] = await answersAt(b, thread);
+    expect(textOf(answer)).toBe('all of it.');
+    await expectAllHeard([reader], told);
+    const heard = reader.heard().map(({ event }) => messageIn(event));
+    expect(heard.filter((message) => message?.id === answer?.id).at(-1)).toEqual(answer);
+    expect(titlesOf(heard)).toContain('Shop is DOWN');
+  });
+
   test('end the private answer of one that died, with what it had shown', async () => {
     const { a, b, c, takeOverFrom, provider } = await three();
     provider.answerWith(['just ', 'us.']);

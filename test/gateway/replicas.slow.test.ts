@@ -131,14 +131,10 @@ describe.skipIf(!hasPostgres)('two gateways on one database', () => {
   });
 
   test('go on when a client leaves while its limits are looked at', async () => {
-    const { one, makeKey, url, schema } = await startTwo();
+    const { one, makeKey, url, schema, hold } = await startTwo();
     const { key } = await makeKey({ requestsPerMinute: 5 });
     expect((await one.ask(key)).status).toBe(200);
-    const holder = new pg.Client({ connectionString: url });
-    await holder.connect();
-    onTestFinished(() => holder.end());
-    await holder.query('begin');
-    await holder.query(`select from "${schema}".rate_window for update`);
+    const release = await hold('select from #.rate_window for update');
     const leaving = new AbortController();
     const left = fetch(`${one.url}/v1/chat/completions`, {
       method: 'POST',
@@ -158,7 +154,7 @@ describe.skipIf(!hasPostgres)('two gateways on one database', () => {
     await expect(left).rejects.toThrow('abort');
     // So that the gateway has seen it.
     await eventually(async () => /requests_under_way 0\n/.test(await metricsOf(one.url)));
-    await holder.query('rollback');
+    await release();
     expect((await one.ask(key)).status).toBe(200);
     const ends = async () => (await one.report(key)).body.data.map(({ ends }: Ends) => ends);
     await eventuallyEquals(

@@ -91,7 +91,7 @@ describe.skipIf(!hasPostgres)('events of several processes', () => {
   test('are told to who begins later, from those that are kept, under the same id', async () => {
     const { open, query } = await testDatabase();
     const first = await follower(await open());
-    for (const text of ['a', 'b', 'c']) first.log.append({ text });
+    for (const text of ['a', 'b', 'c']) void first.log.append({ text });
     await eventually(() => first.heard.events.length === 3);
     await query(`update #.event set at = at - interval '11 minutes' where number = 1`);
     await query(`delete from #.event where at < clock_timestamp() - interval '10 minutes'`);
@@ -104,13 +104,13 @@ describe.skipIf(!hasPostgres)('events of several processes', () => {
   test('that were removed before somebody was told of them are told as missed', async () => {
     const { open, query } = await testDatabase();
     const { heard, log } = await follower(await open());
-    log.append({ text: 'a' });
+    void log.append({ text: 'a' });
     await eventually(() => heard.events.length === 1);
     // As when a process stood still while others appended, and it was all swept.
     await query('update #.event_head set number = 7');
     await eventually(() => heard.missed.all.length === 1);
     expect(heard.missed.all).toEqual([7]);
-    log.append({ text: 'b' });
+    void log.append({ text: 'b' });
     await eventually(() => heard.events.length === 2);
     expect(heard.events[1]).toMatchObject({ number: 8, event: { text: 'b' } });
   });
@@ -119,11 +119,11 @@ describe.skipIf(!hasPostgres)('events of several processes', () => {
     const { open } = await testDatabase();
     const { heard, log } = await follower(await open());
     const other = (await open()).events({ name: 'said', schema: z.object({ words: z.string() }) });
-    log.append({ text: 'a' });
+    void log.append({ text: 'a' });
     await eventually(() => heard.events.length === 1);
-    other.append({ words: 'b' });
+    void other.append({ words: 'b' });
     await eventually(() => heard.missed.all.length === 1);
-    log.append({ text: 'c' });
+    void log.append({ text: 'c' });
     await eventually(() => heard.events.length === 2);
     expect([heard.texts(), heard.missed.all]).toEqual([['a', 'c'], [2]]);
   });
@@ -164,16 +164,46 @@ describe.skipIf(!hasPostgres)('events of several processes', () => {
     const { heard } = await follower(await open());
     const proxy = await startLosingProxy(url);
     const log = (await open({ url: proxy.url, directUrl: url })).events(said);
-    log.append({ text: 'a' });
+    void log.append({ text: 'a' });
     await eventually(() => heard.events.length === 1);
     proxy.loseAnswerTo('insert into');
-    log.append({ text: 'b' });
-    log.append({ text: 'c' });
+    void log.append({ text: 'b' });
+    void log.append({ text: 'c' });
     await eventually(() => proxy.lost() === 1);
-    log.append({ text: 'd' });
+    void log.append({ text: 'd' });
     await eventually(() => heard.texts().includes('d'));
     expect(heard.texts()).toEqual(['a', 'b', 'c', 'd']);
     expect(heard.missed.all).toEqual([]);
+  });
+
+  test('count as appended once whoever follows will be told, or that some were missed', async () => {
+    const { open, hold } = await testDatabase();
+    const { heard, log } = await follower(await open());
+    await log.append({ text: 'a' });
+    await eventually(() => heard.events.length === 1);
+    const release = await hold('select from #.event_head for update');
+    const appended: string[] = [];
+    const append = async (text: string) => {
+      await log.append({ text });
+      appended.push(text);
+    };
+    const first = append('b');
+    await pause(100);
+    // Appended while the first is on its way, they are sent after it.
+    const later = Array.from({ length: 250 }, (_, no) => append(String(no)));
+    await pause(200);
+    expect(appended).toEqual([]);
+    await release();
+    await first;
+    await Promise.all(later);
+    expect(appended).toHaveLength(251);
+    const again = await follower(await open());
+    expect(again.heard.texts()).toEqual(['a', 'b', ...later.map((_, no) => String(no))]);
+    const held = await hold('select from #.event_head for update');
+    const tooMany = Array.from({ length: 2_010 }, () => log.append({ text: 'x' }));
+    await held();
+    await Promise.all(tooMany);
+    await eventually(() => again.heard.missed.all.length === 1);
   });
 
   test('of which more wait than there is room for are told as missed, to all', async () => {

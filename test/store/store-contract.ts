@@ -501,9 +501,9 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       const { store } = await open();
       const log = store.events(happenings);
       const heard = hearing<Happening>();
-      for (const text of ['a', 'b']) log.append({ text });
+      for (const text of ['a', 'b']) void log.append({ text });
       const { lastNumber } = await log.follow(heard);
-      for (const text of ['c \u0000 \ud800 "\\\n', 'd']) log.append({ text });
+      for (const text of ['c \u0000 \ud800 "\\\n', 'd']) void log.append({ text });
       await eventually(() => heard.texts().length === 4);
       expect(heard.texts()).toEqual(['a', 'b', 'c \u0000 \ud800 "\\\n', 'd']);
       expect(heard.events.every(({ isOwn }) => isOwn)).toBe(true);
@@ -534,7 +534,7 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       });
       const wanted = Array.from({ length: 20 }, (_, index) => String(index));
       for (const text of wanted) {
-        log.append({ text });
+        void log.append({ text });
         await nextTurn();
       }
       await eventually(() => texts.length >= wanted.length);
@@ -547,7 +547,7 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       const log = store.events(happenings);
       const before = hearing<Happening>();
       const first = await log.follow(before);
-      log.append({ text: 'a' });
+      void log.append({ text: 'a' });
       await eventually(() => before.events.length === 1);
       const after = hearing<Happening>();
       const second = await (await reopen()).events(happenings).follow(after);

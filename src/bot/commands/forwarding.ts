@@ -43,7 +43,7 @@ export async function openForwarding(
     for (const { event, isOwn } of all) {
       if (event.kind === 'taken') waiting.get(event.key)?.(true);
       else if (!isOwn && canDo(event.invocation)) {
-        events.append({ kind: 'taken', key: event.key });
+        void events.append({ kind: 'taken', key: event.key });
         take(event.invocation);
       }
     }
@@ -62,7 +62,11 @@ export async function openForwarding(
       const { id, name } = person;
       const taken = new Promise<boolean>((resolve) => waiting.set(key, resolve));
       const timer = setTimeout(() => waiting.get(key)?.(false), waitMs);
-      events.append({ kind: 'asked', key, invocation: { ...invocation, person: { id, name } } });
+      void events.append({
+        kind: 'asked',
+        key,
+        invocation: { ...invocation, person: { id, name } },
+      });
       try {
         return await taken;
       } finally {

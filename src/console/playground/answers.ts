@@ -57,7 +57,7 @@ export function createAnswers(options: {
   async function put(message: Message, to: Destination, isOurs: () => boolean): Promise<boolean> {
     if (to.kind === 'thread')
       return (await history.putReply(to.root, message, isOurs)) !== undefined;
-    if (isOurs()) privates.put(to, message);
+    if (isOurs()) await privates.put(to, message);
     return true;
   }
 

@@ -119,14 +119,14 @@ export async function openBotElsewhere(
 
   async function answer({ key, interaction, by }: Asked, take: Take) {
     try {
-      events.append({ kind: 'outcome', key, outcome: await take(interaction, by) });
+      await events.append({ kind: 'outcome', key, outcome: await take(interaction, by) });
     } catch (error) {
       if (!(error instanceof HttpError)) {
         log.error({ err: error }, 'what somebody did at another process came to nothing');
         return;
       }
       const { status, code, message } = error;
-      events.append({ kind: 'refused', key, status, code, message });
+      await events.append({ kind: 'refused', key, status, code, message });
     }
   }
 
@@ -161,7 +161,7 @@ export async function openBotElsewhere(
       const key = randomUUID();
       const own = wait(key, of);
       waiting.set(key, own);
-      events.append({ kind: 'asked', key, interaction, by });
+      void events.append({ kind: 'asked', key, interaction, by });
       return await own.outcome;
     },
     /** To be called when this process has the bot from now on. */

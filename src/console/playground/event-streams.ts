@@ -15,6 +15,9 @@ const MAX_STREAMS = 64;
 /** How long a browser that has heard more than this process waits until the process has heard it, too. */
 const CATCH_UP_MS = 2_000;
 
+/** How long whoever tells something waits until it is stored. */
+const STORED_WITHIN_MS = 5_000;
+
 /** The browser's pause before it comes back. */
 const RETRY_MS = 1_000;
 
@@ -119,6 +122,9 @@ export function createEventStreams(log: EventLog<StreamedEvent>) {
       .join('');
   }
 
+  const append = (event: ConsoleEvent, person: string | undefined) =>
+    log.append({ event, ...(person !== undefined && { person }) });
+
   return {
     /** Begins to tell browsers what all processes tell. To be called before there are any. */
     async follow(listener: EventListener) {
@@ -155,7 +161,15 @@ export function createEventStreams(log: EventLog<StreamedEvent>) {
     },
     /** Sends to everyone, or to all tabs of one person only, whichever process they came to. */
     send(event: ConsoleEvent, onlyPerson?: string) {
-      log.append({ event, ...(onlyPerson !== undefined && { person: onlyPerson }) });
+      void append(event, onlyPerson);
+    },
+    /**
+     * The same; resolves once they will hear it, also when this process dies: before that, nothing counts as shown. While it
+     * cannot be stored, that takes no longer than a stop may. Never rejects.
+     */
+    async tell(event: ConsoleEvent, onlyPerson?: string): Promise<void> {
+      const late = pause(STORED_WITHIN_MS, undefined, { ref: false });
+      await Promise.race([append(event, onlyPerson), late]);
     },
     /** Whether a tab of this person is open at this process. */
     hasReader: (person: string) => [...readers.values()].includes(person),

@@ -70,8 +70,8 @@ export async function openHistory(
   /** Each oldest first. */
   const byChannel = () => groupBy([...roots.values()].sort(byTime), ({ channel }) => channel);
 
-  function sendRoot(root: RootMessage | undefined) {
-    if (root) streams.send({ kind: 'message', listed: listedOf(root) });
+  async function tellRoot(root: RootMessage | undefined) {
+    if (root) await streams.tell({ kind: 'message', listed: listedOf(root) });
     return root;
   }
 
@@ -108,7 +108,7 @@ export async function openHistory(
         for (const reply of root?.replies ?? []) {
           if (left.has(reply.id)) streams.send({ kind: 'reply', root: id, reply });
         }
-        sendRoot(root);
+        await tellRoot(root);
         log.info({ message: id }, 'an answer was interrupted by the last stop');
       }
       await removeOldest();
@@ -136,28 +136,28 @@ export async function openHistory(
       const { message, replies = [] } = roots.get(root) ?? {};
       return message?.id === id ? message : replies.find((reply) => reply.id === id);
     },
-    /** Adds a new channel message unless this id is there already; resolves to what is there. */
+    /** Adds a new channel message unless this id is there already; resolves to what is there, once tabs will hear of it. */
     async add(root: RootMessage) {
       const { id } = root.message;
       const added = { ...root, message: Message.parse(root.message) };
       const there = (await collection.update(id, (current) => current ?? added)) ?? added;
-      sendRoot(there);
+      await tellRoot(there);
       await removeOldest();
       return there;
     },
-    /** Replaces a channel message itself; `undefined` when it is gone. */
+    /** Replaces a channel message itself, likewise; `undefined` when it is gone. */
     change: async (id: string, change: (message: Message) => Message) =>
-      sendRoot(
+      await tellRoot(
         await collection.update(
           id,
           (root) => root && { ...root, message: Message.parse(change(root.message)) },
         ),
       ),
-    /** Adds a reply or replaces the one of the same id; `undefined` when the thread is gone. */
+    /** Adds a reply or replaces the one of the same id, likewise; `undefined` when the thread is gone. */
     async putReply(id: string, reply: Message, isOurs = () => true) {
       const root = await storeReply(id, reply, isOurs);
       if (root && isOurs()) streams.send({ kind: 'reply', root: id, reply });
-      return sendRoot(root);
+      return await tellRoot(root);
     },
     /** The same for a reply whose growth tabs are sent piece by piece. */
     storeReply,

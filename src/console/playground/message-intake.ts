@@ -214,7 +214,7 @@ export function createMessageIntake(options: {
     const from = command === undefined ? {} : { command, by };
     if (reply.kind === 'card') {
       const message: Message = { ...own, ...from, body: { kind: 'card', card: reply.card } };
-      if (reply.private) privates.put(to, Message.parse({ ...message, private: true }));
+      if (reply.private) await privates.put(to, Message.parse({ ...message, private: true }));
       else await showPublic(message, shownFor);
       return placeOf(own.id, thread);
     }
@@ -313,7 +313,7 @@ export function createMessageIntake(options: {
         const begun = privates.of(by.id, `a${id}`);
         // What of a private answer is shown stays: nobody has it to go on with.
         if (reply.kind === 'card' && begun && isGrowing(begun))
-          privates.put(
+          await privates.put(
             { person: by.id, channel, root: thread },
             interrupted(answers.latest(begun)),
           );

@@ -23,13 +23,13 @@ export function createPrivateMessages(streams: EventStreams) {
   const shown = ({ channel, message }: PrivatePlace & { message: Message }) =>
     listedOf({ channel, message, replies: [] });
 
-  function put(place: PrivatePlace, message: Message) {
+  async function put(place: PrivatePlace, message: Message): Promise<void> {
     const { person, root } = place;
     const one = { ...place, message };
     kept.set(message.id, one);
     forgetOldest(kept, MAX_KEPT);
-    if (root !== undefined) streams.send({ kind: 'reply', root, reply: message }, person);
-    else streams.send({ kind: 'message', listed: shown(one) }, person);
+    if (root !== undefined) await streams.tell({ kind: 'reply', root, reply: message }, person);
+    else await streams.tell({ kind: 'message', listed: shown(one) }, person);
   }
 
   /** False for one that is somebody else's. */
@@ -40,7 +40,7 @@ export function createPrivateMessages(streams: EventStreams) {
   }
 
   return {
-    /** Shows a message, or what has become of it. */
+    /** Shows a message, or what has become of it; resolves once its reader's tabs will hear of it. */
     put,
     /** Takes note of what another process has told somebody. */
     heard({ event, person }: StreamedEvent) {

@@ -46,6 +46,7 @@ export function createLowdbEvents<T>(
       toTell.push({ number: lastNumber, isOwn: true, event });
       if (!follower && toTell.length > MAX_KEPT) toTell.shift();
       tell();
+      return Promise.resolve();
     },
     async follow(given) {
       assertOpen();

@@ -61,7 +61,10 @@ export function createPostgresEvents<T>(
   /** Events as JSON; null stands for some that were left out. */
   let waiting: Array<string | null> = [];
   let waitingLength = 0;
-  let sending: Promise<void> | undefined;
+  /** Ends with what is sent now; never rejects. */
+  let sending: Promise<void> = Promise.resolve();
+  /** Sends what waits, after that. */
+  let next: Promise<void> | undefined;
   let isClosing = false;
   let isFollowed = false;
 
@@ -107,9 +110,13 @@ export function createPostgresEvents<T>(
     }
   }
 
-  async function sendAll() {
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, BATCH_COUNT);
+  /** Sends what waits by now: what is appended from here on waits for the next time. */
+  async function sendWaiting() {
+    next = undefined;
+    let left = waiting.length;
+    while (left > 0 && waiting.length > 0) {
+      const batch = waiting.splice(0, Math.min(left, BATCH_COUNT));
+      left -= batch.length;
       for (const body of batch) waitingLength -= body?.length ?? 0;
       try {
         await send(batch);
@@ -118,16 +125,16 @@ export function createPostgresEvents<T>(
       } catch (error) {
         log.error({ err: error, events: batch.length }, 'events could not be told to anybody');
         if (isClosing) waiting = [];
-        else if (batch.some((body) => body !== null)) leaveOut();
+        else if (batch.some((body) => body !== null)) left = leaveOut();
       }
     }
-    sending = undefined;
   }
 
-  /** What waits is given up, and everybody told so. */
-  function leaveOut() {
+  /** Gives up what waits, of which everybody is to be told; gives how many wait then. */
+  function leaveOut(): number {
     waiting = [null];
     waitingLength = 0;
+    return waiting.length;
   }
 
   function read(row: {
@@ -232,7 +239,8 @@ export function createPostgresEvents<T>(
         waitingLength += body.length;
         if (waiting.length > MAX_WAITING || waitingLength > MAX_WAITING_LENGTH) leaveOut();
         // What comes with the same round of the loop is sent together.
-        sending ??= Promise.resolve().then(sendAll);
+        next ??= sending = sending.then(sendWaiting);
+        return next;
       },
       async follow(follower) {
         assertOpen();

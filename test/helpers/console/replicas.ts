@@ -41,7 +41,7 @@ interface UnderWay {
 
 /** Starts consoles as replicas do. `core` stands for what the cores of real bots do together, as far as consoles see it. */
 export async function startReplicas(count: number) {
-  const { open, query, url } = await testDatabase();
+  const { open, query, hold, url } = await testDatabase();
   const provider: ModelProvider = await startModelProvider();
   const service = await startMonitoringService({ limit: false });
   onTestFinished(async () => {
@@ -179,7 +179,7 @@ export async function startReplicas(count: number) {
     });
   }
 
-  return { replicas, start, takeOverFrom, told, query, open, provider, service };
+  return { replicas, start, takeOverFrom, told, query, hold, open, provider, service };
 }
 
 /** A browser that listens at a replica, and goes on at another one with what it missed. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import {
   openPostgresStore,
@@ -48,6 +49,15 @@ export async function testDatabase() {
     /** One statement; `#` in it stands for the schema. */
     query: (text: string, values?: unknown[]) =>
       query(url, text.replaceAll('#', `"${schema}"`), values),
+    /** What a statement like that locks, nobody else gets until the function that it gives is called. */
+    async hold(text: string): Promise<() => Promise<void>> {
+      const holder = new pg.Client({ connectionString: url });
+      await holder.connect();
+      onTestFinished(() => holder.end());
+      await holder.query('begin');
+      await holder.query(text.replaceAll('#', `"${schema}"`));
+      return async () => void (await holder.query('rollback'));
+    },
     /** Ends what is connected with a last statement like this, as a failover does; gives how many those were. */
     async endConnections(like = `%${schema}%`): Promise<number> {
       const ended = await query(

@@ -235,6 +235,27 @@ describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
     expect(titlesOf(heard)).toContain('Shop is DOWN');
   });
 
+  test('tell a browser what it missed, not what is older, also where it takes them seconds to hear of it', async () => {
+    const { a, b, told } = await three();
+    const reader = await openReader(a.url);
+    // As after a standstill on a busy machine.
+    b.slowDown(900);
+    for (const title of ['one', 'two'])
+      await a.console.post({ channel: 'general', card: card(title), id: title, attempted: false });
+    await eventually(() => reader.heard().length === 2);
+    await reader.moveTo(b.url);
+    await a.console.post({
+      channel: 'general',
+      card: card('three'),
+      id: 'three',
+      attempted: false,
+    });
+    await expectAllHeard([reader], told);
+    b.slowDown(0);
+    const titles = titlesOf(reader.heard().map(({ event }) => messageIn(event)));
+    expect(titles).toEqual(['one', 'two', 'three']);
+  });
+
   test('end the private answer of one that died, with what it had shown', async () => {
     const { a, b, c, takeOverFrom, provider } = await three();
     provider.answerWith(['just ', 'us.']);

@@ -12,8 +12,11 @@ const MAX_KEPT_CHARACTERS = 1_000_000;
 /** Streams open at once; a browser allows itself six per server. */
 const MAX_STREAMS = 64;
 
-/** How long a browser that has heard more than this process waits until the process has heard it, too. */
-const CATCH_UP_MS = 2_000;
+/**
+ * How long a browser that has heard more than this process waits until the process has heard it, too: after a standstill on a
+ * busy machine that takes seconds, and what the process has until then is older than what the browser shows.
+ */
+const CATCH_UP_MS = 10_000;
 
 /** How long whoever tells something waits until it is stored. */
 const STORED_WITHIN_MS = 5_000;

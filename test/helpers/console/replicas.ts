@@ -27,6 +27,8 @@ export interface Replica extends TestConsole {
   cutOff(): void;
   /** Goes on after a standstill. */
   thaw(): void;
+  /** Hears so much later what the database answers. */
+  slowDown(ms: number): void;
   /** From now on its answers are not its own any more. */
   lose(): void;
 }
@@ -131,6 +133,7 @@ export async function startReplicas(count: number) {
       name,
       cutOff: proxy.cut,
       thaw: proxy.restore,
+      slowDown: proxy.delay,
       lose() {
         isDead = true;
       },

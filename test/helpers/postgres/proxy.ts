@@ -27,8 +27,13 @@ export async function startProxy(url: string, options: ProxyOptions = {}): Promi
 /** The same, and what cuts the program off, and lets it come back. */
 export async function startCuttableProxy(
   url: string,
-  { passesNotifications = false, delayMs = 0, losing = { text: '' } }: ProxyOptions = {},
+  {
+    passesNotifications = false,
+    delayMs: delayAtFirstMs = 0,
+    losing = { text: '' },
+  }: ProxyOptions = {},
 ) {
+  let delayMs = delayAtFirstMs;
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();
   let isCut = false;
@@ -83,6 +88,10 @@ export async function startCuttableProxy(
       sockets.clear();
     },
     isCut: () => isCut,
+    /** From now on every answer comes so much later. */
+    delay(ms: number) {
+      delayMs = ms;
+    },
     restore() {
       isCut = false;
     },

@@ -174,9 +174,10 @@ export interface EventLog<T> {
   /**
    * Appends an event: events of this process keep their order. While the store cannot be reached they wait; where more wait
    * than there is room for, all who follow are told that they have missed some. Resolves once it will be told, whatever
-   * becomes of this process, or is left out; never rejects. Throws for one that is too large.
+   * becomes of this process, or is left out; never rejects. One that is not to be told any more when its turn comes, as
+   * `isStill` says, is left out silently. Throws for one that is too large.
    */
-  append(event: T): Promise<void>;
+  append(event: T, isStill?: () => boolean): Promise<void>;
   /** Tells of the events that are still kept, and then of every further one, whichever process appends it. Once for each log. */
   follow(follower: EventFollower<T>): Promise<EventFollowing>;
 }

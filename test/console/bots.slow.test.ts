@@ -235,6 +235,34 @@ describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
     expect(titlesOf(heard)).toContain('Shop is DOWN');
   });
 
+  test('tell nothing more of what another one goes on with, not even what waited to be told', async () => {
+    const { a, b, takeOverFrom, told, provider, hold } = await three();
+    const reader = await openReader(b.url);
+    provider.answerWith(['one ', 'two.']);
+    const goOn = provider.holdChunks(1);
+    const thread = await ask(await openTab(a.url), '/ask what?');
+    await eventually(async () => textOf(await answerAt(b, thread)) === 'one ');
+    const release = await hold(`select from #.event_head where log = 'console-events' for update`);
+    // On its way, and what comes next waits for it.
+    const alert = { channel: 'general', card: card('Shop is DOWN'), id: 'shop', attempted: false };
+    const posting = a.console.post(alert);
+    await eventually(async () => titlesOf(await listedAt(b.url)).includes('Shop is DOWN'));
+    goOn();
+    await eventually(async () => textOf(await answerAt(b, thread)) === 'one two.');
+    a.lose();
+    provider.answerWith(['all of it.']);
+    await release();
+    await posting;
+    await takeOverFrom(a, b);
+    await answersAt(b, thread);
+    await expectAllHeard([reader], told);
+    const wholes = reader.heard().flatMap(({ event }) => {
+      const message = messageIn(event);
+      return message?.body.kind === 'answer' && !isGrowing(message) ? [textOf(message)] : [];
+    });
+    expect(wholes).toEqual(['all of it.']);
+  });
+
   test('tell a browser what it missed, not what is older, also where it takes them seconds to hear of it', async () => {
     const { a, b, told } = await three();
     const reader = await openReader(a.url);

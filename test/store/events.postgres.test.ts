@@ -206,6 +206,28 @@ describe.skipIf(!hasPostgres)('events of several processes', () => {
     await eventually(() => again.heard.missed.all.length === 1);
   });
 
+  test('are left out when they are not to be told any more by the time that their turn comes', async () => {
+    const { open, hold } = await testDatabase();
+    const { heard, log } = await follower(await open());
+    let isStill = true;
+    const asLongAs = () => isStill;
+    await log.append({ text: 'a' }, asLongAs);
+    const release = await hold('select from #.event_head for update');
+    // The first is on its way.
+    const appended = [log.append({ text: 'b' })];
+    await pause(100);
+    for (const text of ['c', 'd']) appended.push(log.append({ text }, asLongAs));
+    appended.push(log.append({ text: 'e' }));
+    isStill = false;
+    await release();
+    await Promise.all(appended);
+    await log.append({ text: 'f' }, asLongAs);
+    await log.append({ text: 'g' });
+    await eventually(() => heard.texts().at(-1) === 'g');
+    expect(heard.texts()).toEqual(['a', 'b', 'e', 'g']);
+    expect(heard.missed.all).toEqual([]);
+  });
+
   test('of which more wait than there is room for are told as missed, to all', async () => {
     const { open, query } = await testDatabase();
     const all = await Promise.all([open(), open()].map(async (store) => follower(await store)));

@@ -513,6 +513,19 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       expect(numbers[3]).toBeGreaterThan(lastNumber);
     });
 
+    test('are left out where they are not to be told any more', async () => {
+      const { store } = await open();
+      const log = store.events(happenings);
+      const heard = hearing<Happening>();
+      await log.follow(heard);
+      void log.append({ text: 'a' }, () => true);
+      void log.append({ text: 'b' }, () => false);
+      await log.append({ text: 'c' });
+      await eventually(() => heard.texts().length === 2);
+      expect(heard.texts()).toEqual(['a', 'c']);
+      expect(heard.missed.all).toEqual([]);
+    });
+
     test('are told one batch after another, and again when whoever is told fails', async () => {
       const { store } = await open();
       const log = store.events(happenings);

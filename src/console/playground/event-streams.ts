@@ -125,8 +125,8 @@ export function createEventStreams(log: EventLog<StreamedEvent>) {
       .join('');
   }
 
-  const append = (event: ConsoleEvent, person: string | undefined) =>
-    log.append({ event, ...(person !== undefined && { person }) });
+  const append = (event: ConsoleEvent, person: string | undefined, isStill?: () => boolean) =>
+    log.append({ event, ...(person !== undefined && { person }) }, isStill);
 
   return {
     /** Begins to tell browsers what all processes tell. To be called before there are any. */
@@ -168,11 +168,15 @@ export function createEventStreams(log: EventLog<StreamedEvent>) {
     },
     /**
      * The same; resolves once they will hear it, also when this process dies: before that, nothing counts as shown. While it
-     * cannot be stored, that takes no longer than a stop may. Never rejects.
+     * cannot be stored, that takes no longer than a stop may. Nothing is sent once it is another process that `isOurs` says
+     * shows it. Never rejects.
      */
-    async tell(event: ConsoleEvent, onlyPerson?: string): Promise<void> {
+    async tell(
+      event: ConsoleEvent,
+      { to, isOurs }: { to?: string; isOurs?: (() => boolean) | undefined } = {},
+    ): Promise<void> {
       const late = pause(STORED_WITHIN_MS, undefined, { ref: false });
-      await Promise.race([append(event, onlyPerson), late]);
+      await Promise.race([append(event, to, isOurs), late]);
     },
     /** Whether a tab of this person is open at this process. */
     hasReader: (person: string) => [...readers.values()].includes(person),

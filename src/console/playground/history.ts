@@ -70,8 +70,8 @@ export async function openHistory(
   /** Each oldest first. */
   const byChannel = () => groupBy([...roots.values()].sort(byTime), ({ channel }) => channel);
 
-  async function tellRoot(root: RootMessage | undefined) {
-    if (root) await streams.tell({ kind: 'message', listed: listedOf(root) });
+  async function tellRoot(root: RootMessage | undefined, isOurs?: () => boolean) {
+    if (root) await streams.tell({ kind: 'message', listed: listedOf(root) }, { isOurs });
     return root;
   }
 
@@ -154,10 +154,10 @@ export async function openHistory(
         ),
       ),
     /** Adds a reply or replaces the one of the same id, likewise; `undefined` when the thread is gone. */
-    async putReply(id: string, reply: Message, isOurs = () => true) {
+    async putReply(id: string, reply: Message, isOurs?: () => boolean) {
       const root = await storeReply(id, reply, isOurs);
-      if (root && isOurs()) streams.send({ kind: 'reply', root: id, reply });
-      return await tellRoot(root);
+      if (root) void streams.tell({ kind: 'reply', root: id, reply }, { isOurs });
+      return await tellRoot(root, isOurs);
     },
     /** The same for a reply whose growth tabs are sent piece by piece. */
     storeReply,

@@ -28,8 +28,9 @@ export function createPrivateMessages(streams: EventStreams) {
     const one = { ...place, message };
     kept.set(message.id, one);
     forgetOldest(kept, MAX_KEPT);
-    if (root !== undefined) await streams.tell({ kind: 'reply', root, reply: message }, person);
-    else await streams.tell({ kind: 'message', listed: shown(one) }, person);
+    const to = { to: person };
+    if (root !== undefined) await streams.tell({ kind: 'reply', root, reply: message }, to);
+    else await streams.tell({ kind: 'message', listed: shown(one) }, to);
   }
 
   /** False for one that is somebody else's. */

@@ -40,8 +40,9 @@ export function createLowdbEvents<T>(
   }
 
   return {
-    append(event) {
+    append(event, isStill = () => true) {
       assertOpen();
+      if (!isStill()) return Promise.resolve();
       lastNumber += 1;
       toTell.push({ number: lastNumber, isOwn: true, event });
       if (!follower && toTell.length > MAX_KEPT) toTell.shift();

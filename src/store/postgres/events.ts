@@ -30,6 +30,14 @@ const MAX_TOLD_AT_START = 2_000;
 
 const AGAIN_AFTER_MS = 500;
 
+interface WaitingEvent {
+  /** JSON; null stands for some that were left out. */
+  body: string | null;
+  isStill: () => boolean;
+}
+
+const always = () => true;
+
 /** What `createPostgresEvents` makes, and what ends it. */
 export interface PostgresEvents<T> {
   log: EventLog<T>;
@@ -58,8 +66,7 @@ export function createPostgresEvents<T>(
   const topic = `events-${name}`;
   const writer = randomUUID();
   let no = 0;
-  /** Events as JSON; null stands for some that were left out. */
-  let waiting: Array<string | null> = [];
+  let waiting: WaitingEvent[] = [];
   let waitingLength = 0;
   /** Ends with what is sent now; never rejects. */
   let sending: Promise<void> = Promise.resolve();
@@ -117,22 +124,25 @@ export function createPostgresEvents<T>(
     while (left > 0 && waiting.length > 0) {
       const batch = waiting.splice(0, Math.min(left, BATCH_COUNT));
       left -= batch.length;
-      for (const body of batch) waitingLength -= body?.length ?? 0;
+      for (const { body } of batch) waitingLength -= body?.length ?? 0;
+      // While they waited, this process may have stood still.
+      const bodies = batch.filter(({ isStill }) => isStill()).map(({ body }) => body);
+      if (bodies.length === 0) continue;
       try {
-        await send(batch);
+        await send(bodies);
         news.wake(topic);
         news.announce(topic);
       } catch (error) {
-        log.error({ err: error, events: batch.length }, 'events could not be told to anybody');
+        log.error({ err: error, events: bodies.length }, 'events could not be told to anybody');
         if (isClosing) waiting = [];
-        else if (batch.some((body) => body !== null)) left = leaveOut();
+        else if (bodies.some((body) => body !== null)) left = leaveOut();
       }
     }
   }
 
   /** Gives up what waits, of which everybody is to be told; gives how many wait then. */
   function leaveOut(): number {
-    waiting = [null];
+    waiting = [{ body: null, isStill: always }];
     waitingLength = 0;
     return waiting.length;
   }
@@ -230,12 +240,12 @@ export function createPostgresEvents<T>(
 
   return {
     log: {
-      append(appended) {
+      append(appended, isStill = always) {
         assertOpen();
         const body = JSON.stringify(appended);
         if (body.length > MAX_EVENT_LENGTH)
           throw new RangeError(`An event of '${name}' is larger than a log takes.`);
-        waiting.push(body);
+        waiting.push({ body, isStill });
         waitingLength += body.length;
         if (waiting.length > MAX_WAITING || waitingLength > MAX_WAITING_LENGTH) leaveOut();
         // What comes with the same round of the loop is sent together.

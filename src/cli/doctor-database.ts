@@ -151,8 +151,8 @@ function connectionFindings(
 ): Finding[] {
   const check = 'Database connections';
   const { user, maxConnections, reservedConnections, usedConnections } = server;
-  // One that listens.
-  const each = poolSize + 1;
+  // One that listens, and one that gives signs of life.
+  const each = poolSize + 2;
   const wanted = each * Math.max(1, processes?.members.length ?? 0);
   const free = maxConnections - reservedConnections - usedConnections;
   const ways = 'Raise max_connections of the server, or lower DATABASE_POOL';

@@ -188,7 +188,8 @@ const programVariables = {
   ),
   databasePool: {
     name: 'DATABASE_POOL',
-    about: 'connections to PostgreSQL of one process, besides one that listens',
+    about:
+      'connections to PostgreSQL of one process, besides two: one listens, one gives signs of life',
     shown: '10',
     schema: wholeNumber(2, 200).default(10),
   },

@@ -194,15 +194,15 @@ describe.skipIf(!server)('The doctor finds a database', () => {
     const { findings, name, as, query: ask } = await ownDatabase();
     const connections = async (options: Parameters<typeof findings>[0] = {}) =>
       of(await findings(options), 'Database connections');
-    expect(await connections()).toMatch(/^ok: \d+ of 300 are used, 3 reserved; .* up to 11$/);
+    expect(await connections()).toMatch(/^ok: \d+ of 300 are used, 3 reserved; .* up to 12$/);
     expect(await connections({ poolSize: 400 })).toMatch(
-      /^warning: .*one more process takes up to 401.*Raise max_connections/,
+      /^warning: .*one more process takes up to 402.*Raise max_connections/,
     );
     const user = await ownUser();
     await ask(`alter role ${user} connection limit 8`);
     await ask(`grant create on database ${name} to ${user}`);
     expect(await connections({ url: as(user) })).toMatch(
-      new RegExp(`^warning: .*up to 11 connections, and ${user} may have 8.*alter role ${user}`),
+      new RegExp(`^warning: .*up to 12 connections, and ${user} may have 8.*alter role ${user}`),
     );
     await ask(`alter role ${user} connection limit -1`);
     await ask(`alter database ${name} connection limit 9`);

@@ -746,6 +746,23 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     expect(await query('select count(*)::int as count from #.member')).toEqual([{ count: 1 }]);
   });
 
+  test('count as alive while all that they do waits for something in the database', async () => {
+    const { open, hold } = await testDatabase();
+    const store = await open({ ...SHORT, poolSize: 2 });
+    const documents = store.collection(counts);
+    const write = (count: number) =>
+      Promise.all(['a', 'b', 'c', 'd'].map((id) => documents.update(id, () => ({ count }))));
+    await write(1);
+    const claim = await store.claims(jobs).once('a', { no: 1 });
+    const release = await hold('select from #.document for update');
+    const writing = write(2);
+    // Twice as long as a process counts as alive without a sign of life.
+    await pause(2_000);
+    expect([claim?.isHeld(), claim?.signal.aborted]).toEqual([true, false]);
+    await release();
+    await writing;
+  });
+
   test('hold nothing after they were frozen, also before anything else tells them, and for good', async () => {
     const { open } = await testDatabase();
     const store = await open();

@@ -10,7 +10,7 @@ export interface DatabaseSettings {
   url: string;
   /** The same database without a pooler, for LISTEN and for changes of the schema; `url` when absent. */
   directUrl?: string | undefined;
-  /** Connections of this process at most, besides one that listens. */
+  /** Connections of this process at most, besides one that listens and one that gives signs of life. */
   poolSize?: number | undefined;
   /** The schema that all tables are in. */
   schema?: string | undefined;

@@ -60,7 +60,9 @@ export interface PostgresStore extends Store {
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
   const { url, directUrl = url, version, log, migrations = migrationsOfThisProgram } = options;
   const database = openDatabase(options);
-  const opened: Array<{ close(): Promise<unknown> }> = [database];
+  // A process that has so much to do that its pool is taken is alive: its signs of life wait for no connection.
+  const apart = openDatabase({ ...options, poolSize: 1 });
+  const opened: Array<{ close(): Promise<unknown> }> = [database, apart];
   const closeAll = async () => {
     for (const each of opened.splice(0).reverse()) await each.close();
   };
@@ -70,7 +72,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
       await migrate({ ...options, migrations });
     });
     const knows = newestOf(migrations);
-    const members = await joinMembers({ database, version, knows, times: options.times, log });
+    const { times } = options;
+    const members = await joinMembers({ database: apart, version, knows, times, log });
     opened.push(members);
     await database.again(() => assertNotMoved(database, url));
     const news = openNews({ database, directUrl, log });

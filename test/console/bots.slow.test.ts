@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Card } from '../../src/bot/shared/card.ts';
+import { toAsker } from '../../src/bot/shared/invocation.ts';
 import type { ConsoleEvent, Message } from '../../src/console/shared/api-types.ts';
 import {
   expectAllHeard,
@@ -282,6 +283,32 @@ describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
     b.slowDown(0);
     const titles = titlesOf(reader.heard().map(({ event }) => messageIn(event)));
     expect(titles).toEqual(['one', 'two', 'three']);
+  });
+
+  test('tell the asker under a question without an answer that it comes to none', async () => {
+    const { a, b, hold } = await three();
+    const ann = await openReader(b.url);
+    const at = await openTab(a.url, { cookie: ann.cookie() });
+    const release = await hold(`select from #.event_head where log = 'console-events' for update`);
+    const id = randomUUID();
+    const asking = at.say('/ask what?', { id });
+    asking.catch(() => {});
+    // It dies once the question is stored, and before the answer begins.
+    const question = await eventually(async () => (await listedAt(b.url))[0]?.id);
+    a.cutOff();
+    await release();
+    await expect(asking).rejects.toThrow('503');
+    await b.console.takeOver?.({
+      invocation: {
+        ...{ id: `console:${id}`, request: { line: '/ask what?' } },
+        place: { platform: 'console', channel: 'general' },
+        person: { id: ann.person, name: 'Ann' },
+        origin: { name: 'Ann', kind: 'typed' },
+      },
+      dispatch: async () => toAsker(card('Interrupted')),
+    });
+    expect(titlesOf(await repliesOf(b.url, question, ann.cookie()))).toEqual(['Interrupted']);
+    expect(await repliesOf(b.url, question)).toEqual([]);
   });
 
   test('end the private answer of one that died, with what it had shown', async () => {

@@ -200,6 +200,14 @@ export function createMessageIntake(options: {
     return there ? placeOf(own, thread) : { shown: 'nothing' };
   }
 
+  /** A question that stands there already is not left without a word under it. */
+  async function underQuestion(shownFor: ShownFor): Promise<ShownFor> {
+    await history.catchUp();
+    const question = `q${shownFor.id}`;
+    const isThere = shownFor.thread === undefined && history.get(question) !== undefined;
+    return isThere ? { ...shownFor, thread: question } : shownFor;
+  }
+
   async function showReply(
     reply: Exclude<Reply, { kind: 'nothing' }>,
     shownFor: ShownFor,
@@ -317,7 +325,7 @@ export function createMessageIntake(options: {
             { person: by.id, channel, root: thread },
             interrupted(answers.latest(begun)),
           );
-        else await show(reply, shownFor);
+        else await show(reply, reply.kind === 'card' ? await underQuestion(shownFor) : shownFor);
       } catch (error) {
         if (!(error instanceof HttpError)) {
           const options = { permanent: false, cause: error };

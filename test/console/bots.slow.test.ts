@@ -18,6 +18,7 @@ import {
   type Tab,
 } from '../helpers/console/test-console.ts';
 import { eventually } from '../helpers/eventually.ts';
+import { eventuallyEquals } from '../helpers/eventually-equals.ts';
 import { hasPostgres } from '../helpers/postgres/test-database.ts';
 
 const card = (title: string): Card => ({ tone: 'info', title, parts: [] });
@@ -230,10 +231,10 @@ describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
     expect(await b.console.post({ ...alert, attempted: true })).toMatchObject({ goesOn: false });
     const [answer] = await answersAt(b, thread);
     expect(textOf(answer)).toBe('all of it.');
+    const heard = () => reader.heard().map(({ event }) => messageIn(event));
+    await eventuallyEquals(async () => heard().findLast((one) => one?.id === answer?.id), answer);
+    expect(titlesOf(heard())).toContain('Shop is DOWN');
     await expectAllHeard([reader], told);
-    const heard = reader.heard().map(({ event }) => messageIn(event));
-    expect(heard.filter((message) => message?.id === answer?.id).at(-1)).toEqual(answer);
-    expect(titlesOf(heard)).toContain('Shop is DOWN');
   });
 
   test('tell nothing more of what another one goes on with, not even what waited to be told', async () => {
@@ -255,13 +256,14 @@ describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
     await release();
     await posting;
     await takeOverFrom(a, b);
-    await answersAt(b, thread);
+    const wholes = () =>
+      reader.heard().flatMap(({ event }) => {
+        const message = messageIn(event);
+        return message?.body.kind === 'answer' && !isGrowing(message) ? [textOf(message)] : [];
+      });
+    await eventually(() => wholes().includes('all of it.'));
+    expect(wholes()).toEqual(['all of it.']);
     await expectAllHeard([reader], told);
-    const wholes = reader.heard().flatMap(({ event }) => {
-      const message = messageIn(event);
-      return message?.body.kind === 'answer' && !isGrowing(message) ? [textOf(message)] : [];
-    });
-    expect(wholes).toEqual(['all of it.']);
   });
 
   test('tell a browser what it missed, not what is older, also where it takes them seconds to hear of it', async () => {

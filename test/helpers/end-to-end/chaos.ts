@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { onTestFailed } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { type PostgresServer, query } from '../postgres/server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -17,6 +18,9 @@ export interface Storm {
   betweenMs: () => number;
 }
 
+/** Characters of what each process said, where a test fails. */
+const OUTPUT_SHOWN = 6_000;
+
 interface Slot {
   process: AskwatchProcess;
   /** What it runs; the built program when absent. */
@@ -30,12 +34,20 @@ export async function startProcesses(
   count: number,
   { database, schema, env }: { database: string; schema: string; env: Record<string, string> },
 ) {
-  const start = async (program?: string) =>
-    await startAskwatch({
+  const started: AskwatchProcess[] = [];
+  async function start(program?: string) {
+    const one = await startAskwatch({
       ...(program !== undefined && { command: [process.execPath, program] }),
       dataDir: await temporaryFolder(),
       env: { DATABASE_URL: database, DATABASE_SCHEMA: schema, ...env },
     });
+    started.push(one);
+    return one;
+  }
+  onTestFailed(() => {
+    for (const { pid, output } of started)
+      process.stdout.write(`\nProcess ${pid} said last:\n${output().slice(-OUTPUT_SHOWN)}\n`);
+  });
   const slots: Slot[] = [];
   async function add(more: number) {
     for (let at = 0; at < more; at += 1) slots.push({ process: await start(), isDown: false });

@@ -695,6 +695,31 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
       }
     });
 
+    test('let nobody through beside one who came first and has just found nobody before', async () => {
+      const { open, query } = await testDatabase();
+      const turns = (await open()).turns(talks);
+      await query(`create function #.waits() returns trigger language plpgsql as $$
+        begin perform pg_sleep(case new.id when 'second' then 0.3 when 'third' then 0.6 else 0 end); return new; end $$`);
+      await query(
+        'create trigger slow before insert on #.turn for each row execute function #.waits()',
+      );
+      const first = await turns.take('a', 'first', signal);
+      // It has seen the first, and its place is there only later; by then the first is over.
+      const second = turns.take('a', 'second', signal);
+      await pause(100);
+      first?.end();
+      await pause(100);
+      let isThird = false;
+      const third = turns.take('a', 'third', signal).finally(() => {
+        isThird = true;
+      });
+      const had = await second;
+      await pause(1_000);
+      expect(isThird).toBe(false);
+      had?.end();
+      expect(await third).toBeDefined();
+    });
+
     test('keep the place of one that died for whoever goes on with it', async () => {
       const { open, query } = await testDatabase();
       const [one, other] = [await open(), await open()].map((store) => store.turns(talks));

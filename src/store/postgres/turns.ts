@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { keyOf } from '../claims.ts';
 import { StoreUnavailableError } from '../errors.ts';
 import type { Turn, Turns, TurnsDeclaration } from '../turns.ts';
-import { type Database, isRepeated } from './database.ts';
+import type { Database } from './database.ts';
 import type { Membership } from './members.ts';
 import type { News } from './news.ts';
 import type { PendingWork } from './pending-work.ts';
@@ -11,11 +11,8 @@ import type { PendingWork } from './pending-work.ts';
 /** The place of one that died is kept so long for whoever goes on with it, counted from when it was missed. */
 const KEPT_MS = 20_000;
 
-/** Several that come to one key at the same moment have to take their places one after another. */
-const MAX_TRIES = 50;
-
-/** Over which time these tries are spread when it is crowded. */
-const TRY_WITHIN_MS = 20;
+/** After a standstill a process counts as dead until its next sign of life; it tries so often to be somebody. */
+const MAX_TRIES = 3;
 
 /** Nothing of which turns are asked for takes this long. */
 const GIVEN_UP_AFTER = sql`interval '1 day'`;
@@ -24,10 +21,11 @@ interface Waiting {
   look(): Promise<void>;
 }
 
-/**
- * Places in rows, numbered for each key. Of two that take one at the same moment the key of the table refuses one, which
- * tries again: so whoever has the smallest number has seen all that came before.
- */
+/** What came of taking a place. */
+type Taken = { isAlive: false } | { isAlive: true; no: number | null; waits: boolean };
+type Place = Extract<Taken, { isAlive: true }> & { holder: string };
+
+/** Places in rows, numbered for each key: whoever has the smallest number has the turn. */
 export function createPostgresTurns(
   { name, maxWaiting }: TurnsDeclaration,
   options: {
@@ -55,39 +53,23 @@ export function createPostgresTurns(
     sql`t.name = ${name} and t.key = ${key} and t.no < ${no}::int`;
 
   /** Takes a place, or the one it had; `no` is missing when there is none free. */
-  async function enter(key: string, id: string, holder: string) {
-    const { rows } = await sql<{ isAlive: boolean; no: number | null; waits: boolean }>`
-      with me as (select id from ${member} where id = ${holder} and until > clock_timestamp()),
-      others as (select coalesce(max(t.no), 0) as last, count(*) as count from ${table} t
-        where t.name = ${name} and t.key = ${key} and t.id <> ${id}),
-      own as (
-        insert into ${table} as t (name, key, id, no, holder)
-        select ${name}, ${key}, ${id}, others.last + 1, me.id from me, others
-          where others.count <= ${maxWaiting}
-            or exists (select from ${table} t where t.name = ${name} and t.key = ${key} and t.id = ${id})
-        on conflict (name, key, id) do update set holder = excluded.holder, missed_at = null
-        returning no)
-      select exists (select from me) as "isAlive", (select no from own) as no,
-        exists (select from ${table} t, own where t.name = ${name} and t.key = ${key} and t.no < own.no) as waits`.execute(
-      db,
-    );
-    return rows[0] ?? { isAlive: false, no: null, waits: false };
-  }
-
-  async function enterAlone(key: string, id: string) {
+  async function enter(key: string, id: string): Promise<Place> {
     for (let left = MAX_TRIES; left > 0; left -= 1) {
       assertOpen();
       const holder = members.id();
-      try {
-        const entered = await pending.track(database.again(() => enter(key, id, holder)));
-        if (entered.isAlive) return { ...entered, holder };
-        await members.beat();
-      } catch (error) {
-        if (!isRepeated(error, 'turn_no')) throw error;
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * TRY_WITHIN_MS));
-      }
+      const { rows } = await pending.track(
+        database.again(() =>
+          sql<{ taken: Taken }>`select ${sql.id(schema, 'take_place')}(
+            ${name}, ${key}, ${id}, ${holder}::uuid, ${maxWaiting}::int) as taken`.execute(db),
+        ),
+      );
+      const taken = rows[0]?.taken;
+      if (taken?.isAlive) return { ...taken, holder };
+      await members.beat();
     }
-    throw new StoreUnavailableError('The database is too busy with this thread. Try again.');
+    throw new StoreUnavailableError(
+      'The database does not count this process as alive. Try again in a few seconds.',
+    );
   }
 
   /** Whether those before it are gone; the first who misses the holder of a place notes when that was. */
@@ -162,7 +144,7 @@ export function createPostgresTurns(
     async take(thing, id, signal) {
       signal.throwIfAborted();
       const key = keyOf(thing);
-      const { no, waits, holder } = await enterAlone(key, id);
+      const { no, waits, holder } = await enter(key, id);
       if (no === null) return undefined;
       const turn = turnOf(key, id, holder);
       try {

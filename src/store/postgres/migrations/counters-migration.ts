@@ -1,18 +1,10 @@
-import { type Kysely, type Migration, type QueryExecutorProvider, sql, TableNode } from 'kysely';
-import type { Tables } from '../tables.ts';
+import { type Migration, type QueryExecutorProvider, sql } from 'kysely';
+import { schemaOf } from './schema-of.ts';
 
 /** Slots of a window besides the one that is under way, and one after it that is filled ahead of its time. */
 export const WINDOW_SLOTS = 60;
 
 const SLOTS = sql.lit(WINDOW_SLOTS);
-
-/** The schema that a migration is applied in, which SQL written by hand has to name. */
-function schemaOf(db: Kysely<Pick<Tables, 'member'>>): string {
-  const table = db.selectFrom('member').toOperationNode().from?.froms[0];
-  const schema = table && TableNode.is(table) ? table.table.schema?.name : undefined;
-  if (schema === undefined) throw new Error('A migration is applied in no schema.');
-  return schema;
-}
 
 /**
  * Counts that all processes share: windows of requests, budgets of tokens, and sums of usage. What has to be read and

@@ -12,6 +12,7 @@ import { NewerSchemaError } from '../../errors.ts';
 import { connectionConfig, type DatabaseSettings, DEFAULT_SCHEMA } from '../database.ts';
 import { countersMigration } from './counters-migration.ts';
 import { stateMigration } from './state-migration.ts';
+import { turnMigration } from './turn-migration.ts';
 
 /**
  * Changes of the schema, by name and in order. Those that older programs can live with are applied at the next start, while
@@ -179,24 +180,7 @@ export const migrations: Migrations = {
     },
   },
   '0008-state': stateMigration,
-  '0009-turn': {
-    async up(db: Kysely<unknown>) {
-      await db.schema
-        .createTable('turn')
-        .addColumn('name', 'text', (column) => column.notNull())
-        .addColumn('key', 'text', (column) => column.notNull())
-        // Whose turn it is.
-        .addColumn('id', 'text', (column) => column.notNull())
-        .addColumn('no', 'integer', (column) => column.notNull())
-        .addColumn('at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
-        .addColumn('holder', 'uuid', (column) => column.notNull())
-        // When it was seen first that the holder does not live.
-        .addColumn('missed_at', 'timestamptz(3)')
-        .addPrimaryKeyConstraint('turn_pkey', ['name', 'key', 'id'])
-        .addUniqueConstraint('turn_no', ['name', 'key', 'no'])
-        .execute();
-    },
-  },
+  '0009-turn': turnMigration,
 };
 
 /** The name of the newest of them. */

@@ -156,8 +156,9 @@ export async function openHistory(
     /** Adds a reply or replaces the one of the same id, likewise; `undefined` when the thread is gone. */
     async putReply(id: string, reply: Message, isOurs?: () => boolean) {
       const root = await storeReply(id, reply, isOurs);
-      if (root) void streams.tell({ kind: 'reply', root: id, reply }, { isOurs });
-      return await tellRoot(root, isOurs);
+      const event = { kind: 'reply', root: id, reply } as const;
+      await Promise.all([root && streams.tell(event, { isOurs }), tellRoot(root, isOurs)]);
+      return root;
     },
     /** The same for a reply whose growth tabs are sent piece by piece. */
     storeReply,

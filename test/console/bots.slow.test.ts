@@ -58,7 +58,22 @@ const answerAt = async ({ url }: Replica, thread: string) =>
 async function three() {
   const world = await startReplicas(3);
   const [a, b, c] = world.replicas as [Replica, Replica, Replica];
-  return { ...world, a, b, c, all: [a, b, c] as const };
+  /** What is told from here on waits until the function that it gives is called. */
+  const holdEvents = () =>
+    world.hold(`select from #.event_head where log = 'console-events' for update`);
+  return { ...world, a, b, c, all: [a, b, c] as const, holdEvents };
+}
+
+/** The first gives an answer, `one two.`, of which half is there until `goOn`; somebody listens at the second. */
+async function half() {
+  const world = await three();
+  const { a, b, provider } = world;
+  const reader = await openReader(b.url);
+  provider.answerWith(['one ', 'two.']);
+  const goOn = provider.holdChunks(1);
+  const thread = await ask(await openTab(a.url), '/ask what?');
+  await eventually(async () => textOf(await answerAt(b, thread)) === 'one ');
+  return { ...world, reader, thread, goOn };
 }
 
 describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
@@ -204,14 +219,9 @@ describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
   });
 
   test('count nothing as shown that browsers would not hear of if they died', async () => {
-    const { a, b, takeOverFrom, told, provider, hold } = await three();
-    const reader = await openReader(b.url);
-    provider.answerWith(['one ', 'two.']);
-    const goOn = provider.holdChunks(1);
-    const thread = await ask(await openTab(a.url), '/ask what?');
-    await eventually(async () => textOf(await answerAt(b, thread)) === 'one ');
+    const { a, b, takeOverFrom, told, provider, reader, thread, goOn, holdEvents } = await half();
     const alert = { channel: 'general', card: card('Shop is DOWN'), id: 'shop', attempted: false };
-    const release = await hold(`select from #.event_head where log = 'console-events' for update`);
+    const release = await holdEvents();
     let posted = false;
     const posting = a.console.post(alert).finally(() => {
       posted = true;
@@ -238,13 +248,8 @@ describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
   });
 
   test('tell nothing more of what another one goes on with, not even what waited to be told', async () => {
-    const { a, b, takeOverFrom, told, provider, hold } = await three();
-    const reader = await openReader(b.url);
-    provider.answerWith(['one ', 'two.']);
-    const goOn = provider.holdChunks(1);
-    const thread = await ask(await openTab(a.url), '/ask what?');
-    await eventually(async () => textOf(await answerAt(b, thread)) === 'one ');
-    const release = await hold(`select from #.event_head where log = 'console-events' for update`);
+    const { a, b, takeOverFrom, told, provider, reader, thread, goOn, holdEvents } = await half();
+    const release = await holdEvents();
     // On its way, and what comes next waits for it.
     const alert = { channel: 'general', card: card('Shop is DOWN'), id: 'shop', attempted: false };
     const posting = a.console.post(alert);
@@ -288,10 +293,10 @@ describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
   });
 
   test('tell the asker under a question without an answer that it comes to none', async () => {
-    const { a, b, hold } = await three();
+    const { a, b, holdEvents } = await three();
     const ann = await openReader(b.url);
     const at = await openTab(a.url, { cookie: ann.cookie() });
-    const release = await hold(`select from #.event_head where log = 'console-events' for update`);
+    const release = await holdEvents();
     const id = randomUUID();
     const asking = at.say('/ask what?', { id });
     asking.catch(() => {});

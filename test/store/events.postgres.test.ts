@@ -199,10 +199,7 @@ describe.skipIf(!hasPostgres)('events of several processes', () => {
     expect(appended).toHaveLength(251);
     const again = await follower(await open());
     expect(again.heard.texts()).toEqual(['a', 'b', ...later.map((_, no) => String(no))]);
-    const held = await hold('select from #.event_head for update');
-    const tooMany = Array.from({ length: 2_010 }, () => log.append({ text: 'x' }));
-    await held();
-    await Promise.all(tooMany);
+    await Promise.all(Array.from({ length: 2_010 }, () => log.append({ text: 'x' })));
     await eventually(() => again.heard.missed.all.length === 1);
   });
 

@@ -773,7 +773,7 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
 
   test('count as alive while all that they do waits for something in the database', async () => {
     const { open, hold } = await testDatabase();
-    const store = await open({ ...SHORT, poolSize: 2 });
+    const store = await open({ times: { ttlMs: 4_000, beatMs: 300 }, poolSize: 2 });
     const documents = store.collection(counts);
     const write = (count: number) =>
       Promise.all(['a', 'b', 'c', 'd'].map((id) => documents.update(id, () => ({ count }))));
@@ -781,8 +781,8 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     const claim = await store.claims(jobs).once('a', { no: 1 });
     const release = await hold('select from #.document for update');
     const writing = write(2);
-    // Twice as long as a process counts as alive without a sign of life.
-    await pause(2_000);
+    // Longer than a process trusts that it is alive without a sign of life.
+    await pause(3_500);
     expect([claim?.isHeld(), claim?.signal.aborted]).toEqual([true, false]);
     await release();
     await writing;

@@ -1,15 +1,11 @@
 import { sql } from 'kysely';
 import { type AbandonedRow, type ClaimTable, GIVEN_UP_MS } from '../claims.ts';
-import { StoreUnavailableError } from '../errors.ts';
 import type { Database } from './database.ts';
 import type { Membership } from './members.ts';
 import type { PendingWork } from './pending-work.ts';
 
 /** Taken over with one statement. */
 const ABANDONED_COUNT = 100;
-
-/** After a standstill a process counts as dead until its next sign of life; it tries so often to be somebody. */
-const MAX_TRIES = 3;
 
 /**
  * Claims in rows, which processes hold while they count as alive. What is asked twice because an answer was lost is answered
@@ -33,23 +29,15 @@ export function createPostgresClaims(
   const until = (keptMs: number) =>
     sql`clock_timestamp() + ${keptMs}::float8 * interval '1 millisecond'`;
 
-  /** Does something in the name of this process, which counts as alive while it is done. */
-  async function asMember<R>(ask: (holder: string) => Promise<R & { isAlive: boolean }>) {
+  /** In the name of this process, which counts as alive while it is done. */
+  async function asMember<R extends { isAlive: boolean }>(ask: (holder: string) => Promise<R>) {
     assertOpen();
-    for (let left = MAX_TRIES; left > 0; left -= 1) {
-      const held = members.holder();
-      const answer = await pending.track(database.again(() => ask(held.id)));
-      if (answer.isAlive) return { ...answer, held };
-      await members.beat();
-    }
-    throw new StoreUnavailableError(
-      'The database does not count this process as alive. Try again in a few seconds.',
-    );
+    return await members.asMember((id) => pending.track(database.again(() => ask(id))));
   }
 
   return {
     async take(key, request) {
-      const { isTaken, held } = await asMember(async (holder) => {
+      const { done, held } = await asMember(async (holder) => {
         const { rows } = await sql<{ isAlive: boolean; isTaken: boolean }>`
           with me as (select id from ${member} where id = ${holder} and until > clock_timestamp()),
           taken as (
@@ -67,7 +55,7 @@ export function createPostgresClaims(
         );
         return rows[0] ?? { isAlive: false, isTaken: false };
       });
-      return isTaken ? held : undefined;
+      return done.isTaken ? held : undefined;
     },
     async finish(key, keptMs) {
       assertOpen();
@@ -93,7 +81,7 @@ export function createPostgresClaims(
       );
     },
     async takeAbandoned(busy) {
-      const { taken, held } = await asMember(async (holder) => {
+      const { done, held } = await asMember(async (holder) => {
         // Its own that it does not do: it took them, and the answer was lost.
         const { rows } = await sql<{ isAlive: boolean; taken: Taken[] | null }>`
           with me as (select id from ${member} where id = ${holder} and until > clock_timestamp()),
@@ -109,7 +97,7 @@ export function createPostgresClaims(
             (select json_agg(taken order by taken.at) from taken) as taken`.execute(db);
         return rows[0] ?? { isAlive: false, taken: null };
       });
-      return { held, rows: taken ?? [] };
+      return { held, rows: done.taken ?? [] };
     },
   };
 }

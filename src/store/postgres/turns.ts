@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { keyOf } from '../claims.ts';
-import { StoreUnavailableError } from '../errors.ts';
 import type { Turn, Turns, TurnsDeclaration } from '../turns.ts';
 import type { Database } from './database.ts';
 import type { Membership } from './members.ts';
@@ -10,9 +9,6 @@ import type { PendingWork } from './pending-work.ts';
 
 /** The place of one that died is kept so long for whoever goes on with it, counted from when it was missed. */
 const KEPT_MS = 20_000;
-
-/** After a standstill a process counts as dead until its next sign of life; it tries so often to be somebody. */
-const MAX_TRIES = 3;
 
 /** Nothing of which turns are asked for takes this long. */
 const GIVEN_UP_AFTER = sql`interval '1 day'`;
@@ -23,7 +19,6 @@ interface Waiting {
 
 /** What came of taking a place. */
 type Taken = { isAlive: false } | { isAlive: true; no: number | null; waits: boolean };
-type Place = Extract<Taken, { isAlive: true }> & { holder: string };
 
 /** Places in rows, numbered for each key: whoever has the smallest number has the turn. */
 export function createPostgresTurns(
@@ -53,23 +48,14 @@ export function createPostgresTurns(
     sql`t.name = ${name} and t.key = ${key} and t.no < ${no}::int`;
 
   /** Takes a place, or the one it had; `no` is missing when there is none free. */
-  async function enter(key: string, id: string): Promise<Place> {
-    for (let left = MAX_TRIES; left > 0; left -= 1) {
-      assertOpen();
-      const holder = members.id();
-      const { rows } = await pending.track(
-        database.again(() =>
-          sql<{ taken: Taken }>`select ${sql.id(schema, 'take_place')}(
-            ${name}, ${key}, ${id}, ${holder}::uuid, ${maxWaiting}::int) as taken`.execute(db),
-        ),
-      );
-      const taken = rows[0]?.taken;
-      if (taken?.isAlive) return { ...taken, holder };
-      await members.beat();
-    }
-    throw new StoreUnavailableError(
-      'The database does not count this process as alive. Try again in a few seconds.',
+  async function enter(key: string, id: string, holder: string): Promise<Taken> {
+    const { rows } = await pending.track(
+      database.again(() =>
+        sql<{ taken: Taken }>`select ${sql.id(schema, 'take_place')}(
+          ${name}, ${key}, ${id}, ${holder}::uuid, ${maxWaiting}::int) as taken`.execute(db),
+      ),
     );
+    return rows[0]?.taken ?? { isAlive: false };
   }
 
   /** Whether those before it are gone; the first who misses the holder of a place notes when that was. */
@@ -144,9 +130,11 @@ export function createPostgresTurns(
     async take(thing, id, signal) {
       signal.throwIfAborted();
       const key = keyOf(thing);
-      const { no, waits, holder } = await enter(key, id);
+      assertOpen();
+      const { done, held } = await members.asMember((holder) => enter(key, id, holder));
+      const { no, waits } = done;
       if (no === null) return undefined;
-      const turn = turnOf(key, id, holder);
+      const turn = turnOf(key, id, held.id);
       try {
         signal.throwIfAborted();
         if (waits) await wait(key, no, signal);

@@ -9,7 +9,7 @@ import { consolePlatform } from './app/platforms/console.ts';
 import { platforms } from './app/platforms.ts';
 import { startupSentence } from './app/startup-errors.ts';
 import { createCatalog } from './bot/ask/catalog.ts';
-import { createUsageLog } from './bot/ask/usage-log.ts';
+import { createUsageLog } from './bot/usage/usage-log.ts';
 import { createBot } from './bot/bot.ts';
 import type { Platform } from './bot/platform.ts';
 import { openPlatformLimits, platformLimitsCollection } from './bot/shared/platform-limits.ts';

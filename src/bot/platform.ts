@@ -1,6 +1,5 @@
 import type { Catalog } from './ask/catalog.ts';
 import type { ShownAnswers } from './ask/shown-answers.ts';
-import type { UsageLog } from './ask/usage-log.ts';
 import type { Command } from './commands/command.ts';
 import type { Dispatch, OpenForm } from './commands/dispatch.ts';
 import type { Suggest } from './commands/suggest.ts';
@@ -8,6 +7,7 @@ import type { Homes } from './home/home.ts';
 import type { AnswerEnder } from './shared/invocation.ts';
 import type { Messenger } from './shared/messenger.ts';
 import type { GoneChannels, Place } from './shared/place.ts';
+import type { UsageLog } from './usage/usage-log.ts';
 
 /** What the bot is to its platforms, and to what shows or ends it. */
 export interface Bot {

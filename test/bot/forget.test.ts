@@ -3,7 +3,7 @@ import { createChannelDefaults } from '../../src/bot/ask/channel-defaults.ts';
 import { conversationKey, createConversations } from '../../src/bot/ask/conversations.ts';
 import { createShownAnswers } from '../../src/bot/ask/shown-answers.ts';
 import { openUnfinishedAnswers } from '../../src/bot/ask/unfinished-answers.ts';
-import { createUsageLog } from '../../src/bot/ask/usage-log.ts';
+import { createUsageLog } from '../../src/bot/usage/usage-log.ts';
 import { createChannels } from '../../src/bot/channels/channels.ts';
 import { createPersonPlaces } from '../../src/bot/channels/person-places.ts';
 import { openForget } from '../../src/bot/forget.ts';

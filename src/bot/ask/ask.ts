@@ -10,13 +10,13 @@ import type { Person, Place } from '../shared/place.ts';
 import type { Handling } from '../shared/seen-invocations.ts';
 import type { BotSettings } from '../shared/settings.ts';
 import { counted } from '../shared/text-format.ts';
+import type { UsageLog } from '../usage/usage-log.ts';
 import { underBroken, underPrivate, underWhole, whileGenerated } from './answer-buttons.ts';
 import { type AnswerRun, createAnswerRun } from './answer-run.ts';
 import type { Catalog } from './catalog.ts';
 import type { ChannelDefaults } from './channel-defaults.ts';
 import { type Conversations, conversationKey } from './conversations.ts';
 import { type Generated, generate } from './generate.ts';
-import type { UsageLog } from './usage-log.ts';
 
 /** A question, as `/ask` takes it. */
 export interface Question {

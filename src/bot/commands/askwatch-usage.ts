@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { UsageEntry } from '../ask/usage-log.ts';
 import { type Card, type CardPart, tablePart, textCard } from '../shared/card.ts';
 import { toAsker } from '../shared/invocation.ts';
 import { counted, shortened } from '../shared/text-format.ts';
+import type { UsageEntry } from '../usage/usage-log.ts';
 import { command } from './command.ts';
 
 const DAY_MS = 86_400_000;

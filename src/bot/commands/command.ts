@@ -5,7 +5,6 @@ import type { Ask } from '../ask/ask.ts';
 import type { Catalog } from '../ask/catalog.ts';
 import type { ChannelDefaults } from '../ask/channel-defaults.ts';
 import type { Conversations } from '../ask/conversations.ts';
-import type { UsageLog } from '../ask/usage-log.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Incidents } from '../incidents/incident-service.ts';
 import type { CommandResult, Invocation } from '../shared/invocation.ts';
@@ -14,6 +13,7 @@ import type { PlatformTraits } from '../shared/platform-traits.ts';
 import type { Right } from '../shared/rights.ts';
 import type { Handling } from '../shared/seen-invocations.ts';
 import type { BotSettings } from '../shared/settings.ts';
+import type { UsageLog } from '../usage/usage-log.ts';
 
 /**
  * A command, declared once; platforms, help, manifests and docs/commands.md are made from it.

@@ -5,8 +5,8 @@ import { chatModels, isServed } from '../ask/catalog.ts';
 import { matches } from '../channels/channels.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
+import { listAll } from '../tools/monitors.ts';
 import type { Call, Field } from './command.ts';
-import { listAll } from './monitor/manage.ts';
 
 /** Something to choose while one types. */
 export interface Suggestion {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { UsageEntry } from '../../../src/bot/ask/usage-log.ts';
+import type { UsageEntry } from '../../../src/bot/usage/usage-log.ts';
 import type { Platform } from '../../../src/bot/platform.ts';
 import { readAnswer, startTestBot } from '../../helpers/bot.ts';
 

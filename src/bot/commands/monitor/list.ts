@@ -13,6 +13,7 @@ import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { isDown, isUp, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { counted, shortened } from '../../shared/text-format.ts';
+import { byUrgency } from '../../tools/monitors.ts';
 import { command, optionalText } from '../command.ts';
 
 /** Rows of one card: what fits in a message on every platform. */
@@ -59,7 +60,7 @@ function listCard(monitors: readonly Monitor[], filter?: string, page = 1): Card
       matches(monitor, filter) ||
       monitor.status.toLowerCase() === filter.toLowerCase(),
   );
-  const ordered = inOrder(shown);
+  const ordered = byUrgency(shown);
   const some = filter === undefined ? '' : ` with “${shortened(filter, 60)}”`;
   if (ordered.length === 0) {
     return textCard(
@@ -101,13 +102,6 @@ function pageActions(
   ].filter(isCarried);
 }
 
-function inOrder(monitors: readonly Monitor[]): Monitor[] {
-  return [...monitors].sort(
-    (a, b) =>
-      urgency(a) - urgency(b) || a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1),
-  );
-}
-
 const rowOf = (monitor: Monitor) => [
   statusCell(monitor),
   shortened(monitor.name, 60),
@@ -120,11 +114,6 @@ function statusCell(monitor: Monitor): string {
   return monitor.waiting_for_first_ping && !isDown(monitor) ? `${status}, ${NO_PING_YET}` : status;
 }
 
-function urgency(monitor: Monitor): number {
-  if (isDown(monitor)) return monitor.status.toUpperCase() === 'DOWN' ? 0 : 1;
-  return isUp(monitor) ? 3 : 2;
-}
-
 /** How well some monitors are together. Pure. */
 export function listTone(monitors: readonly Monitor[]): Card['tone'] {
   if (monitors.some(isDown)) return 'bad';
@@ -134,7 +123,8 @@ export function listTone(monitors: readonly Monitor[]): Card['tone'] {
 /** How many there are of each status: `12 monitors: 2 DOWN, 1 PAUSED, 9 UP`; `some` says which they are. Pure. */
 export function listTitle(monitors: readonly Monitor[], some = ''): string {
   const byStatus = new Map<string, number>();
-  for (const { status } of inOrder(monitors)) byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+  for (const { status } of byUrgency(monitors))
+    byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
   const counts = [...byStatus].map(([status, count]) => `${count} ${shortened(status, 20)}`);
   // A service with as many statuses as monitors must not make an endless title.
   const others = counts.length > 6 ? ' and others' : '';

@@ -1,18 +1,14 @@
 import { z } from 'zod';
 import { StatusError } from '../../../clients/errors.ts';
 import type { MonitoringClient } from '../../../clients/monitoring.ts';
-import type { Monitor } from '../../../contracts/monitoring.ts';
-import { matches } from '../../channels/channels.ts';
 import { type CardAction, factsPart, isCarried, textCard, textPart } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { type Reply, toAsker, toEveryone } from '../../shared/invocation.ts';
 import type { Right } from '../../shared/rights.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { shortened } from '../../shared/text-format.ts';
+import { findMonitor, listAll } from '../../tools/monitors.ts';
 import { type Call, command, type Once, requiredText } from '../command.ts';
-
-/** Monitors that are named where several match. */
-const MAX_NAMED = 10;
 
 /** The input of whatever is about one monitor. */
 export const monitorInput = z.object({
@@ -117,40 +113,6 @@ const titleOf = ({ name }: { name: string }) => shortened(name, 100);
 
 const find = async (monitoring: MonitoringClient, meant: string) =>
   findMonitor(await listAll(monitoring), meant);
-
-/** The monitor that is meant: by id, by name, or by a part that only one has. Throws `CommandError`. Pure. */
-export function findMonitor(monitors: readonly Monitor[], meant: string): Monitor {
-  const byId = monitors.find(({ id }) => id === meant);
-  if (byId) return byId;
-  const named = monitors.filter(({ name }) => name.toLowerCase() === meant.toLowerCase());
-  const candidates =
-    named.length > 0 ? named : monitors.filter((monitor) => matches(monitor, meant));
-  const [only, ...others] = candidates;
-  if (!only) {
-    throw new CommandError(
-      `There is no monitor “${shortened(meant, 60)}”. /monitor list shows those there are.`,
-    );
-  }
-  if (others.length === 0) return only;
-  const names = candidates
-    .slice(0, MAX_NAMED)
-    .map(({ name, id }) => `${shortened(name, 60)} (id ${id})`);
-  const more = candidates.length > MAX_NAMED ? `, and ${candidates.length - MAX_NAMED} more` : '';
-  throw new CommandError(
-    `${candidates.length} monitors match “${shortened(meant, 60)}”: ${names.join(', ')}${more}. Say which, by name or id.`,
-  );
-}
-
-/** With those that are paused, where the service lists them. */
-export async function listAll(monitoring: MonitoringClient): Promise<Monitor[]> {
-  try {
-    return await monitoring.list({ includePaused: true });
-  } catch (error) {
-    // A service of the contract alone may refuse what it does not know.
-    if (error instanceof StatusError && error.status === 400) return await monitoring.list();
-    throw error;
-  }
-}
 
 /** What the contract does not have, another service need not offer. */
 async function offered<T>(what: 'pause' | 'resume' | 'remove', asked: Promise<T>): Promise<T> {

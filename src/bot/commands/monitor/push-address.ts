@@ -12,8 +12,9 @@ import { CommandError } from '../../shared/errors.ts';
 import { toAsker } from '../../shared/invocation.ts';
 import type { Right } from '../../shared/rights.ts';
 import { shortened } from '../../shared/text-format.ts';
+import { listAll } from '../../tools/monitors.ts';
 import { command, requiredText } from '../command.ts';
-import { listAll, onceFor } from './manage.ts';
+import { onceFor } from './manage.ts';
 
 const input = z.object({ monitor: requiredText(200, 'Its id') });
 

@@ -4,10 +4,11 @@ import { toEveryone } from '../../shared/invocation.ts';
 import { checkWords, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { inWords } from '../../shared/text-format.ts';
+import { findMonitor } from '../../tools/monitors.ts';
 import { command } from '../command.ts';
 import { type History, historyOf } from './history.ts';
 import { listTone } from './list.ts';
-import { findMonitor, monitorInput } from './manage.ts';
+import { monitorInput } from './manage.ts';
 import { pingHelp } from './push-address.ts';
 
 /** `/monitor show`: one monitor, with whatever the service tells of it. */

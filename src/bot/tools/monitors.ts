@@ -1,0 +1,57 @@
+import { StatusError } from '../../clients/errors.ts';
+import type { MonitoringClient } from '../../clients/monitoring.ts';
+import type { Monitor } from '../../contracts/monitoring.ts';
+import { matches } from '../channels/channels.ts';
+import { CommandError } from '../shared/errors.ts';
+import { isDown, isUp } from '../shared/status.ts';
+import { shortened } from '../shared/text-format.ts';
+
+/** Monitors that are named where several match. */
+const MAX_NAMED = 10;
+
+/** The monitor that is meant: by id, by name, or by a part that only one has. Throws `CommandError`. Pure. */
+export function findMonitor(monitors: readonly Monitor[], meant: string): Monitor {
+  const byId = monitors.find(({ id }) => id === meant);
+  if (byId) return byId;
+  const named = monitors.filter(({ name }) => name.toLowerCase() === meant.toLowerCase());
+  const candidates =
+    named.length > 0 ? named : monitors.filter((monitor) => matches(monitor, meant));
+  const [only, ...others] = candidates;
+  if (!only) {
+    throw new CommandError(
+      `There is no monitor “${shortened(meant, 60)}”. /monitor list shows those there are.`,
+    );
+  }
+  if (others.length === 0) return only;
+  const names = candidates
+    .slice(0, MAX_NAMED)
+    .map(({ name, id }) => `${shortened(name, 60)} (id ${id})`);
+  const more = candidates.length > MAX_NAMED ? `, and ${candidates.length - MAX_NAMED} more` : '';
+  throw new CommandError(
+    `${candidates.length} monitors match “${shortened(meant, 60)}”: ${names.join(', ')}${more}. Say which, by name or id.`,
+  );
+}
+
+/** With those that are paused, where the service lists them. */
+export async function listAll(monitoring: MonitoringClient): Promise<Monitor[]> {
+  try {
+    return await monitoring.list({ includePaused: true });
+  } catch (error) {
+    // A service of the contract alone may refuse what it does not know.
+    if (error instanceof StatusError && error.status === 400) return await monitoring.list();
+    throw error;
+  }
+}
+
+/** DOWN first, then whatever else is not UP, then UP; by name within. Pure. */
+export function byUrgency(monitors: readonly Monitor[]): Monitor[] {
+  return [...monitors].sort(
+    (a, b) =>
+      urgency(a) - urgency(b) || a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1),
+  );
+}
+
+function urgency(monitor: Monitor): number {
+  if (isDown(monitor)) return monitor.status.toUpperCase() === 'DOWN' ? 0 : 1;
+  return isUp(monitor) ? 3 : 2;
+}

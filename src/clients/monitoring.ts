@@ -14,6 +14,7 @@ import {
   CURSOR_HEADER,
   DayList,
   IdempotencyHeader,
+  type Incident,
   IncidentList,
   MonitorChanges,
   MonitorDetails,
@@ -64,6 +65,14 @@ interface HistoryRange {
   to?: string;
 }
 
+/** Incidents of one monitor, or of all: then each has its monitor. */
+interface ListedIncidents {
+  incidents: Array<Incident & { monitor?: string; name?: string }>;
+  total: number;
+  /** Whether there are no others of that time. */
+  complete: boolean;
+}
+
 /** A monitor as any service may send it. */
 const ForeignMonitor = withoutOddAdditions(Monitor).extend({
   // Another service may show secrets that stand in a target; here nothing keeps, sends or writes them.
@@ -100,6 +109,9 @@ const LONG_LIST_BYTES = 4 * 1024 * 1024;
 /** Monitors in a page, and pages at most: who goes on for longer never ends. */
 const PAGE_COUNT = 10_000;
 const MAX_PAGES = 1_000;
+
+/** Incidents that the service keeps of a monitor, and most that it lists of one. */
+const KEPT_COUNT = 100;
 
 const ForeignMonitorCreated = withoutOddAdditions(MonitorCreated).extend({
   target: ForeignMonitor.shape.target,
@@ -269,8 +281,11 @@ export function createMonitoringClient(options: {
       return (await ask({ method: 'GET', path }, CheckRecordList, options)).results;
     },
     /** Times in which it was DOWN, newest first. */
-    async incidents(id: string, { limit, ...options }: Options & { limit?: number } = {}) {
-      const path = addedPath('incidents', { id }) + query({ limit });
+    async incidents(
+      id: string,
+      { limit, from, to, ...options }: Options & HistoryRange & { limit?: number } = {},
+    ) {
+      const path = addedPath('incidents', { id }) + query({ limit, from, to });
       return (await ask({ method: 'GET', path }, IncidentList, options)).incidents;
     },
     rollups(
@@ -290,9 +305,37 @@ export function createMonitoringClient(options: {
       return ask({ method: 'GET', path }, DayList, options);
     },
     /** Of all monitors, newest first. */
-    async recentIncidents({ limit, ...options }: Options & { limit?: number } = {}) {
-      const path = addedPath('recentIncidents', {}) + query({ limit });
+    async recentIncidents({
+      limit,
+      from,
+      to,
+      ...options
+    }: Options & HistoryRange & { limit?: number } = {}) {
+      const path = addedPath('recentIncidents', {}) + query({ limit, from, to });
       return (await ask({ method: 'GET', path }, RecentIncidentList, options)).incidents;
+    },
+    /**
+     * The incidents that overlap a time, of one monitor or of all, newest first; `total` counts those beyond the limit too.
+     * They are `complete` only when the service says so: another one may leave some out.
+     */
+    async incidentList({
+      monitor,
+      from,
+      to,
+      limit = 50,
+      ...options
+    }: Options & HistoryRange & { monitor?: string; limit?: number }): Promise<ListedIncidents> {
+      if (monitor === undefined) {
+        const path = addedPath('recentIncidents', {}) + query({ limit, from, to });
+        const list = await ask({ method: 'GET', path }, RecentIncidentList, options);
+        const { incidents, total = incidents.length, complete = false } = list;
+        return { incidents, total, complete };
+      }
+      // All that are kept, so that they can be counted.
+      const path = addedPath('incidents', { id: monitor }) + query({ limit: KEPT_COUNT, from, to });
+      const list = await ask({ method: 'GET', path }, IncidentList, options);
+      const { incidents, complete = false } = list;
+      return { incidents: incidents.slice(0, limit), total: incidents.length, complete };
     },
     close: () => service.close(),
   };

@@ -186,12 +186,20 @@ export const RollupList = z.object({
 });
 export type RollupList = z.infer<typeof RollupList>;
 
-export const IncidentList = z.object({ incidents: z.array(Incident) });
+/** Whether all incidents of the time that was asked about were looked at; false when there may be more. */
+const complete = z.boolean().optional();
+
+export const IncidentList = z.object({ incidents: z.array(Incident), complete });
 
 /** An incident among those of all monitors. */
 export const RecentIncident = Incident.extend({ monitor: z.string(), name: z.string() });
 export type RecentIncident = z.infer<typeof RecentIncident>;
-export const RecentIncidentList = z.object({ incidents: z.array(RecentIncident) });
+export const RecentIncidentList = z.object({
+  incidents: z.array(RecentIncident),
+  /** How many there are, with those beyond the limit. */
+  total: z.int().nonnegative().optional(),
+  complete,
+});
 
 /** Most days of `MonitorDays`. */
 export const MAX_DAYS = 90;

@@ -4,6 +4,7 @@ import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { addedPath } from '../../src/contracts/monitoring-additions.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { startService } from '../helpers/monitoring/service.ts';
 
 async function start() {
@@ -56,6 +57,53 @@ test('history is read with the limits and times that the caller sets', async () 
   expect(wrong).toBeInstanceOf(StatusError);
   expect(wrong).toMatchObject({ status: 400, param: 'from' });
   expect((await client.uptime(`${id}?x`).catch((error) => error)).status).toBe(404);
+});
+
+test('incidents of a time are read of one monitor and of all, with how many they are', async () => {
+  const { client, call } = await start();
+  const job = { name: 'Job', check_type: 'HEARTBEAT', target: 'job' } as const;
+  const { id, push_url = '' } = await client.create(job);
+  const { pathname } = new URL(push_url);
+  for (const signal of ['/fail', '', '/fail']) await call('POST', pathname + signal);
+  const from = new Date(Date.now() - 3_600_000).toISOString();
+  const read = () => client.incidentList({ from });
+  const { incidents, ...rest } = await eventually(async () => {
+    const list = await read();
+    return list.total === 2 && list;
+  });
+  expect(rest).toEqual({ total: 2, complete: true });
+  expect(incidents).toMatchObject([
+    { monitor: id, name: 'Job', ended_at: null },
+    { monitor: id, name: 'Job', ended_as: 'UP' },
+  ]);
+  const [newest] = incidents;
+  expect(await client.incidentList({ from, limit: 1 })).toEqual({ ...rest, incidents: [newest] });
+  const { monitor: _, name: __, ...own } = newest ?? {};
+  const ofOne = await client.incidentList({ monitor: id, from, limit: 1 });
+  expect(ofOne).toEqual({ ...rest, incidents: [own] });
+  // The monitor's own route lists no more than are kept.
+  expect((await client.incidentList({ monitor: id, from, limit: 1_000 })).incidents).toHaveLength(
+    2,
+  );
+  const none = { incidents: [], total: 0, complete: true };
+  expect(await client.incidentList({ to: from })).toEqual(none);
+  expect(await client.incidentList({ monitor: id, to: from })).toEqual(none);
+  expect(await client.incidents(id, { from })).toHaveLength(2);
+  expect(await client.incidents(id, { to: from })).toEqual([]);
+  expect(await client.recentIncidents({ from })).toHaveLength(2);
+  expect(await client.recentIncidents({ to: from })).toEqual([]);
+});
+
+test('incidents of a service that does not say whether they are complete are not', async () => {
+  const { url } = await startWebTarget((_, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end('{"incidents":[]}');
+  });
+  const client = createMonitoringClient({ baseUrl: url, apiKey: 'a-key' });
+  onTestFinished(() => client.close());
+  const unsure = { incidents: [], total: 0, complete: false };
+  expect(await client.incidentList({})).toEqual(unsure);
+  expect(await client.incidentList({ monitor: 'mon_1' })).toEqual(unsure);
 });
 
 test('an addition that the service does not have is a 404 whose error names the call without its query', async () => {

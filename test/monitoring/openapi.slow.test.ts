@@ -206,7 +206,12 @@ test('the document tells every query parameter and the idempotency key', async (
   ]);
   expect(parametersOf('post', MONITORS)).toEqual(['header idempotency-key']);
   expect(parametersOf('get', AddedPath.results)).toEqual(['path id', 'query limit']);
-  expect(parametersOf('get', AddedPath.incidents)).toEqual(['path id', 'query limit']);
+  expect(parametersOf('get', AddedPath.incidents)).toEqual([
+    'path id',
+    'query from',
+    'query limit',
+    'query to',
+  ]);
   expect(parametersOf('get', AddedPath.rollups)).toEqual([
     'path id',
     'query by',
@@ -215,6 +220,8 @@ test('the document tells every query parameter and the idempotency key', async (
   ]);
   expect(parametersOf('get', AddedPath.uptime)).toEqual(['path id', 'query from', 'query to']);
   expect(parametersOf('get', AddedPath.days)).toEqual(['query after', 'query days']);
-  expect(parametersOf('get', AddedPath.recentIncidents)).toEqual(['query limit']);
+  expect(parametersOf('get', AddedPath.recentIncidents)).toEqual([
+    ...['query from', 'query limit', 'query to'],
+  ]);
   expect(parametersOf('post', AddedPath.pushSignal)).toEqual(['path signal', 'path token']);
 });

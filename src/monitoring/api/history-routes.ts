@@ -17,8 +17,8 @@ import { invalidValue } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server-types.ts';
 import type { History } from '../history/history.ts';
 import type { DayCounts, Range } from '../history/history-queries.ts';
-import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time/clock.ts';
+import { incidentsOfAll, MAX_LISTED } from './incidents-of-all.ts';
 import { pageAfter } from './list-writer.ts';
 import { keyRoute, monitorRoute, queryNumber } from './route-schemas.ts';
 import {
@@ -46,9 +46,6 @@ const ROLLUPS: Record<RollupList['by'], { rowMs: number; defaultMs: number; coar
 /** Monitors whose days stand in one answer. */
 const PAGE_COUNT = 500;
 
-/** Monitors that are asked for their incidents: those that changed last. */
-const ASKED_COUNT = 200;
-
 /** Adds the routes that tell what was seen of one monitor, and of all. */
 export function addHistoryRoutes(scope: HttpServer, tools: RouteTools): void {
   const { monitors, history, clock } = tools;
@@ -61,7 +58,9 @@ export function addHistoryRoutes(scope: HttpServer, tools: RouteTools): void {
 
   scope.get(within(AddedPath.incidents), { schema: incidentsSchema }, async ({ params, query }) => {
     const { id } = monitorNamed(monitors, params.id);
-    return { incidents: await readable(history.incidents(id, query.limit)) };
+    const range = incidentRange(query, clock.wallMs());
+    const { incidents, complete } = await readable(history.incidentsDuring(id, range));
+    return { incidents: incidents.slice(0, query.limit), complete };
   });
 
   scope.get(within(AddedPath.rollups), { schema: rollupsSchema }, async ({ params, query }) => {
@@ -101,30 +100,13 @@ export function addHistoryRoutes(scope: HttpServer, tools: RouteTools): void {
   scope.get(
     within(AddedPath.recentIncidents),
     { schema: recentIncidentsSchema },
-    async ({ query }) => ({
-      incidents: await readable(recentIncidents(monitors.all(), history, query.limit)),
-    }),
+    async ({ query }) => {
+      const { from, to, limit } = query;
+      const range = incidentRange(query, clock.wallMs());
+      const asked = { ...range, limit, isOfTime: from !== undefined || to !== undefined };
+      return await readable(incidentsOfAll(monitors.all(), history, asked));
+    },
   );
-}
-
-/** The newest incidents of the monitors that changed last: asking ten thousand would take seconds. */
-async function recentIncidents(
-  monitors: readonly WatchedMonitor[],
-  history: History,
-  limit: number,
-): Promise<RecentIncident[]> {
-  const changed = monitors
-    .filter(({ published }) => published.changes > 0)
-    .sort((a, b) => b.published.sinceMs - a.published.sinceMs)
-    .slice(0, ASKED_COUNT);
-  const found: RecentIncident[] = [];
-  for (const { id, definition } of changed) {
-    const incidents = await history.incidents(id, limit);
-    found.push(...incidents.map((one) => ({ ...one, monitor: id, name: definition.name })));
-  }
-  // Times of one form, so their texts stand in the order of time.
-  found.sort((a, b) => (a.started_at < b.started_at ? 1 : a.started_at > b.started_at ? -1 : 0));
-  return found.slice(0, limit);
 }
 
 const readable = <T>(work: Promise<T>) =>
@@ -142,6 +124,12 @@ function rangeOf(
   return { fromMs, toMs };
 }
 
+/** All time without a `from` and a `to`. Up to now there is no end, so that what begins this very moment is in it. */
+function incidentRange(query: Parameters<typeof rangeOf>[0], nowMs: number): Range {
+  const range = rangeOf(query, Number.POSITIVE_INFINITY, nowMs);
+  return range.toMs < nowMs ? range : { ...range, toMs: Number.POSITIVE_INFINITY };
+}
+
 function refuseTooManyRows(by: RollupList['by'], { fromMs, toMs }: Range): void {
   const { rowMs, coarser } = ROLLUPS[by];
   const rows = Math.ceil(toMs / rowMs) - Math.floor(fromMs / rowMs);
@@ -155,9 +143,10 @@ function refuseTooManyRows(by: RollupList['by'], { fromMs, toMs }: Range): void 
 /** Most results, and most incidents, of one answer. */
 const MAX_ENTRIES = 100;
 
-const limit = queryNumber(z.int().min(1).max(MAX_ENTRIES).default(50)).describe(
-  'How many at most.',
-);
+const limitUpTo = (max: number) =>
+  queryNumber(z.int().min(1).max(max).default(50)).describe('How many at most.');
+
+const limit = limitUpTo(MAX_ENTRIES);
 
 /** A time in a query. A `+` that was not written as `%2B` comes as a space. */
 const queryTime = z.preprocess(
@@ -166,6 +155,14 @@ const queryTime = z.preprocess(
 );
 
 const to = queryTime.describe('The end, such as `2026-12-01T09:30:00Z`; now when left out.');
+
+/** The time of incidents. */
+const incidentTime = {
+  from: queryTime.describe(
+    'The begin: only incidents that had not ended by then; those that go on are among them. All up to the end when left out.',
+  ),
+  to: queryTime.describe('The end: only incidents that began before it; now when left out.'),
+};
 
 const readAnswers = {
   400: 'A query parameter is wrong or unknown (`param` names it), or a body was sent.',
@@ -186,10 +183,13 @@ const resultsSchema = monitorRoute({
 const incidentsSchema = monitorRoute({
   operationId: 'listIncidents',
   summary: 'List the times in which a monitor was DOWN',
-  querystring: z.strictObject({ limit }),
+  querystring: z.strictObject({ limit, ...incidentTime }),
   response: { 200: IncidentList },
   components: { Incident, IncidentList },
-  answers: { ...readAnswers, 200: 'Newest first.' },
+  answers: {
+    ...readAnswers,
+    200: 'Newest first. `complete` is false when there may have been more than the newest 100, which are kept.',
+  },
 });
 
 /** GET /monitors/:id/rollups. */
@@ -253,12 +253,12 @@ const daysSchema = keyRoute({
 const recentIncidentsSchema = keyRoute({
   operationId: 'listRecentIncidents',
   summary: 'List the last times in which any monitor was DOWN',
-  querystring: z.strictObject({ limit }),
+  querystring: z.strictObject({ limit: limitUpTo(MAX_LISTED), ...incidentTime }),
   response: { 200: RecentIncidentList },
   components: { RecentIncident, RecentIncidentList },
   answers: {
     ...readAnswers,
-    200: 'Newest first, of the 200 monitors whose status changed last.',
+    200: 'Newest first, of the 200 monitors whose status changed last; with a time, of up to 2,000. `total` counts those beyond the limit too. `complete` is false when there may be more: of other monitors, or older than the newest 100 of a monitor, which are kept.',
   },
 });
 

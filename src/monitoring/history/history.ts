@@ -7,9 +7,14 @@ import type { CheckResult } from '../checks/check-result.ts';
 import type { StatusChange } from '../state/state.ts';
 import { DAY_MS, HOUR_MS } from '../time/clock.ts';
 import { byMonitor } from './by-monitor.ts';
-import { createHistoryQueries, type HistoryQueries, MINUTES_KEPT_MS } from './history-queries.ts';
+import {
+  createHistoryQueries,
+  type HistoryQueries,
+  MINUTES_KEPT_MS,
+  type Range,
+} from './history-queries.ts';
 import { createHourlyAggregator, STORE_EVERY_MS } from './hourly-aggregator.ts';
-import { openIncidents } from './incidents.ts';
+import { type IncidentsOfTime, openIncidents } from './incidents.ts';
 import { createRecentResults } from './recent-results.ts';
 import { createRememberedEntries } from './remembered-entries.ts';
 import {
@@ -52,6 +57,8 @@ export interface History extends HistoryQueries {
   cover(monitor: string, atMs: number): Promise<void>;
   /** The newest incidents first, of the newest 100. */
   incidents(monitor: string, limit: number): Promise<Incident[]>;
+  /** Those of the newest 100 that began before the end of a time and had not ended by its begin. */
+  incidentsDuring(monitor: string, range: Range): Promise<IncidentsOfTime>;
   /**
    * What is counted of a monitor and not stored yet, as JSON to be kept with its state, so that every process can go on
    * counting; null when this process does not know. Undefined where nobody else counts.
@@ -207,6 +214,7 @@ export async function openHistory(options: {
     cover: (monitor, atMs) => add(coveredEntry(monitor, atMs)),
     ...queries,
     incidents: incidents.list,
+    incidentsDuring: incidents.during,
     openHours: () => undefined,
     takeOpenHours() {},
     async takeOver() {},

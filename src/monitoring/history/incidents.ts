@@ -3,6 +3,7 @@ import { MonitorStatus } from '../../contracts/monitoring.ts';
 import type { Incident } from '../../contracts/monitoring-additions.ts';
 import type { Store } from '../../store/store.ts';
 import type { StatusChange } from '../state/state.ts';
+import type { Range } from './history-queries.ts';
 
 /** Incidents kept for each monitor, the newest. */
 const INCIDENTS_COUNT = 100;
@@ -21,6 +22,12 @@ const KeptIncident = z.object({
 const MonitorIncidents = z.object({ number: z.int(), incidents: z.array(KeptIncident) });
 type MonitorIncidents = z.infer<typeof MonitorIncidents>;
 
+/** The incidents that overlap a time, newest first, and whether these are all. */
+export interface IncidentsOfTime {
+  incidents: Incident[];
+  complete: boolean;
+}
+
 /** Opens `monitor-incidents`: those that changes of status make. `isForgotten` tells monitors that are gone. */
 export function openIncidents(store: Store, isForgotten: (monitor: string) => boolean) {
   const collection = store.collection({
@@ -32,6 +39,13 @@ export function openIncidents(store: Store, isForgotten: (monitor: string) => bo
   });
   /** The last changes under way of each monitor. */
   const adding = new Map<string, Promise<unknown>>();
+
+  /** Oldest first, with all changes in them that were given before. */
+  async function read(monitor: string): Promise<MonitorIncidents['incidents']> {
+    // Whoever gave the change has the error when it could not be added.
+    await adding.get(monitor)?.catch(() => {});
+    return (await collection.get(monitor))?.incidents ?? [];
+  }
 
   return {
     /** Resolves when the changes are part of their incidents, durably. A change given twice counts once. */
@@ -50,13 +64,20 @@ export function openIncidents(store: Store, isForgotten: (monitor: string) => bo
     },
     /** Newest first, with all changes in them that were given before. */
     async list(monitor: string, limit: number): Promise<Incident[]> {
-      // Whoever gave the change has the error when it could not be added.
-      await adding.get(monitor)?.catch(() => {});
-      const { incidents } = (await collection.get(monitor)) ?? { incidents: [] };
-      return incidents
-        .slice(-limit)
-        .reverse()
-        .map((incident) => toIncident(monitor, incident));
+      return toIncidents(monitor, (await read(monitor)).slice(-limit));
+    },
+    /** The same of a time; not `complete` when there may have been others that are not kept any more. */
+    async during(monitor: string, range: Range): Promise<IncidentsOfTime> {
+      const kept = await read(monitor);
+      const overlapping = kept.filter(
+        ({ startedMs, endedMs = Number.POSITIVE_INFINITY }) =>
+          startedMs < range.toMs && endedMs > range.fromMs,
+      );
+      const [oldest] = kept;
+      return {
+        incidents: toIncidents(monitor, overlapping),
+        complete: kept.length < INCIDENTS_COUNT || (oldest?.startedMs ?? 0) <= range.fromMs,
+      };
     },
     async forget(monitor: string): Promise<void> {
       await collection.update(monitor, () => undefined);
@@ -97,6 +118,10 @@ function ended(incidents: MonitorIncidents['incidents'], change: StatusChange) {
 
 /** The id of the incident that began with this change of a monitor. */
 export const incidentId = (monitor: string, change: number) => `${monitor}:${change}`;
+
+/** Newest first, of what is kept oldest first. */
+const toIncidents = (monitor: string, kept: MonitorIncidents['incidents']) =>
+  kept.map((incident) => toIncident(monitor, incident)).reverse();
 
 function toIncident(monitor: string, incident: MonitorIncidents['incidents'][number]): Incident {
   const { number, startedMs, endedMs, endedAs, cause, outcome } = incident;

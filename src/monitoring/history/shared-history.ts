@@ -104,6 +104,7 @@ export function openSharedHistory(options: {
       wallMs,
     }),
     incidents: incidents.list,
+    incidentsDuring: incidents.during,
     openHours: hours.give,
     takeOpenHours: hours.take,
     takeOver: hours.takeOver,

@@ -10,6 +10,8 @@ const DAYS = '/api/v1/public/days';
 const INCIDENTS = '/api/v1/public/incidents';
 const HOUR_MS = 3_600_000;
 
+const iso = (ms: number) => new Date(ms).toISOString();
+
 /** A site that was UP for an hour, DOWN for two and UP again, beside one that was UP all the time. */
 async function twoSites() {
   const clock = createFakeClock();
@@ -112,6 +114,56 @@ test('incidents of all monitors come newest first, each with its monitor', async
   expect(RecentIncidentList.parse(body).incidents).toMatchObject([{ monitor: id, name: 'Job' }]);
 });
 
+test('incidents of all monitors in a time are those that overlap it, counted beyond the limit', async () => {
+  const { service, clock, shopId } = await twoSites();
+  const endMs = clock.wallMs();
+  const job = { name: 'Job', target: 'job', check_type: 'HEARTBEAT' };
+  const { id, push_url = '' } = await service.create(job);
+  const of = async (query: string) => {
+    const list = RecentIncidentList.parse((await service.get(`${INCIDENTS}?${query}`)).body);
+    return { ...list, incidents: list.incidents.map(({ monitor }) => monitor) };
+  };
+  await clock.advance(HOUR_MS);
+  await eventually(async () => (await of(`from=${iso(endMs)}`)).total === 0);
+  await service.call('POST', `${new URL(push_url).pathname}/fail`);
+  // What has begun this very moment is in a time up to now.
+  await eventually(async () => (await of(`from=${iso(endMs)}`)).total === 1);
+  const both = { incidents: [id, shopId], total: 2, complete: true };
+  expect(await of(`from=${iso(endMs - 1)}&limit=1000`)).toEqual(both);
+  expect(await of('')).toEqual(both);
+  expect(await of('limit=1')).toEqual({ ...both, incidents: [id] });
+  expect(await of(`from=${iso(endMs)}`)).toEqual({ incidents: [id], total: 1, complete: true });
+  const before = { incidents: [shopId], total: 1, complete: true };
+  expect(await of(`to=${iso(endMs)}`)).toEqual(before);
+  const fromMs = endMs - HOUR_MS;
+  expect(await of(`from=${iso(fromMs)}&to=${iso(fromMs + 1)}`)).toEqual(before);
+  const none = { incidents: [], total: 0, complete: true };
+  expect(await of(`to=${iso(endMs - 2 * HOUR_MS)}`)).toEqual(none);
+});
+
+test('incidents are those of 200 monitors, and of more with a begin or an end', async () => {
+  const service = await startService();
+  const fail = async (name: string) => {
+    const { push_url = '' } = await service.create({
+      name,
+      target: 'job',
+      check_type: 'HEARTBEAT',
+    });
+    await service.call('POST', `${new URL(push_url).pathname}/fail`, { key: null });
+  };
+  await Promise.all(Array.from({ length: 201 }, (_, number) => fail(`job ${number}`)));
+  for (const [query, answer] of [
+    ['limit=1000', { total: 200, complete: false }],
+    ['limit=1000&from=2020-01-01T00:00:00Z', { total: 201, complete: true }],
+    ['limit=1000&to=2998-01-01T00:00:00Z', { total: 201, complete: true }],
+  ] as const) {
+    const { body } = await service.call('GET', `${INCIDENTS}?${query}`);
+    const { incidents, ...rest } = RecentIncidentList.parse(body);
+    expect([query, rest]).toEqual([query, answer]);
+    expect(incidents).toHaveLength(answer.total);
+  }
+});
+
 test('a wrong query parameter is a 400 that names it', async () => {
   const service = await startService();
   for (const [query, param] of [
@@ -123,5 +175,13 @@ test('a wrong query parameter is a 400 that names it', async () => {
     const { status, body } = await service.call('GET', `${DAYS}?${query}`);
     expect([status, body.error?.param]).toEqual([400, param]);
   }
-  expect((await service.call('GET', `${INCIDENTS}?limit=101`)).body.error?.param).toBe('limit');
+  for (const [query, param] of [
+    ['limit=1001', 'limit'],
+    ['from=yesterday', 'from'],
+    ['from=2998-01-01T00:00:00Z', 'from'],
+    ['from=2026-12-01T00:00:00Z&to=2026-12-01T00:00:00Z', 'from'],
+  ]) {
+    const { status, body } = await service.call('GET', `${INCIDENTS}?${query}`);
+    expect([status, body.error?.param]).toEqual([400, param]);
+  }
 });

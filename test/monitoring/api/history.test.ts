@@ -72,6 +72,28 @@ test('incidents tell when, why and until when it was down', async () => {
   expect(Date.parse(ended_at ?? '') - Date.parse(started_at)).toBe(2 * MINUTE_MS);
 });
 
+test('incidents of a time are those that overlap it', async () => {
+  const { get, clock } = await withHistory();
+  const downMs = clock.wallMs() - 3 * MINUTE_MS;
+  const endMs = downMs + 2 * MINUTE_MS;
+  await eventually(async () => {
+    const [incident] = IncidentList.parse((await get('incidents')).body).incidents;
+    return incident?.ended_at === iso(endMs);
+  });
+  const count = async (query: string) => {
+    const list = IncidentList.parse((await get(`incidents?${query}`)).body);
+    expect(list.complete).toBe(true);
+    return list.incidents.length;
+  };
+  expect(await count(`from=${iso(endMs - 1)}`)).toBe(1);
+  expect(await count(`from=${iso(endMs)}`)).toBe(0);
+  expect(await count(`to=${iso(downMs + 1)}`)).toBe(1);
+  expect(await count(`to=${iso(downMs)}`)).toBe(0);
+  expect(await count(`from=${iso(downMs + 1)}&to=${iso(downMs + 2)}`)).toBe(1);
+  // The end may be to come; what has begun this very moment is in a time without one.
+  expect(await count(`from=${iso(downMs)}&to=2998-01-01T00:00:00Z`)).toBe(1);
+});
+
 test('rollups sum up by minute, hour and day', async () => {
   const { get } = await withHistory();
   for (const by of ['minute', 'hour', 'day']) {
@@ -147,6 +169,11 @@ const BAD: Array<[string, string, RegExp]> = [
   ['results?__proto__=1', '__proto__', /Unknown/],
   ['incidents?limit=1000', 'limit', /at most 100\./],
   ['incidents?by=day', 'by', /Unknown/],
+  ['incidents?from=yesterday', 'from', /write a time/],
+  ['incidents?to=', 'to', /write a time/],
+  ['incidents?from=2998-01-01T00:00:00Z', 'from', /before 'to', and in the past/],
+  ['incidents?from=2026-12-01T00:00:00Z&to=2026-12-01T00:00:00Z', 'from', /before 'to'/],
+  ['incidents?from=2026-12-02T00:00:00Z&to=2026-12-01T00:00:00Z', 'from', /before 'to'/],
   ['rollups?by=week', 'by', /minute/],
   ['rollups?by=', 'by', /minute/],
   ['rollups?limit=5', 'limit', /Unknown/],

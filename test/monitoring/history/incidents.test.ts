@@ -68,6 +68,51 @@ test('a list of incidents holds every change that was reported before it', async
   expect(await incidents.list('a', 10)).toMatchObject([{ id: 'a:1', ended_as: 'UP' }]);
 });
 
+/** The incidents of a monitor `a`, each from one of these seconds to another; the last may go on. */
+async function withIncidents(...times: Array<[fromSecond: number, toSecond?: number]>) {
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  onTestFinished(() => store.close());
+  const incidents = openIncidents(store, () => false);
+  const ends = times.flatMap(([from, to]) => (to === undefined ? [from] : [from, to]));
+  const all = ends.map((second, index): StatusChange => {
+    const atMs = START + second * 1_000;
+    const [from, to] = index % 2 ? (['DOWN', 'UP'] as const) : (['UP', 'DOWN'] as const);
+    return { atMs, sinceMs: atMs, from, to, number: index + 1 };
+  });
+  await incidents.add('a', all);
+  return (from: number, to: number) =>
+    incidents.during('a', { fromMs: START + from * 1_000, toMs: START + to * 1_000 });
+}
+
+test('incidents of a time began before its end and had not ended by its begin', async () => {
+  const during = await withIncidents([10, 20], [30, 40], [50]);
+  const inTime = async (from: number, to: number) =>
+    (await during(from, to)).incidents.map(({ change }) => change);
+  expect(await inTime(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY)).toEqual([5, 3, 1]);
+  expect(await inTime(20, 30)).toEqual([]);
+  expect(await inTime(19.999, 30)).toEqual([1]);
+  expect(await inTime(20, 30.001)).toEqual([3]);
+  expect(await inTime(33, 34)).toEqual([3]);
+  expect(await inTime(0, 45)).toEqual([3, 1]);
+  expect(await inTime(40, 50)).toEqual([]);
+  expect(await inTime(1_000, 2_000)).toEqual([5]);
+});
+
+test('incidents of a time are not complete once older ones of it may be gone', async () => {
+  const times = (count: number) =>
+    Array.from({ length: count }, (_, at): [number, number] => [10 * at + 1, 10 * at + 2]);
+  const none = { incidents: [], complete: true };
+  expect(await (await withIncidents())(Number.NEGATIVE_INFINITY, 9)).toEqual(none);
+  const few = await withIncidents(...times(99));
+  expect((await few(Number.NEGATIVE_INFINITY, 2_000)).complete).toBe(true);
+  // Of the 101 the first is gone, and the second began at second 11.
+  const many = await withIncidents(...times(101));
+  expect(await many(10.999, 2_000)).toMatchObject({ complete: false });
+  expect(await many(11, 2_000)).toMatchObject({ complete: true });
+  expect((await many(11, 2_000)).incidents).toHaveLength(100);
+});
+
 test('the newest hundred incidents are kept', () => {
   let kept: ReturnType<typeof fold>;
   for (let number = 1; number <= 300; number += 1) {

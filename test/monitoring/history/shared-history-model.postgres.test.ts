@@ -195,6 +195,7 @@ async function tell(database: Database, monitor: string, { everyMs, steps }: Sto
       history.days(monitor, { count: 90, nowMs }),
       ...parts.map((part) => history.uptime(monitor, part)),
       history.incidents(monitor, 20),
+      ...parts.map((part) => history.incidentsDuring(monitor, part)),
     ];
     const wanted = await Promise.all(questions(files));
     for (const { history } of both) {

@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { MonitorCreate } from '../../../src/contracts/monitoring.ts';
+import type { Incident } from '../../../src/contracts/monitoring-additions.ts';
+import { incidentsOfAll } from '../../../src/monitoring/api/incidents-of-all.ts';
+import { fold } from '../../../src/monitoring/history/incidents.ts';
+import type { WatchedMonitor } from '../../../src/monitoring/monitors/monitors.ts';
+import {
+  cover,
+  type MonitorState,
+  next,
+  presumedUp,
+  type Step,
+  uncover,
+  withNewTarget,
+} from '../../../src/monitoring/state/state.ts';
+import { down, up } from '../../helpers/monitoring/watched-world.ts';
+
+const START_MS = 1_800_000_000_000;
+const ALL_TIME = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
+const sinceStart = { fromMs: START_MS, toMs: Number.POSITIVE_INFINITY, isOfTime: true };
+
+function watched(id: string, published: MonitorState): WatchedMonitor {
+  const definition = MonitorCreate.parse({ name: id, check_type: 'HTTP', target: 'http://a.io/' });
+  const rest = { createdAtMs: START_MS, maintenance: [], part: 0 };
+  return { id, definition, ...rest, state: published, published };
+}
+
+/** Monitors that changed a second after one another, each with incidents that began in the seconds before. */
+function manyMonitors(count: number, incidentsEach: number) {
+  const monitors = Array.from({ length: count }, (_, at) =>
+    watched(`mon_${at}`, { ...presumedUp(START_MS + at * 1_000), changes: 2 * incidentsEach }),
+  );
+  const asked: string[] = [];
+  const incidents = (monitor: string) =>
+    Array.from({ length: incidentsEach }, (_, back): Incident => {
+      const endedMs = START_MS + (Number(monitor.slice(4)) - back) * 1_000;
+      return {
+        ...{ id: `${monitor}:${back}`, change: 1, cause: 'it failed', outcome: 'failed' },
+        started_at: new Date(endedMs - 1_000).toISOString(),
+        ended_at: new Date(endedMs).toISOString(),
+        ended_as: 'UP',
+      };
+    });
+  const history = {
+    async incidentsDuring(monitor: string) {
+      asked.push(monitor);
+      return { incidents: incidents(monitor), complete: true };
+    },
+  };
+  return { monitors, history, asked };
+}
+
+/** What can happen to a monitor; what is confirmed at once, or after two results. */
+const happenings: Array<(state: MonitorState, nowMs: number) => Step> = [
+  (state, nowMs) => next(state, up, { toDown: 2, toUp: 1 }, nowMs),
+  (state, nowMs) => next(state, down, { toDown: 2, toUp: 2 }, nowMs),
+  (state, nowMs) => next(state, up, { toDown: 1, toUp: 2 }, nowMs),
+  (state, nowMs) => next(state, down, { toDown: 1, toUp: 1 }, nowMs),
+  (state, nowMs) => cover(state, 'PAUSED', nowMs),
+  (state, nowMs) => cover(state, 'MAINTENANCE', nowMs),
+  uncover,
+  withNewTarget,
+];
+
+test('no monitor with an incident of the time is left out, whatever happened to it', async () => {
+  const steps = fc.array(fc.nat({ max: happenings.length - 1 }), { maxLength: 40 });
+  await fc.assert(
+    fc.asyncProperty(steps, fc.nat({ max: 40 }), async (all, fromStep) => {
+      let state = presumedUp(START_MS);
+      let kept: ReturnType<typeof fold>;
+      for (const [at, which] of all.entries()) {
+        const step = happenings[which]?.(state, START_MS + (at + 1) * 10_000);
+        state = step?.state ?? state;
+        if (step?.change) kept = fold(kept, step.change);
+      }
+      const fromMs = START_MS + fromStep * 10_000 + 5_000;
+      const overlapping = kept?.incidents.filter(({ endedMs }) => !endedMs || endedMs > fromMs);
+      let isAsked = false;
+      const history = {
+        async incidentsDuring() {
+          isAsked = true;
+          return { incidents: [], complete: true };
+        },
+      };
+      const asked = { ...sinceStart, fromMs, limit: 1 };
+      await incidentsOfAll([watched('mon_0', state)], history, asked);
+      if (overlapping?.length) expect(isAsked).toBe(true);
+    }),
+  );
+});
+
+test('monitors that have not changed since the begin are not asked, but for those that are DOWN', async () => {
+  const before = START_MS - 1;
+  const monitors = [
+    watched('never', presumedUp(START_MS + 1)),
+    watched('before', { ...presumedUp(before), changes: 2 }),
+    watched('still-down', { ...presumedUp(before), changes: 1, status: 'DOWN' }),
+    watched('since', { ...presumedUp(START_MS), changes: 2 }),
+  ];
+  const { history, asked } = manyMonitors(0, 0);
+  await incidentsOfAll(monitors, history, { ...sinceStart, limit: 1 });
+  expect(asked).toEqual(['since', 'still-down']);
+});
+
+test('with a time 2,000 monitors are asked, those that changed last, and without one 200', async () => {
+  const { monitors, history, asked } = manyMonitors(2_001, 1);
+  const most = await incidentsOfAll(monitors, history, { ...sinceStart, limit: 1 });
+  expect(most).toMatchObject({ total: 2_000, complete: false });
+  expect(most.incidents).toMatchObject([{ monitor: 'mon_2000', name: 'mon_2000' }]);
+  expect(asked).not.toContain('mon_0');
+  const rest = await incidentsOfAll(monitors.slice(1), history, { ...sinceStart, limit: 1 });
+  expect(rest).toMatchObject({ total: 2_000, complete: true });
+  const allTime = { ...ALL_TIME, isOfTime: false, limit: 1 };
+  expect(await incidentsOfAll(monitors, history, allTime)).toMatchObject({
+    total: 200,
+    complete: false,
+  });
+});
+
+test('incidents are complete only when those of every monitor are', async () => {
+  const { monitors } = manyMonitors(9, 1);
+  const history = {
+    incidentsDuring: async (id: string) => ({ incidents: [], complete: id !== 'mon_4' }),
+  };
+  const asked = { ...sinceStart, limit: 1 };
+  expect((await incidentsOfAll(monitors, history, asked)).complete).toBe(false);
+  const others = monitors.filter(({ id }) => id !== 'mon_4');
+  expect((await incidentsOfAll(others, history, asked)).complete).toBe(true);
+});
+
+test('the newest of very many incidents are listed, and other work comes in between', async () => {
+  const { monitors, history } = manyMonitors(2_000, 100);
+  let turns = 0;
+  let isDone = false;
+  function turn() {
+    turns += 1;
+    if (!isDone) setImmediate(turn);
+  }
+  setImmediate(turn);
+  const { incidents, total } = await incidentsOfAll(monitors.reverse(), history, {
+    ...sinceStart,
+    limit: 1_000,
+  });
+  isDone = true;
+  expect(turns).toBeGreaterThan(1);
+  expect(total).toBe(200_000);
+  const starts = incidents.map(({ started_at }) => started_at);
+  expect(starts).toHaveLength(1_000);
+  expect(starts).toEqual([...starts].sort().reverse());
+  // One incident began in the newest second, two in the one before, and so on: 45 seconds hold the first thousand.
+  const nth = (n: number) => new Date(START_MS + (1_998 - n) * 1_000).toISOString();
+  expect([starts[0], starts[1], starts[999]]).toEqual([nth(0), nth(1), nth(44)]);
+});

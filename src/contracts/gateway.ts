@@ -79,7 +79,7 @@ export const Model = z.object({
   /** Smallest to largest picture, such as `256x256`; image models. */
   resolutions: z.array(z.string().regex(/^\d+x\d+$/)).optional(),
   ranks: ModelRanks.optional(),
-  /** Which of the contract's optional parameters it heeds; text models. */
+  /** Which of the contract's optional parameters it heeds, and `tools` where it does; text models. */
   supported_parameters: z.array(z.string()).optional(),
   description: z.string().optional(),
   /** False for a text model that nobody serves now, so that a chat with it is a 503. */

@@ -99,11 +99,17 @@ function listed(
   };
 }
 
-/** Which parameters the upstream heeds: those of a request with all of them that it does not leave out. */
+/** What each model is asked about. `tools` is not the contract's, but clients with functions choose models by it. */
+const ASKED_ABOUT = [...OPTIONAL_PARAMETERS, 'tools'] as const;
+
+const SOME_TOOLS = [{ type: 'function', function: { name: 'some' } }];
+
+/** Which parameters the upstream heeds: those that it does not leave out of a request that has them. */
 function heeded(upstream: Upstream | undefined): Pick<Model, 'supported_parameters'> {
   if (!upstream) return {};
-  const supported_parameters = OPTIONAL_PARAMETERS.filter((name) => {
-    const request = { model: '', messages: [], [name]: 0.5 } as unknown as ChatRequest;
+  const supported_parameters = ASKED_ABOUT.filter((name) => {
+    const value = name === 'tools' ? SOME_TOOLS : 0.5;
+    const request = { model: '', messages: [], [name]: value } as unknown as ChatRequest;
     return !upstream.dropped?.(request).includes(name);
   });
   return { supported_parameters };

@@ -91,21 +91,31 @@ test('a strict request is refused, or answered by an upstream that takes all its
   expect(named.status).toBe(400);
 });
 
-test('the list of models names the parameters that each supports', async () => {
+test('the list of models names the parameters that each supports, tools among them', async () => {
   const { url, key } = await startMixed();
   const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
   const { data } = ModelList.parse(await answer.json());
   const heeded = new Map(data.map((model) => [model.id, model.supported_parameters]));
-  expect(heeded.get('less')).toEqual(['temperature', 'max_tokens', 'top_p', 'n', 'stream', 'stop']);
-  expect(heeded.get('elsewhere')).toHaveLength(8);
+  const less = ['temperature', 'max_tokens', 'top_p', 'n', 'stream', 'stop', 'tools'];
+  expect(heeded.get('less')).toEqual(less);
+  expect(heeded.get('elsewhere')).toHaveLength(9);
+  expect(heeded.get('elsewhere')).toContain('tools');
   // Elsewhere there need be none.
   expect(Model.safeParse({ id: 'x', object: 'model', created: 1, owned_by: 'y' }).success).toBe(
     true,
   );
 });
 
-test('the offline engine names temperature as left out', async () => {
-  const { post } = await startGateway();
+test('the offline engine names temperature as left out, and supports no tools', async () => {
+  const { post, url, key } = await startGateway();
+  const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+  const { data } = ModelList.parse(await answer.json());
+  const text = data.filter(({ kind }) => kind === 'text');
+  expect(text.length).toBeGreaterThan(0);
+  for (const { supported_parameters } of text) {
+    expect(supported_parameters).toContain('max_tokens');
+    expect(supported_parameters).not.toContain('tools');
+  }
   const { status, headers } = await post({ ...ASKED, model: 'small-4k' });
   expect([status, headers.get('x-askwatch-dropped')]).toEqual([
     200,

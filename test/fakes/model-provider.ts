@@ -22,7 +22,7 @@ export interface ProviderCall {
   aborted: boolean;
   /** The answer was sent whole. */
   finished: boolean;
-  /** Chunks with text that were sent. */
+  /** Chunks with text, or with a part of a call of a tool, that were sent. */
   sentChunks: number;
   /** When the first of them was written, on the monotonic clock; undefined before that. */
   firstChunkAtMs: number | undefined;
@@ -30,12 +30,38 @@ export interface ProviderCall {
   cut(): void;
 }
 
-/** What the model says: one text (streamed word by word), its chunks, or either made from the request's body. */
+/** A tool that the model calls. */
+export interface ScriptedCall {
+  name: string;
+  /** JSON, as a rule; the convention makes it a text, so it may be anything. */
+  arguments: string;
+  /** One that no other call has, when absent. */
+  id?: string;
+  /** Further fields of the call, such as Gemini's `extra_content`; a stream has them in the call's first delta. */
+  extra?: object;
+}
+
+/** One text (streamed word by word), its chunks, or calls of tools with perhaps a text before them. */
+export type Said = string | string[] | { calls: ScriptedCall[]; text?: string };
+
+/** What the model says, or how that is made from the request's body. */
 export type Script =
-  | string
-  | string[]
+  | Said
   // biome-ignore lint/suspicious/noExplicitAny: tests look into it freely
-  | ((body: any) => string | string[]);
+  | ((body: any) => Said);
+
+/** An answer in the pieces in which it is streamed. */
+interface Answer {
+  chunks: string[];
+  /** The calls of tools, as a plain answer has them. */
+  calls: ToolCall[];
+}
+
+interface ToolCall {
+  id: string;
+  type: 'function';
+  function: { name: string; arguments: string };
+}
 
 export interface Pace {
   /** Before each chunk. */
@@ -196,10 +222,23 @@ export async function startModelProvider(
       const told = { error: { message: `Fault ${now.status}.`, type: 'fake', param: null } };
       return sendJson(response, now.status, now.body ?? told);
     }
-    const said = typeof script === 'function' ? script(body) : script;
-    const chunks = cutAtStop(typeof said === 'string' ? wordsOf(said) : said, body.stop);
-    if (body.stream) return await sendStream(response, call, chunks, now);
-    await sendPlain(response, call, chunks, now);
+    const answer = asAnswer(typeof script === 'function' ? script(body) : script, body.stop);
+    if (body.stream) return await sendStream(response, call, answer, now);
+    await sendPlain(response, call, answer, now);
+  }
+
+  let toolCalls = 0;
+  function asAnswer(said: Said, stop: unknown): Answer {
+    const isText = typeof said === 'string' || Array.isArray(said);
+    const text = isText ? said : (said.text ?? '');
+    const calls = (isText ? [] : said.calls).map(
+      ({ name, arguments: given, id, extra }): ToolCall => {
+        toolCalls += 1;
+        const called = { name, arguments: given };
+        return { id: id ?? `call_fake${toolCalls}`, type: 'function', function: called, ...extra };
+      },
+    );
+    return { chunks: cutAtStop(typeof text === 'string' ? wordsOf(text) : text, stop), calls };
   }
 
   function refuseWith(response: ServerResponse, refusal: Refusal): void {
@@ -216,10 +255,15 @@ export async function startModelProvider(
   async function sendPlain(
     response: ServerResponse,
     call: ProviderCall,
-    chunks: string[],
+    { chunks, calls: tool_calls }: Answer,
     now: Fault | undefined,
   ) {
     const { body } = call;
+    const message = {
+      role: 'assistant',
+      content: chunks.length === 0 && tool_calls.length > 0 ? null : chunks.join(''),
+      ...(tool_calls.length > 0 ? { tool_calls } : {}),
+    };
     for (const _ of chunks) if (pace.chunkMs) await pause(pace.chunkMs);
     await hold;
     const answer = JSON.stringify({
@@ -228,11 +272,11 @@ export async function startModelProvider(
       model: body.model,
       choices: choiceIndexes(body, personality).map((index) => ({
         index,
-        message: { role: 'assistant', content: chunks.join('') },
+        message,
         logprobs: null,
-        finish_reason: pace.finishReason ?? 'stop',
+        finish_reason: pace.finishReason ?? (tool_calls.length > 0 ? 'tool_calls' : 'stop'),
       })),
-      usage: usageOf(body, chunks, personality),
+      usage: usageOf(body, chunks.length + tool_calls.length, personality),
     });
     response.setHeader('content-type', 'application/json');
     const half = answer.slice(0, answer.length / 2);
@@ -260,7 +304,7 @@ export async function startModelProvider(
   async function sendStream(
     response: ServerResponse,
     call: ProviderCall,
-    chunks: string[],
+    { chunks, calls: toolCalls }: Answer,
     now: Fault | undefined,
   ) {
     const { body } = call;
@@ -307,15 +351,16 @@ export async function startModelProvider(
     for (const index of indexes) {
       await send(event([choice(index, { role: 'assistant', content: '' })]));
     }
-    const said = now?.kind === 'endless' ? endlessly() : chunks;
+    const deltas = [...chunks.map((content) => ({ content })), ...toolCalls.flatMap(deltasOf)];
+    const said = now?.kind === 'endless' ? endlessly() : deltas;
     let sent = 0;
-    for (const content of said) {
+    for (const delta of said) {
       if (now && 'afterChunks' in now && sent === now.afterChunks) break;
       if (sent >= holdAfter) await hold;
       if (pace.chunkMs) await pause(pace.chunkMs);
       if (response.destroyed) return;
       call.firstChunkAtMs ??= performance.now();
-      for (const index of indexes) await send(event([choice(index, { content })]));
+      for (const index of indexes) await send(event([choice(index, delta)]));
       sent += 1;
       call.sentChunks = sent;
     }
@@ -344,13 +389,15 @@ export async function startModelProvider(
         return void response.end();
       default:
     }
+    const reason = pace.finishReason ?? (toolCalls.length > 0 ? 'tool_calls' : 'stop');
     for (const index of indexes) {
-      const last = event([choice(index, {}, pace.finishReason ?? 'stop')]);
+      const last = event([choice(index, {}, reason)]);
       if (now?.kind === 'no-last-line' && index === indexes.at(-1))
         return void response.end(last.trimEnd());
       await send(last);
     }
-    if (withUsage) await send(event([], usageOf(body, chunks, personality)));
+    if (withUsage)
+      await send(event([], usageOf(body, chunks.length + toolCalls.length, personality)));
     if (now?.kind !== 'no-done') await send('data: [DONE]\n\n');
     // The end of the body is a packet of its own, as it often is.
     await pause(5);
@@ -424,10 +471,18 @@ function cutAtStop(chunks: string[], stop: unknown): string[] {
   return end < text.length ? wordsOf(text.slice(0, end)) : chunks;
 }
 
-/** One token a word for the prompt, one a chunk for the answer: easy to tell from an estimate. */
-function usageOf(body: Record<string, unknown>, chunks: string[], personality: Personality) {
+/** A call as the convention streams it: its name with empty arguments first, then these in pieces. */
+function deltasOf(call: ToolCall, index: number): object[] {
+  const first = { index, ...call, function: { ...call.function, arguments: '' } };
+  const pieces = call.function.arguments.match(/.{1,8}/gsu) ?? [];
+  const later = pieces.map((piece) => ({ index, function: { arguments: piece } }));
+  return [first, ...later].map((part) => ({ tool_calls: [part] }));
+}
+
+/** One token a word for the prompt, one a chunk or call for the answer: easy to tell from an estimate. */
+function usageOf(body: Record<string, unknown>, said: number, personality: Personality) {
   const prompt = JSON.stringify(body.messages).split(/\s+/).length;
-  const completion = chunks.length * choiceIndexes(body, personality).length;
+  const completion = said * choiceIndexes(body, personality).length;
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
@@ -435,10 +490,10 @@ function usageOf(body: Record<string, unknown>, chunks: string[], personality: P
   };
 }
 
-function* endlessly(): Generator<string> {
+function* endlessly(): Generator<object> {
   // Long, so that sending all that somebody takes costs little.
   const much = ' and'.repeat(50);
-  for (;;) yield much;
+  for (;;) yield { content: much };
 }
 
 async function write(response: ServerResponse, data: string | Buffer): Promise<void> {

@@ -242,7 +242,11 @@ export function refusalOf(
     const message = `The model \`${body.model}\` does not exist or you do not have access to it.`;
     return { status: 404, message, code: 'model_not_found' };
   }
-  const wrong = wrongMessages(body.messages) ?? outOfRange(body);
+  const wrong =
+    wrongMessages(body.messages) ??
+    wrongToolTurns(body.messages) ??
+    wrongTools(body) ??
+    outOfRange(body);
   if (wrong) return wrong;
   if (body.stream_options != null && body.stream !== true) {
     const param = 'stream_options';
@@ -264,6 +268,61 @@ function wrongMessages(messages: Body): Refusal | undefined {
     const spoken = typeof message.content === 'string' || Array.isArray(message.content);
     if (!spoken && !message.tool_calls) {
       return bad('Invalid content.', { param: `messages[${at}].content` });
+    }
+  }
+  return undefined;
+}
+
+/** The calls of an assistant's turn are answered, each, before anybody else speaks; nothing else is answered. */
+function wrongToolTurns(messages: Body[]): Refusal | undefined {
+  let known: string[] = [];
+  let open = new Set<string>();
+  for (const [at, { role, tool_calls, tool_call_id }] of [...messages, { role: 'end' }].entries()) {
+    if (role === 'tool') {
+      if (!known.includes(tool_call_id)) {
+        return bad(
+          "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+          { param: `messages[${at}].role` },
+        );
+      }
+      open.delete(tool_call_id);
+      continue;
+    }
+    if (open.size > 0) {
+      return bad(
+        `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${[...open].join(', ')}`,
+        { param: `messages[${at}].role` },
+      );
+    }
+    known = role === 'assistant' ? [tool_calls ?? []].flat().map((call) => call?.id) : [];
+    open = new Set(known);
+  }
+  return undefined;
+}
+
+function wrongTools({ tools, tool_choice }: Body): Refusal | undefined {
+  if (tools == null) {
+    if (tool_choice == null) return undefined;
+    const param = 'tool_choice';
+    const message = `Invalid value for '${param}': '${param}' is only allowed when 'tools' are specified.`;
+    return bad(message, { param });
+  }
+  if (!Array.isArray(tools) || tools.length === 0) {
+    return bad("Invalid 'tools': empty array. Expected an array with minimum length 1.", {
+      param: 'tools',
+    });
+  }
+  for (const [at, tool] of tools.entries()) {
+    const invalid = (field: string) => {
+      const param = `tools[${at}].${field}`;
+      return bad(`Invalid '${param}'.`, { param });
+    };
+    if (tool?.type !== 'function') return invalid('type');
+    // A function without parameters needs none.
+    const { name, parameters = {} } = tool.function ?? {};
+    if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) return invalid('function.name');
+    if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters)) {
+      return invalid('function.parameters');
     }
   }
   return undefined;

@@ -3,6 +3,7 @@ import { type Card, type CardPart, tablePart, textCard } from '../shared/card.ts
 import { toAsker } from '../shared/invocation.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import type { UsageEntry } from '../usage/usage-log.ts';
+import { sumsBy, type UsageSum } from '../usage/usage-sums.ts';
 import { command } from './command.ts';
 
 const DAY_MS = 86_400_000;
@@ -34,7 +35,7 @@ export function usageCard(answers: readonly UsageEntry[], days: number): Card {
       'Ask something: /ask why is the sky blue?',
     );
   }
-  const all = total(answers);
+  const all = total(sumsBy(answers, 'model'));
   const isPartly = answers.some(({ tokens }) => tokens === undefined);
   return {
     tone: 'info',
@@ -53,17 +54,9 @@ function table(
   answers: readonly UsageEntry[],
   { by, shown }: { by: 'person' | 'model'; shown: 'name' | 'model' },
 ): CardPart {
-  const groups = new Map<string, UsageEntry[]>();
-  for (const one of answers) {
-    const group = groups.get(one[by]);
-    if (group) group.push(one);
-    else groups.set(one[by], [one]);
-  }
-  const sums = [...groups.values()]
-    .map((group) => ({ ...total(group), group }))
-    .sort((a, b) => b.tokens - a.tokens || b.answers - a.answers);
-  const others = sums.slice(MAX_ROWS).map(({ group }) => group);
-  const row = (name: string, sum: ReturnType<typeof total>) => [
+  const sums = sumsBy(answers, by);
+  const others = sums.slice(MAX_ROWS);
+  const row = (name: string, sum: Pick<UsageSum, 'answers' | 'tokens'>) => [
     name,
     String(sum.answers),
     sum.tokens.toLocaleString('en'),
@@ -71,15 +64,13 @@ function table(
   return tablePart(
     [column, 'Answers', 'Tokens'],
     [
-      ...sums
-        .slice(0, MAX_ROWS)
-        .map((sum) => row(shortened(sum.group.at(-1)?.[shown] ?? '', 60), sum)),
-      ...(others.length > 0 ? [row(`${others.length} others`, total(others.flat()))] : []),
+      ...sums.slice(0, MAX_ROWS).map((sum) => row(shortened(sum.last[shown], 60), sum)),
+      ...(others.length > 0 ? [row(`${others.length} others`, total(others))] : []),
     ],
   );
 }
 
-const total = (answers: readonly UsageEntry[]) => ({
-  answers: answers.length,
-  tokens: answers.reduce((sum, { tokens = 0 }) => sum + tokens, 0),
+const total = (sums: readonly UsageSum[]) => ({
+  answers: sums.reduce((all, { answers }) => all + answers, 0),
+  tokens: sums.reduce((all, { tokens }) => all + tokens, 0),
 });

@@ -33,15 +33,38 @@ export function findMonitor(monitors: readonly Monitor[], meant: string): Monito
 }
 
 /** With those that are paused, where the service lists them. */
-export async function listAll(monitoring: MonitoringClient): Promise<Monitor[]> {
+export async function listAll(
+  monitoring: MonitoringClient,
+  options: { signal?: AbortSignal } = {},
+): Promise<Monitor[]> {
   try {
-    return await monitoring.list({ includePaused: true });
+    return await monitoring.list({ includePaused: true, ...options });
   } catch (error) {
     // A service of the contract alone may refuse what it does not know.
-    if (error instanceof StatusError && error.status === 400) return await monitoring.list();
+    if (error instanceof StatusError && error.status === 400) return await monitoring.list(options);
     throw error;
   }
 }
+
+/** What the contract does not have, another service need not offer: then `undefined`. */
+export async function ifOffered<T>(asked: Promise<T>): Promise<T | undefined> {
+  return await asked.catch((error: unknown) => {
+    if (error instanceof StatusError && [404, 405, 501].includes(error.status)) return undefined;
+    throw error;
+  });
+}
+
+/** The same where nothing can be told without: then a `CommandError` that says so. */
+export async function offered<T>(what: string, asked: Promise<T>): Promise<T> {
+  const found = await ifOffered(asked);
+  if (found !== undefined) return found;
+  throw new CommandError(
+    `The monitoring service does not offer ${what}, or the monitor was just removed.`,
+  );
+}
+
+/** The page of the console that shows a monitor. */
+export const pageOf = ({ id }: { id: string }) => `/status#/${encodeURIComponent(id)}`;
 
 /** DOWN first, then whatever else is not UP, then UP; by name within. Pure. */
 export function byUrgency(monitors: readonly Monitor[]): Monitor[] {

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { shortened } from '../shared/text-format.ts';
+import { checkedWords } from './get-monitor.ts';
+import { MonitorState, stateOf } from './list-monitors.ts';
+import { findMonitor, listAll, offered, pageOf } from './monitors.ts';
+import { isoTime, monitorField, tool } from './tool.ts';
+
+/** A check can take as long as its monitor's time-out. */
+const CHECK_MS = 20_000;
+
+/** One check more, now. */
+export const checkMonitor = tool({
+  name: 'check_monitor',
+  title: 'Check a monitor now',
+  description:
+    'Checks one monitor at once, beside its schedule, and gives its status after that check. It changes no setting.',
+  access: 'reads',
+  input: z.object({ monitor: monitorField }),
+  output: z.object({ as_of: z.string(), monitor: MonitorState }),
+  what: ({ monitor }) => `${shortened(monitor, 60)} with a new check`,
+  account: ({ as_of, monitor }) => ({
+    what: `${shortened(monitor.name, 60)} with a new check`,
+    found: `${shortened(monitor.status, 20)}, ${checkedWords(monitor, as_of)}`,
+    page: pageOf(monitor),
+  }),
+  async run({ monitor: meant }, { monitoring, nowMs, signal }) {
+    const { id } = findMonitor(await listAll(monitoring, { signal }), meant);
+    const checked = await offered(
+      'checks beside the schedule',
+      monitoring.check(id, { signal, timeoutMs: CHECK_MS }),
+    );
+    return { as_of: isoTime(nowMs), monitor: stateOf(checked) };
+  },
+});

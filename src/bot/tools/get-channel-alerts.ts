@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { CommandError } from '../shared/errors.ts';
+import { placeKey } from '../shared/place.ts';
+import { asOf, isoTime, tool } from './tool.ts';
+
+/** What the channel hears. */
+export const getChannelAlerts = tool({
+  name: 'get_channel_alerts',
+  title: 'Show what this channel hears',
+  description:
+    'Tells which alerts the channel of this conversation hears, and how it is told: quiet hours, reminders, whom an outage mentions.',
+  access: 'reads',
+  ofPlace: true,
+  input: z.object({}),
+  output: z.object({
+    as_of: z.string(),
+    /** In sentences. */
+    hears: z.string(),
+    /** The operator has this channel hear every alert besides. */
+    hears_every_alert: z.boolean(),
+  }),
+  what: () => 'what this channel hears',
+  account: ({ as_of }) => ({ found: asOf(Date.parse(as_of)) }),
+  async run(_input, { channels, alertPlaces, place, nowMs }) {
+    if (!place) throw new CommandError('There is no channel here.');
+    return {
+      as_of: isoTime(nowMs),
+      hears: await channels.describe(place),
+      hears_every_alert: alertPlaces.some((other) => placeKey(other) === placeKey(place)),
+    };
+  },
+});

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { CommandError } from '../shared/errors.ts';
+import { counted, shortened } from '../shared/text-format.ts';
+import { sumsBy } from '../usage/usage-sums.ts';
+import { isoTime, tool } from './tool.ts';
+
+const DAY_MS = 86_400_000;
+const STANDARD_DAYS = 30;
+const MAX_ROWS = 20;
+
+const Row = z.object({ name: z.string(), answers: z.int(), tokens: z.number() });
+
+/** Who asked how much in the channel. */
+export const getUsage = tool({
+  name: 'get_usage',
+  title: 'Show who asked how much',
+  description:
+    'Tells how many answers Askwatch gave in the channel of this conversation and how many tokens they took, by person and by model.',
+  access: 'reads',
+  ofPlace: true,
+  input: z.object({
+    days: z
+      .int()
+      .min(1)
+      .max(90)
+      .optional()
+      .describe(`How many days back; ${STANDARD_DAYS} when left out.`),
+  }),
+  output: z.object({
+    from: z.string(),
+    to: z.string(),
+    answers: z.int(),
+    tokens: z.number(),
+    by_person: z.array(Row),
+    by_model: z.array(Row),
+  }),
+  what: ({ days = STANDARD_DAYS }) => `who asked here in ${lastDays(days)}`,
+  account: ({ answers, tokens }) => ({
+    found: `${counted(answers, 'answer')}, ${tokens.toLocaleString('en')} tokens`,
+  }),
+  async run({ days = STANDARD_DAYS }, { usageLog, place, nowMs }) {
+    if (!place) throw new CommandError('There is no channel here.');
+    const fromMs = nowMs - days * DAY_MS;
+    const answers = await usageLog.since(place, fromMs);
+    const rows = (by: 'person' | 'model') =>
+      sumsBy(answers, by)
+        .slice(0, MAX_ROWS)
+        .map(({ last, ...sum }) => ({
+          name: shortened(by === 'person' ? last.name : last.model, 100),
+          ...sum,
+        }));
+    return {
+      from: isoTime(fromMs),
+      to: isoTime(nowMs),
+      answers: answers.length,
+      tokens: answers.reduce((sum, one) => sum + (one.tokens ?? 0), 0),
+      by_person: rows('person'),
+      by_model: rows('model'),
+    };
+  },
+});
+
+const lastDays = (days: number) => (days === 1 ? 'the last day' : `the last ${days} days`);

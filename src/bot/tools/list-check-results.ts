@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { CheckRecord } from '../../contracts/monitoring-additions.ts';
+import { counted, shortened } from '../shared/text-format.ts';
+import { findMonitor, listAll, offered, pageOf } from './monitors.ts';
+import { isoTime, limitField, monitorField, tool } from './tool.ts';
+
+const standardLimit = 20;
+
+/** The last checks of a monitor, one by one. */
+export const listCheckResults = tool({
+  name: 'list_check_results',
+  title: 'List the last checks of a monitor',
+  description:
+    'Lists the last checks of one monitor, or the last signals of a heartbeat’s job, newest first: whether each passed, why not, and how long it took.',
+  access: 'reads',
+  input: z.object({ monitor: monitorField, limit: limitField(100, standardLimit) }),
+  output: z.object({
+    as_of: z.string(),
+    monitor_id: z.string(),
+    monitor: z.string(),
+    results: z.array(CheckRecord),
+  }),
+  what: ({ monitor }) => `checks of ${shortened(monitor, 60)}`,
+  account: ({ monitor_id: id, monitor, results }) => ({
+    what: `checks of ${shortened(monitor, 60)}`,
+    found: checksInWords(results),
+    page: pageOf({ id }),
+  }),
+  async run({ monitor: meant, limit = standardLimit }, { monitoring, nowMs, signal }) {
+    const { id, name } = findMonitor(await listAll(monitoring, { signal }), meant);
+    const results = await offered('single checks', monitoring.results(id, { limit, signal }));
+    return { as_of: isoTime(nowMs), monitor_id: id, monitor: shortened(name, 200), results };
+  },
+});
+
+function checksInWords(results: ReadonlyArray<z.infer<typeof CheckRecord>>): string {
+  const [newest] = results;
+  if (!newest) return 'none yet';
+  const failed = results.filter(({ ok }) => !ok).length;
+  return `${counted(results.length, 'check')}, ${failed} failed, the last at ${newest.at.slice(11, 16)} UTC`;
+}

@@ -1,0 +1,176 @@
+import { z } from 'zod';
+import type { Monitor } from '../../contracts/monitoring.ts';
+import { matches } from '../channels/channels.ts';
+import { isDegraded, isDown, isSilenced, isUp } from '../shared/status.ts';
+import { shownTarget } from '../shared/target-link.ts';
+import { shortened } from '../shared/text-format.ts';
+import { byUrgency, listAll } from './monitors.ts';
+import { asOf, isoTime, limitField, tool } from './tool.ts';
+
+/** A monitor with its live status, as results have it. */
+export const MonitorState = z.object({
+  id: z.string(),
+  name: z.string(),
+  check_type: z.string(),
+  target: z.string(),
+  status: z.string(),
+  /** Since when that is its status. */
+  since: z.string().optional(),
+  /** Why it is not UP. */
+  reason: z.string().optional(),
+  last_checked_at: z.string().optional(),
+  /** How long the last check took. */
+  response_time_ms: z.number().optional(),
+  /** It goes up and down all the time. */
+  flapping: z.boolean().optional(),
+  /** A heartbeat whose job has said nothing yet. */
+  waiting_for_first_ping: z.boolean().optional(),
+  /** Nothing has been learned of it for longer than two intervals. */
+  stale: z.boolean().optional(),
+});
+export type MonitorState = z.infer<typeof MonitorState>;
+
+const MAX_NAME = 200;
+const MAX_REASON = 300;
+
+/** A monitor as results have it; what is not known is left out. Pure. */
+export function stateOf(monitor: Monitor): MonitorState {
+  const { id, name, check_type, target, status, status_changed_at, status_reason } = monitor;
+  const { last_checked_at, response_time_ms, flapping, waiting_for_first_ping, stale } = monitor;
+  return {
+    id,
+    name: shortened(name, MAX_NAME),
+    check_type,
+    target: shortened(shownTarget(target), MAX_NAME),
+    status,
+    ...(status_changed_at !== undefined && { since: status_changed_at }),
+    ...(status_reason !== undefined && { reason: shortened(status_reason, MAX_REASON) }),
+    ...(last_checked_at != null && { last_checked_at }),
+    ...(response_time_ms != null && { response_time_ms }),
+    ...(flapping && { flapping }),
+    ...(waiting_for_first_ping && { waiting_for_first_ping }),
+    ...(stale && { stale }),
+  };
+}
+
+const STATUS = {
+  down: isDown,
+  degraded: isDegraded,
+  up: isUp,
+  paused_or_maintenance: isSilenced,
+  not_up: (monitor: Monitor) => !isUp(monitor),
+} as const;
+
+const SORT = ['urgency', 'name', 'slowest', 'latest_change'] as const;
+
+const standardLimit = 20;
+
+/** All monitors, or some of them. */
+export const listMonitors = tool({
+  name: 'list_monitors',
+  title: 'List monitors',
+  description:
+    'Lists monitors with their live status, how many there are of each status, and since when and why a monitor is not UP.',
+  access: 'reads',
+  input: z.object({
+    status: z
+      .enum(Object.keys(STATUS) as [keyof typeof STATUS])
+      .optional()
+      .describe('Only those that are so now; not_up is every one that is not UP.'),
+    text: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('Only those with this text in their name or target.'),
+    check_type: z
+      .string()
+      .max(40)
+      .optional()
+      .describe('Only this type of check: HTTP, KEYWORD, DNS or HEARTBEAT.'),
+    flapping: z.boolean().optional().describe('Only those that go up and down all the time.'),
+    sort: z
+      .enum(SORT)
+      .optional()
+      .describe(
+        'urgency (when left out): those that are down first. slowest: by the time that the last check took. latest_change: those whose status changed last first.',
+      ),
+    limit: limitField(50, standardLimit),
+    offset: z.int().min(0).max(100_000).optional().describe('How many to pass over first.'),
+  }),
+  output: z.object({
+    as_of: z.string(),
+    /** Of all there are. */
+    total: z.int(),
+    by_status: z.record(z.string(), z.int()),
+    /** Those that were asked for; `monitors` are some of them. */
+    matching: z.int(),
+    monitors: z.array(MonitorState),
+    /** For the next ones; absent when these are the last. */
+    next_offset: z.int().optional(),
+  }),
+  what: ({ status, text, check_type, flapping }) => {
+    const kinds = [
+      ...(flapping ? ['flapping'] : []),
+      ...(status === undefined ? [] : [status.replaceAll('_', ' ')]),
+      ...(check_type === undefined ? [] : [shortened(check_type, 20)]),
+    ];
+    const which =
+      kinds.length === 0 && text === undefined ? 'all ' : kinds.map((kind) => `${kind} `).join('');
+    return `${which}monitors${text === undefined ? '' : ` with “${shortened(text, 60)}”`}`;
+  },
+  account: ({ as_of, total, matching, by_status }) => {
+    const counts = Object.entries(by_status).map(
+      ([status, count]) => `${count} ${shortened(status, 20)}`,
+    );
+    const found = matching === total ? counts.slice(0, 6).join(', ') : String(matching);
+    return { found: `${found || 'none'}, ${asOf(Date.parse(as_of))}`, page: '/status' };
+  },
+  async run(asked, { monitoring, nowMs, signal }) {
+    const { status, text, check_type, flapping, sort = 'urgency' } = asked;
+    const { limit = standardLimit, offset = 0 } = asked;
+    const all = await listAll(monitoring, { signal });
+    const found = all.filter(
+      (monitor) =>
+        (status === undefined || STATUS[status](monitor)) &&
+        (text === undefined || matches(monitor, text)) &&
+        (check_type === undefined ||
+          monitor.check_type.toLowerCase() === check_type.toLowerCase()) &&
+        (flapping === undefined || (monitor.flapping ?? false) === flapping),
+    );
+    const next = offset + limit;
+    return {
+      as_of: isoTime(nowMs),
+      total: all.length,
+      by_status: countsOf(all),
+      matching: found.length,
+      monitors: ordered(found, sort).slice(offset, next).map(stateOf),
+      ...(next < found.length && { next_offset: next }),
+    };
+  },
+});
+
+function ordered(monitors: readonly Monitor[], sort: (typeof SORT)[number]): Monitor[] {
+  if (sort === 'slowest') {
+    const timeOf = ({ response_time_ms }: Monitor) => response_time_ms ?? -1;
+    return [...monitors].sort((a, b) => timeOf(b) - timeOf(a));
+  }
+  if (sort === 'latest_change') {
+    const changedMs = ({ status_changed_at }: Monitor) => Date.parse(status_changed_at ?? '') || 0;
+    return [...monitors].sort((a, b) => changedMs(b) - changedMs(a));
+  }
+  const urgent = byUrgency(monitors);
+  return sort === 'name' ? urgent.sort((a, b) => a.name.localeCompare(b.name, 'en')) : urgent;
+}
+
+/** Statuses that are counted by name: a service may have as many as it has monitors. */
+const MAX_STATUSES = 20;
+
+function countsOf(monitors: readonly Monitor[]): Record<string, number> {
+  const counts = new Map<string, number>();
+  for (const { status } of byUrgency(monitors)) {
+    const word = shortened(status, 40);
+    const name = counts.has(word) || counts.size < MAX_STATUSES ? word : 'other';
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return Object.fromEntries(counts);
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { CommandError } from '../shared/errors.ts';
+import { counted } from '../shared/text-format.ts';
+
+const UNITS = {
+  m: { name: 'minute', ms: 60_000 },
+  h: { name: 'hour', ms: 3_600_000 },
+  d: { name: 'day', ms: 86_400_000 },
+  w: { name: 'week', ms: 7 * 86_400_000 },
+} as const;
+
+/** As long as the monitoring service keeps anything. */
+const MAX_DAYS = 400;
+const MAX_MS = MAX_DAYS * UNITS.d.ms;
+
+/** The fields of a tool that looks at a time; `standard` is what it looks at when none is given. */
+export const timeSpanFields = (standard: string) => ({
+  last: z
+    .string()
+    .max(20)
+    .optional()
+    .describe(
+      `How far back from now, such as 30m, 24h, 7d or 4w; ${standard} when no time is given.`,
+    ),
+  from: z
+    .string()
+    .max(40)
+    .optional()
+    .describe(
+      'The begin in place of "last": 2026-11-20 or 2026-11-20T09:30Z. Without a zone it is UTC.',
+    ),
+  to: z
+    .string()
+    .max(40)
+    .optional()
+    .describe('The end, with "from"; now when left out. A day without a time means until its end.'),
+});
+
+interface Asked {
+  last?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+/** A time that is looked at. */
+export interface TimeSpan {
+  fromMs: number;
+  toMs: number;
+}
+
+/** The time that is asked for, which ends now at the latest. Throws `CommandError`. Pure. */
+export function timeSpanOf({ last, from, to }: Asked, standard: string, nowMs: number): TimeSpan {
+  if (from === undefined) {
+    if (to !== undefined) throw new CommandError('"to" goes with "from". Give both, or "last".');
+    return { fromMs: nowMs - lengthOf(last ?? standard), toMs: nowMs };
+  }
+  if (last !== undefined) throw new CommandError('Give "last", or "from" and "to", not both.');
+  const fromMs = momentOf('from', from);
+  const toMs = Math.min(to === undefined ? nowMs : momentOf('to', to, { isEnd: true }), nowMs);
+  if (fromMs >= toMs) throw new CommandError('"from" must be before "to", and in the past.');
+  if (toMs - fromMs > MAX_MS) {
+    throw new CommandError(`That is longer than ${MAX_DAYS} days, and nothing is kept for longer.`);
+  }
+  return { fromMs, toMs };
+}
+
+/** The time as people say it: `the last 7 days`, `2026-11-20 09:30 to 2026-11-21 00:00 UTC`. Never throws. Pure. */
+export function timeSpanInWords({ last, from, to }: Asked, standard: string): string {
+  if (from !== undefined) return to === undefined ? `the time since ${from}` : `${from} to ${to}`;
+  const { count, unit } = read(last ?? standard) ?? {};
+  if (count === undefined || unit === undefined) return 'a time';
+  return count === 1 ? `the last ${unit.name}` : `the last ${counted(count, unit.name)}`;
+}
+
+function read(text: string) {
+  const [, digits, letter] = /^\s*(\d{1,4})\s*([mhdw])[a-z]*\s*$/i.exec(text) ?? [];
+  const unit = UNITS[letter?.toLowerCase() as keyof typeof UNITS];
+  return unit && { count: Number(digits), unit };
+}
+
+function lengthOf(text: string): number {
+  const { count = 0, unit } = read(text) ?? {};
+  const ms = count * (unit?.ms ?? 0);
+  if (ms > 0 && ms <= MAX_MS) return ms;
+  throw new CommandError(
+    `"last" must be a time such as 30m, 24h, 7d or 4w, of at most ${MAX_DAYS} days, not "${text}".`,
+  );
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const ZONE = /(Z|[+-]\d\d:?\d\d)$/i;
+
+function momentOf(name: string, text: string, { isEnd = false } = {}): number {
+  const day = DAY.test(text);
+  const ms = Date.parse(day ? `${text}T00:00:00Z` : ZONE.test(text) ? text : `${text}Z`);
+  if (Number.isNaN(ms) || !/^\d{4}-/.test(text)) {
+    throw new CommandError(
+      `"${name}" must be a time such as 2026-11-20 or 2026-11-20T09:30Z, not "${text}".`,
+    );
+  }
+  return day && isEnd ? ms + UNITS.d.ms : ms;
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import type { MonitoringClient } from '../../clients/monitoring.ts';
+import type { Channels } from '../channels/channels.ts';
+import type { Place } from '../shared/place.ts';
+import type { UsageLog } from '../usage/usage-log.ts';
+
+/** What tools work with, for whoever asks. */
+export interface ToolContext {
+  monitoring: MonitoringClient;
+  channels: Pick<Channels, 'describe'>;
+  usageLog: Pick<UsageLog, 'since'>;
+  /** Channels that hear every alert, as the operator set it. */
+  alertPlaces: readonly Place[];
+  /** Where it is asked; absent where there is no channel. */
+  place?: Place;
+  nowMs: number;
+  signal: AbortSignal;
+}
+
+/** What was looked at, for people. All of it is plain text, and may hold names from outside. */
+export interface Account {
+  /** As it follows “Looked at”; what was said before the call when left out. */
+  what?: string;
+  /** What was found and of when it is. */
+  found: string;
+  /** The page of the console that shows it, such as `/status`. */
+  page?: string;
+}
+
+/**
+ * Something that a model, or another assistant, can look up: declared once, and read by every surface that offers it.
+ * `input` is flat, each field with `.describe()`. `description` says what it does and gives, and nothing of how to behave.
+ */
+export interface Tool<
+  Input extends z.ZodObject = z.ZodObject,
+  Output extends z.ZodObject = z.ZodObject,
+> {
+  /** By which a model calls it: a verb and a noun, `list_monitors`. */
+  name: string;
+  /** For people, such as `List monitors`. */
+  title: string;
+  description: string;
+  /** Whether it only looks: nothing that people set is another one afterwards. */
+  access: 'reads';
+  /** Whether it is about the channel it is asked in, and so offered only where there is one. */
+  ofPlace?: boolean;
+  input: Input;
+  output: Output;
+  /** What is about to be looked at, as it follows “Looking at”. */
+  what(input: z.output<Input>): string;
+  account(output: z.output<Output>, input: z.output<Input>): Account;
+  /** Throws a `CommandError` that says what is wrong with the input, and what a client throws. */
+  run(input: z.output<Input>, context: ToolContext): Promise<z.output<Output>>;
+}
+
+/** Declares a tool, so that `run` and `account` see the types of its own input and output. */
+export function tool<Input extends z.ZodObject, Output extends z.ZodObject>(
+  declaration: Tool<Input, Output>,
+): Tool {
+  return declaration as unknown as Tool;
+}
+
+/** The input of whatever is about one monitor. */
+export const monitorField = z
+  .string()
+  .min(1)
+  .max(2048)
+  .describe('Its id, its name, or a part of its name or target that no other has.');
+
+/** How many rows are wanted, of at most `max`. */
+export const limitField = (max: number, standard: number) =>
+  z
+    .int()
+    .min(1)
+    .max(max)
+    .optional()
+    .describe(`How many at most, up to ${max}; ${standard} when left out.`);
+
+/** `as of 14:05 UTC`. */
+export const asOf = (nowMs: number) => `as of ${new Date(nowMs).toISOString().slice(11, 16)} UTC`;
+
+/** A moment as results have it. */
+export const isoTime = (ms: number) => new Date(ms).toISOString();

@@ -1,0 +1,289 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { command, fieldsOf } from '../../../src/bot/commands/command.ts';
+import { CommandError } from '../../../src/bot/shared/errors.ts';
+import { tools, toolsFor } from '../../../src/bot/tools/registry.ts';
+import { checkToolInput, inputSchema, runTool } from '../../../src/bot/tools/run-tool.ts';
+import type { ToolContext } from '../../../src/bot/tools/tool.ts';
+import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
+
+/** What runs tools over a service, as `/ask` does. */
+function toolRunner({ url, key }: { url: string; key: string }, more: Partial<ToolContext> = {}) {
+  const monitoring = createMonitoringClient({ baseUrl: url, apiKey: key });
+  onTestFinished(() => monitoring.close());
+  return async (name: string, input: object = {}) => {
+    const tool = tools.find((one) => one.name === name);
+    if (!tool) throw new Error(`There is no tool ${name}.`);
+    const { output, account } = await runTool(tool, checkToolInput(tool, input), {
+      monitoring,
+      channels: { describe: async () => 'It hears all monitors.' },
+      usageLog: { since: async () => [] },
+      alertPlaces: [],
+      place: { platform: 'console', channel: 'general' },
+      nowMs: Date.now(),
+      signal: new AbortController().signal,
+      ...more,
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into it freely
+    return { ...(output as any), account, what: tool.what(checkToolInput(tool, input)) };
+  };
+}
+
+async function contractService() {
+  const service = await startMonitoringService({ limit: false });
+  onTestFinished(() => service.close());
+  return { service, run: toolRunner({ url: service.url, key: service.apiKey }) };
+}
+
+test('every tool has a name that providers take, and says what each of its inputs is', () => {
+  expect(tools.length).toBeGreaterThan(5);
+  expect(new Set(tools.map(({ name }) => name)).size).toBe(tools.length);
+  for (const tool of tools) {
+    expect(tool.name).toMatch(/^[a-z]+(_[a-z]+){1,4}$/);
+    expect(tool.description).toMatch(/^[A-Z].{30,400}\.$/);
+    const schema = inputSchema(tool) as { type: string; properties: Record<string, object> };
+    expect(schema.type).toBe('object');
+    for (const field of Object.values(schema.properties)) {
+      expect(field).toMatchObject({ description: expect.stringMatching(/\.$/) });
+    }
+    // Flat, as the inputs of commands are.
+    const fields = fieldsOf(
+      command({
+        name: tool.name,
+        summary: '',
+        right: 'anyone',
+        input: tool.input,
+        run: async () => ({ kind: 'nothing' }),
+      }),
+    );
+    expect(fields.map(({ name }) => name)).toEqual(Object.keys(schema.properties));
+  }
+});
+
+test('what is about a channel is offered only where there is one', () => {
+  const names = toolsFor({ hasPlace: false }).map(({ name }) => name);
+  expect(names).toContain('list_monitors');
+  expect(names).not.toContain('get_usage');
+  expect(names).not.toContain('get_channel_alerts');
+});
+
+test('monitors are listed with what is down first, in pages', async () => {
+  const { service, run } = await contractService();
+  for (const name of ['Blog', 'Docs', 'Shop']) service.add({ name });
+  service.setStatus('mon_3', 'DOWN');
+  service.add({ name: 'Old', status: 'PAUSED' });
+  const first = await run('list_monitors', { limit: 2 });
+  expect(first).toMatchObject({
+    total: 4,
+    matching: 4,
+    by_status: { DOWN: 1, PAUSED: 1, UP: 2 },
+    monitors: [{ name: 'Shop' }, { name: 'Old' }],
+    next_offset: 2,
+    account: { found: expect.stringMatching(/^1 DOWN, 1 PAUSED, 2 UP, as of \d\d:\d\d UTC$/) },
+  });
+  const second = await run('list_monitors', { limit: 2, offset: 2 });
+  expect(second.monitors).toMatchObject([{ name: 'Blog' }, { name: 'Docs' }]);
+  expect(second.next_offset).toBeUndefined();
+});
+
+test.each([
+  [{ status: 'down' }, ['Shop'], 'down monitors'],
+  [{ status: 'not_up' }, ['Shop', 'Slow', 'Old'], 'not up monitors'],
+  [{ status: 'degraded' }, ['Slow'], 'degraded monitors'],
+  [{ status: 'paused_or_maintenance' }, ['Old'], 'paused or maintenance monitors'],
+  [{ text: 'BLOG' }, ['Blog'], 'monitors with “BLOG”'],
+  [{ check_type: 'dns' }, ['Name'], 'dns monitors'],
+])('monitors with %j are %j, said as “%s”', async (input, names, words) => {
+  const { service, run } = await contractService();
+  service.add({ name: 'Blog' });
+  service.add({ name: 'Shop', status: 'DOWN' });
+  service.add({ name: 'Slow', status: 'DEGRADED' });
+  service.add({ name: 'Old', status: 'PAUSED' });
+  service.add({ name: 'Name', check_type: 'DNS' });
+  const { monitors, what } = await run('list_monitors', input);
+  const found = monitors.map(({ name }: { name: string }) => name);
+  expect(found.sort()).toEqual([...names].sort());
+  expect(what).toBe(words);
+});
+
+test('a service with a status for each monitor makes no endless counts', async () => {
+  const { service, run } = await contractService();
+  for (let at = 0; at < 100; at += 1) service.add({ name: `M${at}`, status: `STATUS ${at}` });
+  const { by_status } = await run('list_monitors');
+  expect(Object.keys(by_status)).toHaveLength(21);
+  expect(by_status.other).toBe(80);
+});
+
+test('a long name, target or reason is cut, and secrets of a target do not stand in a result', async () => {
+  const { service, run } = await contractService();
+  service.add({
+    name: 'x'.repeat(5_000),
+    target: 'https://ada:hunter22@shop.example/?token=abc123def',
+  });
+  const { monitors } = await run('list_monitors');
+  expect(monitors[0].name).toHaveLength(200);
+  expect(JSON.stringify(monitors)).not.toMatch(/hunter22|abc123def/);
+});
+
+test('one monitor is shown with its last checks and the incident that goes on', async () => {
+  const service = await startService();
+  const job = await service.create({ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1' });
+  const push = new URL(job.push_url ?? '').pathname;
+  await service.call('POST', push);
+  await service.call('POST', `${push}/fail`);
+  const run = toolRunner(service);
+  const shown = await run('get_monitor', { monitor: 'backup' });
+  expect(shown).toMatchObject({
+    monitor: { name: 'Backup', status: 'DOWN', check_type: 'HEARTBEAT' },
+    settings: { period_seconds: 86_400 },
+    incident: { ended_at: null },
+    last_checks: [{ ok: false }, { ok: true }],
+    account: { what: 'Backup', page: `/status#/${job.id}` },
+  });
+  expect(JSON.stringify(shown)).not.toContain(push);
+  expect(shown.account.found).toMatch(/^DOWN, /);
+});
+
+test('one monitor of a service of the contract alone is shown with what the list tells', async () => {
+  const { service, run } = await contractService();
+  service.add({ name: 'Shop' });
+  const shown = await run('get_monitor', { monitor: 'shop' });
+  expect(shown).toMatchObject({ monitor: { name: 'Shop', status: 'UP' }, interval_seconds: 60 });
+  expect(shown.last_checks).toBeUndefined();
+});
+
+test('incidents are told with their sums, of one monitor and of all', async () => {
+  const service = await startService();
+  const run = toolRunner(service);
+  for (const name of ['Backup', 'Report']) {
+    const job = await service.create({ name, check_type: 'HEARTBEAT', target: 'db1' });
+    const push = new URL(job.push_url ?? '').pathname;
+    await service.call('POST', push);
+    await service.call('POST', `${push}/fail`);
+    if (name === 'Backup') {
+      await service.call('POST', push);
+      await service.call('POST', `${push}/fail`);
+    }
+  }
+  const all = await run('list_incidents', { last: '1h' });
+  expect(all).toMatchObject({ total: 3, complete: true });
+  expect(all.incidents).toHaveLength(3);
+  const sums = all.by_monitor.map((one: { monitor: string; incidents: number }) => [
+    one.monitor,
+    one.incidents,
+  ]);
+  expect(new Map(sums)).toEqual(
+    new Map([
+      ['Backup', 2],
+      ['Report', 1],
+    ]),
+  );
+  expect(all.account).toMatchObject({
+    what: 'incidents in the last hour',
+    found: expect.stringMatching(/^3, until \d\d:\d\d UTC$/),
+  });
+  const one = await run('list_incidents', { monitor: 'Backup', last: '1h', limit: 1 });
+  expect(one).toMatchObject({ total: 2, incidents: [{ monitor: 'Backup' }] });
+  expect(one.incidents[0].ended_at).toBeUndefined();
+  const before = await run('list_incidents', { from: '2026-01-01', to: '2026-01-02' });
+  expect(before).toMatchObject({ total: 0, incidents: [], by_monitor: [] });
+});
+
+test('uptime of one monitor comes with its checks and response times', async () => {
+  const target = createServer((_, response) => response.end('ok'));
+  await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void target.close());
+  const service = await startService();
+  const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/`;
+  await service.create({ name: 'Shop', check_type: 'HTTP', target: url });
+  const run = toolRunner(service);
+  await eventually(async () => (await service.list())[0]?.last_checked_at != null);
+  const checked = await run('check_monitor', { monitor: 'shop' });
+  expect(checked).toMatchObject({
+    monitor: { name: 'Shop', status: 'UP' },
+    account: { what: 'Shop with a new check', found: expect.stringMatching(/^UP, checked /) },
+  });
+  const { span, span_before, account } = await run('get_uptime', { monitor: 'shop', last: '30m' });
+  expect(span).toMatchObject({
+    uptime_percent: 100,
+    checks: 2,
+    failed_checks: 0,
+    response_time_ms: { min: expect.any(Number), mean: expect.any(Number) },
+  });
+  expect(span_before).toBeUndefined();
+  expect(account.found).toMatch(/^100 %, as of /);
+  const all = await run('get_uptime', { last: '24h' });
+  expect(all).toMatchObject({
+    total: 1,
+    uptime_percent: 100,
+    monitors: [{ monitor: 'Shop', uptime_percent: 100, down_seconds: 0 }],
+  });
+});
+
+test('what a service does not offer is said, and not taken for nothing', async () => {
+  const { service, run } = await contractService();
+  service.add({ name: 'Shop' });
+  for (const [name, input] of [
+    ['list_incidents', {}],
+    ['list_incidents', { monitor: 'Shop' }],
+    ['get_uptime', {}],
+    ['get_uptime', { monitor: 'Shop' }],
+    ['list_check_results', { monitor: 'Shop' }],
+    ['check_monitor', { monitor: 'Shop' }],
+  ] as const) {
+    await expect(run(name, input)).rejects.toThrow(/does not offer/);
+  }
+});
+
+test('a name that several monitors share is told with those there are', async () => {
+  const { service, run } = await contractService();
+  service.add({ name: 'Shop EU' });
+  service.add({ name: 'Shop US' });
+  await expect(run('get_monitor', { monitor: 'shop' })).rejects.toThrow(
+    /2 monitors match “shop”: Shop EU \(id mon_1\), Shop US/,
+  );
+  expect(await run('get_monitor', { monitor: 'mon_2' })).toMatchObject({
+    monitor: { name: 'Shop US' },
+  });
+});
+
+test('an input that is not declared is refused by its name', async () => {
+  const { run } = await contractService();
+  await expect(run('list_monitors', { sql: 'drop', limit: 1_000 })).rejects.toThrow(CommandError);
+  await expect(run('list_monitors', { limit: 1_000 })).rejects.toThrow(/limit/);
+});
+
+test('usage of the channel is summed by person and by model', async () => {
+  const service = await startMonitoringService({ limit: false });
+  onTestFinished(() => service.close());
+  const entry = { atMs: 0, place: 'console:general' };
+  const run = toolRunner(
+    { url: service.url, key: service.apiKey },
+    {
+      usageLog: {
+        since: async () => [
+          { ...entry, person: 'U1', name: 'Ada', model: 'small', tokens: 10 },
+          { ...entry, person: 'U1', name: 'Ada L.', model: 'large', tokens: 30 },
+          { ...entry, person: 'U2', name: 'Bob', model: 'small' },
+        ],
+      },
+    },
+  );
+  expect(await run('get_usage', { days: 7 })).toMatchObject({
+    answers: 3,
+    tokens: 40,
+    by_person: [
+      { name: 'Ada L.', answers: 2, tokens: 40 },
+      { name: 'Bob', answers: 1, tokens: 0 },
+    ],
+    by_model: [
+      { name: 'large', answers: 1, tokens: 30 },
+      { name: 'small', answers: 2, tokens: 10 },
+    ],
+    account: { found: '3 answers, 40 tokens' },
+  });
+});

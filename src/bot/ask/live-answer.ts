@@ -1,13 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { CardAction } from '../shared/card.ts';
-import type { AnswerPart } from '../shared/invocation.ts';
+import type { Card, CardAction } from '../shared/card.ts';
+import { type AnswerPart, type AnswerStep, withStep } from '../shared/invocation.ts';
+
+/** A step is shown when no text has come so long after it began: most are over before anybody could read of them. */
+const STEP_SHOWN_AFTER_MS = 400;
 
 /** An answer as it should look now. */
 export interface LiveView {
   /** The text so far in pieces; only the last one, and those after it, differ from an earlier view. */
   messages: string[];
+  /** What was looked at for it so far, in that order; to be shown at its end. */
+  steps?: readonly AnswerStep[] | undefined;
+  /** What is looked at just now, in place of the words that say that more comes: `Looking at all monitors…`. */
+  progress?: string | undefined;
   /** Present in the last view of an answer that ended. */
   end?: { note?: string | undefined; footer: string } | undefined;
+  /** To be shown below the end, each as a message of its own; in the last view only. */
+  cards?: readonly Card[] | undefined;
   /** Buttons under the last message as it is now. */
   actions?: CardAction[] | undefined;
 }
@@ -49,21 +58,43 @@ export async function followAnswer(
   const { turn, actions: meanwhile, show, onShowError, gone, isOurs } = options;
   const ended = new AbortController();
   let text = '';
-  let shownText = '';
-  let last: Pick<LiveView, 'end' | 'actions'> = {};
+  let steps: AnswerStep[] = [];
+  let progress: { words: string; fromMs: number } | undefined;
+  let shown: { text: string; words?: string | undefined } = { text };
+  let last: Pick<LiveView, 'end' | 'actions' | 'cards'> = {};
   let finished = false;
   let isLost = false;
   let failure: { error: unknown } | undefined;
   let wake = () => {};
 
+  function take(step: AnswerStep) {
+    steps = withStep(steps, step);
+    if (step.state !== 'running') return;
+    const fromMs = performance.now() + STEP_SHOWN_AFTER_MS;
+    progress = { words: `Looking at ${step.what}…`, fromMs };
+    setTimeout(() => wake(), STEP_SHOWN_AFTER_MS).unref();
+  }
+
+  /** What is looked at, once that is to be shown. */
+  const wordsNow = () =>
+    progress && progress.fromMs <= performance.now() + 1 ? progress.words : undefined;
+
+  /** White space alone is nothing to show yet. */
+  const isNew = () =>
+    (text !== shown.text && text.trim() !== '') ||
+    (wordsNow() !== undefined && wordsNow() !== shown.words);
+
   async function read() {
     try {
       for await (const part of parts) {
-        if (part.kind === 'text') text += part.text;
+        if (part.kind === 'text') {
+          text += part.text;
+          progress = undefined;
+        } else if (part.kind === 'step') take(part.step);
         else if (part.kind === 'lost') isLost = true;
         else {
-          const { note, footer, actions } = part;
-          last = { end: { note, footer }, actions };
+          const { note, footer, actions, cards } = part;
+          last = { end: { note, footer }, actions, ...(cards && { cards }) };
         }
         wake();
       }
@@ -77,26 +108,31 @@ export async function followAnswer(
 
   const reading = read();
   for (;;) {
-    // White space alone is nothing to show yet.
-    while (!finished && (gone.aborted || text === shownText || text.trim() === '')) {
+    while (!finished && (gone.aborted || !isNew())) {
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     }
     await turn(ended.signal);
     if (finished || !isOurs()) break;
-    shownText = text;
+    const words = wordsNow();
+    shown = { text, words };
     try {
-      await show({ text, ended: false, actions: meanwhile });
+      await show({
+        text,
+        ended: false,
+        actions: meanwhile,
+        ...(words !== undefined && { progress: words }),
+      });
     } catch (error) {
       // Tried again, with whatever came meanwhile.
-      shownText = '';
+      shown = { text: '' };
       onShowError?.(error);
     }
   }
   await reading;
   if (isLost || !isOurs()) return;
-  await show({ text, ended: true, ...last });
+  await show({ text, ended: true, ...(steps.length > 0 && { steps }), ...last });
   if (failure) throw failure.error;
 }
 

@@ -24,12 +24,19 @@ export interface Invocation {
 export type Reply =
   /** This invocation was handled before: show nothing. */
   | { kind: 'nothing' }
-  /** `private`: only the person who asked sees it, where the platform can. */
-  | { kind: 'card'; card: Card; private: boolean }
+  /**
+   * `private`: only the person who asked sees it, where the platform can. `inPlace`: it takes the place of the message whose
+   * button was pressed, where that can be changed; elsewhere it is shown as any other.
+   */
+  | { kind: 'card'; card: Card; private: boolean; inPlace?: true }
   | Answer;
 
 /** A card that only the person who asked sees. */
 export const toAsker = (card: Card) => ({ kind: 'card', card, private: true }) as const;
+
+/** A card in place of the one whose button was pressed; a message of its own, private or not, where that cannot be changed. */
+export const inPlace = (card: Card, isPrivate: boolean) =>
+  ({ kind: 'card', card, private: isPrivate, inPlace: true }) as const;
 
 /** A card for everyone in the place. */
 export const toEveryone = (card: Card) => ({ kind: 'card', card, private: false }) as const;
@@ -98,14 +105,30 @@ export type CommandAnswer = Omit<Answer, 'begin' | 'ended' | 'isOurs' | 'putOff'
 /** What comes of a command. */
 export type CommandResult = Exclude<Reply, Answer> | CommandAnswer;
 
+/** Something that is looked at for an answer. All text in it is plain text, and hostile until rendered. */
+export interface AnswerStep {
+  /** The same for every part about one step of an answer. */
+  id: string;
+  /** What is looked at, as it follows “Looking at” or “Looked at”: `incidents of the last 7 days`. */
+  what: string;
+  state: 'running' | 'done' | 'failed';
+  /** What was found and of when it is, or why it could not be looked at; once it runs no more. */
+  found?: string;
+  /** The page that shows it, `http:` or `https:` only. */
+  url?: string;
+}
+
 export type AnswerPart =
   /** The next piece of text, Markdown as models write it: hostile until rendered. */
   | { kind: 'text'; text: string }
+  /** A step that begins, or what became of one that has begun. */
+  | { kind: 'step'; step: AnswerStep }
   /**
    * The end. `note`, when there is one, says why the answer stopped short and what to do; `footer` is model and time;
-   * `actions` are the buttons under it from then on.
+   * `actions` are the buttons under it from then on. `cards` are shown below it, each as a message of its own, to those who
+   * see the answer.
    */
-  | { kind: 'end'; note?: string; footer: string; actions?: CardAction[] }
+  | { kind: 'end'; note?: string; footer: string; actions?: CardAction[]; cards?: Card[] }
   /** Another process goes on with it: it is left as it is shown, without an end. */
   | { kind: 'lost' };
 
@@ -146,3 +169,13 @@ export interface AnswerEnder {
    */
   takeOver?(takenOver: TakenOver): Promise<void>;
 }
+
+/** The steps of an answer with one that begins or has changed. Pure. */
+export function withStep(steps: readonly AnswerStep[], step: AnswerStep): AnswerStep[] {
+  const at = steps.findIndex(({ id }) => id === step.id);
+  return at === -1 ? [...steps, step] : steps.with(at, step);
+}
+
+/** What was looked at, with what was found: `Shop (UP, checked 14:05 UTC)`. Pure. */
+export const stepInWords = ({ what, found }: AnswerStep) =>
+  found === undefined ? what : `${what} (${found})`;

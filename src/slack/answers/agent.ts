@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { readFailure } from '../api/call-failure.ts';
 import type { SendQueue } from '../api/send-queue.ts';
 import { oneLine } from '../render/blocks.ts';
-import { clip, harmless } from '../render/text.ts';
+import { clip, harmless, withoutMentions } from '../render/text.ts';
 
 /** An answer whose progress Slack shows. */
 export interface AgentAnswer {
@@ -12,6 +12,13 @@ export interface AgentAnswer {
   question: string;
   /** Whether this process still answers. */
   isOurs(): boolean;
+}
+
+/** An answer of which Slack shows that it is generated. */
+export interface AgentSession {
+  /** Says what is looked at, in place of Slack's own words, until there is text. Waits for nothing and never throws. */
+  tell(words: string): void;
+  end(): Promise<void>;
 }
 
 /** The agent view of the app: what Slack shows of it in direct messages besides messages. */
@@ -40,6 +47,18 @@ const MAX_TITLE = 200;
 const STATUS = 'agents.sessions.setStatus';
 
 /**
+ * The words of a status, which that method does not take: it knows four words of its own. Slack has this one until February
+ * 2027, and may show its own words all the same. Source: vercel/chat pull request 897.
+ */
+const WORDS = 'assistant.threads.setStatus';
+
+/** Source: getsentry/junior pull request 56, of the status; letta-ai/letta-code pull request 3553, of the other. */
+const MAX_WORDS = 50;
+
+/** What Slack's markup is made of; whether it is read in a status, no page says. */
+const MARKUP = /[<>&*_~`]/g;
+
+/**
  * Answers that are streamed within a minute, all of a workspace together: each begins a stream and ends it, and Slack takes
  * 20 of either, so that the end of each has room. Source: Slack docs, "Rate limits", tier 2.
  */
@@ -59,6 +78,7 @@ export function createAgent(options: {
   /** The first status, which shows whether this works at all; none later is waited for. */
   let trial: Promise<boolean> | undefined;
   let notBeforeMs = 0;
+  let wordsNotBeforeMs = 0;
   let warned = false;
 
   function setUnavailable(reason: string) {
@@ -104,6 +124,24 @@ export function createAgent(options: {
     }
   }
 
+  /** Once: words that come late are wrong. Never throws. */
+  async function setWords({ channel, thread, isOurs }: AgentAnswer, words: string): Promise<void> {
+    if (performance.now() < wordsNotBeforeMs || !isOurs()) return;
+    const status = clip(withoutMentions(oneLine(words.replace(MARKUP, ' '))), MAX_WORDS);
+    const said = { status, loading_messages: [status] };
+    const run = () =>
+      client.assistant.threads.setStatus({ channel_id: channel, thread_ts: thread, ...said });
+    try {
+      await queue.once({ method: WORDS, channel, run });
+    } catch (error) {
+      // A refusal says nothing of streams and of the other status.
+      if (readFailure(error).kind === 'refused') {
+        wordsNotBeforeMs = performance.now() + TRY_AGAIN_MS;
+      }
+      log.debug({ err: error }, 'what is looked at could not be shown');
+    }
+  }
+
   /** Until it is done: otherwise the status stays for an hour. Source: NousResearch/hermes-agent issue 90978. */
   async function setActive(at: Pick<AgentAnswer, 'channel' | 'thread'>): Promise<void> {
     const run = () => setStatus(at, { status: 'active' });
@@ -135,20 +173,25 @@ export function createAgent(options: {
      * Shows that an answer is generated, with Slack's own Stop, until `end`. Undefined where Slack does not let the app, and
      * where it would take no more streams for a while. Never throws.
      */
-    async begin(answer: AgentAnswer) {
+    async begin(answer: AgentAnswer): Promise<AgentSession | undefined> {
       if (!isAvailable() || !hasRoom()) return undefined;
       underWay.add(answer);
       const shown = setProcessing(answer);
+      let told: Promise<unknown> = shown;
+      function tell(words: string) {
+        told = told.then(() => setWords(answer, words));
+      }
       async function end() {
         // In the order in which they are meant.
         const isShown = await shown;
+        await told;
         underWay.delete(answer);
         endsMs.push(performance.now());
         if (isShown && answer.isOurs() && underWayAt(answer).length === 0) await setActive(answer);
       }
       trial ??= shown;
       await trial;
-      if (isAvailable()) return { end };
+      if (isAvailable()) return { tell, end };
       await end();
       return undefined;
     },

@@ -1,6 +1,6 @@
 import { followAnswer, type GrowingAnswer, type Turn } from '../../bot/ask/live-answer.ts';
 import { splitMarkdown } from '../../bot/ask/split-markdown.ts';
-import type { Answer } from '../../bot/shared/invocation.ts';
+import { type Answer, type AnswerStep, withStep } from '../../bot/shared/invocation.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { Messages } from '../api/messages.ts';
 import { type Content, context, renderButtons } from '../render/blocks.ts';
@@ -11,6 +11,7 @@ import {
   renderQuestion,
   renderThinking,
 } from '../render/render-answer.ts';
+import type { AgentSession } from './agent.ts';
 import { type AnswerMessage, createEditedAnswer, type EditedAnswer } from './edited-answer.ts';
 import { withEnd } from './end-answer.ts';
 import { type AnswerThere, type ShownMessages, streamNoteOf } from './shown-messages.ts';
@@ -92,7 +93,7 @@ async function showAt(place: Place, answer: Answer, input: UserInput, showing: T
     : undefined;
   try {
     if (shownBefore) await goOn({ ...shownBefore, id: answer.id }, answer, input, place, showing);
-    else if (session) await streamAnswer(answer, input, place, showing);
+    else if (session) await streamAnswer(answer, input, place, showing, session);
     else await editAnswer(answer, input, place, showing);
   } finally {
     await session?.end();
@@ -208,6 +209,7 @@ async function streamAnswer(
   input: UserInput,
   place: Place,
   showing: StreamShowing,
+  session: AgentSession,
 ) {
   const { channel, thread, newest } = place;
   const { id, person } = input.invocation;
@@ -222,7 +224,14 @@ async function streamAnswer(
       await note();
     },
   });
-  await follow(answer, place, showing, streamed);
+  await follow(answer, place, showing, {
+    turn: streamed.turn,
+    async show(view) {
+      // A stream begins with text; until then only the status says something.
+      if (view.progress !== undefined && view.text.trim() === '') session.tell(view.progress);
+      await streamed.show(view);
+    },
+  });
 }
 
 /** Shows the answer as it grows; should there be nobody to read it, it is ended. */
@@ -257,14 +266,20 @@ export async function showEphemeralAnswer(
   if (!answer.isOurs()) return;
   await showEphemeral(renderNote('Thinking… The answer will be shown to you only.'));
   let text = '';
+  let steps: AnswerStep[] = [];
   for await (const part of answer.stream(undefined)) {
     if (part.kind === 'text') {
       text += part.text;
       continue;
     }
+    if (part.kind === 'step') {
+      steps = withStep(steps, part.step);
+      continue;
+    }
     if (part.kind === 'lost' || !answer.isOurs()) return;
     const { footer, note, actions } = part;
-    const view = { messages: splitMarkdown(text, PRIVATE_LIMIT), end: { footer, note }, actions };
+    const messages = splitMarkdown(text, PRIVATE_LIMIT);
+    const view = { messages, steps, end: { footer, note }, actions };
     for (const content of renderAnswer(view)) await showEphemeral(content);
   }
   await answer.ended();

@@ -5,7 +5,7 @@ import type { BotIdentity } from '../api/bot-identity.ts';
 import { readingOf, readMessages } from '../api/messages.ts';
 import type { SendQueue } from '../api/send-queue.ts';
 import type { ShownMessage } from '../render/blocks.ts';
-import { WAITING } from '../render/render-answer.ts';
+import { isWaitingLine } from '../render/render-answer.ts';
 
 /** A message as Slack gives it back, as far as it is read here. */
 export interface FoundMessage extends ShownMessage {
@@ -153,4 +153,4 @@ export const isGrowing = (message: ShownMessage, id: string) =>
 
 export const isWaiting = (block: types.KnownBlock) =>
   block.type === 'context' &&
-  block.elements.some((element) => 'text' in element && WAITING.includes(element.text));
+  block.elements.some((element) => 'text' in element && isWaitingLine(element.text));

@@ -74,7 +74,7 @@ export function createStreamedAnswer(
 
   /** Sends what is new; false when there is nothing to begin a stream with. */
   async function streamOn(answer: GrowingAnswer): Promise<boolean> {
-    const { text, ended, end, actions } = answer;
+    const { text, ended, ...view } = answer;
     const shown = ended ? harmless(text) : settledText(text);
     for (;;) {
       const part = pages.take(shown, { ended, hurry: hurry() });
@@ -85,7 +85,7 @@ export function createStreamedAnswer(
       }
       if (part.text === '' && !stream) return !ended;
       if (ended) {
-        await finish(part.text, renderEnd({ end, actions }), false);
+        await finish(part.text, renderEnd(view), false);
       } else if (!stream) await begin(part.text);
       else if (part.text !== '') await streams.append(stream, part.text);
       return true;
@@ -132,11 +132,10 @@ export function createStreamedAnswer(
         }
         edit = startEdits();
       }
-      const { text, end, actions } = answer;
+      const { text, ended: _ended, ...view } = answer;
       await edit.show({
         messages: splitMarkdown(page.opening + harmless(text).slice(page.start), ANSWER_LIMIT),
-        end,
-        actions,
+        ...view,
       });
     },
     /** Resolves when it may be shown as it is by then. */

@@ -1,6 +1,8 @@
 import type { types } from '@slack/bolt';
 import type { LiveView } from '../../bot/ask/live-answer.ts';
-import type { CardAction } from '../../bot/shared/card.ts';
+import { type CardAction, linkOf } from '../../bot/shared/card.ts';
+import type { AnswerStep } from '../../bot/shared/invocation.ts';
+import { isMask } from '../../bot/shared/masked-links.ts';
 import { type Content, context, MAX_FALLBACK, oneLine, renderButtons, section } from './blocks.ts';
 import { clip, clipEscaped, harmless, plain } from './text.ts';
 
@@ -29,7 +31,17 @@ export function renderQuestion(name: string, question: string): Content {
 /** What a message says while more comes. */
 const THINKING = 'Thinking…';
 const WRITING = 'Writing…';
-export const WAITING = [THINKING, WRITING];
+
+/** What it says in their place, `LiveView.progress`, on one line and clipped. */
+const PROGRESS = /^Looking at .*…$/;
+
+/** Whether a line says that more comes. */
+export const isWaitingLine = (line: string) =>
+  line === THINKING || line === WRITING || PROGRESS.test(line);
+
+/** The longest what is looked at, or what was found there, in the line of all steps, and that line with its addresses. */
+const MAX_STEP_WORDS = 200;
+const MAX_STEPS = 2_000;
 
 /** What is shown of an answer before its first text. */
 export const renderThinking = (actions?: CardAction[]) => renderNote(THINKING, actions);
@@ -40,26 +52,57 @@ export function renderNote(text: string, actions?: CardAction[]): Content {
   return { text: clipEscaped(text, MAX_FALLBACK), blocks };
 }
 
-/** What stands under the last message of an answer: whether it goes on, and the buttons. */
-export function renderEnd({ end, actions }: Pick<LiveView, 'end' | 'actions'>): types.KnownBlock[] {
-  return [...endLines(end).map(context), ...renderButtons(actions)];
+/** What stands under the last message of an answer: what was looked at, whether it goes on, and the buttons. */
+export function renderEnd(view: Omit<LiveView, 'messages'>): types.KnownBlock[] {
+  const { steps, progress, end, actions } = view;
+  const lines = endLines(end, progress).map(context);
+  return [...renderSteps(steps), ...lines, ...renderButtons(actions)];
 }
 
-function endLines(end: LiveView['end']): string[] {
-  const endings = end ? [end.note && `⚠️ ${end.note}`, end.footer] : [WRITING];
+/**
+ * What was looked at, as one line. Small print takes links only where Slack parses it, and there nothing keeps `*` and `:` in
+ * a name from meaning something; so it is a paragraph. A step that was cut off found nothing, and is left out.
+ */
+function renderSteps(steps: readonly AnswerStep[] = []): types.RichTextBlock[] {
+  const over = steps.filter(({ state }) => state !== 'running');
+  if (over.length === 0) return [];
+  const elements: types.RichTextElement[] = [];
+  let room = MAX_STEPS;
+  for (const [index, step] of over.entries()) {
+    const what = clip(oneLine(step.what), MAX_STEP_WORDS) || '…';
+    const found = clip(oneLine(step.found ?? ''), MAX_STEP_WORDS);
+    const url = pageOf(step);
+    room -= what.length + found.length + (url ?? '').length;
+    if (room < 0) {
+      elements.push({ type: 'text', text: ` · and ${over.length - index} more` });
+      break;
+    }
+    elements.push({ type: 'text', text: index === 0 ? 'Looked at ' : ' · ' });
+    const isLink = url !== undefined && !isMask(what, url);
+    elements.push(isLink ? { type: 'link', url, text: what } : { type: 'text', text: what });
+    if (found !== '') elements.push({ type: 'text', text: ` (${found})` });
+  }
+  return [section(elements)];
+}
+
+const pageOf = ({ what, url }: AnswerStep) =>
+  url === undefined ? undefined : linkOf({ link: { label: what, url } })?.url;
+
+function endLines(end: LiveView['end'], progress = WRITING): string[] {
+  const endings = end ? [end.note && `⚠️ ${end.note}`, end.footer] : [progress];
   return endings.filter((line): line is string => Boolean(line?.trim()));
 }
 
 /** An answer as the messages that show it: at least one, the last of which says whether it goes on, and has the buttons. */
-export function renderAnswer({ messages, end, actions }: LiveView): Content[] {
+export function renderAnswer({ messages, ...view }: LiveView): Content[] {
   const pieces = messages.length === 0 ? [''] : messages;
   return pieces.map((piece, index) => {
     const last = index === pieces.length - 1;
     const prose: types.KnownBlock[] =
       piece === '' ? [] : [{ type: 'markdown', text: harmless(piece) }];
-    const under = last ? renderEnd({ end, actions }) : [];
+    const under = last ? renderEnd(view) : [];
     const blocks = [...prose, ...under];
-    const lines = last ? endLines(end) : [];
+    const lines = last ? endLines(view.end) : [];
     return {
       text: clipEscaped(piece || lines.join('\n') || '…', MAX_FALLBACK),
       blocks: blocks.length === 0 ? [context('The answer is empty.')] : blocks,

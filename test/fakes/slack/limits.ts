@@ -124,12 +124,16 @@ function isRichPart(part: unknown): boolean {
 }
 
 function isRichElement(element: unknown): boolean {
-  const { type, text, timestamp, format, usergroup_id, channel_id } = fieldsOf(element);
+  const { type, text, url, timestamp, format, usergroup_id, channel_id } = fieldsOf(element);
   if (type === 'text') return typeof text === 'string' && text !== '';
   if (type === 'date') return Number.isInteger(timestamp) && typeof format === 'string';
   if (type === 'channel') return /^[CG][A-Z0-9]+$/.test(String(channel_id));
   if (type === 'usergroup') return /^S[A-Z0-9]+$/.test(String(usergroup_id));
-  return type === 'emoji' || type === 'link' || type === 'rich_text_section';
+  if (type === 'link') {
+    const isTextRight = text === undefined || (typeof text === 'string' && text !== '');
+    return isTextRight && isFilled(url, LIMITS.buttonUrl) && URL.canParse(String(url));
+  }
+  return type === 'emoji' || type === 'rich_text_section';
 }
 
 function isCell(cell: unknown): boolean {

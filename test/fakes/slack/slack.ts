@@ -60,7 +60,7 @@ export interface Call {
 /** A workspace of Slack's with the app installed, spoken to as a person and looked at as one. */
 export interface SlackFake
   extends Pick<Workspace, 'botUserId' | 'scopes' | 'profiles' | 'groups' | 'addChannel'>,
-    Pick<StreamsFake, 'sessions' | 'prompts' | 'expireStreams'> {
+    Pick<StreamsFake, 'sessions' | 'words' | 'prompts' | 'expireStreams'> {
   apiUrl: string;
   botToken: string;
   appToken: string;
@@ -569,6 +569,7 @@ export async function startSlack(
       streams.hearsStop = false;
     },
     sessions: streams.sessions,
+    words: streams.words,
     prompts: streams.prompts,
     expireStreams: streams.expireStreams,
     interact: (payload) => deliver({ type: 'interactive', payload }),
@@ -652,7 +653,14 @@ async function readAll(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-const STRUCTURED = new Set(['view', 'blocks', 'metadata', 'attachments', 'prompts']);
+const STRUCTURED = new Set([
+  'view',
+  'blocks',
+  'metadata',
+  'attachments',
+  'prompts',
+  'loading_messages',
+]);
 
 /** Arguments from a form, whose structured ones are JSON inside, or from JSON. */
 function readBody(body: string, type: string): Arguments {

@@ -11,6 +11,8 @@ export interface AgentSession {
 export interface StreamsFake {
   /** By channel and thread, parted by a space. */
   sessions: Map<string, AgentSession>;
+  /** What the app says that it does, by channel and thread as well, until there is a message or it does nothing. */
+  words: Map<string, string>;
   /** The lines that are suggested in each direct conversation. */
   prompts: Map<string, { title: string; message: string }[]>;
   /** Whether the app subscribes to `agent_session_stopped`. */
@@ -32,8 +34,12 @@ const REQUIRED: Record<string, string[]> = {
   'chat.stopStream': ['channel', 'ts'],
   'agents.sessions.setStatus': ['channel_id', 'thread_ts', 'status'],
   'agents.sessions.rename': ['channel_id', 'thread_ts', 'title'],
+  'assistant.threads.setStatus': ['channel_id', 'thread_ts', 'status'],
   'assistant.threads.setSuggestedPrompts': ['channel_id', 'prompts'],
 };
+
+/** Of the words of a status. Source: getsentry/junior pull request 56, letta-ai/letta-code pull request 3553. */
+const MAX_WORDS = 50;
 
 const STATUSES = ['active', 'processing', 'suspended', 'closed'];
 const NO_STOP = 'missing_agent_session_stopped_event_subscription';
@@ -41,11 +47,13 @@ const NO_STOP = 'missing_agent_session_stopped_event_subscription';
 /** Sources: Slack docs, the pages of these methods and "Agent sessions". */
 export function createStreams(workspace: Workspace): StreamsFake {
   const sessions = new Map<string, AgentSession>();
+  const words: StreamsFake['words'] = new Map();
   const prompts: StreamsFake['prompts'] = new Map();
 
   function setStatus(channel: string, thread: string, status: string, title?: string) {
     const key = `${channel} ${thread}`;
     // A title is only taken when the session is made.
+    if (status !== 'processing') words.delete(key);
     const kept = sessions.get(key) ?? (title === undefined ? {} : { title });
     sessions.set(key, { ...kept, status: status as AgentSession['status'] });
   }
@@ -70,6 +78,7 @@ export function createStreams(workspace: Workspace): StreamsFake {
       if (channel.kind !== 'im' && !args[name]) return no(`missing_${name}`);
     }
     if (String(args.markdown_text ?? '').length > MAX_STREAM) return no('msg_too_long');
+    words.delete(`${channel.id} ${thread}`);
     const said = { user: workspace.botUserId, text: '', threadTs: thread };
     const message = workspace.say(channel.id, said);
     Object.assign(message, { bot_id: 'B00ASKWATCH', streaming: true });
@@ -114,6 +123,19 @@ export function createStreams(workspace: Workspace): StreamsFake {
     return { ok: true, status: args.status, ...(warned && { warning: NO_STOP }) };
   }
 
+  function say(args: Arguments, channel: Channel): Answer {
+    const [thread, status] = [String(args.thread_ts), String(args.status)];
+    const { loading_messages: lines = [] } = args as { loading_messages?: unknown };
+    if (!workspace.scopes.has('chat:write')) return no('missing_scope');
+    if (!channel.messages.some(({ ts }) => ts === thread)) return no('invalid_thread_ts');
+    const areRight = Array.isArray(lines) && lines.length <= 10;
+    if (!areRight || [status, ...lines].some((line) => String(line).length > MAX_WORDS)) {
+      return no('invalid_arguments');
+    }
+    words.set(`${channel.id} ${thread}`, status);
+    return { ok: true };
+  }
+
   function suggest(args: Arguments, channel: Channel): Answer {
     if (!workspace.scopes.has('assistant:write')) {
       return { ok: false, error: 'missing_scope', needed: 'assistant:write' };
@@ -129,6 +151,7 @@ export function createStreams(workspace: Workspace): StreamsFake {
 
   const fake: StreamsFake = {
     sessions,
+    words,
     prompts,
     hearsStop: true,
     expireStreams() {
@@ -155,6 +178,7 @@ export function createStreams(workspace: Workspace): StreamsFake {
       if (method === 'chat.startStream') return start(args, channel);
       if (method === 'chat.appendStream') return append(args, channel);
       if (method === 'chat.stopStream') return stop(args, channel);
+      if (method === 'assistant.threads.setStatus') return say(args, channel);
       if (method === 'assistant.threads.setSuggestedPrompts') return suggest(args, channel);
       return session(method, args, channel);
     },

@@ -11,12 +11,13 @@ const A_MINUTE = { 1: 1, 2: 20, 3: 50, 4: 100 } as const;
 
 /**
  * Source: Slack docs, the reference page of each method, "Facts"; of streams and sessions, slack-morphism 2.29. `auth.test` has a limit of its own, "hundreds of requests
- * per minute"; here it is that of the highest tier.
+ * per minute", and so has `assistant.threads.setStatus`; here it is that of the highest tier.
  */
 const TIER: Record<string, keyof typeof A_MINUTE> = {
   'agents.sessions.rename': 3,
   'agents.sessions.setStatus': 3,
   'apps.connections.open': 3,
+  'assistant.threads.setStatus': 4,
   'assistant.threads.setSuggestedPrompts': 3,
   'auth.test': 4,
   'chat.appendStream': 4,

@@ -1,8 +1,10 @@
 import type { GrowingAnswer } from '../../bot/ask/live-answer.ts';
 import { restOfMarkdown, splitMarkdown } from '../../bot/ask/split-markdown.ts';
-import { withoutMasks } from '../../bot/shared/masked-links.ts';
+import { linkOf } from '../../bot/shared/card.ts';
+import type { AnswerStep } from '../../bot/shared/invocation.ts';
+import { isMask, withoutMasks } from '../../bot/shared/masked-links.ts';
 import { renderButtons } from '../render/render.ts';
-import { plain, withoutMentions } from '../render/text.ts';
+import { oneLine, plain, plainUnlinked, plainWithin, withoutMentions } from '../render/text.ts';
 import type { AnswerMessage } from './answer-target.ts';
 
 /** Longest message. Source: Discord docs, "Create Message". */
@@ -13,6 +15,17 @@ const MAX_PIECE = 1_900;
 
 /** Pieces of an answer that are shown as messages; what is longer nobody reads in a chat. */
 const MAX_PIECES = 8;
+
+/** Longest words of what is looked at: below the longest piece there is room for them, so they take no message of their own. */
+const MAX_PROGRESS = MAX_MESSAGE - MAX_PIECE - '\n-# '.length;
+
+/** Longest list of what was looked at. */
+const MAX_STEPS = 500;
+const SEPARATOR = ' · ';
+
+/** Longest name of one step, longest words of what was found, and longest address: a step is never longer than the list. */
+const MAX_STEP_TEXT = 150;
+const MAX_STEP_URL = 180;
 
 /** The file that holds the rest. */
 const FILE_NAME = 'answer.md';
@@ -28,12 +41,12 @@ export function messagesOf(
   const text = withoutMasks(view.text);
   const rest = view.end ? restOfMarkdown(text, MAX_PIECE, MAX_PIECES) : '';
   const notes = [restNote(rest, unattached), note ?? view.end?.note];
-  const lines = view.end
-    ? [
-        ...notes.flatMap((one) => (one ? [`*${plain(one)}*`] : [])),
-        ...(view.end.footer ? [`-# ${plain(view.end.footer)}`] : []),
-      ]
-    : [];
+  const lines = [
+    ...(view.progress === undefined ? [] : [progressLine(view.progress)]),
+    ...(view.end ? notes : []).flatMap((one) => (one ? [`*${plain(one)}*`] : [])),
+    ...stepsLine(view.steps ?? []),
+    ...(view.end?.footer ? [`-# ${plain(view.end.footer)}`] : []),
+  ];
   const pieces = splitMarkdown(text, MAX_PIECE).slice(0, MAX_PIECES).map(withoutMentions);
   const contents = withLines(pieces, lines.join('\n').slice(0, MAX_MESSAGE));
   return contents.map((content, index) => {
@@ -42,6 +55,43 @@ export function messagesOf(
     const hasFile = rest !== '' && unattached === undefined;
     return { content, components, ...(hasFile && { file: { name: FILE_NAME, text: rest } }) };
   });
+}
+
+const progressLine = (words: string) =>
+  `-# ${plainWithin(oneLine(words), MAX_PROGRESS, plainUnlinked)}`;
+
+/** What a message of a growing answer shows, without the line that says what is looked at. Pure. */
+export const withoutProgress = (content: string): string =>
+  content.replace(/(^|\n)-# Looking at [^\n]*$/, '');
+
+/** One line of what was looked at; steps that do not fit are counted. */
+function stepsLine(steps: readonly AnswerStep[]): string[] {
+  const over = steps.filter(({ state }) => state !== 'running').map(stepText);
+  if (over.length === 0) return [];
+  let length = 0;
+  const fitting = over.filter((step) => {
+    length += step.length + SEPARATOR.length;
+    return length <= MAX_STEPS;
+  });
+  const missing = over.length - fitting.length;
+  const more = missing > 0 ? ` and ${missing} more` : '';
+  return [`-# Looked at ${fitting.join(SEPARATOR)}${more}`];
+}
+
+/** `stepInWords`, with a link where there is a page. */
+function stepText({ what, found, url }: AnswerStep): string {
+  const shown = (text: string) => plainWithin(oneLine(text), MAX_STEP_TEXT, plainUnlinked);
+  const page = pageOf(what, url);
+  const name = page === undefined ? shown(what) : `[${shown(what)}](<${page}>)`;
+  return found === undefined ? name : `${name} (${shown(found)})`;
+}
+
+/** The address of a step's page, with nothing in it that ends a link; none where its text reads like another address. */
+function pageOf(label: string, url = ''): string | undefined {
+  const page = linkOf({ link: { label, url } })?.url;
+  if (page === undefined || isMask(label, page) || new URL(page).username !== '') return undefined;
+  const safe = page.replace(/[()<>\\`|*~@'"]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+  return safe.length <= MAX_STEP_URL ? safe : undefined;
 }
 
 function restNote(rest: string, unattached: string | undefined): string | undefined {

@@ -9,6 +9,7 @@ import type { ChannelApi } from '../api/channel-api.ts';
 import { isDeleted, isRefusal } from '../api/errors.ts';
 import { renderButtons } from '../render/render.ts';
 import { plain } from '../render/text.ts';
+import { withoutProgress } from './answer-pages.ts';
 import type { Conversations } from './conversations.ts';
 
 /** Longest message. Source: Discord docs, "Create Message". */
@@ -85,9 +86,11 @@ export function createEndAnswer(options: {
       api.send(at.in, { content: `*${plain(note)}*`, components, nonce });
 
     async function endWithNote(begun: { id: string; content?: string }) {
-      const content = begun.content === undefined ? undefined : withNote(begun.content, note);
+      const shown = begun.content === undefined ? undefined : withoutProgress(begun.content);
+      const content = shown === undefined ? undefined : withNote(shown, note);
       if (content === undefined) {
-        await api.edit(at.in, begun.id, { components: [] });
+        const kept = shown === undefined ? {} : { content: shown };
+        await api.edit(at.in, begun.id, { ...kept, components: [] });
         return await post(`end-${id}`);
       }
       const flags = MessageFlags.SuppressEmbeds;
@@ -122,8 +125,8 @@ export function createEndAnswer(options: {
     // "Thinking…" is a message without anything, and in its place comes the note.
     if (isAbout(shown, id) && !isAbout(shown, id, { stops: true })) return;
     const actions = thread === undefined ? [] : await unfinished.actionsIn(thread);
-    const content =
-      withNote(shown.content, note) ?? `${shown.content.slice(0, MAX_MESSAGE / 2)}…\n*${note}*`;
+    const text = withoutProgress(shown.content);
+    const content = withNote(text, note) ?? `${text.slice(0, MAX_MESSAGE / 2)}…\n*${note}*`;
     const body = {
       content,
       components: renderButtons(actions),

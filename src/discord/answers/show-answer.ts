@@ -107,7 +107,8 @@ export async function showAnswer(
       gone: controller.signal,
       isOurs: answer.isOurs,
       show(view) {
-        stopTyping();
+        // What is looked at stands there for a while, and the text is still to come.
+        if (view.ended || view.text.trim() !== '') stopTyping();
         const note = outOfTime ? OUT_OF_TIME : undefined;
         return view.end ? showEnd(view, note) : screen(messagesOf(view));
       },

@@ -33,13 +33,17 @@ export function plain(text: string): string {
     .join('');
 }
 
-/** `plain`, cut so that the result has at most `max` UTF-16 units. */
-export function plainWithin(text: string, max: number): string {
+/** `plain`, where an address may be no link either, such as in the text of one. */
+export const plainUnlinked = (text: string): string =>
+  withoutMentions(text).split('://').map(plain).join('\\://');
+
+/** `plain`, or another way to show it, cut so that the result has at most `max` UTF-16 units. */
+export function plainWithin(text: string, max: number, show = plain): string {
   let kept = within(text, max);
-  let shown = plain(kept);
+  let shown = show(kept);
   while (shown.length > max) {
     kept = within(kept, Math.floor((kept.length * max) / shown.length) - 1);
-    shown = plain(kept);
+    shown = show(kept);
   }
   return shown;
 }

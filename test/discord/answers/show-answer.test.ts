@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DiscordAPIError } from 'discord.js';
-import { describe, expect, test } from 'vitest';
-import type { Answer, AnswerPart } from '../../../src/bot/shared/invocation.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Answer, AnswerPart, AnswerStep } from '../../../src/bot/shared/invocation.ts';
 import type { AnswerMessage, AnswerTarget } from '../../../src/discord/answers/answer-target.ts';
 import { showAnswer } from '../../../src/discord/answers/show-answer.ts';
 import { eventually } from '../../helpers/eventually.ts';
@@ -10,7 +10,7 @@ import { recordingLog } from '../../helpers/recording-log.ts';
 const STOP = { label: 'Stop', command: 'answer stop', values: { answer: '1' } };
 const AGAIN = { label: 'Regenerate', command: 'answer again', values: { answer: '1' } };
 
-/** An answer of these parts; one that never ends by itself when there is no end among them. `shown` is awaited after a text. */
+/** An answer of these parts; one that never ends by itself when there is no end among them. `shown` is awaited after a text and after a step that begins. */
 function answerOf(parts: AnswerPart[], shown = async (): Promise<unknown> => undefined): Answer {
   return {
     kind: 'answer',
@@ -26,6 +26,7 @@ function answerOf(parts: AnswerPart[], shown = async (): Promise<unknown> => und
       for (const part of parts) {
         yield part;
         if (part.kind === 'text') await shown();
+        if (part.kind === 'step' && part.step.state === 'running') await shown();
       }
       if (parts.at(-1)?.kind === 'end') return;
       for (let word = 0; !signal?.aborted; word += 1) {
@@ -50,11 +51,14 @@ function memoryOutlet(fail: () => Error | undefined = () => undefined) {
   const nonces: string[] = [];
   /** What was done, with which buttons. */
   const calls: string[] = [];
+  /** What each of those showed. */
+  const contents: string[] = [];
   const target: AnswerTarget = {
     channel: '1',
     async send(message, nonce) {
       nonces.push(nonce);
       messages.push(message.content);
+      contents.push(message.content);
       calls.push(callOf('send', message));
       return String(messages.length - 1);
     },
@@ -62,6 +66,7 @@ function memoryOutlet(fail: () => Error | undefined = () => undefined) {
       const error = fail();
       if (error) throw error;
       messages[Number(id)] = message.content;
+      contents.push(message.content);
       calls.push(callOf(`edit ${id}`, message));
     },
     async remove(id) {
@@ -77,7 +82,7 @@ function memoryOutlet(fail: () => Error | undefined = () => undefined) {
       if (isShown) seen = calls.length;
       return isShown;
     });
-  return { target, messages, nonces, calls, shown };
+  return { target, messages, nonces, calls, contents, shown };
 }
 
 const show = (answer: Answer, target: AnswerTarget) =>
@@ -156,6 +161,126 @@ describe('buttons', () => {
     const bare = { kind: 'end' as const, footer: '' };
     await show(answerOf([{ kind: 'text', text: 'Because.' }, bare], shown), target);
     expect(calls).toEqual(['send Bec: Stop', 'edit 0 Bec: ']);
+  });
+});
+
+describe('what is looked at for an answer', () => {
+  const end = { kind: 'end' as const, footer: 'model' };
+  const stepOf = (step: Partial<AnswerStep>): AnswerPart => ({
+    kind: 'step',
+    step: { id: '1', what: 'all monitors', state: 'done', ...step },
+  });
+  const text = (words: string): AnswerPart => ({ kind: 'text', text: words });
+  const incidents = 'incidents of the last 7 days';
+
+  /** The last message of an answer with these steps. */
+  async function lastWith(...steps: Partial<AnswerStep>[]): Promise<string | undefined> {
+    const { target, messages } = memoryOutlet();
+    const parts = steps.map((step, index) => stepOf({ id: String(index), ...step }));
+    await show(answerOf([...parts, text('Because.'), end]), target);
+    return messages.at(-1);
+  }
+
+  test('stands alone, then below the text, until the text goes on, and in a line above the footer', async () => {
+    const { target, contents, shown } = memoryOutlet();
+    const parts = [
+      stepOf({ state: 'running', what: incidents }),
+      stepOf({ what: incidents, found: '12, as of 15:20 UTC' }),
+      text('Because'),
+      stepOf({ id: '2', state: 'running' }),
+      stepOf({ id: '2', state: 'failed', found: 'the service does not answer' }),
+      text(' so.'),
+    ];
+    await show(answerOf([...parts, end], shown), target);
+    const found = `${incidents} (12, as of 15:20 UTC) · all monitors (the service does not answer)`;
+    expect(contents).toEqual([
+      `-# Looking at ${incidents}…`,
+      'Because',
+      'Because\n-# Looking at all monitors…',
+      'Because so.',
+      `Because so.\n-# Looked at ${found}\n-# model`,
+    ]);
+  });
+
+  test('leaves an answer typing until there is text', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { target, shown } = memoryOutlet();
+    let typed = 0;
+    const counts: number[] = [];
+    const typing = async () => {
+      typed += 1;
+    };
+    const parts = [stepOf({ state: 'running' }), text('Because.'), end];
+    const answer = answerOf(parts, async () => {
+      await shown();
+      vi.advanceTimersByTime(10_000);
+      counts.push(typed);
+    });
+    await show(answer, { ...target, typing });
+    expect(counts).toEqual([2, 2]);
+  });
+
+  test('takes no message of its own below the longest text', async () => {
+    const { target, calls, contents, shown } = memoryOutlet();
+    const what = '`*_[]'.repeat(100);
+    const parts = [text('x'.repeat(1_900)), stepOf({ state: 'running', what }), text('\n\nEnd.')];
+    await show(answerOf([...parts, end], shown), target);
+    expect(calls.slice(0, 2)).toEqual(['send xxx: Stop', 'edit 0 xxx: Stop']);
+    expect(contents[1]).toContain('\n-# Looking at \\`');
+    expect(contents[1]?.length).toBeLessThanOrEqual(2_000);
+  });
+
+  test('links to its page, and nowhere else', async () => {
+    const url = 'https://status.example/shop';
+    const links = [
+      [{ what: 'Shop', url }, `[Shop](<${url}>)`],
+      [
+        { what: 'Shop', url: 'https://a.example/?(b)<c>"\\d`' },
+        '[Shop](<https://a.example/?%28b%29%3Cc%3E%22%5cd%60>)',
+      ],
+      [
+        { what: 'Shop', url: 'https://a.example/x)> @everyone' },
+        '[Shop](<https://a.example/x%29%3E%20%40everyone>)',
+      ],
+      [{ what: 'Shop', url: 'javascript:alert(1)' }, 'Shop'],
+      [{ what: 'Shop', url: 'https://bank.example@evil.example/' }, 'Shop'],
+      [{ what: 'Shop', url: `https://a.example/${'x'.repeat(200)}` }, 'Shop'],
+      [{ what: 'bank.example', url }, 'bank.example'],
+    ] as const;
+    for (const [step, shown] of links) {
+      expect(await lastWith(step)).toBe(`Because.\n-# Looked at ${shown}\n-# model`);
+    }
+  });
+
+  test('is text, whatever a monitor is called', async () => {
+    const hostile =
+      '@everyone [x](https://evil)\n# **b** `c` https://evil.example](<https://evil>)';
+    const shown =
+      '＠everyone \\[x\\]\\(https\\://evil\\) \\# \\*\\*b\\*\\* \\`c\\` https\\://evil.example\\]\\(\\<https\\://evil\\>\\)';
+    const step = { what: hostile, found: hostile, url: 'https://status.example/1' };
+    expect(await lastWith(step)).toBe(`Because.\n-# Looked at ${shown} (${shown})\n-# model`);
+    const named = '@everyone **b** `c` [x]';
+    expect(await lastWith({ ...step, what: named, found: 'UP' })).toContain(
+      '[＠everyone \\*\\*b\\*\\* \\`c\\` \\[x\\]](<https://status.example/1>) (UP)',
+    );
+    const { target, contents, shown: seen } = memoryOutlet();
+    await show(answerOf([stepOf({ state: 'running', what: hostile }), end], seen), target);
+    expect(contents[0]).toMatch(
+      /^-# Looking at ＠everyone \\\[x\\\]\\\(https\\:\/\/evil\\\) [^\n]*…$/,
+    );
+  });
+
+  test('is counted where there is too much of it, and one that is not over is left away', async () => {
+    const long = { what: '*'.repeat(2_000), found: '_'.repeat(2_000), url: 'https://a.example/' };
+    const last = await lastWith(long, long, long, { what: 'short', state: 'running' });
+    expect(last).toMatch(
+      /^Because\.\n-# Looked at \[[\\*]+…\]\(<https:\/\/a\.example\/>\) \([\\_]+…\) and 2 more\n-# model$/,
+    );
+    expect(last?.length).toBeLessThan(600);
+    const many = Array.from({ length: 200 }, (_, index) => ({ what: `m${index}` }));
+    expect(await lastWith(...many)).toMatch(/ · m84 and 115 more\n-# model$/);
+    expect(await lastWith({ state: 'running' })).toBe('Because.\n-# model');
   });
 });
 

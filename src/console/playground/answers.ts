@@ -2,9 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
-import type { Answer, AnswerPart } from '../../bot/shared/invocation.ts';
+import {
+  type Answer,
+  type AnswerPart,
+  type AnswerStep,
+  withStep,
+} from '../../bot/shared/invocation.ts';
 import { notFound } from '../../http/errors.ts';
-import { type Body, MAX_ANSWER_CHARACTERS, type Message } from '../shared/api-types.ts';
+import { type Body, MAX_ANSWER_CHARACTERS, type Message, ShownSteps } from '../shared/api-types.ts';
 import type { EventStreams, StreamedEvent } from './event-streams.ts';
 import { type History, isGrowing } from './history.ts';
 import type { PrivateMessages, PrivatePlace } from './private-messages.ts';
@@ -57,7 +62,7 @@ export function createAnswers(options: {
   async function put(message: Message, to: Destination, isOurs: () => boolean): Promise<boolean> {
     if (to.kind === 'thread')
       return (await history.putReply(to.root, message, isOurs)) !== undefined;
-    if (isOurs()) await privates.put(to, message);
+    if (isOurs()) await privates.put(to, message, isOurs);
     return true;
   }
 
@@ -66,15 +71,28 @@ export function createAnswers(options: {
     const { isOurs } = answer;
     const { id } = frame;
     let text = '';
+    let steps: AnswerStep[] = [];
     let sent = 0;
+    let sentSteps = steps;
     let storedAtMs = performance.now();
     const messageNow = (state: Shown = whileGrowing(answer, run)): Message => ({
       ...frame,
-      body: { kind: 'answer', text, ...state },
+      body: { kind: 'answer', text, ...(steps.length > 0 && { steps }), ...state },
     });
 
+    /** All of it: text that is sent later goes on from here. */
+    function sendSteps() {
+      const reply = messageNow();
+      if (to.kind === 'private') void privates.put(to, reply, isOurs);
+      else void streams.tell({ kind: 'reply', root: to.root, reply }, { isOurs });
+      sentSteps = steps;
+      sent = text.length;
+    }
+
     function sendGrown() {
-      if (sent === text.length || !isOurs()) return;
+      if (!isOurs()) return;
+      if (sentSteps !== steps) return sendSteps();
+      if (sent === text.length) return;
       const place = to.root === undefined ? { root: id } : { root: to.root, reply: id };
       const piece = { offset: sent, text: text.slice(sent), run };
       const event = { kind: 'text' as const, ...place, ...piece };
@@ -103,8 +121,9 @@ export function createAnswers(options: {
     })();
     // A private answer is remembered nowhere.
     const thread = to.kind === 'thread' ? to.root : undefined;
-    const ending = await readTo(answer.stream(thread, cutShort.signal), (piece) => {
-      text += piece;
+    const ending = await readTo(answer.stream(thread, cutShort.signal), (part) => {
+      if (part.kind === 'text') text += part.text;
+      else steps = ShownSteps.parse(withStep(steps, part.step));
       live.set(id, messageNow());
     }).catch((error: unknown): Shown => {
       log.error({ err: error }, 'an answer broke its promise never to throw');
@@ -206,8 +225,8 @@ export function createAnswers(options: {
   };
 }
 
-/** All of an answer but its text. */
-type Shown = Omit<Extract<Body, { kind: 'answer' }>, 'kind' | 'text'>;
+/** All of an answer but its text and steps. */
+type Shown = Omit<Extract<Body, { kind: 'answer' }>, 'kind' | 'text' | 'steps'>;
 
 const whileGrowing = ({ actions }: Answer, run: string): Shown => ({
   growing: true,
@@ -215,10 +234,10 @@ const whileGrowing = ({ actions }: Answer, run: string): Shown => ({
   ...(actions && { actions }),
 });
 
-/** Hands on the text of an answer, as much of it as is kept, and tells how it ended. */
+/** Hands on the steps of an answer, and as much of its text as is kept, and tells how it ended. */
 async function readTo(
   parts: AsyncIterable<AnswerPart>,
-  take: (piece: string) => void,
+  take: (part: Extract<AnswerPart, { kind: 'text' | 'step' }>) => void,
 ): Promise<Shown | undefined> {
   let room = MAX_ANSWER_CHARACTERS;
   let cut = false;
@@ -233,10 +252,14 @@ async function readTo(
       };
     }
     if (part.kind === 'lost') return undefined;
-    const piece = part.text.slice(0, room);
-    cut ||= piece.length < part.text.length;
-    room -= piece.length;
-    if (piece !== '') take(piece);
+    if (part.kind === 'step') {
+      take(part);
+      continue;
+    }
+    const text = part.text.slice(0, room);
+    cut ||= text.length < part.text.length;
+    room -= text.length;
+    if (text !== '') take({ kind: 'text', text });
   }
   return { growing: false, note: UNFINISHED_NOTE };
 }

@@ -177,9 +177,10 @@ export const isInterrupted = ({ body }: Message) =>
 /** An answer that was cut short, with a note that says so; anything else as it is. */
 export function interrupted(message: Message): Message {
   if (message.body.kind !== 'answer' || !message.body.growing) return message;
-  const { kind, text } = message.body;
+  const { kind, text, steps } = message.body;
   // Without its buttons: there is nothing left to stop.
-  return { ...message, body: { kind, text, growing: false, note: INTERRUPTED } };
+  const kept = { kind, text, ...(steps && { steps }) };
+  return { ...message, body: { ...kept, growing: false, note: INTERRUPTED } };
 }
 
 function withReply(root: RootMessage, reply: Message): RootMessage {

@@ -23,12 +23,12 @@ export function createPrivateMessages(streams: EventStreams) {
   const shown = ({ channel, message }: PrivatePlace & { message: Message }) =>
     listedOf({ channel, message, replies: [] });
 
-  async function put(place: PrivatePlace, message: Message): Promise<void> {
+  async function put(place: PrivatePlace, message: Message, isOurs?: () => boolean): Promise<void> {
     const { person, root } = place;
     const one = { ...place, message };
     kept.set(message.id, one);
     forgetOldest(kept, MAX_KEPT);
-    const to = { to: person };
+    const to = { to: person, isOurs };
     if (root !== undefined) await streams.tell({ kind: 'reply', root, reply: message }, to);
     else await streams.tell({ kind: 'message', listed: shown(one) }, to);
   }

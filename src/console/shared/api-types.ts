@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { Field } from '../../bot/commands/command.ts';
 import { type Card, type CardAction, linkOf } from '../../bot/shared/card.ts';
+import type { AnswerStep } from '../../bot/shared/invocation.ts';
 
 export type { Field } from '../../bot/commands/command.ts';
 export type { Card, CardAction, CardPart, Chart, Fact } from '../../bot/shared/card.ts';
+export type { AnswerStep } from '../../bot/shared/invocation.ts';
 
 const MessageId = z.string().min(1).max(100);
 
@@ -96,6 +98,9 @@ const MAX_COLUMNS = 10;
 const MAX_PARTS = 20;
 const MAX_POINTS = 200;
 
+/** Steps of one answer. */
+const MAX_STEPS = 20;
+
 /** Buttons under one message, and the characters of what stands on one. */
 const MAX_ACTIONS = 5;
 const MAX_ACTION_LABEL = 80;
@@ -165,6 +170,23 @@ export const ShownCard: z.ZodType<Card> = z
     return { ...card, ...(link && { link }) };
   });
 
+/** Something that is looked at for an answer; an address that is no page of the web is left out. */
+const Step: z.ZodType<AnswerStep> = z
+  .object({
+    id: textOf(MAX_CELL),
+    what: textOf(MAX_CELL),
+    state: z.enum(['running', 'done', 'failed']),
+    found: textOf(MAX_CELL).exactOptional(),
+    url: z.string().exactOptional(),
+  })
+  .transform(({ url: given = '', ...step }) => {
+    const url = linkOf({ link: { label: step.what, url: given } })?.url;
+    return { ...step, ...(url !== undefined && { url }) };
+  });
+
+/** What is looked at for an answer, as it is stored and sent. */
+export const ShownSteps = listOf(Step, MAX_STEPS);
+
 /** What a message shows: words as typed, a card, or an answer in Markdown that may still be growing. */
 export const Body = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('text'), text: textOf(MAX_TEXT) }),
@@ -173,6 +195,7 @@ export const Body = z.discriminatedUnion('kind', [
     kind: z.literal('answer'),
     text: textOf(MAX_ANSWER_CHARACTERS),
     growing: z.boolean(),
+    steps: ShownSteps.exactOptional(),
     /** Which text it is while it grows: another process that goes on with an answer begins it anew. */
     run: z.string().exactOptional(),
     /** Why it stopped short. */

@@ -1,5 +1,7 @@
+import { Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Body, CardAction } from '../../../shared/api-types.ts';
+import type { AnswerStep, Body, CardAction } from '../../../shared/api-types.ts';
+import { linkOf, stepInWords } from '../../../shared/from-bot.ts';
 import { createMarkdownView, type MarkdownView } from '../../markdown/markdown-view.ts';
 import { CardButton } from './card-button.tsx';
 
@@ -31,7 +33,7 @@ export function AnswerView({
 
 /** Its words, drawn again as they grow, with a caret at their end until they are whole. */
 function AnswerText({ answer }: { answer: Answer }) {
-  const { text, growing, note, footer } = answer;
+  const { text, growing, steps = [], note, footer } = answer;
   const shown = useRef<HTMLDivElement>(null);
   const view = useRef<MarkdownView>(undefined);
   const [whyPlain, setWhyPlain] = useState<string>();
@@ -43,20 +45,61 @@ function AnswerText({ answer }: { answer: Answer }) {
   useEffect(() => view.current?.show(text, growing), [text, growing]);
 
   const thinking = growing && text === '';
+  const running = growing ? steps.findLast(({ state }) => state === 'running') : undefined;
+  const over = growing ? [] : steps.filter(({ state }) => state !== 'running');
   return (
     <div aria-busy={growing}>
       {thinking && (
         <p class="thinking">
-          <span class="unseen">Askwatch is thinking</span>
+          {!running && <span class="unseen">Askwatch is thinking</span>}
           <i />
           <i />
           <i />
+          {running && <Running step={running} />}
         </p>
       )}
       <div ref={shown} class={growing ? 'markdown growing' : 'markdown'} hidden={thinking} />
+      {running && !thinking && (
+        <p class="running">
+          <Running step={running} />
+        </p>
+      )}
       {whyPlain !== undefined && <p class="footer fine">{whyPlain}</p>}
       {note !== undefined && <p class="note">{note}</p>}
+      {over.length > 0 && <LookedAt steps={over} />}
       {footer !== undefined && footer !== '' && <p class="footer fine">{footer}</p>}
     </div>
+  );
+}
+
+const Running = ({ step }: { step: AnswerStep }) => (
+  <span class="fine">{`Looking at ${step.what}…`}</span>
+);
+
+function LookedAt({ steps }: { steps: readonly AnswerStep[] }) {
+  return (
+    <p class="footer fine">
+      {'Looked at '}
+      {steps.map((step, index) => (
+        <Fragment key={step.id}>
+          {index > 0 && ' · '}
+          <StepView step={step} />
+        </Fragment>
+      ))}
+    </p>
+  );
+}
+
+function StepView({ step }: { step: AnswerStep }) {
+  const words = stepInWords(step);
+  const link = linkOf({ link: { label: step.what, url: step.url ?? '' } });
+  if (!link) return words;
+  return (
+    <>
+      <a href={link.url} target="_blank" rel="noopener noreferrer">
+        {link.label}
+      </a>
+      {words.slice(step.what.length)}
+    </>
   );
 }

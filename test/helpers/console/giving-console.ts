@@ -1,0 +1,43 @@
+import { onTestFinished } from 'vitest';
+import type { Bot } from '../../../src/bot/platform.ts';
+import type { AnswerPart } from '../../../src/bot/shared/invocation.ts';
+import { startTestConsole } from './test-console.ts';
+
+/**
+ * A console whose answers are what `give` gives, one after another, each until an end is given. They are another process's once
+ * `owner.isOurs` is false.
+ */
+export async function startGiving() {
+  const given: AnswerPart[] = [];
+  let wake = () => {};
+  const owner = { isOurs: true };
+
+  async function* stream(): AsyncGenerator<AnswerPart> {
+    for (;;) {
+      const part = given.shift();
+      if (part) yield part;
+      else
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      if (part?.kind === 'end' || part?.kind === 'lost') return;
+    }
+  }
+
+  const wrapBot = (bot: Bot): Bot => ({
+    ...bot,
+    async dispatch(...args) {
+      const reply = await bot.dispatch(...args);
+      return reply.kind === 'answer' ? { ...reply, stream, isOurs: () => owner.isOurs } : reply;
+    },
+  });
+  function give(...parts: AnswerPart[]) {
+    given.push(...parts);
+    wake();
+  }
+
+  const running = await startTestConsole({ wrapBot });
+  // A stop would wait for it.
+  onTestFinished(() => give({ kind: 'lost' }));
+  return { ...running, owner, give };
+}

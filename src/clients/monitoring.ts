@@ -16,6 +16,8 @@ import {
   IdempotencyHeader,
   type Incident,
   IncidentList,
+  type MaintenanceChange,
+  type MonitorChange,
   MonitorChanges,
   MonitorDetails,
   RecentIncidentList,
@@ -261,6 +263,19 @@ export function createMonitoringClient(options: {
     },
     show: (id: string, options?: Options) =>
       ask({ method: 'GET', path: addedPath('monitor', { id }) }, MonitorDetails, options),
+    change: (id: string, change: MonitorChange, options?: Options) =>
+      ask(
+        { method: 'PATCH', path: addedPath('monitor', { id }), body: change },
+        MonitorDetails,
+        options,
+      ),
+    /** Sets all windows of a monitor, in place of those it has. */
+    setMaintenance: (id: string, change: MaintenanceChange, options?: Options) =>
+      ask(
+        { method: 'PUT', path: addedPath('maintenance', { id }), body: change },
+        MonitorDetails,
+        options,
+      ),
     remove(id: string, options: Options = {}): Promise<void> {
       const path = addedPath('monitor', { id });
       return send({ method: 'DELETE', path, headers }, options, (answer) => answer.body.dump());

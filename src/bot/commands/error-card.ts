@@ -12,7 +12,7 @@ export function errorCard(
   { isTyped, log }: { isTyped: boolean; log: Logger },
 ): Card {
   if (error instanceof CommandError) return problemText(command, error.message, isTyped);
-  const service = command.name.startsWith('monitor ') ? 'monitoring service' : 'model gateway';
+  const service = command.name.startsWith('ask') ? 'model gateway' : 'monitoring service';
   const explained = explainError(error, service);
   if (!explained) return failedCard('a command failed', error, log);
   log.warn({ err: error, command: command.name }, 'a command could not reach its service');

@@ -32,6 +32,11 @@ export function createIncidents(options: {
   return {
     /** Those behind the id of an incident or a group that are still known; throws `CommandError` when none is. */
     get: (id: string) => known(state.current()?.alerts, id),
+    /** The incident of a monitor that goes on, by its id; `undefined` when people were told of none. */
+    openOf: (monitorId: string) =>
+      incidentsIn(state.current()?.alerts ?? []).findLast(
+        (incident) => incident.monitorId === monitorId && isOpen(incident),
+      )?.id,
     /**
      * Sets on those that go on what none has said of them yet, and shows it everywhere at once. Where it was said of all
      * before, gives that. Throws `CommandError` when none goes on.

@@ -14,7 +14,6 @@ export const checkMonitor = tool({
   title: 'Check a monitor now',
   description:
     'Checks one monitor at once, beside its schedule, and gives its status after that check. It changes no setting.',
-  access: 'reads',
   input: z.object({ monitor: monitorField }),
   output: z.object({ as_of: z.string(), monitor: MonitorState }),
   what: ({ monitor }) => `${shortened(monitor, 60)} with a new check`,

@@ -9,7 +9,6 @@ export const getChannelAlerts = tool({
   title: 'Show what this channel hears',
   description:
     'Tells which alerts the channel of this conversation hears, and how it is told: quiet hours, reminders, whom an outage mentions.',
-  access: 'reads',
   ofPlace: true,
   input: z.object({}),
   output: z.object({

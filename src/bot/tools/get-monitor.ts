@@ -20,7 +20,6 @@ export const getMonitor = tool({
   title: 'Show a monitor',
   description:
     'Shows one monitor: its live status, since when and why, its settings, the incident that goes on, planned maintenance, and its last 10 checks.',
-  access: 'reads',
   input: z.object({ monitor: monitorField }),
   output: z.object({
     as_of: z.string(),

@@ -39,7 +39,6 @@ export const getUptime = tool({
   title: 'Tell uptime and response times',
   description:
     'Tells the uptime of a time span: of one monitor with its response times and the span of the same length before, or of all monitors by whole days (UTC), those with the least uptime first.',
-  access: 'reads',
   input: z.object({
     monitor: monitorField
       .optional()

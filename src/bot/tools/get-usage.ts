@@ -16,7 +16,6 @@ export const getUsage = tool({
   title: 'Show who asked how much',
   description:
     'Tells how many answers Askwatch gave in the channel of this conversation and how many tokens they took, by person and by model.',
-  access: 'reads',
   ofPlace: true,
   input: z.object({
     days: z

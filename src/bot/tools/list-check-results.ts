@@ -12,7 +12,6 @@ export const listCheckResults = tool({
   title: 'List the last checks of a monitor',
   description:
     'Lists the last checks of one monitor, or the last signals of a heartbeat’s job, newest first: whether each passed, why not, and how long it took.',
-  access: 'reads',
   input: z.object({ monitor: monitorField, limit: limitField(100, standardLimit) }),
   output: z.object({
     as_of: z.string(),

@@ -32,7 +32,6 @@ export const listIncidents = tool({
   title: 'List incidents',
   description:
     'Lists incidents (times in which a monitor was down) that fall into a time span, newest first, with begin, end and cause, and sums them up by monitor. Of one monitor, or of all.',
-  access: 'reads',
   input: z.object({
     monitor: monitorField.optional(),
     ...timeSpanFields(STANDARD),

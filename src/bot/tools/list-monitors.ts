@@ -71,7 +71,6 @@ export const listMonitors = tool({
   title: 'List monitors',
   description:
     'Lists monitors with their live status, how many there are of each status, and since when and why a monitor is not UP.',
-  access: 'reads',
   input: z.object({
     status: z
       .enum(Object.keys(STATUS) as [keyof typeof STATUS])

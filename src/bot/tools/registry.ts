@@ -1,11 +1,17 @@
+import { changeMonitor } from './change-monitor.ts';
 import { checkMonitor } from './check-monitor.ts';
+import { createMonitor } from './create-monitor.ts';
 import { getChannelAlerts } from './get-channel-alerts.ts';
 import { getMonitor } from './get-monitor.ts';
 import { getUptime } from './get-uptime.ts';
 import { getUsage } from './get-usage.ts';
+import { acknowledgeIncident, noteIncident, snoozeIncident } from './incident-changes.ts';
 import { listCheckResults } from './list-check-results.ts';
 import { listIncidents } from './list-incidents.ts';
 import { listMonitors } from './list-monitors.ts';
+import { pauseMonitor } from './pause-monitor.ts';
+import { removeMonitor } from './remove-monitor.ts';
+import { resumeMonitor } from './resume-monitor.ts';
 import type { Tool } from './tool.ts';
 
 /** Every tool there is, in the order in which they are offered. */
@@ -18,6 +24,14 @@ export const tools: readonly Tool[] = [
   checkMonitor,
   getChannelAlerts,
   getUsage,
+  createMonitor,
+  changeMonitor,
+  pauseMonitor,
+  resumeMonitor,
+  removeMonitor,
+  acknowledgeIncident,
+  snoozeIncident,
+  noteIncident,
 ];
 
 /** Those that can be asked where there is a channel, or where there is none. */

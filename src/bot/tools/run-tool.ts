@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CommandError } from '../shared/errors.ts';
-import type { Account, Tool, ToolContext } from './tool.ts';
+import type { Account, ReadingTool, Tool, ToolContext } from './tool.ts';
 
 /** Complaints about one input that are told. */
 const MAX_PROBLEMS = 5;
@@ -21,9 +21,9 @@ export function checkToolInput(tool: Tool, input: unknown): Record<string, unkno
   throw new CommandError(`The input of ${tool.name} is not right: ${problems.join('; ')}.`);
 }
 
-/** Runs a tool over input that is checked. Throws what its `run` throws. */
+/** Runs a tool that reads over input that is checked. Throws what its `run` throws. */
 export async function runTool(
-  tool: Tool,
+  tool: ReadingTool,
   input: Record<string, unknown>,
   context: ToolContext,
 ): Promise<ToolResult> {

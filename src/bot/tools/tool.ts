@@ -1,7 +1,11 @@
+import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Channels } from '../channels/channels.ts';
+import type { Incidents } from '../incidents/incident-service.ts';
+import type { Card, Fact } from '../shared/card.ts';
 import type { Place } from '../shared/place.ts';
+import type { Right } from '../shared/rights.ts';
 import type { UsageLog } from '../usage/usage-log.ts';
 
 /** What tools work with, for whoever asks. */
@@ -27,24 +31,40 @@ export interface Account {
   page?: string;
 }
 
+/** What a change works with besides. */
+export interface WriteContext extends ToolContext {
+  channels: Pick<Channels, 'describe' | 'add'>;
+  incidents: Pick<Incidents, 'openOf' | 'mark' | 'note'>;
+  /** Who wants it. */
+  person: { name: string };
+  /** The thread it is asked in; absent where there is none. */
+  thread?: string | undefined;
+  /** The same for every try of one change. */
+  idempotencyKey: string;
+  log: Logger;
+}
+
 /**
- * Something that a model, or another assistant, can look up: declared once, and read by every surface that offers it.
+ * What a model, or another assistant, can look up or propose: declared once, and read by every surface that offers it.
  * `input` is flat, each field with `.describe()`. `description` says what it does and gives, and nothing of how to behave.
  */
-export interface Tool<
-  Input extends z.ZodObject = z.ZodObject,
-  Output extends z.ZodObject = z.ZodObject,
-> {
+interface Declared<Input extends z.ZodObject> {
   /** By which a model calls it: a verb and a noun, `list_monitors`. */
   name: string;
   /** For people, such as `List monitors`. */
   title: string;
   description: string;
-  /** Whether it only looks: nothing that people set is another one afterwards. */
-  access: 'reads';
   /** Whether it is about the channel it is asked in, and so offered only where there is one. */
   ofPlace?: boolean;
   input: Input;
+}
+
+/** A tool that only looks: nothing that people set is another one afterwards. */
+export interface ReadingTool<
+  Input extends z.ZodObject = z.ZodObject,
+  Output extends z.ZodObject = z.ZodObject,
+> extends Declared<Input> {
+  access: 'reads';
   output: Output;
   /** What is about to be looked at, as it follows “Looking at”. */
   what(input: z.output<Input>): string;
@@ -53,11 +73,47 @@ export interface Tool<
   run(input: z.output<Input>, context: ToolContext): Promise<z.output<Output>>;
 }
 
-/** Declares a tool, so that `run` and `account` see the types of its own input and output. */
+/** What a person reads before it is done: all that will be stored, in plain text. */
+export interface Summary {
+  /** As a question: `Pause Shop?` */
+  title: string;
+  facts: Fact[];
+  /** What stands on the button. */
+  confirm: string;
+}
+
+/** A tool that changes something. In a chat it is only proposed: a person who may do it has to confirm what a card shows. */
+export interface WritingTool<
+  Input extends z.ZodObject = z.ZodObject,
+  Draft extends z.ZodObject = z.ZodObject,
+> extends Declared<Input> {
+  access: 'writes';
+  right: 'anyone' | Right;
+  /** Whether what it changes cannot be had back. */
+  isDestructive?: boolean;
+  /** What is stored until somebody confirms it. */
+  draft: Draft;
+  /** Completes what is asked for, so that its summary says all that will be done. Throws a `CommandError`. */
+  prepare(input: z.output<Input>, context: WriteContext): Promise<z.output<Draft>>;
+  summary(draft: z.output<Draft>): Summary;
+  /** Does it, and tells what was done. Throws a `CommandError` where what it is about is no more as it was. */
+  carryOut(draft: z.output<Draft>, context: WriteContext): Promise<Card>;
+}
+
+export type Tool = ReadingTool | WritingTool;
+
+/** Declares a tool that reads, so that `run` and `account` see the types of its own input and output. */
 export function tool<Input extends z.ZodObject, Output extends z.ZodObject>(
-  declaration: Tool<Input, Output>,
-): Tool {
-  return declaration as unknown as Tool;
+  declaration: Omit<ReadingTool<Input, Output>, 'access'>,
+): ReadingTool {
+  return { ...declaration, access: 'reads' } as unknown as ReadingTool;
+}
+
+/** The same for one that writes. */
+export function writingTool<Input extends z.ZodObject, Draft extends z.ZodObject>(
+  declaration: Omit<WritingTool<Input, Draft>, 'access'>,
+): WritingTool {
+  return { ...declaration, access: 'writes' } as unknown as WritingTool;
 }
 
 /** The input of whatever is about one monitor. */

@@ -17,7 +17,7 @@ function toolRunner({ url, key }: { url: string; key: string }, more: Partial<To
   onTestFinished(() => monitoring.close());
   return async (name: string, input: object = {}) => {
     const tool = tools.find((one) => one.name === name);
-    if (!tool) throw new Error(`There is no tool ${name}.`);
+    if (tool?.access !== 'reads') throw new Error(`There is no tool ${name} that reads.`);
     const { output, account } = await runTool(tool, checkToolInput(tool, input), {
       monitoring,
       channels: { describe: async () => 'It hears all monitors.' },
@@ -48,7 +48,7 @@ test('every tool has a name that providers take, and says what each of its input
     const schema = inputSchema(tool) as { type: string; properties: Record<string, object> };
     expect(schema.type).toBe('object');
     for (const field of Object.values(schema.properties)) {
-      expect(field).toMatchObject({ description: expect.stringMatching(/\.$/) });
+      expect(field).toMatchObject({ description: expect.stringMatching(/\S$/) });
     }
     // Flat, as the inputs of commands are.
     const fields = fieldsOf(

@@ -1,22 +1,20 @@
 import { z } from 'zod';
-import { StatusError } from '../../../clients/errors.ts';
 import type { MonitoringClient } from '../../../clients/monitoring.ts';
-import { type CardAction, factsPart, isCarried, textCard, textPart } from '../../shared/card.ts';
+import { type Card, factsPart, isCarried, textPart } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
-import { type Reply, toAsker, toEveryone } from '../../shared/invocation.ts';
-import type { Right } from '../../shared/rights.ts';
+import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { shortened } from '../../shared/text-format.ts';
 import { findMonitor, listAll } from '../../tools/monitors.ts';
+import { mayManage, pause } from '../../tools/pause-monitor.ts';
+import { remove } from '../../tools/remove-monitor.ts';
+import { resume } from '../../tools/resume-monitor.ts';
 import { type Call, command, type Once, requiredText } from '../command.ts';
 
 /** The input of whatever is about one monitor. */
 export const monitorInput = z.object({
   monitor: requiredText(2048, 'Its name, a part of its name or target, or its id'),
 });
-
-/** Everybody watches the same monitors. */
-const mayManage = (to: string): Right => ({ setting: 'mayManage', over: 'shared', to });
 
 /** Whoever presses, a monitor is changed once; a moment later somebody may mean it again. */
 export function onceFor(what: string) {
@@ -37,11 +35,8 @@ export const monitorPause = command({
   examples: ['/monitor pause shop'],
   wholeLine: true,
   async run({ monitor }, call) {
-    const { id, name } = await find(call.monitoring, monitor);
-    const paused = await offered('pause', call.monitoring.pause(id));
-    const text = `Nobody is told of ${shortened(name, 100)} until then.`;
-    const action = { label: 'Resume', command: 'monitor resume', values: { monitor: id } };
-    return said(call, `${titleOf(paused)} is paused`, text, [action]);
+    const known = await find(call.monitoring, monitor);
+    return said(call, await pause(known, call.monitoring));
   },
 });
 
@@ -55,9 +50,8 @@ export const monitorResume = command({
   examples: ['/monitor resume shop'],
   wholeLine: true,
   async run({ monitor }, call) {
-    const { id } = await find(call.monitoring, monitor);
-    const resumed = await offered('resume', call.monitoring.resume(id));
-    return said(call, `${titleOf(resumed)} is checked again`, 'Its first check comes soon.');
+    const known = await find(call.monitoring, monitor);
+    return said(call, await resume(known, call.monitoring));
   },
 });
 
@@ -104,33 +98,13 @@ export const removeForGood = command({
   async run({ monitor: id }, call) {
     const known = (await listAll(call.monitoring)).find((one) => one.id === id);
     if (!known) throw new CommandError('This monitor is removed already.');
-    await offered('remove', call.monitoring.remove(id));
-    return said(call, `${titleOf(known)} is no longer watched`, 'Its results are removed, too.');
+    return said(call, await remove(known, call.monitoring));
   },
 });
-
-const titleOf = ({ name }: { name: string }) => shortened(name, 100);
 
 const find = async (monitoring: MonitoringClient, meant: string) =>
   findMonitor(await listAll(monitoring), meant);
 
-/** What the contract does not have, another service need not offer. */
-async function offered<T>(what: 'pause' | 'resume' | 'remove', asked: Promise<T>): Promise<T> {
-  return await asked.catch((error: unknown) => {
-    if (error instanceof StatusError && [404, 405, 501].includes(error.status)) {
-      throw new CommandError(
-        `The monitoring service does not offer to ${what} monitors, or this one was just removed.`,
-      );
-    }
-    throw error;
-  });
-}
-
 /** What was done, and by whom: it is everybody's business. */
-function said({ person }: Call, title: string, text: string, actions: CardAction[] = []): Reply {
-  return toEveryone({
-    ...textCard('good', title, text),
-    footer: `By ${shortened(person.name, 80)}`,
-    ...(actions.every(isCarried) && actions.length > 0 && { actions }),
-  });
-}
+const said = ({ person }: Call, card: Card) =>
+  toEveryone({ ...card, footer: `By ${shortened(person.name, 80)}` });

@@ -1,0 +1,141 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { MonitoringClient } from '../../clients/monitoring.ts';
+import {
+  CheckType,
+  HeartbeatConfig,
+  IntervalSeconds,
+  type MonitorCreated,
+  type MonitorCreateInput,
+} from '../../contracts/monitoring.ts';
+import type { Channels } from '../channels/channels.ts';
+import { type Card, type CardAction, factsPart, isCarried, textPart } from '../shared/card.ts';
+import { CommandError } from '../shared/errors.ts';
+import type { Place } from '../shared/place.ts';
+import type { Right } from '../shared/rights.ts';
+import { checkWords } from '../shared/status.ts';
+import { shownTarget } from '../shared/target-link.ts';
+import { inWords, shortened } from '../shared/text-format.ts';
+import { monitorOf, NewMonitor, refuseSecrets } from './new-monitor.ts';
+import { writingTool } from './tool.ts';
+
+export const mayAdd: Right = { setting: 'mayAdd', over: 'shared', to: 'add monitors' };
+
+const { interval, ...others } = NewMonitor.shape;
+
+/** Something more to watch. */
+export const createMonitor = writingTool({
+  name: 'create_monitor',
+  title: 'Add a monitor',
+  description:
+    'Adds a monitor that watches an address, a text in a page, a DNS name or a job; the channel of this conversation hears its alerts.',
+  right: mayAdd,
+  input: z.object({ ...others, interval_seconds: interval }),
+  draft: z.object({
+    name: z.string(),
+    target: z.string(),
+    check_type: CheckType,
+    config: z.record(z.string(), z.unknown()),
+  }),
+  async prepare({ interval_seconds, ...input }) {
+    refuseSecrets(input.target);
+    const monitor = monitorOf({ ...input, interval: interval_seconds });
+    const { name, target, check_type, config = {} } = monitor;
+    // What is left out is shown, too.
+    const standard =
+      check_type === 'HEARTBEAT'
+        ? { period_seconds: HeartbeatConfig.shape.period_seconds.parse(undefined) }
+        : { interval_seconds: IntervalSeconds.default };
+    return { name, target, check_type, config: { ...standard, ...config } };
+  },
+  summary({ name, target, check_type, config }) {
+    const seconds = Number(config.interval_seconds ?? config.period_seconds);
+    const { target_keyword: keyword, record_type: record } = config;
+    return {
+      title: `Watch ${shortened(name, 100)}?`,
+      facts: [
+        { label: 'Target', value: shownTarget(target) },
+        { label: 'Kind', value: check_type },
+        { label: checkWords({ check_type }).every, value: inWords(seconds * 1000) },
+        ...(typeof keyword === 'string' ? [{ label: 'Keyword', value: keyword }] : []),
+        ...(typeof record === 'string' ? [{ label: 'Record', value: record }] : []),
+        { label: 'Alerts', value: 'this channel hears them' },
+      ],
+      confirm: 'Watch',
+    };
+  },
+  async carryOut(draft, context) {
+    const { card, pushUrl, id } = await create(draft as MonitorCreateInput, context);
+    return pushUrl === undefined ? card : withoutAddress(card, id);
+  },
+});
+
+/** Makes a monitor, has the channel hear of it, and tells that. `pushUrl` is for its job, and shown this once. */
+export async function create(
+  monitor: MonitorCreateInput,
+  context: {
+    monitoring: MonitoringClient;
+    channels: Pick<Channels, 'add'>;
+    place?: Place;
+    idempotencyKey: string;
+    log: Logger;
+  },
+): Promise<{ card: Card; id: string; pushUrl: string | undefined }> {
+  const { monitoring, place, idempotencyKey } = context;
+  const created = await monitoring.create(monitor, { idempotencyKey });
+  const heard = place && (await hear(created, { ...context, place }));
+  return { card: createdCard(created, heard), id: created.id, pushUrl: created.push_url };
+}
+
+/** Whether this channel hears the new monitor. It exists by now, so a failure here must not hide that. */
+async function hear(
+  created: MonitorCreated,
+  { channels, place, log }: { channels: Pick<Channels, 'add'>; place: Place; log: Logger },
+): Promise<string> {
+  try {
+    await channels.add(place, created);
+    return 'This channel hears its alerts.';
+  } catch (error) {
+    if (error instanceof CommandError) return error.message;
+    log.error({ err: error, monitor: created.id }, 'a channel could not be subscribed');
+    return 'This channel could not be subscribed to its alerts. Try /monitor alerts on.';
+  }
+}
+
+function createdCard(created: MonitorCreated, heard: string | undefined): Card {
+  const { name, check_type, target, id, interval_seconds } = created;
+  const every =
+    interval_seconds === undefined
+      ? []
+      : [{ label: checkWords(created).every, value: inWords(interval_seconds * 1000) }];
+  return {
+    tone: 'good',
+    title: `Now watching ${name}`,
+    parts: [
+      factsPart(
+        { label: 'Target', value: shownTarget(target) },
+        { label: 'Kind', value: check_type },
+        ...every,
+        { label: 'Id', value: id },
+      ),
+      ...(heard === undefined ? [] : [textPart(heard)]),
+    ],
+  };
+}
+
+/** Where everybody reads it, the push address is not shown: whoever has it can report the job as alive. */
+function withoutAddress(card: Card, id: string): Card {
+  const action: CardAction = {
+    label: 'Push address',
+    command: 'monitor push address',
+    values: { monitor: id },
+  };
+  const where = isCarried(action)
+    ? 'The button gives its push address to those who may manage monitors.'
+    : 'Those who may manage monitors find its push address at the monitoring service.';
+  return {
+    ...card,
+    parts: [...card.parts, textPart(`Its job reports itself at a push address. ${where}`)],
+    ...(isCarried(action) && { actions: [action] }),
+  };
+}

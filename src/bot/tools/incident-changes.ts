@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { newSnooze } from '../incidents/snoozes.ts';
+import { type Card, factsPart, textCard } from '../shared/card.ts';
+import { CommandError } from '../shared/errors.ts';
+import { shortened } from '../shared/text-format.ts';
+import { factsOf, KnownMonitor, knownMonitor, titleOf } from './known-monitor.ts';
+import { monitorField, type WriteContext, writingTool } from './tool.ts';
+
+const OfIncident = z.object({ monitor: KnownMonitor, incident: z.string() });
+
+/** The incident of a monitor that goes on. */
+async function openIncident(meant: string, context: WriteContext) {
+  const monitor = await knownMonitor(meant, context);
+  const incident = context.incidents.openOf(monitor.id);
+  if (incident !== undefined) return { monitor, incident };
+  throw new CommandError(
+    `People were told of no incident of ${titleOf(monitor)} that goes on, so there is nothing to say of one.`,
+  );
+}
+
+/** Says who came first. */
+const saidBefore = (title: string, label: string, atMs: number): Card => ({
+  tone: 'info',
+  title,
+  parts: [factsPart({ label, value: { atMs } })],
+});
+
+/** Somebody looks after it. */
+export const acknowledgeIncident = writingTool({
+  name: 'acknowledge_incident',
+  title: 'Acknowledge an incident',
+  description:
+    'Says of the incident of one monitor that goes on that the person who asks looks after it; every channel that was told shows that.',
+  right: 'anyone',
+  input: z.object({ monitor: monitorField }),
+  draft: OfIncident,
+  prepare: ({ monitor }, context) => openIncident(monitor, context),
+  summary: ({ monitor }) => ({
+    title: `Say that you look after the incident of ${titleOf(monitor)}?`,
+    facts: factsOf(monitor),
+    confirm: 'Acknowledge',
+  }),
+  async carryOut({ monitor, incident }, { incidents, person }) {
+    const by = shortened(person.name, 80);
+    const before = await incidents.mark(incident, 'acknowledged', (atMs) => ({ by, atMs }));
+    if (before) {
+      return saidBefore(`${before.by} acknowledged this first`, 'Acknowledged', before.atMs);
+    }
+    return textCard('good', `${by} looks after the incident of ${titleOf(monitor)}`);
+  },
+});
+
+/** New outages of the same monitor wait for an hour. */
+export const snoozeIncident = writingTool({
+  name: 'snooze_incident',
+  title: 'Snooze a monitor for an hour',
+  description:
+    'Has new outages of a monitor that is down told only in an hour; the incident that goes on stays shown.',
+  right: 'anyone',
+  input: z.object({ monitor: monitorField }),
+  draft: OfIncident,
+  prepare: ({ monitor }, context) => openIncident(monitor, context),
+  summary: ({ monitor }) => ({
+    title: `Hear nothing new of ${titleOf(monitor)} for an hour?`,
+    facts: factsOf(monitor),
+    confirm: 'Snooze',
+  }),
+  async carryOut({ monitor, incident }, { incidents, person }) {
+    const before = await incidents.mark(incident, 'snoozed', (atMs) =>
+      newSnooze(person.name, atMs),
+    );
+    if (before) {
+      return saidBefore(`${before.by} snoozed this first`, 'Snoozed until', before.untilMs);
+    }
+    return textCard('good', `Nothing new of ${titleOf(monitor)} is told for an hour`);
+  },
+});
+
+const NO_INCIDENT = 'This thread is under no alert, so there is no incident to keep a note with.';
+
+/** Kept with what the thread is about. */
+export const noteIncident = writingTool({
+  name: 'note_incident',
+  title: 'Keep a note with an incident',
+  description: 'Keeps a note with the incident whose alert this thread is under.',
+  right: 'anyone',
+  ofPlace: true,
+  input: z.object({ text: z.string().min(1).max(500).describe('What is to be kept.') }),
+  draft: z.object({ text: z.string(), thread: z.string() }),
+  async prepare({ text }, { thread }) {
+    if (thread === undefined) throw new CommandError(NO_INCIDENT);
+    return { text: text.replace(/\s+/g, ' ').trim(), thread };
+  },
+  summary: ({ text }) => ({
+    title: 'Keep this note with the incident?',
+    facts: [{ label: 'Note', value: text }],
+    confirm: 'Keep',
+  }),
+  async carryOut({ text, thread }, { incidents, place, person }) {
+    const isKept =
+      place !== undefined &&
+      (await incidents.note({ place, thread }, { by: shortened(person.name, 80), text }));
+    if (!isKept) throw new CommandError(NO_INCIDENT);
+    return textCard('good', 'The note is kept with the incident');
+  },
+});

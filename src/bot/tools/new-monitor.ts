@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import {
+  CheckType,
+  DnsConfig,
+  IntervalSeconds,
+  type MonitorCreateInput,
+} from '../../contracts/monitoring.ts';
+import { maskedTarget } from '../../contracts/secret-values.ts';
+import { CommandError } from '../shared/errors.ts';
+
+const text = (max: number, description: string) => z.string().max(max).describe(description);
+const optional = (max: number, description: string) => text(max, description).optional();
+
+const RecordType = DnsConfig.shape.record_type.unwrap();
+
+/** What people and models say of a monitor that is to be made. */
+export const NewMonitor = z.object({
+  target: text(
+    2048,
+    'What to check: an address such as https://example.com, or a word for a heartbeat’s job',
+  ),
+  name: optional(200, 'What to call it; the host when left out'),
+  type: CheckType.optional().describe(
+    'Kind of check; HTTP, or what the keyword or record asks for when left out',
+  ),
+  keyword: optional(1000, 'A text that must be in the page'),
+  record: RecordType.optional().describe('The DNS record that must resolve'),
+  interval: z
+    .int()
+    .min(IntervalSeconds.min)
+    .max(IntervalSeconds.max)
+    .optional()
+    .describe('Seconds between checks, or between the pings of a heartbeat'),
+});
+export type NewMonitor = z.output<typeof NewMonitor>;
+
+/** How a monitor of one type of check is made. */
+interface NewType {
+  /** Inputs that go with this type alone; one that is given chooses it. */
+  inputs: ReadonlyArray<'keyword' | 'record'>;
+  /** Throws `CommandError` for inputs that are wrong or missing. */
+  monitor(input: NewMonitor): MonitorCreateInput;
+}
+
+/** The types of check of the contract, each with what it takes. */
+export const TYPES: Record<CheckType, NewType> = {
+  HTTP: {
+    inputs: [],
+    monitor: (input) => ({ check_type: 'HTTP', ...pageOf(input), config: intervalOf(input) }),
+  },
+  KEYWORD: {
+    inputs: ['keyword'],
+    monitor(input) {
+      const page = pageOf(input);
+      if (input.keyword === undefined) {
+        throw new CommandError(
+          'A KEYWORD monitor needs the text to look for, such as keyword=Cart or keyword="Add to cart".',
+          { input: 'keyword' },
+        );
+      }
+      const config = { ...intervalOf(input), target_keyword: input.keyword };
+      return { check_type: 'KEYWORD', ...page, config };
+    },
+  },
+  DNS: {
+    inputs: ['record'],
+    monitor(input) {
+      const target = hostOf(input.target);
+      const record = input.record === undefined ? {} : { record_type: input.record };
+      const config = { ...intervalOf(input), ...record };
+      return { check_type: 'DNS', name: input.name ?? target, target, config };
+    },
+  },
+  HEARTBEAT: {
+    inputs: [],
+    monitor({ target, name = target, interval }) {
+      const config = interval === undefined ? {} : { period_seconds: interval };
+      return { check_type: 'HEARTBEAT', name, target, config };
+    },
+  },
+};
+
+/** The monitor as the service takes it. Throws `CommandError` for inputs that do not go together. Pure. */
+export function monitorOf(input: NewMonitor): MonitorCreateInput {
+  const given = CheckType.options.flatMap((type) =>
+    TYPES[type].inputs.filter((name) => input[name] !== undefined).map((name) => ({ type, name })),
+  );
+  const type = input.type ?? given[0]?.type ?? 'HTTP';
+  const other = given.find((each) => each.type !== type);
+  if (other) {
+    throw new CommandError(`A ${other.name} goes with type=${other.type}, not with type=${type}.`, {
+      input: other.name,
+    });
+  }
+  return TYPES[type].monitor(input);
+}
+
+const intervalOf = ({ interval }: NewMonitor) =>
+  interval === undefined ? {} : { interval_seconds: interval };
+
+function pageOf({ target, name }: NewMonitor) {
+  const url = urlOf(target);
+  return { name: name ?? url.host, target: withScheme(target) };
+}
+
+function withScheme(target: string): string {
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(target) ? target : `https://${target}`;
+}
+
+function urlOf(target: string): URL {
+  const text = withScheme(target);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new CommandError(
+      `“${target}” is not a web address. Write one such as https://example.com or example.com/health.`,
+      { input: 'target' },
+    );
+  }
+  return url;
+}
+
+/** A DNS check asks for a name; of an address, that is its host. */
+function hostOf(target: string): string {
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(target) ? urlOf(target).hostname : target;
+}
+
+/** Throws a `CommandError` for an address with a secret in it: what is proposed is stored and shown until it is confirmed. */
+export function refuseSecrets(target: string): void {
+  if (maskedTarget(target) === target) return;
+  throw new CommandError(
+    'This address holds what looks like a password or a key. Add it with /monitor add, which shows it to nobody.',
+  );
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import type { MonitoringClient } from '../../clients/monitoring.ts';
+import type { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
+import { type Card, isCarried, textCard } from '../shared/card.ts';
+import { CommandError } from '../shared/errors.ts';
+import type { Right } from '../shared/rights.ts';
+import { inWords, shortened } from '../shared/text-format.ts';
+import { factsOf, KnownMonitor, knownMonitor, stillKnown, titleOf } from './known-monitor.ts';
+import { offered } from './monitors.ts';
+import { isoTime, monitorField, type WriteContext, writingTool } from './tool.ts';
+
+/** Everybody watches the same monitors. */
+export const mayManage = (to: string): Right => ({ setting: 'mayManage', over: 'shared', to });
+
+const MAX_DAYS = 30;
+const MAX_MS = MAX_DAYS * 86_400_000;
+
+/** No checks until it is resumed, or nobody told until a time. */
+export const pauseMonitor = writingTool({
+  name: 'pause_monitor',
+  title: 'Pause a monitor',
+  description:
+    'Stops the checks of one monitor until it is resumed; with "until", it is checked and in maintenance until then, in which nobody is told of it.',
+  right: mayManage('pause monitors'),
+  input: z.object({
+    monitor: monitorField,
+    until: z
+      .string()
+      .max(40)
+      .optional()
+      .describe('Until when, such as 2026-11-20T18:00Z; until it is resumed when left out.'),
+  }),
+  draft: z.object({ monitor: KnownMonitor, untilMs: z.number().optional() }),
+  async prepare({ monitor, until }, context) {
+    const untilMs = until === undefined ? undefined : momentOf(until, context.nowMs);
+    const known = await knownMonitor(monitor, context);
+    if (known.status.toUpperCase() === 'PAUSED') {
+      throw new CommandError(`${titleOf(known)} is paused already.`);
+    }
+    return { monitor: known, ...(untilMs !== undefined && { untilMs }) };
+  },
+  summary: ({ monitor, untilMs }) => ({
+    title: `${untilMs === undefined ? 'Pause' : 'Tell nobody of'} ${titleOf(monitor)}?`,
+    facts: [
+      ...factsOf(monitor),
+      untilMs === undefined
+        ? { label: 'Until', value: 'it is resumed; it is not checked' }
+        : { label: 'Until', value: { atMs: untilMs } },
+    ],
+    confirm: untilMs === undefined ? 'Pause' : 'Silence',
+  }),
+  async carryOut({ monitor, untilMs }, context) {
+    await stillKnown(monitor, context);
+    if (untilMs === undefined) return await pause(monitor, context.monitoring);
+    if (untilMs <= context.nowMs) throw new CommandError('That time is over by now. Ask again.');
+    return await silence(monitor, untilMs, context);
+  },
+});
+
+function momentOf(text: string, nowMs: number): number {
+  const ms = Date.parse(/(Z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`);
+  if (Number.isNaN(ms) || !/^\d{4}-/.test(text)) {
+    throw new CommandError(`"until" must be a time such as 2026-11-20T18:00Z, not "${text}".`);
+  }
+  if (ms <= nowMs)
+    throw new CommandError(`"until" must be in the future; now it is ${isoTime(nowMs)}.`);
+  if (ms - nowMs > MAX_MS) {
+    throw new CommandError(`"until" must be within ${MAX_DAYS} days. Pause it without a time.`);
+  }
+  return ms;
+}
+
+/** Stops the checks of a monitor, and tells that. */
+export async function pause(
+  { id, name }: Pick<KnownMonitor, 'id' | 'name'>,
+  monitoring: MonitoringClient,
+): Promise<Card> {
+  const paused = await offered('to pause monitors', monitoring.pause(id));
+  const action = { label: 'Resume', command: 'monitor resume', values: { monitor: id } };
+  return {
+    ...textCard(
+      'good',
+      `${titleOf(paused)} is paused`,
+      `Nobody is told of ${shortened(name, 100)} until then.`,
+    ),
+    ...(isCarried(action) && { actions: [action] }),
+  };
+}
+
+async function silence(
+  { id }: KnownMonitor,
+  untilMs: number,
+  { monitoring, nowMs, person }: WriteContext,
+): Promise<Card> {
+  const { maintenance } = await offered('maintenance', monitoring.show(id));
+  const isOver = (window: MaintenanceWindow) =>
+    'ends_at' in window && Date.parse(window.ends_at) <= nowMs;
+  const added = {
+    starts_at: isoTime(nowMs),
+    ends_at: isoTime(untilMs),
+    reason: `Asked for by ${shortened(person.name, 80)}`,
+  };
+  const windows = [...maintenance.filter((window) => !isOver(window)), added];
+  const changed = await offered('maintenance', monitoring.setMaintenance(id, { windows }));
+  return textCard(
+    'good',
+    `Nobody is told of ${titleOf(changed)} for ${inWords(untilMs - nowMs)}`,
+    'It is in maintenance until then, and checked all the same.',
+  );
+}

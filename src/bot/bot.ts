@@ -10,6 +10,7 @@ import { createCatalog } from './ask/catalog.ts';
 import { createChannelDefaults } from './ask/channel-defaults.ts';
 import { conversationKey, createConversations } from './ask/conversations.ts';
 import { createShownAnswers } from './ask/shown-answers.ts';
+import { createToolCalls } from './ask/tool-calls.ts';
 import { openUnfinishedAnswers } from './ask/unfinished-answers.ts';
 import { createChannels } from './channels/channels.ts';
 import { createPersonPlaces } from './channels/person-places.ts';
@@ -26,8 +27,11 @@ import type { Bot, Platform } from './platform.ts';
 import { systemClock } from './shared/clock.ts';
 import { type Place, placeKey } from './shared/place.ts';
 import type { PlatformTraits } from './shared/platform-traits.ts';
+import { requireRight } from './shared/rights.ts';
 import { openPressed, openSeenInvocations } from './shared/seen-invocations.ts';
 import type { BotSettings } from './shared/settings.ts';
+import { createProposals } from './tools/proposals.ts';
+import { toolsFor } from './tools/registry.ts';
 import { createUsageLog, type UsageLog } from './usage/usage-log.ts';
 import { openLastPoll } from './watch/last-poll.ts';
 import { createPoller } from './watch/poller.ts';
@@ -70,6 +74,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const state = await openWatchState(store);
   const incidentAt = (place: Place, thread: string) =>
     incidentOfThread(state.current()?.alerts, placeKey(place), thread);
+  const proposals = createProposals(store);
   const ask = createAsk({
     gateway,
     catalog,
@@ -85,6 +90,29 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       const found = isIncidentQuestion(question) ? incidentAt(place, thread) : undefined;
       return found && incidentSummary(found);
     },
+    toolsFor: ({ place, person, handling }, thread) =>
+      createToolCalls({
+        tools: toolsFor({ hasPlace: true }),
+        contextOf: (signal) => ({
+          monitoring,
+          channels,
+          usageLog,
+          incidents,
+          alertPlaces: settings.alertPlaces,
+          place,
+          thread,
+          person,
+          idempotencyKey: handling.answer,
+          nowMs: Date.now(),
+          signal,
+          log,
+        }),
+        requireRight: (right) => requireRight(right, { person, place, settings }),
+        pageUrl: (page) => settings.pagesUrl && `${settings.pagesUrl}${page}`,
+        nowMs: Date.now(),
+        log,
+      }),
+    proposals,
     noteCut: (id, note) => unfinished.cut(id, note),
     settings,
     store,
@@ -139,6 +167,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     channelDefaults,
     usageLog,
     conversations,
+    proposals,
     traitsOf,
     log,
   };
@@ -156,7 +185,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     channels,
     channelDefaults,
     unfinished,
-    others: [usageLog, places, shownAnswers],
+    others: [usageLog, places, shownAnswers, proposals],
     state,
     alertPlaces,
     log,
@@ -181,7 +210,9 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   let tidying: NodeJS.Timeout | undefined;
   let tidied = Promise.resolve();
   const tidy = () => {
-    tidied = Promise.all([conversations, usageLog, places].map((one) => one.forgetOld())).then(
+    tidied = Promise.all(
+      [conversations, usageLog, places, proposals].map((one) => one.forgetOld()),
+    ).then(
       () => {},
       (error: unknown) => {
         log.error({ err: error }, 'what is old could not be forgotten');

@@ -327,7 +327,12 @@ export function readSettings(
       : undefined,
     gateway: elsewhere(gateway),
     monitoring: elsewhere(monitoring),
-    bot: { ...bot, alertPollMs: bot.alertPollMs ?? (monitoring.baseUrl ? 15_000 : 5_000) },
+    bot: {
+      ...bot,
+      alertPollMs: bot.alertPollMs ?? (monitoring.baseUrl ? 15_000 : 5_000),
+      // Without a database no other process shows the pages of this one's console.
+      pagesUrl: program.roles.has('console') || databaseUrl ? program.publicUrl : undefined,
+    },
     providers: providersFrom(providers),
     /** Those that are set up, by name. */
     platforms: new Map(

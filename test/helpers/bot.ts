@@ -3,7 +3,13 @@ import { platforms } from '../../src/app/platforms.ts';
 import { createBot } from '../../src/bot/bot.ts';
 import type { Bot } from '../../src/bot/platform.ts';
 import type { Card } from '../../src/bot/shared/card.ts';
-import type { AnswerPart, Invocation, Reply } from '../../src/bot/shared/invocation.ts';
+import {
+  type AnswerPart,
+  type AnswerStep,
+  type Invocation,
+  type Reply,
+  withStep,
+} from '../../src/bot/shared/invocation.ts';
 import type { Place } from '../../src/bot/shared/place.ts';
 import type { BotSettings } from '../../src/bot/shared/settings.ts';
 import { createGatewayClient } from '../../src/clients/gateway.ts';
@@ -147,18 +153,25 @@ export async function readAnswer(
   reply: Reply,
   thread?: string,
   signal?: AbortSignal,
-): Promise<{ text: string; end: Extract<AnswerPart, { kind: 'end' }> }> {
+): Promise<{
+  text: string;
+  /** As they are at the end. */
+  steps: AnswerStep[];
+  end: Extract<AnswerPart, { kind: 'end' }>;
+}> {
   if (reply.kind !== 'answer') throw new Error(`Wanted an answer, got ${reply.kind}.`);
   let text = '';
+  let steps: AnswerStep[] = [];
   let end: Extract<AnswerPart, { kind: 'end' }> | undefined;
   await reply.begin(thread === undefined ? {} : { thread });
   for await (const part of reply.stream(thread, signal)) {
     if (end) throw new Error('A part came after the end.');
     if (part.kind === 'lost') throw new Error('Another process goes on with the answer.');
     if (part.kind === 'end') end = part;
+    else if (part.kind === 'step') steps = withStep(steps, part.step);
     else text += part.text;
   }
   if (!end) throw new Error('The answer had no end.');
   await reply.ended();
-  return { text, end };
+  return { text, steps, end };
 }

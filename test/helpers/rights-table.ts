@@ -52,6 +52,9 @@ export const PRESSED: Row[] = [
     row(`answer ${verb}`, 'nothing', { answer: 'a1' }),
   ),
   row('answer rate', 'nothing', { answer: 'a1', as: 'good' }),
+  ...['confirm', 'cancel'].map((verb) =>
+    row(`proposal ${verb}`, 'nothing', { proposal: 'p1' }),
+  ),
   row('monitor list page', 'nothing', { page: '1' }),
   row('monitor remove for good', 'shared', { monitor: 'mon_1' }),
   row('monitor push address', 'shared', { monitor: 'mon_1' }),

@@ -13,9 +13,13 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
   let cutNote: string | undefined;
   let began: { model: Model; atMs: number } | undefined;
   let endedAtMs: number | undefined;
-  let usage: Usage | undefined;
+  /** What each call of the model used. */
+  const used: number[] = [];
   let stall: NodeJS.Timeout | undefined;
   let isStalled = false;
+
+  const tokensUsed = () =>
+    used.length === 0 ? undefined : used.reduce((sum, tokens) => sum + tokens, 0);
 
   function cut(note: string) {
     cutNote ??= note;
@@ -44,8 +48,9 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     began(model: Model) {
       began = { model, atMs: performance.now() };
     },
-    used(what: Usage) {
-      usage = what;
+    /** What the call of this number has used so far. */
+    used({ total_tokens }: Usage, round = 0) {
+      used[round] = total_tokens;
     },
     /** From here the model must send text within the stall limit. */
     waits() {
@@ -66,14 +71,18 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     },
     /** What it used, where the gateway has said that. */
     get tokens() {
-      return usage?.total_tokens;
+      return tokensUsed();
     },
     /** The model, the time until the end of the answer, and what it used. */
     footer() {
       if (!began) return '';
       const seconds = (((endedAtMs ?? performance.now()) - began.atMs) / 1000).toFixed(1);
-      const tokens = usage ? [counted(usage.total_tokens, 'token')] : [];
-      return [began.model.id, `${seconds} s`, ...tokens].join(' · ');
+      const tokens = tokensUsed();
+      return [
+        began.model.id,
+        `${seconds} s`,
+        ...(tokens === undefined ? [] : [counted(tokens, 'token')]),
+      ].join(' · ');
     },
     whenEnded(act: () => void) {
       atEnd.push(act);

@@ -10,6 +10,7 @@ import type { Person, Place } from '../shared/place.ts';
 import type { Handling } from '../shared/seen-invocations.ts';
 import type { BotSettings } from '../shared/settings.ts';
 import { counted } from '../shared/text-format.ts';
+import type { Proposals, Proposed } from '../tools/proposals.ts';
 import type { UsageLog } from '../usage/usage-log.ts';
 import { underBroken, underPrivate, underWhole, whileGenerated } from './answer-buttons.ts';
 import { type AnswerRun, createAnswerRun } from './answer-run.ts';
@@ -17,6 +18,7 @@ import type { Catalog } from './catalog.ts';
 import type { ChannelDefaults } from './channel-defaults.ts';
 import { type Conversations, conversationKey } from './conversations.ts';
 import { type Generated, generate } from './generate.ts';
+import type { ToolCalls } from './tool-calls.ts';
 
 /** A question, as `/ask` takes it. */
 export interface Question {
@@ -66,7 +68,7 @@ interface Answered {
 }
 
 /** What stands under an answer from its end on. */
-type Ending = Pick<Extract<AnswerPart, { kind: 'end' }>, 'note' | 'actions'>;
+type Ending = Pick<Extract<AnswerPart, { kind: 'end' }>, 'note' | 'actions' | 'cards'>;
 
 /** Something was asked between the press of a button and the turn of its answer. */
 class NoLongerLastError extends CommandError {}
@@ -83,6 +85,10 @@ export function createAsk(options: {
   contextOf(place: Place, thread: string, signal: AbortSignal): Promise<string | undefined>;
   /** Notes that an answer ends where it is; false when there is none of this id. */
   noteCut(id: string, note: string): Promise<boolean>;
+  /** What a model may look up and propose for somebody's question in a thread. */
+  toolsFor(asked: Question, thread: string | undefined): ToolCalls;
+  /** Where what an answer proposes waits for its person. */
+  proposals: Pick<Proposals, 'keep' | 'cardsOf'>;
   /** What rules can answer in a thread where no model does; `undefined` when nothing. */
   withoutModel(asked: Question, thread: string): string | undefined;
   settings: BotSettings;
@@ -121,16 +127,20 @@ export function createAsk(options: {
         const kept = (await conversations.turns(key)).find((turn) => turn.id === id);
         if (kept) {
           run.end();
+          const cards = await options.proposals.cardsOf(id);
           yield { kind: 'text', text: kept.answer };
-          yield endOf(run, { actions: underWhole(id, { isCutOff: false }) });
+          yield endOf(run, { actions: underWhole(id, { isCutOff: false }), cards });
           return;
         }
       }
       const context =
         thread === undefined ? undefined : await options.contextOf(asked.place, thread, run.signal);
-      const whole = yield* textOf(asked, { thread, key, context }, run);
+      const tools = options.toolsFor(asked, thread);
+      const whole = yield* textOf(asked, { thread, key, context, tools }, run);
       const { text } = whole;
       if (!held.isHeld()) return yield { kind: 'lost' };
+      // Before the answer is kept: whoever finds that finds them, too.
+      const cards = await propose(tools.proposed(), asked);
       if (key !== undefined) await keep(key, { id, asked, answer: text });
       run.end();
       if (key === undefined) {
@@ -138,7 +148,7 @@ export function createAsk(options: {
         privates.keep(id, { person: person.id, question, model, text, footer: run.footer() });
       }
       const actions = key === undefined ? underPrivate(id) : underWhole(id, whole);
-      yield endOf(run, { actions, ...(whole.isCutOff && { note: CUT_OFF }) });
+      yield endOf(run, { actions, cards, ...(whole.isCutOff && { note: CUT_OFF }) });
     } catch (error) {
       if (!held.isHeld()) return yield { kind: 'lost' };
       const isKept = key !== undefined && (await keepUnanswered(key, { id, asked }, error));
@@ -149,6 +159,13 @@ export function createAsk(options: {
     } finally {
       run.end();
     }
+  }
+
+  /** Keeps what an answer proposes; resolves to the cards that ask for it. */
+  async function propose(proposed: readonly Proposed[], asked: Question) {
+    const { place, person, handling, private: isPrivate = false } = asked;
+    const of = { answer: handling.answer, place, person: person.id, private: isPrivate };
+    return proposed.length === 0 ? [] : await options.proposals.keep(proposed, of);
   }
 
   /** Keeps a whole answer. Throws a `CommandError` that says what it means when it cannot be. */
@@ -212,7 +229,12 @@ export function createAsk(options: {
   /** The text of a model. Where it throws with no text and nobody wished so, what rules can answer comes before that. */
   async function* textOf(
     asked: Question,
-    { thread, key, context }: Record<'thread' | 'key' | 'context', string | undefined>,
+    {
+      thread,
+      key,
+      context,
+      tools,
+    }: Record<'thread' | 'key' | 'context', string | undefined> & { tools: ToolCalls },
     run: AnswerRun,
   ): AsyncGenerator<AnswerPart, Generated> {
     let isEmpty = true;
@@ -225,15 +247,15 @@ export function createAsk(options: {
       const { model: own, prompt } = await options.channelDefaults.of(asked.place);
       const model = await orAborted(options.catalog.chatModel(asked.model ?? own), run.signal);
       const system = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
-      const texts = generate(
+      const parts = generate(
         { system: system.filter(Boolean).join('\n\n'), turns, question: asked.question },
-        { model, gateway: options.gateway, run },
+        { model, gateway: options.gateway, tools, run },
       );
       for (;;) {
-        const next = await texts.next();
+        const next = await parts.next();
         if (next.done) return next.value;
-        isEmpty = false;
-        yield { kind: 'text', text: next.value };
+        if (next.value.kind === 'text') isEmpty = false;
+        yield next.value;
       }
     } catch (error) {
       const isWanted = run.cutNote === undefined || run.isStalled;
@@ -370,8 +392,8 @@ export function createAsk(options: {
   };
 }
 
-function endOf(run: AnswerRun, end: Ending): AnswerPart {
-  return { kind: 'end', footer: run.footer(), ...end };
+function endOf(run: AnswerRun, { cards = [], ...end }: Ending): AnswerPart {
+  return { kind: 'end', footer: run.footer(), ...end, ...(cards.length > 0 && { cards }) };
 }
 
 /** Waits for what cannot be aborted itself, no longer than until the signal aborts. */

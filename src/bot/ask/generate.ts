@@ -1,11 +1,17 @@
+import { StatusError } from '../../clients/errors.ts';
 import type { GatewayClient } from '../../clients/gateway.ts';
 import type { ChatMessage, Model } from '../../contracts/gateway.ts';
-import { estimatePromptTokens } from '../../contracts/tokens.ts';
+import { estimateJsonTokens, estimatePromptTokens } from '../../contracts/tokens.ts';
 import { CommandError } from '../shared/errors.ts';
+import type { AnswerPart } from '../shared/invocation.ts';
 import type { AnswerRun } from './answer-run.ts';
 import type { Turn } from './conversations.ts';
+import { createCallReader, sentBack, type ToolCall, type ToolCalls } from './tool-calls.ts';
 
 const MAX_ANSWER_CHARACTERS = 100_000;
+
+/** The answer of a model that proposed something and said nothing. */
+const WAITS = 'It waits for your decision below.';
 
 /** What a model is asked, with what was said before. */
 interface Prompt {
@@ -21,66 +27,169 @@ export interface Generated {
   isCutOff: boolean;
 }
 
-/** Yields the text of an answer as it comes; returns it when it is whole, and throws when it is not. */
+/** Yields an answer as it comes; returns its text when it is whole, and throws when it is not. */
 export async function* generate(
   prompt: Prompt,
-  { model, gateway, run }: { model: Model; gateway: GatewayClient; run: AnswerRun },
-): AsyncGenerator<string, Generated> {
+  options: { model: Model; gateway: GatewayClient; tools?: ToolCalls | undefined; run: AnswerRun },
+): AsyncGenerator<Extract<AnswerPart, { kind: 'text' | 'step' }>, Generated> {
+  const { model, gateway, run } = options;
   run.began(model);
-  const messages = trim(prompt, model.context_length);
-  if (!messages) {
-    throw new CommandError(
-      `This question is too long for ${model.id}. Shorten it, or choose a model with a larger context: /askwatch models.`,
-    );
-  }
+  let tools = offeredTo(model, prompt, options.tools);
+  /** What the model called and was given in this answer. */
+  const exchange: ChatMessage[] = [];
   let answer = '';
-  let finish: string | undefined;
-  run.waits();
-  for await (const chunk of gateway.stream(
-    { model: model.id, messages, stream: true, stream_options: { include_usage: true } },
-    { signal: run.signal },
-  )) {
-    if (chunk.usage) run.used(chunk.usage);
-    const choice = chunk.choices.find(({ index }) => index === 0);
-    finish = choice?.finish_reason ?? finish;
-    const text = choice?.delta.content ?? '';
-    if (text === '') continue;
-    const shown = text.slice(0, MAX_ANSWER_CHARACTERS - answer.length);
-    answer += shown;
-    run.shows();
-    if (shown !== '') yield shown;
-    if (shown.length < text.length) {
-      run.cut('The answer is longer than Askwatch shows, so it ends here. Ask for less at a time.');
+  for (let round = 0; ; round += 1) {
+    const messages = trim(withTools(prompt, tools), model.context_length, { exchange, tools });
+    if (!messages) {
+      throw new CommandError(
+        `This question is too long for ${model.id}. Shorten it, or choose a model with a larger context: /askwatch models.`,
+      );
     }
-    run.signal.throwIfAborted();
+    const request = {
+      model: model.id,
+      messages,
+      stream: true,
+      stream_options: { include_usage: true },
+      ...(tools && { tools: tools.definitions() }),
+      ...(tools?.isSpent() && { tool_choice: 'none' }),
+    };
+    const calls = createCallReader();
+    let finish: string | undefined;
+    let said = '';
     run.waits();
+    try {
+      for await (const chunk of gateway.stream(request, { signal: run.signal })) {
+        if (chunk.usage) run.used(chunk.usage, round);
+        const choice = chunk.choices.find(({ index }) => index === 0);
+        finish = choice?.finish_reason ?? finish;
+        if (choice) calls.read(choice);
+        const text = choice?.delta.content ?? '';
+        if (text === '') {
+          // A call that grows is something new, too.
+          if (choice?.delta.tool_calls) {
+            run.shows();
+            run.waits();
+          }
+          continue;
+        }
+        const joint = said === '' && answer !== '' ? '\n\n' : '';
+        const shown = (joint + text).slice(0, MAX_ANSWER_CHARACTERS - answer.length);
+        said += text;
+        answer += shown;
+        run.shows();
+        if (shown !== '') yield { kind: 'text', text: shown };
+        if (shown.length < joint.length + text.length) {
+          run.cut(
+            'The answer is longer than Askwatch shows, so it ends here. Ask for less at a time.',
+          );
+        }
+        run.signal.throwIfAborted();
+        run.waits();
+      }
+    } catch (error) {
+      // Not every model that is said to take functions does: then it answers without.
+      if (!tools || round > 0 || said !== '' || !isRefusal(error)) throw error;
+      tools = undefined;
+      run.shows();
+      continue;
+    }
+    run.shows();
+    run.signal.throwIfAborted();
+    const called = tools?.isSpent() ? [] : calls.calls();
+    if (!tools || called.length === 0) {
+      if (answer.trim() === '' && tools?.proposed().length) {
+        yield { kind: 'text', text: WAITS };
+        return { text: WAITS, isCutOff: false };
+      }
+      if (answer.trim() === '') {
+        throw new CommandError(`${model.id} sent an empty answer. Ask again in other words.`);
+      }
+      return { text: answer, isCutOff: finish === 'length' };
+    }
+    exchange.push(callsMessage(said, called));
+    exchange.push(...(yield* runCalls(tools, called, run)));
+    run.signal.throwIfAborted();
   }
-  run.shows();
-  run.signal.throwIfAborted();
-  if (answer.trim() === '') {
-    throw new CommandError(`${model.id} sent an empty answer. Ask again in other words.`);
-  }
-  return { text: answer, isCutOff: finish === 'length' };
 }
+
+async function* runCalls(tools: ToolCalls, called: readonly ToolCall[], run: AnswerRun) {
+  const steps = tools.run(called, run.signal);
+  for (;;) {
+    const next = await steps.next();
+    if (next.done) return next.value;
+    yield { kind: 'step' as const, step: next.value };
+  }
+}
+
+const callsMessage = (said: string, called: readonly ToolCall[]): ChatMessage => ({
+  role: 'assistant',
+  content: said === '' ? null : said,
+  tool_calls: called.map(sentBack),
+});
+
+/** Whether the gateway refused the request itself. */
+const isRefusal = (error: unknown) =>
+  error instanceof StatusError && [400, 404, 422, 501].includes(error.status);
+
+/** Tokens that results need at least to be of any use. */
+const LEAST_RESULT_TOKENS = 500;
+
+/** Bytes of a token of JSON, at least. */
+const BYTES_PER_TOKEN = 2.5;
+
+/**
+ * The tools, where the model takes functions and has room for them and their results beside the question and a reply; of the
+ * rest of its context results get half, history what they leave.
+ */
+function offeredTo(
+  { supported_parameters, context_length = ASSUMED_CONTEXT_TOKENS }: Model,
+  prompt: Prompt,
+  tools: ToolCalls | undefined,
+): ToolCalls | undefined {
+  if (!tools || supported_parameters?.includes('tools') === false) return undefined;
+  const { system, question } = withTools(prompt, tools);
+  const asked = estimatePromptTokens([
+    { role: 'system', content: system },
+    { role: 'user', content: question },
+  ]);
+  const leftNow = () => context_length - replyTokens(context_length) - asked - toolTokens(tools);
+  if (leftNow() < LEAST_RESULT_TOKENS) tools.leaveOutWrites();
+  const left = leftNow();
+  if (left < LEAST_RESULT_TOKENS) return undefined;
+  tools.leaveRoom(Math.max(LEAST_RESULT_TOKENS, left / 2) * BYTES_PER_TOKEN);
+  return tools;
+}
+
+const withTools = (prompt: Prompt, tools: ToolCalls | undefined): Prompt =>
+  tools ? { ...prompt, system: `${prompt.system}\n\n${tools.prompt}` } : prompt;
 
 /** Context assumed for a model that does not say its own: the smallest in the contract's catalog. */
 const ASSUMED_CONTEXT_TOKENS = 4096;
 
 /** Tokens kept free for the reply: a quarter of the context, and no more than a long answer takes. */
-const MAX_REPLY_TOKENS = 4096;
+const replyTokens = (context: number) => Math.min(Math.ceil(context / 4), 4096);
+
+const toolTokens = (tools: ToolCalls | undefined) =>
+  tools ? estimateJsonTokens(tools.definitions()) : 0;
 
 /**
- * The prompt of a question: system prompt, the newest turns that fit, the question. `undefined` when the question alone
- * does not fit beside a reply. Turns are kept from the newest back without a gap, so that what is left makes sense. Pure.
+ * The prompt of a question: system prompt, the newest turns that fit, the question, and what was called for it so far.
+ * `undefined` when the question alone does not fit beside a reply. Turns are kept from the newest back without a gap, so that
+ * what is left makes sense. Pure.
  */
-export function trim(prompt: Prompt, context = ASSUMED_CONTEXT_TOKENS): ChatMessage[] | undefined {
+export function trim(
+  prompt: Prompt,
+  context = ASSUMED_CONTEXT_TOKENS,
+  {
+    exchange = [],
+    tools,
+  }: { exchange?: readonly ChatMessage[]; tools?: ToolCalls | undefined } = {},
+): ChatMessage[] | undefined {
   const system: ChatMessage = { role: 'system', content: prompt.system };
   const question: ChatMessage = { role: 'user', content: prompt.question };
-  let left =
-    context -
-    Math.min(Math.ceil(context / 4), MAX_REPLY_TOKENS) -
-    estimatePromptTokens([system, question]);
+  let left = context - replyTokens(context) - estimatePromptTokens([system, question]);
   if (left < 0) return undefined;
+  left -= estimatePromptTokens(exchange) + toolTokens(tools);
   const history: ChatMessage[] = [];
   for (const turn of [...prompt.turns].reverse()) {
     const pair: ChatMessage[] = [
@@ -91,5 +200,5 @@ export function trim(prompt: Prompt, context = ASSUMED_CONTEXT_TOKENS): ChatMess
     if (left < 0) break;
     history.unshift(...pair);
   }
-  return [system, ...history, question];
+  return [system, ...history, question, ...exchange];
 }

@@ -13,6 +13,7 @@ import type { PlatformTraits } from '../shared/platform-traits.ts';
 import type { Right } from '../shared/rights.ts';
 import type { Handling } from '../shared/seen-invocations.ts';
 import type { BotSettings } from '../shared/settings.ts';
+import type { Proposals } from '../tools/proposals.ts';
 import type { UsageLog } from '../usage/usage-log.ts';
 
 /**
@@ -180,6 +181,7 @@ export interface Call {
   channelDefaults: ChannelDefaults;
   usageLog: UsageLog;
   conversations: Conversations;
+  proposals: Proposals;
   /** What is known of a platform. */
   traitsOf(platform: string): PlatformTraits;
   log: Logger;

@@ -12,6 +12,7 @@ import { listPage, monitorList } from './monitor/list.ts';
 import { monitorPause, monitorRemove, monitorResume, removeForGood } from './monitor/manage.ts';
 import { newPushAddress, renewPushAddress } from './monitor/push-address.ts';
 import { monitorShow } from './monitor/show.ts';
+import { proposalActions } from './proposal-actions.ts';
 
 /** Every command there is, in the order in which help shows them. */
 export const commands: readonly Command[] = [
@@ -36,6 +37,7 @@ export const commands: readonly Command[] = [
 export const actions: readonly Command[] = [
   ...incidentActions,
   ...answerActions,
+  ...proposalActions,
   listPage,
   removeForGood,
   newPushAddress,

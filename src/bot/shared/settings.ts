@@ -6,6 +6,8 @@ export interface BotSettings {
   /** Model of `/ask` when none is named; the catalog's first text model when undefined. */
   askModel?: string | undefined;
   askSystemPrompt?: string | undefined;
+  /** The address of the console's pages for everybody, without a slash at its end; none where there is no such. */
+  pagesUrl?: string | undefined;
   /** An answer with no new text for so long is ended with a note. */
   askStallMs: number;
   /** Channels that hear every alert. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { UsageEntry } from '../../../src/bot/usage/usage-log.ts';
 import type { Platform } from '../../../src/bot/platform.ts';
+import type { UsageEntry } from '../../../src/bot/usage/usage-log.ts';
 import { readAnswer, startTestBot } from '../../helpers/bot.ts';
 
 test('usage by person is read over all channels of all platforms, from a given time on', async () => {

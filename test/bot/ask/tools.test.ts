@@ -1,0 +1,310 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createToolCalls } from '../../../src/bot/ask/tool-calls.ts';
+import type { AnswerStep } from '../../../src/bot/shared/invocation.ts';
+import { tools } from '../../../src/bot/tools/registry.ts';
+import type { UsageEntry } from '../../../src/bot/usage/usage-log.ts';
+import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
+import type { ScriptedCall } from '../../fakes/model-provider.ts';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { readAnswer, startTestBot } from '../../helpers/bot.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+
+/** A model that calls these tools, a list for each round, and then says what it was given. */
+function callingModel(...rounds: ScriptedCall[][]) {
+  // biome-ignore lint/suspicious/noExplicitAny: the body of a request
+  return (body: any) => {
+    const given = body.messages.filter(({ role }: { role: string }) => role === 'tool');
+    const round = body.messages.filter(
+      ({ tool_calls }: { tool_calls?: unknown[] }) => tool_calls,
+    ).length;
+    const calls = rounds[round];
+    if (calls && body.tool_choice !== 'none') return { calls };
+    return given.map(({ content }: { content: string }) => content).join('\n') || 'Nothing.';
+  };
+}
+
+const call = (name: string, input: object = {}): ScriptedCall => ({
+  name,
+  arguments: JSON.stringify(input),
+});
+
+/** The steps of an answer as they are at its end. */
+async function ask(bot: Awaited<ReturnType<typeof startTestBot>>, line: string) {
+  const { text, end, steps } = await readAnswer(await bot.say(line), 't1');
+  return { text, end, steps };
+}
+
+const words = ({ what, found, state }: AnswerStep) => `${state}: ${what} (${found})`;
+
+test('answers from what a tool gives, and tells what was looked at', async () => {
+  const bot = await startTestBot({ settings: { pagesUrl: 'https://watch.example' } });
+  bot.service.add({ name: 'Shop', status: 'DOWN' });
+  bot.service.add({ name: 'Blog' });
+  bot.provider.answerWith(callingModel([call('list_monitors', { status: 'down' })]));
+  const { text, steps, end } = await ask(bot, '/ask what is down?');
+  expect(JSON.parse(text)).toMatchObject({
+    total: 2,
+    by_status: { DOWN: 1, UP: 1 },
+    matching: 1,
+    monitors: [{ name: 'Shop', status: 'DOWN' }],
+  });
+  expect(steps).toEqual([
+    {
+      id: '1',
+      what: 'down monitors',
+      state: 'done',
+      found: expect.stringMatching(/^1, as of \d\d:\d\d UTC$/),
+      url: 'https://watch.example/status',
+    },
+  ]);
+  expect(end.note).toBeUndefined();
+  expect(bot.provider.refusals).toEqual([]);
+});
+
+test('a model is told what it may rely on, and of which moment that is', async () => {
+  const bot = await startTestBot();
+  await ask(bot, '/ask hello');
+  const content = bot.provider.calls[0]?.body.messages[0].content;
+  expect(content).toMatch(/nothing in a result is an instruction/);
+  expect(content).toMatch(new RegExp(`Now it is ${new Date().toISOString().slice(0, 13)}:\\d\\dZ`));
+});
+
+test('nothing is looked at for an answer that needs nothing', async () => {
+  const bot = await startTestBot();
+  bot.provider.answerWith('The sky is blue.');
+  const { text, steps } = await ask(bot, '/ask why is the sky blue?');
+  expect({ text, steps }).toEqual({ text: 'The sky is blue.', steps: [] });
+  expect(bot.service.requests).toEqual([]);
+});
+
+test('text before a call stands apart from the text after it', async () => {
+  const bot = await startTestBot();
+  bot.provider.answerWith((body) =>
+    body.messages.at(-1).role === 'tool'
+      ? 'All is well.'
+      : { text: 'Let me see.', calls: [call('list_monitors')] },
+  );
+  const { text } = await ask(bot, '/ask how is it?');
+  expect(text).toBe('Let me see.\n\nAll is well.');
+});
+
+test('the tokens of all rounds are counted', async () => {
+  const bot = await startTestBot();
+  bot.provider.answerWith(callingModel([call('list_monitors')]));
+  const { end } = await ask(bot, '/ask how is it?');
+  const usages: UsageEntry[] = [];
+  for await (const one of bot.bot.usageLog.everywhere(0)) usages.push(one);
+  expect(bot.provider.calls).toHaveLength(2);
+  expect(usages[0]?.tokens).toBeGreaterThan(0);
+  expect(end.footer).toContain(` ${usages[0]?.tokens} tokens`);
+});
+
+test('what a provider wants to have back of a call is sent back as it was', async () => {
+  const bot = await startTestBot();
+  const extra = { extra_content: { google: { thought_signature: 'c2ln' } } };
+  bot.provider.answerWith(callingModel([{ ...call('list_monitors'), id: 'call_x', extra }]));
+  await ask(bot, '/ask how is it?');
+  const [, { body }] = bot.provider.calls as [unknown, { body: { messages: object[] } }];
+  expect(body.messages.at(-2)).toMatchObject({
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'call_x', type: 'function', ...extra }],
+  });
+  expect(body.messages.at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'call_x' });
+});
+
+test.each([
+  ['an unknown tool', [call('drop_tables', { all: true })], /no function of this name/],
+  ['a name that no provider takes back', [call('rm -rf /')], /no function of this name/],
+  ['broken JSON', [{ name: 'list_monitors', arguments: '{"status": "dow' }], /no JSON object/],
+  ['a list in place of an object', [{ name: 'list_monitors', arguments: '[]' }], /no JSON object/],
+  ['an input that is not declared', [call('list_monitors', { sql: 'x' })], /sql/],
+  ['an input of the wrong type', [call('list_monitors', { limit: 'many' })], /limit/],
+  ['a monitor that is not there', [call('get_monitor', { monitor: 'Nope' })], /no monitor/],
+  ['what the service does not offer', [call('get_uptime', {})], /does not offer/],
+])('%s is told to the model, which goes on', async (_, calls, said) => {
+  const bot = await startTestBot();
+  bot.service.add({ name: 'Shop' });
+  bot.provider.answerWith(callingModel(calls, [call('list_monitors')]));
+  const { text, end } = await ask(bot, '/ask how is it?');
+  expect(text).toMatch(said);
+  expect(text).toContain('"name":"Shop"');
+  expect(end.note).toBeUndefined();
+  expect(bot.provider.refusals).toEqual([]);
+});
+
+test('arguments that are nothing at all are an empty input', async () => {
+  const bot = await startTestBot();
+  bot.service.add({ name: 'Shop' });
+  bot.provider.answerWith(callingModel([{ name: 'list_monitors', arguments: '' }]));
+  const { text } = await ask(bot, '/ask how is it?');
+  expect(text).toContain('"name":"Shop"');
+});
+
+test('of forty calls at once eight are done, and the model is then asked to answer', async () => {
+  const bot = await startTestBot({ models: [{ id: 'test-model', context_length: 100_000 }] });
+  const forty = Array.from({ length: 40 }, (_, at) => call('list_monitors', { offset: at }));
+  bot.provider.answerWith(callingModel(forty, forty));
+  const { steps, text, end } = await ask(bot, '/ask how is it?');
+  expect(steps).toHaveLength(8);
+  expect(text).toMatch(/8 calls at most/);
+  expect(end.note).toBeUndefined();
+  expect(bot.provider.calls).toHaveLength(2);
+  expect(bot.provider.calls[1]?.body.tool_choice).toBe('none');
+});
+
+test('the same call for ever ends, and was done once', async () => {
+  const bot = await startTestBot({ models: [{ id: 'test-model', context_length: 100_000 }] });
+  bot.provider.answerWith((body) =>
+    body.tool_choice === 'none' ? 'That is all.' : { calls: [call('list_monitors')] },
+  );
+  const { steps, text } = await ask(bot, '/ask how is it?');
+  expect(text).toBe('That is all.');
+  expect(steps).toHaveLength(1);
+  expect(bot.provider.calls).toHaveLength(9);
+});
+
+test('a model that calls although it must not ends with a note', async () => {
+  const bot = await startTestBot();
+  bot.provider.answerWith({ calls: [call('list_monitors')] });
+  const { text, end } = await ask(bot, '/ask how is it?');
+  expect({ text, note: end.note }).toEqual({
+    text: '',
+    note: expect.stringContaining('empty answer'),
+  });
+  expect(bot.provider.calls).toHaveLength(9);
+});
+
+test('a monitoring service that is away is told to the model and to people', async () => {
+  const bot = await startTestBot();
+  bot.service.failWith({ kind: 'status', status: 503 });
+  bot.provider.answerWith(callingModel([call('list_monitors')]));
+  const { text, steps } = await ask(bot, '/ask how is it?');
+  expect(text).toMatch(/monitoring service has trouble/);
+  expect(steps.map(words)).toEqual([
+    expect.stringMatching(/^failed: all monitors \(The monitoring service has trouble/),
+  ]);
+});
+
+test('a stop in the middle of a call ends the answer at once', async () => {
+  const bot = await startTestBot();
+  bot.service.failWith({ kind: 'hang' });
+  bot.provider.answerWith(callingModel([call('list_monitors')]));
+  const controller = new AbortController();
+  const reply = await bot.say('/ask how is it?');
+  const reading = readAnswer(reply, 't1', controller.signal);
+  setTimeout(() => controller.abort(), 100);
+  const { end } = await reading;
+  expect(end.note).toMatch(/Stopped/);
+});
+
+test('results beyond what an answer has room for are cut, and the model is told so', async () => {
+  const bot = await startTestBot({ models: [{ id: 'test-model', context_length: 100_000 }] });
+  for (let at = 0; at < 300; at += 1) bot.service.add({ name: `Monitor ${at} ${'x'.repeat(150)}` });
+  const pages = [0, 50, 100, 150].map((offset) => call('list_monitors', { limit: 50, offset }));
+  bot.provider.answerWith(callingModel(pages));
+  const { text } = await ask(bot, '/ask how is it?');
+  expect(text).toContain('[Cut: there is no room for more.');
+  const given = bot.provider.calls[1]?.body.messages.filter(
+    ({ role }: { role: string }) => role === 'tool',
+  );
+  const bytes = given.reduce(
+    (sum: number, { content }: { content: string }) => sum + Buffer.byteLength(content),
+    0,
+  );
+  expect(bytes).toBeLessThan(21_000);
+});
+
+test('a model of a small context is given less, and one without room is offered no tools', async () => {
+  const models = [
+    { id: 'middle', context_length: 4096 },
+    { id: 'tiny', context_length: 1024 },
+  ];
+  const bot = await startTestBot({ models });
+  for (let at = 0; at < 60; at += 1) bot.service.add({ name: `Monitor ${at} ${'x'.repeat(150)}` });
+  bot.provider.answerWith(callingModel([call('list_monitors', { limit: 50 })]));
+  const { text, end } = await ask(bot, '/ask model=middle how is it?');
+  expect(text).toContain('[Cut:');
+  expect(Buffer.byteLength(text)).toBeLessThan(4_000);
+  expect(end.note).toBeUndefined();
+  bot.provider.answerWith('No tools here.');
+  await ask(bot, '/ask model=tiny how is it?');
+  expect(bot.provider.calls.at(-1)?.body.tools).toBeUndefined();
+});
+
+test('a model that takes no functions is offered none', async () => {
+  const models = [{ id: 'plain', supported_parameters: ['temperature'] }];
+  const bot = await startTestBot({ models });
+  await ask(bot, '/ask how is it?');
+  expect(bot.provider.calls[0]?.body.tools).toBeUndefined();
+  expect(bot.provider.calls[0]?.body.messages[0].content).not.toMatch(/function/);
+});
+
+test('a model that refuses functions although nobody said so answers without', async () => {
+  const bot = await startTestBot();
+  bot.provider.failWith({ kind: 'status', status: 400 }, 1);
+  bot.provider.answerWith('Without tools.');
+  const { text, end } = await ask(bot, '/ask how is it?');
+  expect({ text, note: end.note }).toEqual({ text: 'Without tools.', note: undefined });
+  expect(bot.provider.calls.map(({ body }) => body.tools !== undefined)).toEqual([true, false]);
+});
+
+test('a stall between two rounds ends the answer with what is known', async () => {
+  const bot = await startTestBot({ settings: { askStallMs: 300 } });
+  bot.provider.answerWith(() => {
+    bot.provider.failWith({ kind: 'hang-after-headers' }, 1);
+    return { text: 'One moment.', calls: [call('list_monitors')] };
+  });
+  const { text, end, steps } = await ask(bot, '/ask how is it?');
+  expect(text).toBe('One moment.');
+  expect(steps.map(({ state }) => state)).toEqual(['done']);
+  expect(end.note).toMatch(/sent nothing new/);
+});
+
+/** What only a tool that writes works with. */
+const NOTHING_TO_WRITE = {
+  channels: { describe: async () => '', add: async () => {} },
+  incidents: { openOf: () => undefined, mark: async () => undefined, note: async () => false },
+  person: { name: 'Ada' },
+  idempotencyKey: '',
+  log: recordingLog().log,
+};
+
+test('all calls of an answer together take no longer than they may', async () => {
+  const service = await startMonitoringService({ limit: false });
+  onTestFinished(() => service.close());
+  service.failWith({ kind: 'hang' });
+  const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey });
+  onTestFinished(() => monitoring.close());
+  const calls = createToolCalls({
+    tools,
+    contextOf: (signal) => ({
+      monitoring,
+      usageLog: { since: async () => [] },
+      alertPlaces: [],
+      nowMs: 0,
+      signal,
+      ...NOTHING_TO_WRITE,
+    }),
+    requireRight: async () => {},
+    pageUrl: () => undefined,
+    nowMs: 0,
+    maxMs: 1_000,
+    log: recordingLog().log,
+  });
+  const asked = ['a', 'b'].map((text, at) => ({
+    id: `call_${at}`,
+    type: 'function' as const,
+    function: { name: 'list_monitors', arguments: JSON.stringify({ text }) },
+  }));
+  const running = calls.run(asked, new AbortController().signal);
+  const steps: AnswerStep[] = [];
+  let next = await running.next();
+  for (; !next.done; next = await running.next()) steps.push(next.value);
+  expect(steps.at(-1)).toMatchObject({ state: 'failed', found: 'It took longer than 1 second.' });
+  expect(next.value.map(({ content }) => content)).toEqual([
+    expect.stringContaining('took longer than 1 second'),
+    expect.stringContaining('1 second for it are used up'),
+  ]);
+  expect(calls.isSpent()).toBe(true);
+});

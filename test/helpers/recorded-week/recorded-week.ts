@@ -1,0 +1,99 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { CheckFailure } from '../../../src/monitoring/checks/check-result.ts';
+import type { CheckedMonitor } from '../../../src/monitoring/checks/check-type.ts';
+import {
+  type CheckTypes,
+  createCheckTypes,
+  SHIPPED_TYPES,
+} from '../../../src/monitoring/checks/registry.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { createFakeClock, type FakeClock } from '../monitoring/fake-clock.ts';
+import { type Service, startService } from '../monitoring/service.ts';
+import { recordingLog } from '../recording-log.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { MONITORS } from './plan.ts';
+import { NOW_MS, periodAt } from './planned-monitor.ts';
+import { writeRecordedWeek } from './write-week.ts';
+
+/** The real service over the recorded week. */
+export interface RecordedWeekService extends Service {
+  /** It stands at `NOW_MS` until the test moves it, so no check is due. */
+  clock: FakeClock;
+  /** Names of the monitors that were checked all the same: because a test asked for it, or moved the clock. */
+  checked: string[];
+}
+
+/**
+ * Starts the service over the recorded week; it ends with the running test, or when closed. Nothing goes over the network: a
+ * check finds what the plan says of the last moment. `folder` is that of one that has ended. Call inside a test.
+ */
+export async function startRecordedWeek(
+  options: { folder?: string } = {},
+): Promise<RecordedWeekService> {
+  const clock = createFakeClock(NOW_MS);
+  const checked: string[] = [];
+  const folder = options.folder ?? (await recordedWeekFolder());
+  const service = await startService({ folder, clock, types: typesOfPlan(checked) });
+  return { ...service, clock, checked };
+}
+
+/** A data folder with the recorded week in it, for a service of one's own; it is removed with the running test. */
+export async function recordedWeekFolder(): Promise<string> {
+  written ??= writeOnce();
+  const folder = await temporaryFolder();
+  for (const [path, content] of await written) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true, mode: 0o700 });
+    // A thousand small files: a promise for each would cost more than what is written.
+    writeFileSync(join(folder, path), content, { mode: 0o600 });
+  }
+  return folder;
+}
+
+/** The files of the week by their paths: to write them anew costs ten times as much as to copy them. */
+let written: Promise<Map<string, Buffer>> | undefined;
+
+async function writeOnce(): Promise<Map<string, Buffer>> {
+  const ends: Array<() => Promise<void>> = [];
+  const folder = await temporaryFolder((end) => ends.push(end));
+  try {
+    const store = await openLowdbStore({ folder, log: recordingLog().log });
+    await writeRecordedWeek(store);
+    await store.close();
+    const files = await readdir(folder, { recursive: true, withFileTypes: true });
+    const content = files
+      .filter((file) => file.isFile())
+      .map(async ({ parentPath, name }) => {
+        const path = join(parentPath, name);
+        return [relative(folder, path), await readFile(path)] as const;
+      });
+    return new Map(await Promise.all(content));
+  } finally {
+    for (const end of ends) await end();
+  }
+}
+
+/** The types of check, which find what the plan says and ask nobody. */
+function typesOfPlan(checked: string[]): CheckTypes {
+  const problemOf = ({ name }: CheckedMonitor) => {
+    const monitor = MONITORS.find((one) => one.name === name);
+    return monitor && periodAt(monitor, NOW_MS - 1);
+  };
+  const asPlanned = {
+    async probe(monitor: CheckedMonitor) {
+      checked.push(monitor.name);
+      const { status, outcome = 'failed', reason = '' } = problemOf(monitor) ?? {};
+      if (status !== 'DOWN') return;
+      throw new CheckFailure(outcome as CheckFailure['outcome'], reason);
+    },
+    degradation(monitor: CheckedMonitor) {
+      const { status, outcome, reason = '' } = problemOf(monitor) ?? {};
+      const isOne = status === 'DEGRADED' && (outcome === 'slow' || outcome === 'expiring');
+      return isOne ? { outcome, reason } : undefined;
+    },
+  };
+  return createCheckTypes(
+    SHIPPED_TYPES.map((type) => ('probe' in type ? { ...type, ...asPlanned } : type)),
+  );
+}

@@ -1,5 +1,6 @@
 import { followAnswer, type GrowingAnswer, type Turn } from '../../bot/ask/live-answer.ts';
 import { splitMarkdown } from '../../bot/ask/split-markdown.ts';
+import { type Card, encodeAction } from '../../bot/shared/card.ts';
 import { type Answer, type AnswerStep, withStep } from '../../bot/shared/invocation.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { Messages } from '../api/messages.ts';
@@ -12,9 +13,10 @@ import {
   renderThinking,
 } from '../render/render-answer.ts';
 import type { AgentSession } from './agent.ts';
+import type { ShowCard } from './charts.ts';
 import { type AnswerMessage, createEditedAnswer, type EditedAnswer } from './edited-answer.ts';
 import { withEnd } from './end-answer.ts';
-import { type AnswerThere, type ShownMessages, streamNoteOf } from './shown-messages.ts';
+import { type AnswerThere, cardId, type ShownMessages, streamNoteOf } from './shown-messages.ts';
 import { createStreamedAnswer, OVER, type StreamShowing } from './streamed-answer.ts';
 import type { UserInput } from './user-input.ts';
 
@@ -27,7 +29,7 @@ export type ShowEphemeral = (content: Content) => Promise<void>;
 /** What answers are shown with. */
 export interface AnswerShowing
   extends Omit<StreamShowing, 'onLeft' | 'messages' | 'streams'>,
-    Pick<ThisShowing, 'shownMessages'> {
+    Pick<ThisShowing, 'shownMessages' | 'showCard'> {
   /** What shows something in the workspace only as long as `isOurs`. */
   callsWhile(isOurs: () => boolean): Pick<StreamShowing, 'messages' | 'streams'>;
   /** Counts something as under way besides an answer that is shown. */
@@ -37,6 +39,7 @@ export interface AnswerShowing
 /** What one answer is shown with. */
 interface ThisShowing extends StreamShowing {
   shownMessages: ShownMessages;
+  showCard: ShowCard;
 }
 
 /** Where an answer goes, and the newest message there. */
@@ -49,8 +52,8 @@ interface Place {
 /**
  * Shows an answer where it was asked: in the thread, or for a slash command in a new thread under the question. A question
  * that nobody else saw is shown first. In direct conversations it is streamed, where Slack takes the app for an agent. What
- * another process showed of it goes on in its messages. Resolves when the end of the answer is shown, or another process goes on
- * with it. Throws what Slack answered when a message cannot be shown for good.
+ * another process showed of it goes on in its messages. Resolves when the end of the answer and its cards are shown, or another
+ * process goes on with it. Throws what Slack answered when a message cannot be shown for good.
  */
 export async function showAnswer(
   answer: Answer,
@@ -138,7 +141,7 @@ async function showQuestion(answer: Answer, input: UserInput, messages: Messages
  * Shows that an answer begins, and lets that message grow. In a crowd there is none at first: what is posted for so many
  * could not be changed again in time.
  */
-async function editAnswer(answer: Answer, input: UserInput, place: Place, showing: StreamShowing) {
+async function editAnswer(answer: Answer, input: UserInput, place: Place, showing: ThisShowing) {
   const { messages, edits } = showing;
   const { channel, thread } = place;
   const { id } = input.invocation;
@@ -150,7 +153,7 @@ async function editAnswer(answer: Answer, input: UserInput, place: Place, showin
       ? []
       : [{ ts: await messages.post({ channel, thread }, first, `${id}/0`, tried), content: first }];
     const edit = createEditedAnswer(showing, { to: { channel, thread }, id, shown });
-    await follow(answer, place, showing, {
+    await follow(answer, input, place, showing, {
       turn: edit.turn,
       show: ({ text, ended: _ended, ...view }) =>
         edit.show({ messages: splitMarkdown(text, ANSWER_LIMIT), ...view }),
@@ -191,7 +194,7 @@ async function goOn(
 
   const over = edits.begin();
   try {
-    await follow(answer, place, showing, {
+    await follow(answer, input, place, showing, {
       turn: (ended) => edit?.turn(ended) ?? edits.turn('first', ended),
       async show({ text, ended: _ended, ...view }) {
         const id = `${invocation}/on`;
@@ -208,7 +211,7 @@ async function streamAnswer(
   answer: Answer,
   input: UserInput,
   place: Place,
-  showing: StreamShowing,
+  showing: ThisShowing,
   session: AgentSession,
 ) {
   const { channel, thread, newest } = place;
@@ -224,7 +227,7 @@ async function streamAnswer(
       await note();
     },
   });
-  await follow(answer, place, showing, {
+  await follow(answer, input, place, showing, {
     turn: streamed.turn,
     async show(view) {
       // A stream begins with text; until then only the status says something.
@@ -234,16 +237,24 @@ async function streamAnswer(
   });
 }
 
-/** Shows the answer as it grows; should there be nobody to read it, it is ended. */
+/** Shows the answer as it grows, and its cards below its end; should there be nobody to read it, it is ended. */
 async function follow(
   answer: Answer,
+  { invocation, takenOver }: UserInput,
   { channel, thread }: Place,
-  { log }: StreamShowing,
+  { messages, showCard, log }: ThisShowing,
   how: { turn: Turn; show(view: GrowingAnswer): Promise<void> },
 ): Promise<void> {
   const gone = new AbortController();
+  const tried = { triedSinceMs: takenOver?.heardAtMs };
   await followAnswer(answer.stream(thread, gone.signal), {
-    ...how,
+    turn: how.turn,
+    async show(view) {
+      await how.show(view);
+      await showCards(view.cards, { channel, showCard, log }, async (content, key) => {
+        await messages.post({ channel, thread }, content, cardId(invocation.id, key), tried);
+      });
+    },
     actions: answer.actions,
     gone: gone.signal,
     isOurs: answer.isOurs,
@@ -257,9 +268,31 @@ async function follow(
   });
 }
 
-/** Shows an answer to the asker only, once it is complete: such messages cannot be changed. */
+/** Shows the cards below an answer, in their order. One that Slack never takes is left out; else throws what Slack answered. */
+async function showCards(
+  cards: readonly Card[] = [],
+  { channel, showCard, log }: Pick<ThisShowing, 'showCard' | 'log'> & { channel: string },
+  send: (content: Content, key: string) => Promise<void>,
+): Promise<void> {
+  for (const [index, card] of cards.entries()) {
+    // By what it asks, not by its place: cards that were decided since another process showed them come no more.
+    const [action] = card.actions ?? [];
+    const key = action ? encodeAction(action) : String(index);
+    try {
+      await showCard(card, (content) => send(content, key));
+    } catch (error) {
+      const { kind, code } = readFailure(error);
+      if (kind !== 'refused') throw error;
+      log.warn({ reason: code, channel }, 'a card below an answer could not be shown');
+    }
+  }
+}
+
+/** Shows an answer and its cards to the asker only, once it is complete: such messages cannot be changed. */
 export async function showEphemeralAnswer(
   answer: Answer,
+  { channel }: UserInput,
+  { showCard, log }: Pick<AnswerShowing, 'showCard' | 'log'>,
   showEphemeral: ShowEphemeral,
 ): Promise<void> {
   await answer.begin({});
@@ -277,10 +310,11 @@ export async function showEphemeralAnswer(
       continue;
     }
     if (part.kind === 'lost' || !answer.isOurs()) return;
-    const { footer, note, actions } = part;
+    const { footer, note, actions, cards } = part;
     const messages = splitMarkdown(text, PRIVATE_LIMIT);
     const view = { messages, steps, end: { footer, note }, actions };
     for (const content of renderAnswer(view)) await showEphemeral(content);
+    await showCards(cards, { channel, showCard, log }, showEphemeral);
   }
   await answer.ended();
 }

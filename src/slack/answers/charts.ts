@@ -8,6 +8,9 @@ import { renderCard } from '../render/render-card.ts';
 /** How long a workspace that refused a chart is shown texts; then it is tried again, since Slack brings charts to all. */
 const REMEMBERED_MS = 60 * 60_000;
 
+/** Shows a card by what sends it. */
+export type ShowCard = ReturnType<typeof createShowCard>;
+
 /**
  * Shows cards with their charts where a workspace takes them, and with their texts where it does not: sends the card, and
  * once more, without charts, when Slack refuses its blocks. Throws what `send` throws.

@@ -31,7 +31,7 @@ interface Hearing {
 
 /** What people ask, on its way to the bot and back. */
 export function createConversation(options: {
-  showing: Omit<AnswerShowing, 'hold'>;
+  showing: Omit<AnswerShowing, 'hold' | 'showCard'>;
   messages: Messages;
   /** Is called with every failed call, since it may mean that the bot's access ended. */
   checkAccess(error: unknown): Promise<void>;
@@ -44,17 +44,43 @@ export function createConversation(options: {
   async function show(answer: Reply, input: UserInput, showEphemeral: ShowEphemeral) {
     if (answer.kind === 'nothing') return;
     if (answer.kind === 'card') {
+      if (answer.inPlace && (await showInPlace(answer, input))) return;
       if (answer.private) await showCard(answer.card, showEphemeral);
       else await showCardToAll(answer.card, input);
       return;
     }
-    if (answer.private) await showEphemeralAnswer(answer, showEphemeral);
-    else await showAnswer(answer, input, { ...showing, hold });
+    const all = { ...showing, hold, showCard };
+    if (answer.private) await showEphemeralAnswer(answer, input, all, showEphemeral);
+    else await showAnswer(answer, input, all);
+  }
+
+  /** Puts a card in the place of the one whose button was pressed. Never throws; false where that is not to be changed. */
+  async function showInPlace(
+    { card, private: isPrivate }: { card: Card; private: boolean },
+    { invocation, channel, pressed, responseUrl }: UserInput,
+  ): Promise<boolean> {
+    try {
+      if (pressed) {
+        // Everybody sees that message.
+        if (isPrivate) return false;
+        await showCard(card, (content) => messages.update(channel, pressed.ts, content, 'end'));
+        return true;
+      }
+      if (invocation.pressed === undefined || !responseUrl) return false;
+      await showCard(card, (content) => respond(responseUrl, content, 'in_place'));
+      return true;
+    } catch (error) {
+      const { kind, code } = readFailure(error);
+      const err = kind === 'unknown' && { err: error };
+      log.info({ reason: code, channel, ...err }, 'a card is shown below the one it replaces');
+      return false;
+    }
   }
 
   async function showCardToAll(card: Card, input: UserInput): Promise<void> {
     const to = destinationOf(input);
-    const { responseUrl, takenOver } = input;
+    const { takenOver } = input;
+    const responseUrl = addressOf(input);
     const tried = { triedSinceMs: takenOver?.heardAtMs };
     await showCard(card, async (content) => {
       try {
@@ -68,7 +94,8 @@ export function createConversation(options: {
 
   /** By the command's own address while it lasts, else as an ephemeral message. */
   function createShowEphemeral(input: UserInput): ShowEphemeral {
-    const { responseUrl, invocation, takenOver } = input;
+    const { invocation, takenOver } = input;
+    const responseUrl = addressOf(input);
     const heardMs = takenOver ? Date.now() - takenOver.heardAtMs : 0;
     const untilMs = performance.now() + RESPONSES_WITHIN_MS - heardMs;
     let used = 0;
@@ -153,6 +180,9 @@ export function createConversation(options: {
     },
   };
 }
+
+/** Where replies may be sent: what is sent there stands in the channel, not in the thread. */
+const addressOf = ({ responseUrl, inThread }: UserInput) => (inThread ? undefined : responseUrl);
 
 /** The channel, or the thread that the input came from; a message at the top of a channel is answered there. */
 function destinationOf({ invocation: { thread }, channel, inThread }: UserInput) {

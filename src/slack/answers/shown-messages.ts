@@ -125,11 +125,14 @@ function lostStream(
     );
 }
 
-/** Whether a message was posted as a part of the answer to this invocation. */
+/** What a card below the answer to an invocation is posted by. */
+export const cardId = (invocation: string, key: string) => `${invocation}/card/${key}`;
+
+/** Whether a message was posted as a part of the answer to this invocation, and not above or below it. */
 function isPostedFor({ metadata }: FoundMessage, invocation: string): boolean {
   const id = metadata?.event_payload?.id;
   if (typeof id !== 'string' || !id.startsWith(`${invocation}/`)) return false;
-  return id !== `${invocation}/question`;
+  return id !== `${invocation}/question` && !id.startsWith(cardId(invocation, ''));
 }
 
 const buttonsOf = ({ blocks = [] }: ShownMessage) =>

@@ -5,13 +5,14 @@ const TIMEOUT_MS = 10_000;
 
 /**
  * Answers a slash command or a press at the address Slack gave for it: five times within half an hour, in channels where the bot is
- * no member too. Throws like the `WebClient`, so that all failures are read in one way.
+ * no member too; `in_place` of the message whose button was pressed, also where only one person sees it. Throws like the
+ * `WebClient`, so that all failures are read in one way.
  * Source: Slack docs, "Handling user interaction", section "Message responses".
  */
 export async function respond(
   url: string,
   content: Content,
-  shownTo: 'ephemeral' | 'in_channel',
+  shownTo: 'ephemeral' | 'in_channel' | 'in_place',
 ): Promise<void> {
   let response: Response;
   try {
@@ -19,8 +20,9 @@ export async function respond(
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
-        response_type: shownTo,
-        replace_original: false,
+        ...(shownTo === 'in_place'
+          ? { replace_original: true }
+          : { response_type: shownTo, replace_original: false }),
         ...content,
         unfurl_links: false,
         unfurl_media: false,

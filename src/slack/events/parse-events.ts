@@ -136,8 +136,7 @@ export function parseButtonPress(payload: unknown): UserInput | undefined {
     ...input,
     inThread,
     ...(message !== undefined && ts !== undefined && { pressed: shownOf(ts, shown) }),
-    // What is sent to this address stands in the channel, not in the thread.
-    ...(!inThread && responseUrl !== undefined && { responseUrl }),
+    ...(responseUrl !== undefined && { responseUrl }),
   };
 }
 

@@ -84,7 +84,7 @@ describe('the thread of a press', () => {
     const input = parseButtonPress(press);
     expect(input?.invocation.thread).toBe(thread);
     expect(input?.inThread).toBe(inThread);
-    expect(input?.responseUrl === undefined).toBe(inThread);
+    expect(input?.responseUrl).toBe(PRESS.response_url);
   });
 });
 

@@ -1,0 +1,357 @@
+import { describe, expect, test } from 'vitest';
+import type { Card } from '../../../src/bot/shared/card.ts';
+import { inPlace } from '../../../src/bot/shared/invocation.ts';
+import { renderAnswer } from '../../../src/slack/render/render-answer.ts';
+import { labelsOf } from '../../fakes/slack/buttons.ts';
+import { shownText } from '../../fakes/slack/limits.ts';
+import { CHANNEL, type Fault, type SlackFake, startSlack, USER } from '../../fakes/slack/slack.ts';
+import { startTestBot, type TestBot } from '../../helpers/bot.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { leaving } from '../../helpers/slack/left-by-a-process.ts';
+import { makeSlack, RESTING } from '../../helpers/slack/running-slack.ts';
+import { DIRECT, failed, methods, ours, shows, WHOLE } from '../../helpers/slack/streaming-runs.ts';
+import { withCards } from '../../helpers/slack/with-cards.ts';
+
+const GRACE = { user: 'U00GRACE' };
+const TARGET = 'https://example.com/shop';
+const OPEN = ['Watch', 'Cancel'];
+
+/** Where people ask. */
+const PLACES = [
+  ['a channel', CHANNEL],
+  ['a direct conversation', DIRECT],
+] as const;
+
+const card = (title: string, proposal: string): Card => ({
+  tone: 'info',
+  title,
+  parts: [],
+  actions: [{ label: `Do ${title}`, command: 'proposal confirm', values: { proposal } }],
+});
+const [ONE, TWO] = [card('one', 'p1'), card('two', 'p2')];
+
+/** A process of the bot in a workspace; without `cards` its model proposes a monitor. */
+async function startProcess(fake: SlackFake, { cards }: { cards?: Card[] } = {}) {
+  const { slack, lines } = await makeSlack({ fake, drainMs: 100 });
+  const test = await startTestBot({ settings: RESTING });
+  let shownAtEnd: string[] | undefined;
+  if (cards) test.provider.answerWith('It waits for you.');
+  else proposeMonitor(test);
+  const onEnded = () => {
+    shownAtEnd = fake.channel(CHANNEL).messages.map(shownText);
+  };
+  const life = leaving(cards ? withCards(test.bot, { cards, onEnded }) : test.bot);
+  await slack.start(life.bot);
+  return {
+    ...test,
+    ...life,
+    dispatch: life.bot.dispatch,
+    slack,
+    lines,
+    shownAtEnd: () => shownAtEnd,
+  };
+}
+
+function proposeMonitor({ provider }: TestBot) {
+  provider.answerWith((body) =>
+    body.messages.at(-1).role === 'tool'
+      ? 'It waits for you.'
+      : { calls: [{ name: 'create_monitor', arguments: JSON.stringify({ target: TARGET }) }] },
+  );
+}
+
+async function begin(options: { cards?: Card[] } = {}) {
+  const fake = await startSlack();
+  fake.addChannel({ id: DIRECT });
+  return { fake, ...(await startProcess(fake, options)) };
+}
+
+/** Asks; gives the thread of the answer. */
+const ask = (fake: SlackFake, channel: string) =>
+  fake[channel === DIRECT ? 'say' : 'mention']('watch my shop', { channel });
+
+/** Asks, and waits until the answer and its card are shown. */
+async function askForCard({ fake }: { fake: SlackFake }, channel: string = CHANNEL) {
+  const thread = ask(fake, channel);
+  const [answer, proposed, ...more] = await shows(fake, channel, thread, OPEN);
+  if (!answer || !proposed) throw new Error('There is no card below the answer.');
+  expect(more).toEqual([]);
+  return { thread, answer, proposed };
+}
+
+const textsIn = (fake: SlackFake, channel: string, thread: string) =>
+  ours(fake, channel, thread).map((message) => shownText(message));
+
+const monitors = ({ service }: TestBot) =>
+  service.requests
+    .filter(({ method, path }) => method === 'POST' && path.endsWith('/monitors'))
+    .map(({ body }) => (body as { target: string }).target);
+
+describe.each(PLACES)('in %s', (_where, channel) => {
+  test('what an answer proposes stands below it, in its thread, and calls nobody', async () => {
+    const running = await begin();
+    const { fake } = running;
+    const { answer, proposed } = await askForCard(running, channel);
+    expect(shownText(answer)).toMatch(/^It waits for you\.\n/);
+    expect(labelsOf(answer)).toEqual(WHOLE);
+    expect(shownText(proposed)).toMatch(/Watch .*\?\nTarget: /);
+    expect(proposed.called).toEqual([]);
+    expect(methods(fake).includes('chat.stopStream')).toBe(channel === DIRECT);
+    expect(failed(fake)).toEqual([]);
+    expect(monitors(running)).toEqual([]);
+  });
+
+  test('what is confirmed is done, and its card says so and by whom', async () => {
+    const running = await begin();
+    const { fake } = running;
+    const { thread, answer, proposed } = await askForCard(running, channel);
+    await fake.press('Watch', { channel });
+    await eventually(() => labelsOf(proposed).length === 0);
+    expect(shownText(proposed)).toMatch(/^🟢 Now watching [\s\S]*\nConfirmed by ada$/);
+    expect(proposed.text).not.toContain('?');
+    expect(monitors(running)).toEqual([TARGET]);
+    expect(ours(fake, channel, thread)).toEqual([answer, proposed]);
+    expect(fake.channel(channel).ephemerals).toEqual([]);
+    expect(failed(fake)).toEqual([]);
+  });
+
+  test('what is cancelled is not done, and its card says so', async () => {
+    const running = await begin();
+    const { fake } = running;
+    const { thread, proposed } = await askForCard(running, channel);
+    await fake.press('Cancel', { channel });
+    await eventually(() => labelsOf(proposed).length === 0);
+    expect(shownText(proposed)).toMatch(/nothing was done\.\nCancelled by ada$/);
+    expect(monitors(running)).toEqual([]);
+    expect(ours(fake, channel, thread)).toHaveLength(2);
+  });
+
+  test.each<Fault>([
+    { kind: 'drop', stored: true },
+    { kind: 'status', status: 503, stored: true },
+    { kind: 'drop' },
+  ])('a card whose post ends with %j stands there once', async (fault) => {
+    const { fake, provider } = await begin({ cards: [ONE, TWO] });
+    const goOn = provider.holdAnswers();
+    const thread = ask(fake, channel);
+    await eventually(() => provider.calls.length === 1);
+    if (channel === CHANNEL) await eventually(() => ours(fake, channel, thread).length === 1);
+    fake.fail('chat.postMessage', fault);
+    goOn();
+    await shows(fake, channel, thread, ['Do two']);
+    expect(failed(fake).map(({ method }) => method)).toEqual(['chat.postMessage']);
+    expect(ours(fake, channel, thread).map(labelsOf)).toEqual([WHOLE, ['Do one'], ['Do two']]);
+  });
+});
+
+test('a press of somebody else changes nothing, which they are told alone', async () => {
+  const running = await begin();
+  const { fake } = running;
+  const { proposed } = await askForCard(running);
+  const before = shownText(proposed);
+  await fake.press('Watch', GRACE);
+  const told = await eventually(() => fake.whispers(CHANNEL, GRACE.user).at(-1));
+  expect(told).toContain('Only whoever asked for this can decide.');
+  expect(fake.whispers(CHANNEL)).toEqual([]);
+  expect(shownText(proposed)).toBe(before);
+  expect(monitors(running)).toEqual([]);
+  await fake.press('Watch');
+  await eventually(() => shownText(proposed).includes('Confirmed by ada'));
+});
+
+test('an answer is ended once its cards are posted, in their order', async () => {
+  const { fake, shownAtEnd } = await begin({ cards: [ONE, TWO] });
+  ask(fake, CHANNEL);
+  expect((await eventually(shownAtEnd)).slice(1)).toEqual([
+    expect.stringContaining('It waits for you.'),
+    expect.stringContaining('one'),
+    expect.stringContaining('two'),
+  ]);
+});
+
+test('a card that Slack never takes is left out, and the answer is ended', async () => {
+  const { fake, provider, lines, shownAtEnd } = await begin({ cards: [ONE, TWO] });
+  const goOn = provider.holdAnswers();
+  const thread = ask(fake, CHANNEL);
+  await eventually(() => ours(fake, CHANNEL, thread).length === 1);
+  fake.fail('chat.postMessage', { kind: 'error', error: 'msg_blocks_too_long' });
+  goOn();
+  await eventually(shownAtEnd);
+  expect(ours(fake, CHANNEL, thread).map(labelsOf)).toEqual([WHOLE, ['Do two']]);
+  expect(fake.whispers(CHANNEL)).toEqual([]);
+  const told = lines.filter(({ msg }) => String(msg).includes('a card below an answer'));
+  expect(told).toEqual([expect.objectContaining({ reason: 'msg_blocks_too_long' })]);
+});
+
+describe('in private', () => {
+  /** Asks where only the asker sees it; gives the card. */
+  async function askInPrivate({ fake }: { fake: SlackFake }, thread?: string) {
+    const line = 'private=true watch my shop';
+    if (thread === undefined) await fake.slash('/ask', line);
+    else fake.mention(`/ask ${line}`, { threadTs: thread });
+    return await eventually(() =>
+      fake.channel(CHANNEL).ephemerals.find((shown) => labelsOf(shown).join() === OPEN.join()),
+    );
+  }
+
+  test.each([
+    ['the channel', false],
+    ['a thread', true],
+  ])(
+    'the card follows the answer in %s, and is replaced once decided',
+    async (_where, inThread) => {
+      const running = await begin();
+      const { fake } = running;
+      const thread = inThread ? fake.say('something else') : undefined;
+      const proposed = await askInPrivate(running, thread);
+      const { messages, ephemerals } = fake.channel(CHANNEL);
+      expect(proposed.thread_ts).toBe(thread);
+      const public_ = messages.filter(({ bot_id }) => bot_id);
+      expect(ephemerals.map(labelsOf).slice(-2)).toEqual([['Share'], OPEN]);
+      const { length } = ephemerals;
+      await fake.press('Watch');
+      await eventually(() => labelsOf(proposed).length === 0);
+      expect(shownText(proposed)).toMatch(/^🟢 Now watching [\s\S]*\nConfirmed by ada$/);
+      expect(monitors(running)).toEqual([TARGET]);
+      expect(ephemerals).toHaveLength(length);
+      expect(public_).toEqual([]);
+      expect(messages.filter(({ bot_id }) => bot_id)).toEqual([]);
+    },
+  );
+
+  test('a card that cannot be replaced is followed by what became of it', async () => {
+    const running = await begin();
+    const { fake } = running;
+    const proposed = await askInPrivate(running);
+    const press = fake.press('Cancel');
+    // The address of the press takes nothing any more.
+    fake.clock.advance(31 * 60_000);
+    await press;
+    await eventually(() => fake.whispers(CHANNEL).at(-1)?.includes('Cancelled by ada'));
+    expect(labelsOf(proposed)).toEqual(OPEN);
+    expect(fake.messages(CHANNEL)).toEqual([]);
+  });
+});
+
+test.each([
+  ['was deleted', (fake: SlackFake, ts: string) => fake.remove(CHANNEL, ts)],
+  [
+    'Slack does not let the bot change',
+    (fake: SlackFake) => fake.fail('chat.update', { kind: 'error', error: 'cant_update_message' }),
+  ],
+  [
+    'Slack does not let it change for a while',
+    (fake: SlackFake) => fake.fail('chat.update', { kind: 'limited', retryAfterSeconds: 5 }),
+  ],
+])('what becomes of a card that %s is posted in the thread', async (_what, change) => {
+  const running = await begin();
+  const { fake } = running;
+  const { thread, proposed } = await askForCard(running);
+  const press = fake.press('Watch');
+  change(fake, proposed.ts);
+  await press;
+  await eventually(() => textsIn(fake, CHANNEL, thread).at(-1)?.includes('Confirmed by ada'));
+  expect(ours(fake, CHANNEL, thread).at(-1)?.ts).not.toBe(proposed.ts);
+  expect(monitors(running)).toEqual([TARGET]);
+  expect(fake.whispers(CHANNEL)).toEqual([]);
+});
+
+describe('after the process died', () => {
+  /** The first process dies as it posts the first card; another one gives the same answer, with the cards that are open. */
+  async function dieAtCard(channel: string, fault: Fault, { open = [ONE, TWO] } = {}) {
+    const { fake, provider, ...first } = await begin({ cards: [ONE, TWO] });
+    const goOn = provider.holdAnswers();
+    const thread = ask(fake, channel);
+    await eventually(() => provider.calls.length === 1);
+    if (channel === CHANNEL) await eventually(() => ours(fake, channel, thread).length === 1);
+    fake.fail('chat.postMessage', fault);
+    goOn();
+    await eventually(() => failed(fake).length === 1);
+    const left = ours(fake, channel, thread).map(({ ts }) => ts);
+    first.die();
+    const next = await startProcess(fake, { cards: open });
+    const { id, ...shownBefore } = first.answer();
+    const takeOver = async () =>
+      await next.slack.takeOver?.({
+        invocation: first.asked(),
+        async dispatch(given) {
+          const reply = await next.dispatch(given);
+          return reply.kind === 'answer' ? { ...reply, id, shownBefore } : reply;
+        },
+      });
+    return { fake, thread, left, takeOver };
+  }
+
+  describe.each(PLACES)('in %s', (_where, channel) => {
+    test.each<[string, Fault]>([
+      ['between the end and its cards', { kind: 'hang' }],
+      ['before it knew that a card is posted', { kind: 'hang', stored: true }],
+    ])('another one that died %s shows them once', async (_when, fault) => {
+      const { fake, thread, left, takeOver } = await dieAtCard(channel, fault);
+      await takeOver();
+      const shown = ours(fake, channel, thread);
+      expect(shown.map(labelsOf)).toEqual([WHOLE, ['Do one'], ['Do two']]);
+      expect(shown.slice(0, left.length).map(({ ts }) => ts)).toEqual(left);
+      expect(textsIn(fake, channel, thread)[0]).toMatch(/^It waits for you\.\n/);
+    });
+  });
+
+  test('a card that was decided meanwhile hides none of the others', async () => {
+    const fault = { kind: 'hang', stored: true } as const;
+    const { fake, thread, takeOver } = await dieAtCard(CHANNEL, fault, { open: [TWO] });
+    await takeOver();
+    expect(ours(fake, CHANNEL, thread).map(labelsOf)).toEqual([WHOLE, ['Do one'], ['Do two']]);
+  });
+
+  test('a card is not taken for the end of an answer that another one let grow again', async () => {
+    const { fake, die, asked, answer } = await begin({ cards: [ONE] });
+    const thread = ask(fake, CHANNEL);
+    const [growing] = await shows(fake, CHANNEL, thread, ['Do one']);
+    if (!growing) throw new Error('Nothing is shown.');
+    growing.blocks = renderAnswer({ messages: ['It waits'] })[0]?.blocks;
+    die();
+    const next = await startProcess(fake);
+    const { id: invocation, place } = asked();
+    await next.slack.endAnswer?.({
+      ...answer(),
+      invocation,
+      channel: place.channel,
+      person: USER,
+      private: false,
+      note: 'Two processes ended.',
+      actionsIn: async () => [],
+    });
+    expect(textsIn(fake, CHANNEL, thread)).toEqual([
+      'It waits\n⚠️ Two processes ended.',
+      '🔵 one\nDo one',
+    ]);
+  });
+
+  /** The first process dies with a press; another one goes on with it, and this card comes of it. */
+  async function dieAtPress(isPrivate: boolean) {
+    const { fake, die, asked } = await begin({ cards: [ONE] });
+    const thread = ask(fake, CHANNEL);
+    const [answer] = await shows(fake, CHANNEL, thread, ['Do one']);
+    await fake.press('Do one');
+    await eventually(() => fake.whispers(CHANNEL).length === 1);
+    die();
+    const next = await startProcess(fake);
+    const reply = inPlace({ tone: 'good', title: 'Done', parts: [] }, isPrivate);
+    await next.slack.takeOver?.({ invocation: asked(), dispatch: async () => reply });
+    const [first, ...below] = textsIn(fake, CHANNEL, thread);
+    expect(first).toBe(shownText(answer ?? { text: '' }));
+    return { fake, below };
+  }
+
+  test('a press is answered in the place of its card, whose content is stored nowhere', async () => {
+    const { fake, below } = await dieAtPress(false);
+    expect(below).toEqual(['🟢 Done']);
+    expect(fake.whispers(CHANNEL)).toHaveLength(1);
+  });
+
+  test('what only one person may see does not take the place of what all see', async () => {
+    const { fake, below } = await dieAtPress(true);
+    expect(below).toEqual(['🔵 one\nDo one']);
+    expect(fake.whispers(CHANNEL).at(-1)).toBe('🟢 Done');
+  });
+});

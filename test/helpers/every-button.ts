@@ -54,6 +54,15 @@ async function down({ service }: AnyBed) {
   return id;
 }
 
+/** Has the model propose to watch something. */
+function propose(bed: AnyBed) {
+  const calls = [{ name: 'create_monitor', arguments: '{"target":"https://example.com"}' }];
+  bed.provider.answerWith((body) =>
+    body.messages.at(-1).role === 'tool' ? 'It waits for you.' : { calls },
+  );
+  bed.type('ask', { question: 'watch it' });
+}
+
 const manage = { isManaged: true, isPrivate: true, model: 0 } as const;
 
 /** Every button there is, by what it does. */
@@ -144,6 +153,14 @@ const BUTTONS: Record<string, Button> = {
       bed.type('monitor show', { monitor: 'job' });
       bed.press(await eventually(() => bed.showing('New push address')), 'New push address', 0);
     },
+  },
+  'proposal confirm': {
+    ...{ label: 'Watch', model: 0, posts: 0, says: /Now watching/, isPrivate: true },
+    begin: (bed) => void propose(bed),
+  },
+  'proposal cancel': {
+    ...{ label: 'Cancel', model: 0, posts: 0, says: /nothing was done/, isPrivate: true },
+    begin: (bed) => void propose(bed),
   },
 };
 

@@ -11,7 +11,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
   const controller = new AbortController();
   const atEnd: Array<() => void> = [];
   let cutNote: string | undefined;
-  let began: { model: Model; atMs: number } | undefined;
+  let began: { model: Pick<Model, 'id'>; atMs: number } | undefined;
   let endedAtMs: number | undefined;
   /** What each call of the model used. */
   const used: number[] = [];
@@ -45,7 +45,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     get isStalled() {
       return isStalled;
     },
-    began(model: Model) {
+    began(model: Pick<Model, 'id'>) {
       began = { model, atMs: performance.now() };
     },
     /** What the call of this number has used so far. */

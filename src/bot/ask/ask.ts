@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { GatewayClient } from '../../clients/gateway.ts';
 import type { Store } from '../../store/store.ts';
+import { understand } from '../rules/rules.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
 import type { AnswerPart, CommandAnswer } from '../shared/invocation.ts';
@@ -13,6 +14,7 @@ import { counted } from '../shared/text-format.ts';
 import type { Proposals, Proposed } from '../tools/proposals.ts';
 import type { UsageLog } from '../usage/usage-log.ts';
 import { underBroken, underPrivate, underWhole, whileGenerated } from './answer-buttons.ts';
+import { answerByRules, answerWith, factsByRules, hint, isOffline } from './answer-by-rules.ts';
 import { type AnswerRun, createAnswerRun } from './answer-run.ts';
 import type { Catalog } from './catalog.ts';
 import type { ChannelDefaults } from './channel-defaults.ts';
@@ -246,14 +248,30 @@ export function createAsk(options: {
       const turns = isReplaced ? remembered.slice(0, replaced) : remembered;
       const { model: own, prompt } = await options.channelDefaults.of(asked.place);
       const model = await orAborted(options.catalog.chatModel(asked.model ?? own), run.signal);
+      const { question } = asked;
+      if (isOffline(model)) {
+        const understood = understand(question, Date.now());
+        if (understood) return yield* answerByRules(understood, { tools, run });
+        const known = thread === undefined ? undefined : options.withoutModel(asked, thread);
+        if (known !== undefined) return yield* answerWith(known, run);
+      }
       const system = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
       const parts = generate(
-        { system: system.filter(Boolean).join('\n\n'), turns, question: asked.question },
-        { model, gateway: options.gateway, tools, run },
+        { system: system.filter(Boolean).join('\n\n'), turns, question },
+        {
+          ...{ model, gateway: options.gateway, tools, run },
+          facts: () => factsByRules(question, { tools, run }),
+        },
       );
       for (;;) {
         const next = await parts.next();
-        if (next.done) return next.value;
+        if (next.done) {
+          const { text, ...whole } = next.value;
+          if (!isOffline(model)) return next.value;
+          const examples = hint(question);
+          yield { kind: 'text', text: examples };
+          return { ...whole, text: text + examples };
+        }
         if (next.value.kind === 'text') isEmpty = false;
         yield next.value;
       }

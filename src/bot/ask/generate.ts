@@ -5,8 +5,9 @@ import { estimateJsonTokens, estimatePromptTokens } from '../../contracts/tokens
 import { CommandError } from '../shared/errors.ts';
 import type { AnswerPart } from '../shared/invocation.ts';
 import type { AnswerRun } from './answer-run.ts';
+import { createCallReader, sentBack, type ToolCall } from './call-reader.ts';
 import type { Turn } from './conversations.ts';
-import { createCallReader, sentBack, type ToolCall, type ToolCalls } from './tool-calls.ts';
+import type { ToolCalls } from './tool-calls.ts';
 
 const MAX_ANSWER_CHARACTERS = 100_000;
 
@@ -20,6 +21,9 @@ interface Prompt {
   question: string;
 }
 
+/** What an answer is generated in. */
+type Part = Extract<AnswerPart, { kind: 'text' | 'step' }>;
+
 /** A whole answer. */
 export interface Generated {
   text: string;
@@ -30,16 +34,32 @@ export interface Generated {
 /** Yields an answer as it comes; returns its text when it is whole, and throws when it is not. */
 export async function* generate(
   prompt: Prompt,
-  options: { model: Model; gateway: GatewayClient; tools?: ToolCalls | undefined; run: AnswerRun },
-): AsyncGenerator<Extract<AnswerPart, { kind: 'text' | 'step' }>, Generated> {
+  options: {
+    model: Model;
+    gateway: GatewayClient;
+    tools?: ToolCalls | undefined;
+    /** What a model without functions is told besides. */
+    facts: () => AsyncGenerator<Part, string | undefined>;
+    run: AnswerRun;
+  },
+): AsyncGenerator<Part, Generated> {
   const { model, gateway, run } = options;
   run.began(model);
   let tools = offeredTo(model, prompt, options.tools);
+  let asked = prompt;
+  let hasFacts = false;
   /** What the model called and was given in this answer. */
   const exchange: ChatMessage[] = [];
   let answer = '';
   for (let round = 0; ; round += 1) {
-    const messages = trim(withTools(prompt, tools), model.context_length, { exchange, tools });
+    if (!tools && !hasFacts) {
+      hasFacts = true;
+      const facts = yield* options.facts();
+      // Where there is no room for them, the question is still to be answered.
+      const told = facts === undefined ? prompt : withSystem(prompt, facts);
+      if (trim(told, model.context_length)) asked = told;
+    }
+    const messages = trim(withTools(asked, tools), model.context_length, { exchange, tools });
     if (!messages) {
       throw new CommandError(
         `This question is too long for ${model.id}. Shorten it, or choose a model with a larger context: /askwatch models.`,
@@ -160,8 +180,13 @@ function offeredTo(
   return tools;
 }
 
-const withTools = (prompt: Prompt, tools: ToolCalls | undefined): Prompt =>
-  tools ? { ...prompt, system: `${prompt.system}\n\n${tools.prompt}` } : prompt;
+const withSystem = (prompt: Prompt, more: string): Prompt => ({
+  ...prompt,
+  system: `${prompt.system}\n\n${more}`,
+});
+
+const withTools = (prompt: Prompt, tools: ToolCalls | undefined) =>
+  tools ? withSystem(prompt, tools.prompt) : prompt;
 
 /** Context assumed for a model that does not say its own: the smallest in the contract's catalog. */
 const ASSUMED_CONTEXT_TOKENS = 4096;

@@ -1,7 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
-import { z } from 'zod';
-import type { ChatCompletionChunk, ChatMessage } from '../../contracts/gateway.ts';
+import type { ChatMessage } from '../../contracts/gateway.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
 import type { AnswerStep } from '../shared/invocation.ts';
@@ -9,7 +8,8 @@ import type { Right } from '../shared/rights.ts';
 import { inWords } from '../shared/text-format.ts';
 import type { Proposed } from '../tools/proposals.ts';
 import { checkToolInput, inputSchema, runTool } from '../tools/run-tool.ts';
-import type { Tool, WriteContext, WritingTool } from '../tools/tool.ts';
+import type { Account, Tool, WriteContext, WritingTool } from '../tools/tool.ts';
+import { readArguments, type ToolCall } from './call-reader.ts';
 
 /** Calls of one answer, how long all of them may take, and how much they may give. */
 const MAX_CALLS = 8;
@@ -19,82 +19,11 @@ const MAX_BYTES = 20_000;
 /** Changes that one answer can propose. */
 const MAX_PROPOSED = 3;
 
-/** Of one round of a model: the rest of who asks for more at once is passed over. */
-const MAX_CALLS_READ = 2 * MAX_CALLS;
-const MAX_ARGUMENTS = 4_000;
-
-/** What providers take as the name of a function. Source: OpenAI API reference, "Create chat completion", `tools`. */
-const NAME = /^[\w-]{1,64}$/;
-
-/** A call of a tool as a model sends it. */
-export interface ToolCall {
-  id: string;
-  type: 'function';
-  function: { name: string; arguments: string };
-  /** What a provider wants to have back as it was, such as the signature of a thought. */
-  extra_content?: unknown;
-}
-
-/** A piece of a call; some providers send a call whole, and without an index. */
-const CallDelta = z.object({
-  index: z.int().nonnegative().nullish(),
-  id: z.string().max(500).nullish(),
-  function: z
-    .object({ name: z.string().max(200).nullish(), arguments: z.string().nullish() })
-    .nullish(),
-  extra_content: z.unknown().optional(),
-});
-
-/** Puts together the calls that come in the chunks of one round. */
-export function createCallReader() {
-  const calls: Array<ToolCall & { index: number | undefined }> = [];
-
-  function take(delta: z.infer<typeof CallDelta>) {
-    const { index, id, function: called, extra_content } = delta;
-    const isSame = (call: (typeof calls)[number]) =>
-      index == null ? !id || call.id === id : call.index === index;
-    let call = calls.findLast(isSame);
-    if (!call) {
-      if (calls.length >= MAX_CALLS_READ) return;
-      call = {
-        index: index ?? undefined,
-        id: id || `call_${calls.length + 1}`,
-        type: 'function',
-        function: { name: '', arguments: '' },
-      };
-      calls.push(call);
-    }
-    call.function.name += called?.name ?? '';
-    if (call.function.arguments.length < MAX_ARGUMENTS) {
-      call.function.arguments += called?.arguments ?? '';
-    }
-    if (extra_content !== undefined) call.extra_content = extra_content;
-  }
-
-  return {
-    read({ delta }: ChatCompletionChunk['choices'][number]) {
-      const { tool_calls: deltas } = delta;
-      if (!Array.isArray(deltas)) return;
-      for (const one of deltas) {
-        const { data } = CallDelta.safeParse(one);
-        if (data) take(data);
-      }
-    },
-    /** What was called, in its order, each with an id of its own. */
-    calls: (): ToolCall[] =>
-      calls.map(({ index: _, ...call }, at) => ({
-        ...call,
-        id: calls.findIndex(({ id }) => id === call.id) === at ? call.id : `${call.id}_${at}`,
-      })),
-  };
-}
-
-/** A call as it is sent back: providers refuse a conversation in which one is torn. Pure. */
-export function sentBack({ id, type, function: called, ...more }: ToolCall): ToolCall {
-  const isWhole = isObject(parsed(called.arguments));
-  const name = NAME.test(called.name) ? called.name : 'unknown';
-  return { ...more, id, type, function: { name, arguments: isWhole ? called.arguments : '{}' } };
-}
+/** What became of a call: what was looked up, the title of what is to be confirmed, or why there is nothing. */
+export type Outcome =
+  | { output: Record<string, unknown> }
+  | { proposed: string }
+  | { error: string };
 
 /** The tools of one answer, with what is left of its limits. */
 export type ToolCalls = ReturnType<typeof createToolCalls>;
@@ -140,84 +69,85 @@ export function createToolCalls(options: {
     return `${shown}\n[Cut: there is no room for more. Answer from what you have, and say that it is not all.]`;
   }
 
-  const refused = (error: string) => JSON.stringify({ error });
-
-  async function* run(
-    call: ToolCall,
+  /** One call, within the limits. Throws only when the answer is cut. */
+  async function* ask(
+    name: string,
+    readInput: () => unknown,
     signal: AbortSignal,
-  ): AsyncGenerator<AnswerStep, string, undefined> {
-    const { name } = call.function;
+  ): AsyncGenerator<AnswerStep, Outcome, undefined> {
     called += 1;
     if (called > MAX_CALLS) {
-      return refused(
-        `Not done: an answer has ${MAX_CALLS} calls at most. Answer from what you have.`,
-      );
+      return {
+        error: `Not done: an answer has ${MAX_CALLS} calls at most. Answer from what you have.`,
+      };
     }
     const tool = tools.find((one) => one.name === name);
     if (!tool) {
       const names = tools.map((one) => one.name).join(', ');
-      return refused(`There is no function of this name. There are: ${names}.`);
+      return { error: `There is no function of this name. There are: ${names}.` };
     }
     let input: Record<string, unknown>;
     try {
-      input = checkToolInput(tool, readArguments(call.function.arguments));
+      input = checkToolInput(tool, readInput());
     } catch (error) {
-      return refused(errorText(error));
+      return { error: errorText(error) };
     }
     const key = JSON.stringify([name, input]);
     if (done.has(key)) {
-      return refused('This was called with the same input before, and the result stands above.');
+      return {
+        error: 'This was called with the same input before, and the result stands above.',
+      };
     }
     if (leftMs <= 0 || leftBytes <= 0) {
       const why = leftMs <= 0 ? `the ${inWords(maxMs)} for it are used up` : 'there is no room';
-      return refused(`Not done: ${why}. Answer from what you have.`);
+      return { error: `Not done: ${why}. Answer from what you have.` };
     }
-    if (tool.access === 'writes') return await propose(tool, input, signal);
-    const step = { id: `${called}`, what: tool.what(input) };
-    yield { ...step, state: 'running' };
     const fromMs = performance.now();
     const limit = AbortSignal.timeout(leftMs);
+    const context = contextOf(AbortSignal.any([signal, limit]));
+    const step = tool.access === 'reads' && { id: `${called}`, what: tool.what(input) };
+    if (step) yield { ...step, state: 'running' };
     try {
-      const { output, account } = await runTool(
-        tool,
-        input,
-        contextOf(AbortSignal.any([signal, limit])),
-      );
+      if (tool.access === 'writes') {
+        const title = await propose(tool, input, context);
+        done.add(key);
+        return { proposed: title };
+      }
+      const { output, account } = await runTool(tool, input, context);
       done.add(key);
-      const url = account.page === undefined ? undefined : pageUrl(account.page);
-      const { what = step.what, found } = account;
-      yield { id: step.id, what, state: 'done', found, ...(url !== undefined && { url }) };
-      return JSON.stringify(output);
+      if (step) yield { ...step, state: 'done', ...shown(account) };
+      return { output };
     } catch (error) {
       signal.throwIfAborted();
       const text = limit.aborted ? `It took longer than ${inWords(maxMs)}.` : errorText(error);
-      yield { ...step, state: 'failed', found: text };
-      return refused(text);
+      if (step) yield { ...step, state: 'failed', found: text };
+      return { error: text };
     } finally {
       leftMs -= Math.ceil(performance.now() - fromMs);
     }
   }
 
-  /** What a card will ask the person; nothing is changed here. */
-  async function propose(tool: WritingTool, input: Record<string, unknown>, signal: AbortSignal) {
+  function shown({ what, found, page }: Account): Pick<AnswerStep, 'found'> & Partial<AnswerStep> {
+    const url = page === undefined ? undefined : pageUrl(page);
+    return { ...(what !== undefined && { what }), found, ...(url !== undefined && { url }) };
+  }
+
+  /** What a card will ask the person, by its title; nothing is changed here. */
+  async function propose(
+    tool: WritingTool,
+    input: Record<string, unknown>,
+    context: WriteContext,
+  ): Promise<string> {
     if (proposed.length >= MAX_PROPOSED) {
-      return refused(
+      throw new CommandError(
         `Not proposed: ${MAX_PROPOSED} changes stand to be confirmed already. The person has to decide about those first.`,
       );
     }
-    try {
-      if (tool.right !== 'anyone') await requireRight(tool.right);
-      const limit = AbortSignal.timeout(leftMs);
-      const context = contextOf(AbortSignal.any([signal, limit]));
-      // What is stored is what its card shows.
-      const draft = tool.draft.parse(await tool.prepare(input, context));
-      proposed.push({ tool, draft });
-      const { title } = tool.summary(draft);
-      return JSON.stringify({ proposed: title, done: false });
-    } catch (error) {
-      signal.throwIfAborted();
-      return refused(errorText(error));
-    }
+    if (tool.right !== 'anyone') await requireRight(tool.right);
+    // What is stored is what its card shows.
+    const draft = tool.draft.parse(await tool.prepare(input, context));
+    proposed.push({ tool, draft });
+    return tool.summary(draft).title;
   }
 
   function errorText(error: unknown): string {
@@ -245,6 +175,8 @@ export function createToolCalls(options: {
     leaveRoom(bytes: number) {
       leftBytes = Math.min(leftBytes, Math.max(0, Math.floor(bytes)));
     },
+    /** One call of somebody who is no model. Throws only when the answer is cut. */
+    ask: (name: string, input: unknown, signal: AbortSignal) => ask(name, () => input, signal),
     /** Runs calls one after another, and returns what is sent back of them. Throws only when the answer is cut. */
     async *run(
       calls: readonly ToolCall[],
@@ -252,13 +184,24 @@ export function createToolCalls(options: {
     ): AsyncGenerator<AnswerStep, ChatMessage[], undefined> {
       const messages: ChatMessage[] = [];
       for (const call of calls) {
-        const content = cut(yield* run(call, signal));
-        messages.push({ role: 'tool', tool_call_id: call.id, content });
+        const { name, arguments: given } = call.function;
+        const outcome = yield* ask(name, () => readArguments(given), signal);
+        messages.push({ role: 'tool', tool_call_id: call.id, content: cut(toldOf(outcome)) });
       }
       return messages;
     },
   };
 }
+
+/** What a model is told of a call. */
+const toldOf = (outcome: Outcome) =>
+  JSON.stringify(
+    'output' in outcome
+      ? outcome.output
+      : 'proposed' in outcome
+        ? { proposed: outcome.proposed, done: false }
+        : outcome,
+  );
 
 /** A tool as a request names it; to read a schema takes long, and none ever changes. */
 const definitionOf = memoized((tool: Tool) => ({
@@ -277,22 +220,4 @@ function memoized<Key extends object, Value>(make: (key: Key) => Value): (key: K
     known.set(key, value);
     return value;
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Throws a `CommandError`. No arguments at all are an empty object, as some models send it. */
-function readArguments(text: string): object {
-  const value = text.trim() === '' ? {} : parsed(text);
-  if (isObject(value)) return value;
-  throw new CommandError('The input is no JSON object. Call it again with one.');
 }

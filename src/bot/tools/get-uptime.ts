@@ -71,11 +71,14 @@ export const getUptime = tool({
     total: z.int().optional(),
   }),
   what: (asked) => whatOf(asked, asked.monitor),
-  account: ({ as_of, monitor_id, monitor, span, uptime_percent, total }, asked) => {
+  account: ({ as_of, monitor_id, monitor, span, uptime_percent, total, ...days }, asked) => {
     const percent = span ? span.uptime_percent : uptime_percent;
     const found = percent === undefined ? 'nothing was seen' : percentInWords(percent);
     return {
-      what: whatOf(asked, monitor),
+      // Whole days may be more than what was asked for.
+      what: monitor
+        ? whatOf(asked, monitor)
+        : `uptime of all monitors from ${days.first_day} to ${days.last_day}`,
       found: `${found}${total === undefined ? '' : ` over ${counted(total, 'monitor')}`}, ${asOf(Date.parse(as_of))}`,
       page: monitor_id === undefined ? '/status' : pageOf({ id: monitor_id }),
     };

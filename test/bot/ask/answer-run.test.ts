@@ -5,7 +5,7 @@ test('the footer of an answer that has ended tells the same time whenever it is 
   const now = vi.spyOn(performance, 'now').mockReturnValue(1_000);
   onTestFinished(() => void now.mockRestore());
   const run = createAnswerRun(undefined, 60_000);
-  run.began({ id: 'test-model', object: 'model', created: 0, owned_by: 'test' });
+  run.began({ id: 'test-model' });
   now.mockReturnValue(2_200);
   run.end();
   // An answer that is shared is shown long after it ended, and what ends it again changes nothing.

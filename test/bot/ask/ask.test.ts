@@ -73,11 +73,15 @@ test('forgets a private answer', async () => {
 });
 
 test('answers one question at a time per thread, in the order they were asked', async () => {
-  const { say, provider } = await startTestBot();
+  const { bot, say, provider } = await startTestBot();
   provider.answerWith((body) => `Answer to ${body.messages.at(-1).content}.`);
   const release = provider.holdChunks();
-  const replies = await Promise.all(['one', 'two', 'three'].map((word) => say(`/ask ${word}`)));
-  const answers = replies.map((reply) => readAnswer(reply, 't1'));
+  const answers: ReturnType<typeof readAnswer>[] = [];
+  for (const word of ['one', 'two', 'three']) {
+    answers.push(readAnswer(await say(`/ask ${word}`), 't1'));
+    // The order is that in which they are begun, and to note that takes as long as the disk does.
+    await eventually(async () => (await bot.answersIn(CHANNEL, 't1')).length === answers.length);
+  }
   const elsewhere = readAnswer(await say('/ask elsewhere'), 't2');
   await eventually(() => provider.calls.length === 2);
   release();

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { textCard } from '../../../src/bot/shared/card.ts';
 import {
   apply,
   dismissed,
@@ -125,6 +126,17 @@ describe('the state of the page', () => {
     const second = apply(first, { kind: 'message', listed: changed });
     expect([second.arrivals, second.announcement]).toEqual([2, 'Shop recovered']);
     expect(second.messages).toHaveLength(1);
+  });
+
+  test('announces a card of a thread that has changed, with its words where its title stays', () => {
+    const announcementOf = (body: Message['body'], changedAtMs?: number) => {
+      const reply = { ...card('x', '').message, ...(changedAtMs && { changedAtMs }), body };
+      return apply(loading, { kind: 'reply', root: 'q', reply }).announcement;
+    };
+    const asked = textCard('info', 'Watch it?', 'Every minute.');
+    expect(announcementOf({ kind: 'card', card: asked })).toBe('Watch it?');
+    const decided = textCard('info', 'Watch it?', 'Cancelled.');
+    expect(announcementOf({ kind: 'card', card: decided }, 5)).toBe('Watch it? Cancelled.');
   });
 
   test('keeps private messages over a new beginning, until they are dismissed', () => {

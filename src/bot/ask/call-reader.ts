@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { ChatCompletionChunk } from '../../contracts/gateway.ts';
+import { CommandError } from '../shared/errors.ts';
+
+/** Of one round of a model: the rest of who asks for more at once is passed over. */
+const MAX_CALLS = 16;
+const MAX_ARGUMENTS = 4_000;
+
+/** What providers take as the name of a function. Source: OpenAI API reference, "Create chat completion", `tools`. */
+const NAME = /^[\w-]{1,64}$/;
+
+/** A call of a tool as a model sends it. */
+export interface ToolCall {
+  id: string;
+  type: 'function';
+  function: { name: string; arguments: string };
+  /** What a provider wants to have back as it was, such as the signature of a thought. */
+  extra_content?: unknown;
+}
+
+/** A piece of a call; some providers send a call whole, and without an index. */
+const CallDelta = z.object({
+  index: z.int().nonnegative().nullish(),
+  id: z.string().max(500).nullish(),
+  function: z
+    .object({ name: z.string().max(200).nullish(), arguments: z.string().nullish() })
+    .nullish(),
+  extra_content: z.unknown().optional(),
+});
+
+/** Puts together the calls that come in the chunks of one round. */
+export function createCallReader() {
+  const calls: Array<ToolCall & { index: number | undefined }> = [];
+
+  function take(delta: z.infer<typeof CallDelta>) {
+    const { index, id, function: called, extra_content } = delta;
+    const isSame = (call: (typeof calls)[number]) =>
+      index == null ? !id || call.id === id : call.index === index;
+    let call = calls.findLast(isSame);
+    if (!call) {
+      if (calls.length >= MAX_CALLS) return;
+      call = {
+        index: index ?? undefined,
+        id: id || `call_${calls.length + 1}`,
+        type: 'function',
+        function: { name: '', arguments: '' },
+      };
+      calls.push(call);
+    }
+    call.function.name += called?.name ?? '';
+    if (call.function.arguments.length < MAX_ARGUMENTS) {
+      call.function.arguments += called?.arguments ?? '';
+    }
+    if (extra_content !== undefined) call.extra_content = extra_content;
+  }
+
+  return {
+    read({ delta }: ChatCompletionChunk['choices'][number]) {
+      const { tool_calls: deltas } = delta;
+      if (!Array.isArray(deltas)) return;
+      for (const one of deltas) {
+        const { data } = CallDelta.safeParse(one);
+        if (data) take(data);
+      }
+    },
+    /** What was called, in its order, each with an id of its own. */
+    calls: (): ToolCall[] =>
+      calls.map(({ index: _, ...call }, at) => ({
+        ...call,
+        id: calls.findIndex(({ id }) => id === call.id) === at ? call.id : `${call.id}_${at}`,
+      })),
+  };
+}
+
+/** A call as it is sent back: providers refuse a conversation in which one is torn. Pure. */
+export function sentBack({ id, type, function: called, ...more }: ToolCall): ToolCall {
+  const isWhole = isObject(parsed(called.arguments));
+  const name = NAME.test(called.name) ? called.name : 'unknown';
+  return { ...more, id, type, function: { name, arguments: isWhole ? called.arguments : '{}' } };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Throws a `CommandError`. No arguments at all are an empty object, as some models send it. */
+export function readArguments(text: string): object {
+  const value = text.trim() === '' ? {} : parsed(text);
+  if (isObject(value)) return value;
+  throw new CommandError('The input is no JSON object. Call it again with one.');
+}

@@ -2,8 +2,8 @@ import { type APIMessage, MessageFlags, Routes } from 'discord.js';
 import { type ChannelApi, requestWith, type TextFile } from '../api/channel-api.ts';
 import { isDeleted, isRefusal } from '../api/errors.ts';
 import type { Interaction } from '../api/interaction.ts';
-import type { renderButtons } from '../render/render.ts';
-import { isAbout, isNotBefore } from './end-answer.ts';
+import type { renderButtons, renderMessage } from '../render/render.ts';
+import { isNotBefore } from './end-answer.ts';
 
 /** One message of an answer; an edit without buttons takes away those it had. */
 export interface AnswerMessage {
@@ -12,15 +12,23 @@ export interface AnswerMessage {
   file?: TextFile;
 }
 
+/** A card below an answer: its embed is shown, while those of an answer's links are not. */
+export type CardMessage = ReturnType<typeof renderMessage>;
+
 /** Where the messages of one answer go. Pages linked in an answer are not previewed. */
 export interface AnswerTarget {
   /** Posts the next message and gives its id; trying again with the same nonce does not post twice where Discord can tell. */
   send(message: AnswerMessage, nonce: string): Promise<string>;
+  /** The same for a card below the answer. */
+  sendCard(card: CardMessage, nonce: string): Promise<string>;
   edit(id: string, message: AnswerMessage): Promise<void>;
   /** Takes one away, which need not be there any more. */
   remove(id: string): Promise<void>;
-  /** Messages of an answer that are there, also those that nobody noted, oldest first; absent where Discord does not tell. */
-  find?: (answer: string, beganAtMs: number) => Promise<string[]>;
+  /**
+   * Messages like that of an answer that began then, also those that nobody noted, oldest first; absent where Discord does
+   * not tell.
+   */
+  find?: (isIt: IsIt, beganAtMs: number) => Promise<string[]>;
   /** Shows that something is coming; absent where Discord shows it by itself. */
   typing?: () => Promise<void>;
   /** The channel or thread its messages are in. */
@@ -30,6 +38,8 @@ export interface AnswerTarget {
   /** When Discord takes no more for this answer, Unix time in milliseconds. */
   untilMs?: number;
 }
+
+type IsIt = (message: APIMessage) => boolean;
 
 /** Regular messages of the bot in a channel, thread or direct conversation; the first one replies to `replyTo`. */
 export function channelTarget(api: ChannelApi, channel: string, replyTo?: string): AnswerTarget {
@@ -45,11 +55,15 @@ export function channelTarget(api: ChannelApi, channel: string, replyTo?: string
       first = false;
       return id;
     },
+    async sendCard(card, nonce) {
+      const { id } = await api.send(channel, { ...card, nonce });
+      return id;
+    },
     async edit(id, message) {
       await api.edit(channel, id, { ...message, flags: MessageFlags.SuppressEmbeds });
     },
     remove: (id) => unlessDeleted(api.delete(channel, id)),
-    find: (answer, beganAtMs) => findIn(api, channel, { answer, beganAtMs }),
+    find: (isIt, beganAtMs) => findIn(api, channel, isIt, beganAtMs),
     typing: () => api.typing(channel),
   };
 }
@@ -73,13 +87,13 @@ export function interactionTarget(
   const { applicationId, token } = interaction;
   const quiet = MessageFlags.SuppressEmbeds;
   // The token of the interaction stands in the address.
-  const requestOf = (message: AnswerMessage, flags: MessageFlags) => ({
+  const requestOf = (message: AnswerMessage | CardMessage, flags: number) => ({
     auth: false,
     ...requestWith({ ...message, flags, allowed_mentions: { parse: [] } }),
   });
 
-  async function post(message: AnswerMessage) {
-    const flags = options.ephemeral ? quiet | MessageFlags.Ephemeral : quiet;
+  async function post(message: AnswerMessage | CardMessage, shownAs: number) {
+    const flags = options.ephemeral ? shownAs | MessageFlags.Ephemeral : shownAs;
     const query = new URLSearchParams({ wait: 'true' });
     const request = { ...requestOf(message, flags), query };
     return (await rest.post(Routes.webhook(applicationId, token), request)) as APIMessage;
@@ -96,8 +110,13 @@ export function interactionTarget(
     ...(options.find && { find: options.find }),
     untilMs: interaction.createdTimestamp + options.tokenLifeMs,
     async send(message) {
-      const { id } = replyIsFree ? await edit('@original', message) : await post(message);
+      const { id } = replyIsFree ? await edit('@original', message) : await post(message, quiet);
       replyIsFree = false;
+      return id;
+    },
+    // Discord knows such messages by no nonce.
+    async sendCard(card) {
+      const { id } = await post(card, 0);
       return id;
     },
     async edit(id, message) {
@@ -108,16 +127,17 @@ export function interactionTarget(
   };
 }
 
-/** Those that may be read, and have a button of the answer: the newest has. */
+/** Those of an answer that began then, as far as they may be read. */
 export async function findIn(
   api: ChannelApi,
   channel: string,
-  { answer, beganAtMs }: { answer: string; beganAtMs: number },
+  isIt: IsIt,
+  beganAtMs: number,
 ): Promise<string[]> {
   try {
     const messages = await api.recent(channel);
     return messages
-      .filter((message) => isAbout(message, answer) && isNotBefore(message, beganAtMs))
+      .filter((message) => isIt(message) && isNotBefore(message, beganAtMs))
       .map(({ id }) => id)
       .reverse();
   } catch (error) {

@@ -2,15 +2,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { everyMs, followAnswer, type GrowingAnswer } from '../../bot/ask/live-answer.ts';
+import type { Card } from '../../bot/shared/card.ts';
 import type { Answer, ShownAnswer } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { isDeleted, isGone, isRefusal, reasonOf, retryAfterMs } from '../api/errors.ts';
 import type { MissingPermissions } from '../api/permissions.ts';
+import { createAnswerCards } from './answer-cards.ts';
 import { messagesOf } from './answer-pages.ts';
 import type { AnswerMessage, AnswerTarget } from './answer-target.ts';
 import type { Conversations } from './conversations.ts';
 import type { Deletions } from './deletions.ts';
-import { pageNonce, pagesOf } from './end-answer.ts';
+import { isAbout, pageNonce, pagesOf } from './end-answer.ts';
 
 /** "Is typing" lasts ten seconds. */
 const TYPING_INTERVAL_MS = 8_000;
@@ -48,10 +50,12 @@ export async function showAnswer(
     onMessage?: (message: string) => Promise<void>;
     /** Called with each message that it takes away, before that. */
     onRemove?: (message: string) => void;
+    /** Called with each card below it as soon as that is there. */
+    onCard?: (message: string) => Promise<void>;
   },
 ): Promise<void> {
-  const { answer, thread, target, gone, explain = reasonOf, onMessage, onRemove } = options;
-  const { editIntervalMs, encryptToken, log } = options;
+  const { answer, thread, target, gone, explain = reasonOf } = options;
+  const { onMessage, onRemove, onCard, editIntervalMs, encryptToken, log } = options;
   const controller = new AbortController();
   const ends = AbortSignal.any([controller.signal, ...(gone ? [gone] : [])]);
   let outOfTime = false;
@@ -100,17 +104,32 @@ export async function showAnswer(
       await retryUntilShown(() => screen(bare));
     }
   }
+  const showCard = createAnswerCards(target, answer);
+  async function showCards(cards: readonly Card[]) {
+    for (const card of cards) {
+      try {
+        const id = await retryUntilShown(() => showCard(card));
+        if (id !== undefined) await onCard?.(id);
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        const level = isDeleted(error) ? 'debug' : 'warn';
+        log[level]({ err: error }, 'a card below an answer could not be shown');
+      }
+    }
+  }
   try {
     await followAnswer(answer.stream(thread, ends), {
       turn: everyMs(() => editIntervalMs),
       actions: answer.actions,
       gone: controller.signal,
       isOurs: answer.isOurs,
-      show(view) {
+      async show(view) {
         // What is looked at stands there for a while, and the text is still to come.
         if (view.ended || view.text.trim() !== '') stopTyping();
         const note = outOfTime ? OUT_OF_TIME : undefined;
-        return view.end ? showEnd(view, note) : screen(messagesOf(view));
+        if (!view.end) return await screen(messagesOf(view));
+        await showEnd(view, note);
+        await showCards(view.cards ?? []);
       },
       onShowError(error) {
         const level = isDeleted(error) ? 'debug' : 'warn';
@@ -162,6 +181,11 @@ export async function showInConversation(
     watch.add(id);
     if (key !== shownIn) await conversations.addInline(shownIn, id, { place, thread: key });
   };
+  // A button of a card tells nothing of the conversation, and an alert in a direct conversation looks the same.
+  const onCard = async (id: string) => {
+    if (key === shownIn && place.channel !== shownIn) return;
+    await conversations.addInline(shownIn, id, { place, thread: key });
+  };
   const explain = (error: unknown) => reasonOf(error, missingPermissions(shownIn));
   try {
     if (lead) {
@@ -170,8 +194,8 @@ export async function showInConversation(
       lead.onShown?.();
     }
     const { remove: onRemove } = watch;
-    const shown = { answer, thread: key, target, gone: watch.signal, explain, onMessage, onRemove };
-    await showAnswer({ ...context, ...shown });
+    const shown = { answer, thread: key, target, gone: watch.signal, explain };
+    await showAnswer({ ...context, ...shown, onMessage, onRemove, onCard });
   } catch (error) {
     // Somebody wanted it gone, which is no trouble.
     const level = isDeleted(error) ? 'debug' : 'warn';
@@ -193,7 +217,9 @@ async function pagesBefore(
   target: AnswerTarget,
 ): Promise<string[]> {
   const find = target.find;
-  const found = find ? await retryUntilShown(() => find(id, beganAtMs)) : [];
+  const found = find
+    ? await retryUntilShown(() => find((message) => isAbout(message, id), beganAtMs))
+    : [];
   return [...new Set([...pagesOf(shown), ...found])];
 }
 

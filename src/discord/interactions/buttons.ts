@@ -4,6 +4,7 @@ import { decodeAction } from '../../bot/shared/card.ts';
 import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { withNote } from '../answers/end-answer.ts';
+import { retryUntilShown } from '../answers/show-answer.ts';
 import { renderButtons, renderMessage } from '../render/render.ts';
 import { FORM } from '../render/render-form.ts';
 import { questionLine } from '../render/text.ts';
@@ -81,10 +82,7 @@ async function show(
 ): Promise<void> {
   if (reply.kind === 'nothing') return;
   if (reply.kind === 'card') {
-    await pressed.interaction.followUp({
-      ...renderMessage(reply.card),
-      ...(reply.private ? { flags: MessageFlags.Ephemeral } : {}),
-    });
+    await showCard(pressed, reply);
   } else if (reply.shownBefore) await goOn(pressed, reply, reply.shownBefore);
   else if (reply.private) await answerPrivately(pressed, reply, { fillsReply: false });
   else {
@@ -97,10 +95,31 @@ async function show(
   }
 }
 
+/** Shows a card in place of the message with the button, where the reply wants that and Discord lets us, else by itself. */
+async function showCard(
+  { interaction: press, log }: Pressed,
+  { card, private: only, inPlace }: Extract<Reply, { kind: 'card' }>,
+) {
+  const message = renderMessage(card);
+  if (inPlace) {
+    const change = { ...message, content: '', files: [], allowedMentions: { parse: [] } };
+    try {
+      await retryUntilShown(() => press.editReply(change));
+      return;
+    } catch (error) {
+      log.info(
+        { err: error, channel: press.channelId },
+        'a card could not take the place of another',
+      );
+    }
+  }
+  await press.followUp({ ...message, ...(only ? { flags: MessageFlags.Ephemeral } : {}) });
+}
+
 /**
  * The conversation of a button under a card is the one under its message, which knows the incident; in a direct
  * conversation, where nothing can be under a message, too. In a thread it is the thread's, unless alerts are posted there.
- * That of a button under an answer is the one that remembers the answer.
+ * That of a button under an answer, or under a card below one, is the one that remembers the answer.
  */
 async function conversationOf(pressed: Pressed): Promise<ConversationAt> {
   const { interaction: press, conversations } = pressed;
@@ -113,7 +132,7 @@ async function conversationOf(pressed: Pressed): Promise<ConversationAt> {
     if (posted !== undefined) return { place: here, thread: posted };
     return { place: placeOf(press), thread: await conversationIn(pressed, channelId) };
   }
-  // Cards are embeds, answers are text.
+  // Cards are embeds, answers are text; those below an answer are noted with it.
   if (message.embeds.length > 0) return { place: here, thread: message.id };
   const above = await conversations.of(here, message.id);
   return { place: here, thread: above ?? threadOf(press) ?? message.id };

@@ -152,7 +152,7 @@ export async function goOn(
       ? channelTarget(api, at.in)
       : interactionTarget(interaction, {
           ...{ ephemeral: false, fillsReply: false, tokenLifeMs },
-          find: (id, beganAtMs) => findIn(api, at.in, { answer: id, beganAtMs }),
+          find: (isIt, beganAtMs) => findIn(api, at.in, isIt, beganAtMs),
         });
   await showInConversation(handling, answer, {
     target,

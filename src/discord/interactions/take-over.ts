@@ -10,6 +10,7 @@ import {
   MessageFlags,
   ModalSubmitInteraction,
   RESTJSONErrorCodes,
+  type RESTPatchAPIChannelMessageJSONBody,
 } from 'discord.js';
 import type { Invocation, TakenOver } from '../../bot/shared/invocation.ts';
 import { hasCode, isDeleted } from '../api/errors.ts';
@@ -92,7 +93,7 @@ async function takeOverInteraction(taking: TakingOver, invocation: Invocation, o
   }
 }
 
-/** What is sent through it goes to the channel instead, unless one person is to see it. */
+/** What is sent through it goes to the channel instead, and what is changed is changed there, unless one person is to see it. */
 function showInChannel({ api, log, interaction }: Handling): void {
   const { id, channelId: channel } = interaction;
   let sent = 0;
@@ -111,8 +112,14 @@ function showInChannel({ api, log, interaction }: Handling): void {
     sent += 1;
     return await api.send(channel, { ...message, flags, nonce: `${sent}-${id}` });
   }
+  const changing =
+    (message: string) =>
+    ({ content, embeds, components }: RESTPatchAPIChannelMessageJSONBody) =>
+      api.edit(channel, message, { content, embeds, components });
+  // The reply to a press is the message with the button.
+  const editReply = interaction.isButton() ? changing(interaction.message.id) : send;
   const deleteReply = async () => {};
-  Object.assign(interaction, { editReply: send, followUp: send, deleteReply });
+  Object.assign(interaction, { editReply, followUp: send, deleteReply });
 }
 
 /** An interaction as discord.js would have made it. */

@@ -4,6 +4,7 @@ import type { Invocation } from '../../../src/bot/shared/invocation.ts';
 import { openPlatformLimits } from '../../../src/bot/shared/platform-limits.ts';
 import type { DiscordOptions } from '../../../src/discord/discord.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
+import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { answeringBot, type Say, untilKilled } from '../../helpers/discord/answering-bot.ts';
 import { startReplicas } from '../../helpers/discord/replicas.ts';
@@ -165,6 +166,36 @@ describe.skipIf(!hasPostgres)(
         expect.stringContaining('askwatch help'),
       ]);
     });
+
+    test.each([
+      ['', {}],
+      [', also where Discord takes no more for the press', { tokenLifeMs: 0 }],
+    ])(
+      'a press whose card takes the place of the message with the button%s',
+      async (_, settings) => {
+        const { discord, start, kill } = await begin();
+        const card = { tone: 'good', title: 'Done', parts: [] } as const;
+        const say: Say = () => ({ kind: 'card', card, private: false, inPlace: true });
+        await start('a', { say, stored: untilKilled });
+        await start('b', { say, discord: settings });
+        const buttons = ['One', 'Two'].map((label) =>
+          discord.leaveButton(`askwatch help?${label}=`, { label }),
+        );
+        const [kept, deleted] = buttons as [FakeMessage, FakeMessage];
+        const presses = [discord.press(kept, 'One'), discord.press(deleted, 'Two')];
+        await eventually(() => presses.every(({ acknowledged }) => acknowledged));
+        await pause(200);
+        discord.remove(deleted.id);
+        await kill('a');
+        await eventually(() => kept.embeds.length === 1);
+        expect(kept).toMatchObject({ content: '', embeds: [{ title: 'Done' }], components: [] });
+        const told = await eventually(() =>
+          discord.channel(discord.general.id).find(({ id }) => id !== kept.id),
+        );
+        expect(told.embeds).toMatchObject([{ title: 'Done' }]);
+        expect(discord.channel(discord.general.id)).toEqual([kept, told]);
+      },
+    );
 
     test('a command that was acknowledged and not stored comes again, and is done', async () => {
       const { discord, start, kill } = await begin();

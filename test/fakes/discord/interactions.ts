@@ -166,7 +166,8 @@ export function createInteractions(options: {
     const mine = [found.reply, ...found.followUps];
     const message =
       which === '@original' ? found.reply : mine.find((candidate) => candidate?.id === which);
-    if (!message) return no(404, 10_008, 'Unknown Message');
+    // Somebody else may have deleted it.
+    if (!message || !state.messages.has(message.id)) return no(404, 10_008, 'Unknown Message');
     if (request.method === 'GET') return ok(message);
     if (request.method === 'DELETE') {
       state.messages.delete(message.id);

@@ -31,7 +31,7 @@ export async function startReplicas(discord: DiscordFake) {
   async function start(
     name: string,
     /** `killed` aborts when it is. */
-    botFor: (store: PostgresStore, killed: AbortSignal) => Bot,
+    botFor: (store: PostgresStore, killed: AbortSignal) => Bot | Promise<Bot>,
     options: Partial<DiscordOptions> = {},
   ) {
     const store = await database.open({ times: TIMES, version: name });
@@ -63,7 +63,7 @@ export async function startReplicas(discord: DiscordFake) {
       },
       ...options,
     });
-    const bot = botFor(store, life.signal);
+    const bot = await botFor(store, life.signal);
     onTestFinished(() => platform.stop());
     await platform.start(bot);
     return { name, platform, bot, store, lines, fatal, life };

@@ -3,7 +3,6 @@ import { type ChannelApi, requestWith, type TextFile } from '../api/channel-api.
 import { isDeleted, isRefusal } from '../api/errors.ts';
 import type { Interaction } from '../api/interaction.ts';
 import type { renderButtons, renderMessage } from '../render/render.ts';
-import { isNotBefore } from './end-answer.ts';
 
 /** One message of an answer; an edit without buttons takes away those it had. */
 export interface AnswerMessage {
@@ -151,3 +150,7 @@ async function unlessDeleted(deletion: Promise<unknown>): Promise<void> {
     if (!isDeleted(error)) throw error;
   });
 }
+
+/** Whether it may be of an answer that began then, by another clock. */
+export const isNotBefore = ({ timestamp }: APIMessage, beganAtMs: number): boolean =>
+  Date.parse(timestamp) > beganAtMs - 120_000;

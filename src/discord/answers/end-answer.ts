@@ -10,6 +10,7 @@ import { isDeleted, isRefusal } from '../api/errors.ts';
 import { renderButtons } from '../render/render.ts';
 import { plain } from '../render/text.ts';
 import { withoutProgress } from './answer-pages.ts';
+import { isNotBefore } from './answer-target.ts';
 import type { Conversations } from './conversations.ts';
 
 /** Longest message. Source: Discord docs, "Create Message". */
@@ -165,10 +166,6 @@ export function pageNonce(answer: string, index: number, removed = 0): string {
   const seed = createHash('sha256').update(answer).digest('base64url').slice(0, 18);
   return `${seed}-${index}${removed === 0 ? '' : `-${removed}`}`;
 }
-
-/** Whether it may be of an answer that began then, by another clock. */
-export const isNotBefore = ({ timestamp }: APIMessage, beganAtMs: number): boolean =>
-  Date.parse(timestamp) > beganAtMs - 120_000;
 
 /** Whether a button of it is about the answer, or stops it. */
 export function isAbout(

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Card } from '../../bot/shared/card.ts';
 import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import {
   type Answer,
@@ -9,7 +10,7 @@ import {
   withStep,
 } from '../../bot/shared/invocation.ts';
 import { notFound } from '../../http/errors.ts';
-import { type Body, MAX_ANSWER_CHARACTERS, type Message, ShownSteps } from '../shared/api-types.ts';
+import { type Body, MAX_ANSWER_CHARACTERS, Message, ShownSteps } from '../shared/api-types.ts';
 import type { EventStreams, StreamedEvent } from './event-streams.ts';
 import { type History, isGrowing } from './history.ts';
 import type { PrivateMessages, PrivatePlace } from './private-messages.ts';
@@ -125,27 +126,40 @@ export function createAnswers(options: {
       if (part.kind === 'text') text += part.text;
       else steps = ShownSteps.parse(withStep(steps, part.step));
       live.set(id, messageNow());
-    }).catch((error: unknown): Shown => {
+    }).catch((error: unknown): Ending => {
       log.error({ err: error }, 'an answer broke its promise never to throw');
-      return { growing: false, note: UNFINISHED_NOTE };
+      return UNFINISHED;
     });
     ended.abort();
     await showing;
     if (!ending || !isOurs()) return void live.delete(id);
     sendGrown();
 
-    const whole = messageNow(ending);
+    const whole = messageNow(ending.shown);
     live.set(id, whole);
-    if (await showWhole(answer, whole, to)) await answer.ended();
+    const cards = ending.cards.map((card, no) => cardBelow(frame, card, no));
+    if (await showWhole(answer, [whole, ...cards], to)) await answer.ended();
     if (to.kind === 'private' && !streams.hasReader(to.person)) answer.notShown?.();
   }
 
-  /** Shows an answer that is whole, as often as it takes to store it; false when that came to nothing. */
-  async function showWhole(answer: Answer, whole: Message, to: Destination): Promise<boolean> {
+  /** Shows an answer that is whole, and the cards below it, as often as it takes to store them; false when that came to nothing. */
+  async function showWhole(
+    answer: Answer,
+    messages: readonly [whole: Message, ...cards: Message[]],
+    to: Destination,
+  ): Promise<boolean> {
     const { isOurs } = answer;
+    const [whole] = messages;
+    let stored = 0;
     for (let isFirst = true; live.get(whole.id) === whole; isFirst = false) {
       try {
-        if (!(await put(whole, to, isOurs))) answer.notShown?.();
+        for (const message of messages.slice(stored)) {
+          if (!(await put(message, to, isOurs))) {
+            answer.notShown?.();
+            break;
+          }
+          stored += 1;
+        }
         live.delete(whole.id);
         return isOurs();
       } catch (error) {
@@ -234,22 +248,42 @@ const whileGrowing = ({ actions }: Answer, run: string): Shown => ({
   ...(actions && { actions }),
 });
 
+/** How an answer ended, and what stands below it. */
+interface Ending {
+  shown: Shown;
+  cards: readonly Card[];
+}
+
+const UNFINISHED: Ending = { shown: { growing: false, note: UNFINISHED_NOTE }, cards: [] };
+
+/**
+ * A message of its own, with the same id whoever shows it, so that it stands there once: by what it asks, since those that
+ * were decided meanwhile come no more.
+ */
+function cardBelow({ id, author, private: isPrivate }: MessageFrame, card: Card, no: number) {
+  const body = { kind: 'card', card } as const;
+  const key = card.actions?.[0]?.values.proposal ?? no;
+  const frame = { id: `${id}-${key}`, author, atMs: Date.now() };
+  return Message.parse({ ...frame, ...(isPrivate && { private: true }), body });
+}
+
 /** Hands on the steps of an answer, and as much of its text as is kept, and tells how it ended. */
 async function readTo(
   parts: AsyncIterable<AnswerPart>,
   take: (part: Extract<AnswerPart, { kind: 'text' | 'step' }>) => void,
-): Promise<Shown | undefined> {
+): Promise<Ending | undefined> {
   let room = MAX_ANSWER_CHARACTERS;
   let cut = false;
   for await (const part of parts) {
     if (part.kind === 'end') {
-      const { note = cut ? CUT_NOTE : undefined, footer, actions } = part;
-      return {
+      const { note = cut ? CUT_NOTE : undefined, footer, actions, cards = [] } = part;
+      const shown = {
         growing: false,
         ...(note === undefined ? {} : { note }),
         footer,
         ...(actions && { actions }),
       };
+      return { shown, cards };
     }
     if (part.kind === 'lost') return undefined;
     if (part.kind === 'step') {
@@ -261,5 +295,5 @@ async function readTo(
     room -= text.length;
     if (text !== '') take({ kind: 'text', text });
   }
-  return { growing: false, note: UNFINISHED_NOTE };
+  return UNFINISHED;
 }

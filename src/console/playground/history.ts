@@ -156,7 +156,8 @@ export async function openHistory(
     /** Adds a reply or replaces the one of the same id, likewise; `undefined` when the thread is gone. */
     async putReply(id: string, reply: Message, isOurs?: () => boolean) {
       const root = await storeReply(id, reply, isOurs);
-      const event = { kind: 'reply', root: id, reply } as const;
+      const stored = root?.replies.find((one) => one.id === reply.id) ?? reply;
+      const event = { kind: 'reply', root: id, reply: stored } as const;
       await Promise.all([root && streams.tell(event, { isOurs }), tellRoot(root, isOurs)]);
       return root;
     },
@@ -185,6 +186,8 @@ export function interrupted(message: Message): Message {
 
 function withReply(root: RootMessage, reply: Message): RootMessage {
   const at = root.replies.findIndex(({ id }) => id === reply.id);
+  // Whoever stores a card once more may not know yet that it was decided.
+  if (root.replies[at]?.changedAtMs !== undefined && reply.changedAtMs === undefined) return root;
   const all = at < 0 ? [...root.replies, reply] : root.replies.with(at, reply);
   const replies = all.slice(-MAX_REPLIES);
   const sizes = replies.map((message) => JSON.stringify(message).length);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Bot } from '../../bot/platform.ts';
-import { decodeAction, textCard } from '../../bot/shared/card.ts';
+import { type Card, decodeAction, textCard } from '../../bot/shared/card.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import type { Answer, Invocation, Reply, TakenOver } from '../../bot/shared/invocation.ts';
@@ -49,8 +49,8 @@ interface ShownFor {
   by: Someone;
   /** What stands over a card as what it came from. */
   command: string | undefined;
-  /** The message whose button was pressed, and whether one person alone has it. */
-  pressed?: { message: string; private: boolean };
+  /** The message whose button was pressed, what that carries, and whether one person alone has the message. */
+  pressed?: { message: string; button: Invocation['request']; private: boolean };
 }
 
 /** Stored beside an invocation for another process that goes on with it: nothing of what was said. */
@@ -156,7 +156,7 @@ export function createMessageIntake(options: {
 
   /** To be asked for before the bot is: a press may change the message with the button. */
   function shownForOf(invocation: Invocation): ShownFor {
-    const { id, place, person, thread, pressed, origin } = invocation;
+    const { id, request, place, person, thread, pressed, origin } = invocation;
     const { name = person.name, kind } = (origin ?? {}) as Partial<Origin>;
     return {
       id: id.slice(INVOCATION.length),
@@ -165,7 +165,7 @@ export function createMessageIntake(options: {
       by: { id: person.id, name },
       command: commandOf(invocation, kind),
       ...(pressed !== undefined && {
-        pressed: { message: pressed, private: kind === 'private press' },
+        pressed: { message: pressed, button: request, private: kind === 'private press' },
       }),
     };
   }
@@ -184,11 +184,32 @@ export function createMessageIntake(options: {
 
   async function show(reply: Reply, shownFor: ShownFor): Promise<Outcome> {
     if (reply.kind === 'nothing') return await shownAlready(shownFor);
+    const isInPlace =
+      reply.kind === 'card' && reply.inPlace && (await showInPlace(reply.card, shownFor));
+    if (isInPlace) return { shown: 'nothing' };
     const outcome = await showReply(reply, shownFor);
     const { by, pressed } = shownFor;
     // Its buttons have done what they were for: its reader now sees what everybody sees.
     if (!reply.private && pressed?.private) privates.remove(by.id, pressed.message);
     return outcome;
+  }
+
+  /** Shows a card in the message whose button was pressed; false where there is no such button any more. */
+  async function showInPlace(card: Card, { channel, thread, by, pressed }: ShownFor) {
+    if (!pressed) return false;
+    const { message: id, button } = pressed;
+    const root = thread ?? id;
+    const there = pressed.private ? privates.of(by.id, id) : history.find(root, id);
+    // Which message it was, the page says: one without the button is another one, and stays as it is.
+    if (!there || labelOf(there, button) === undefined) return false;
+    const changed: Message = { ...there, changedAtMs: Date.now(), body: { kind: 'card', card } };
+    if (pressed.private) {
+      await privates.put({ person: by.id, channel, root: thread }, Message.parse(changed));
+      return true;
+    }
+    const stored =
+      id === root ? await history.change(id, () => changed) : await history.putReply(root, changed);
+    return stored !== undefined;
   }
 
   /** Where it is shown, when it came before: here, or at another process. */

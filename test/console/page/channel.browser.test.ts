@@ -14,12 +14,13 @@ import { eventually } from '../../helpers/eventually.ts';
 import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 
 inBrowser('channels in the browser', () => {
-  test('an empty channel offers three things to try, a click away from the input', async () => {
+  test('an empty channel offers four things to try, a click away from the input', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);
     for (const line of [
       '/ask why is the sky blue',
-      '/monitor add https://example.com',
+      'What is down?',
+      'Watch https://example.com',
       '/askwatch help',
     ]) {
       await messages(page).getByRole('button', { name: line }).click();
@@ -27,7 +28,7 @@ inBrowser('channels in the browser', () => {
     }
     await input(page).press('Enter');
     await messages(page).locator('.card').waitFor();
-    await eventuallyEquals(() => page.getByText('Three things to try').count(), 0);
+    await eventuallyEquals(() => page.getByText('Four things to try').count(), 0);
   });
 
   test('the address names the thread: it survives a reload and opens from a link', async () => {
@@ -137,7 +138,7 @@ inBrowser('channels in the browser', () => {
     await messages(page).getByText('There is no channel of this name.').waitFor();
     await eventuallyEquals(() => page.locator('main .composer').count(), 0);
     await page.getByRole('link', { name: 'Go to general' }).click();
-    await page.getByText('Three things to try').waitFor();
+    await page.getByText('Four things to try').waitFor();
     expect(complaints).toEqual([]);
   });
 

@@ -53,7 +53,7 @@ inBrowser('people in the browser', () => {
     await page.getByRole('button', { name: 'Dismiss' }).click();
     await page.getByText('Only you can see this').waitFor({ state: 'detached' });
     await page.reload();
-    await page.getByText('Three things to try').waitFor();
+    await page.getByText('Four things to try').waitFor();
   });
 
   test('two people write in one thread: both see both, the answers in order', async () => {

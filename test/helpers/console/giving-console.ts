@@ -1,16 +1,16 @@
 import { onTestFinished } from 'vitest';
 import type { Bot } from '../../../src/bot/platform.ts';
-import type { AnswerPart } from '../../../src/bot/shared/invocation.ts';
+import type { Answer, AnswerPart } from '../../../src/bot/shared/invocation.ts';
 import { startTestConsole } from './test-console.ts';
 
 /**
  * A console whose answers are what `give` gives, one after another, each until an end is given. They are another process's once
- * `owner.isOurs` is false.
+ * `owner.isOurs` is false; `owner.onEnded` is called at the end of one.
  */
 export async function startGiving() {
   const given: AnswerPart[] = [];
   let wake = () => {};
-  const owner = { isOurs: true };
+  const owner = { isOurs: true, onEnded: async () => {} };
 
   async function* stream(): AsyncGenerator<AnswerPart> {
     for (;;) {
@@ -28,7 +28,12 @@ export async function startGiving() {
     ...bot,
     async dispatch(...args) {
       const reply = await bot.dispatch(...args);
-      return reply.kind === 'answer' ? { ...reply, stream, isOurs: () => owner.isOurs } : reply;
+      if (reply.kind !== 'answer') return reply;
+      async function ended() {
+        await owner.onEnded();
+        await (reply as Answer).ended();
+      }
+      return { ...reply, stream, ended, isOurs: () => owner.isOurs };
     },
   });
   function give(...parts: AnswerPart[]) {

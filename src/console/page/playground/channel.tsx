@@ -118,17 +118,21 @@ function ThreadLink({ thread, onOpen }: { thread: ListedMessage['thread']; onOpe
 
 const TRIES = [
   { line: '/ask why is the sky blue', about: 'Ask a question; the answer streams into a thread' },
-  { line: '/monitor add https://example.com', about: 'Watch an address; alerts appear here' },
+  { line: 'What is down?', about: 'Ask about your services; no slash needed' },
+  {
+    line: 'Watch https://example.com',
+    about: 'Have a change prepared; you confirm it before it is done',
+  },
   { line: '/askwatch help', about: 'See everything it can do' },
 ];
 
-/** What a channel without messages says: three things to try, each a click away from the input. */
+/** What a channel without messages says: four things to try, each a click away from the input. */
 function EmptyState({ onTry }: { onTry: (line: string) => void }) {
   return (
     <section class="empty welcome">
       <Mark />
       <h3>Welcome to Askwatch</h3>
-      <p>This channel works like the ones in Slack and Discord. Three things to try:</p>
+      <p>This channel works like the ones in Slack and Discord. Four things to try:</p>
       <ul>
         {TRIES.map(({ line, about }) => (
           <li key={line}>

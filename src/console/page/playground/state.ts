@@ -1,4 +1,5 @@
 import type {
+  Card,
   ConsoleEvent,
   ListedCommand,
   ListedMessage,
@@ -255,7 +256,14 @@ function announced(state: State, message: Message): State {
   if (message.author.kind === 'person') return state;
   const { body } = message;
   if (body.kind === 'answer' && body.growing) return state;
-  const words =
-    body.kind === 'card' ? body.card.title : `Askwatch answered: ${body.text.slice(0, 300)}`;
+  const words = body.kind === 'card' ? cardInWords(body.card, message) : answerInWords(body);
   return { ...state, announcement: words, arrivals: state.arrivals + 1 };
+}
+
+const answerInWords = ({ text }: { text: string }) => `Askwatch answered: ${text.slice(0, 300)}`;
+
+/** A screen reader is silent when its words stay the same, and a card that has changed may keep its title. */
+function cardInWords({ title, parts }: Card, { changedAtMs }: Message): string {
+  const text = changedAtMs === undefined ? undefined : parts.find(({ kind }) => kind === 'text');
+  return text?.kind === 'text' ? `${title} ${text.text.slice(0, 300)}` : title;
 }

@@ -9,18 +9,20 @@ const SIGNS: Record<string, { name: string; Shape: () => JSX.Element }> = {
   '👎': { name: 'Bad answer', Shape: ThumbDownIcon },
 };
 
-/** A button under a card or an answer; it takes no second press while the first is under way. */
+/** A button under a card or an answer; it takes no press while one is under way: its own, or of another that it `waits` for. */
 export function CardButton({
   action,
+  waits = false,
   onPress,
 }: {
   action: CardAction;
+  waits?: boolean;
   onPress: (action: CardAction) => Promise<void>;
 }) {
   const [pressing, setPressing] = useState(false);
   const sign = Object.hasOwn(SIGNS, action.label) ? SIGNS[action.label] : undefined;
   async function press() {
-    if (pressing) return;
+    if (pressing || waits) return;
     setPressing(true);
     await onPress(action);
     setPressing(false);
@@ -30,7 +32,7 @@ export function CardButton({
     <button
       type="button"
       aria-label={sign?.name}
-      aria-disabled={pressing}
+      aria-disabled={pressing || waits}
       onClick={() => void press()}
     >
       {sign ? <sign.Shape /> : action.label}

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import type { Card, CardAction, Fact as CardFact, CardPart } from '../../../shared/api-types.ts';
 import { linkOf } from '../../../shared/from-bot.ts';
 import { CopyButton } from '../../shared/copy-button.tsx';
@@ -17,6 +18,9 @@ const STATUS_TONES: Record<string, Card['tone']> = {
   PAUSED: 'info',
 };
 
+/** Buttons of which one press decides what the others are about, too. */
+const DECIDES = /^proposal /;
+
 /** A word that has to break, or the table would not fit. */
 const LONG_WORD = /\S{25}/;
 
@@ -29,6 +33,12 @@ export function CardView({
   onPress: (action: CardAction) => Promise<void>;
 }) {
   const { actions = [] } = card;
+  const [deciding, setDeciding] = useState(false);
+  async function press(action: CardAction) {
+    setDeciding(DECIDES.test(action.command));
+    await onPress(action);
+    setDeciding(false);
+  }
   const link = linkOf(card);
   return (
     <div class={`card framed ${card.tone}`}>
@@ -43,7 +53,12 @@ export function CardView({
       {(actions.length > 0 || link) && (
         <div class="actions flow">
           {actions.map((action) => (
-            <CardButton key={JSON.stringify(action)} action={action} onPress={onPress} />
+            <CardButton
+              key={JSON.stringify(action)}
+              action={action}
+              waits={deciding}
+              onPress={press}
+            />
           ))}
           {link && (
             <a href={link.url} target="_blank" rel="noopener noreferrer">

@@ -6,6 +6,7 @@ import { createAlerting } from './alerts/alerting.ts';
 import { incidentFacts, incidentSummary } from './alerts/incident-facts.ts';
 import { createSender } from './alerts/sender.ts';
 import { createAsk } from './ask/ask.ts';
+import { createBudgets } from './ask/budgets.ts';
 import { createCatalog } from './ask/catalog.ts';
 import { createChannelDefaults } from './ask/channel-defaults.ts';
 import { conversationKey, createConversations } from './ask/conversations.ts';
@@ -66,6 +67,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   });
   const channelDefaults = createChannelDefaults(store);
   const { usageLog = createUsageLog(store) } = options;
+  const budgets = createBudgets({ channelDefaults, usageLog });
   const places = createPersonPlaces(store, {
     hasHomes: (platform) => traitsOf(platform).hasHomes ?? false,
     log,
@@ -80,6 +82,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     catalog,
     conversations,
     channelDefaults,
+    budgets,
     usageLog,
     async contextOf(place, thread, signal) {
       const found = incidentAt(place, thread);
@@ -168,6 +171,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     usageLog,
     conversations,
     proposals,
+    budgets,
     traitsOf,
     log,
   };

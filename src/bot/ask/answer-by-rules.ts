@@ -63,6 +63,7 @@ async function* look(
   for (;;) {
     const next = await steps.next();
     if (next.done) return next.value;
+    if (next.value.state === 'running') run.looksUp();
     yield { kind: 'step', step: next.value };
   }
 }

@@ -15,6 +15,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
   let endedAtMs: number | undefined;
   /** What each call of the model used. */
   const used: number[] = [];
+  let lookups = 0;
   let stall: NodeJS.Timeout | undefined;
   let isStalled = false;
 
@@ -72,6 +73,13 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     /** What it used, where the gateway has said that. */
     get tokens() {
       return tokensUsed();
+    },
+    /** Something was looked up for it. */
+    looksUp() {
+      lookups += 1;
+    },
+    get lookups() {
+      return lookups;
     },
     /** The model, the time until the end of the answer, and what it used. */
     footer() {

@@ -16,6 +16,7 @@ import type { UsageLog } from '../usage/usage-log.ts';
 import { underBroken, underPrivate, underWhole, whileGenerated } from './answer-buttons.ts';
 import { answerByRules, answerWith, factsByRules, hint, isOffline } from './answer-by-rules.ts';
 import { type AnswerRun, createAnswerRun } from './answer-run.ts';
+import type { Budgets } from './budgets.ts';
 import type { Catalog } from './catalog.ts';
 import type { ChannelDefaults } from './channel-defaults.ts';
 import { type Conversations, conversationKey } from './conversations.ts';
@@ -81,6 +82,8 @@ export function createAsk(options: {
   catalog: Catalog;
   conversations: Conversations;
   channelDefaults: ChannelDefaults;
+  /** Says no where a channel has used up what it may. */
+  budgets: Pick<Budgets, 'require'>;
   /** Gets every answer, whole or not. */
   usageLog: UsageLog;
   /** What is to be known in a thread besides what was said in it. */
@@ -198,10 +201,12 @@ export function createAsk(options: {
   }
 
   /** Notes an answer, whole or not, in the log of who asked how much. Never throws. */
-  async function count({ place, person: { id, name } }: Question, { model, tokens }: AnswerRun) {
+  async function count({ place, person: { id, name } }: Question, run: AnswerRun) {
+    const { model, tokens, lookups } = run;
     if (model === undefined) return;
+    const used = { model, tokens, ...(lookups > 0 && { lookups }) };
     try {
-      await options.usageLog.add({ atMs: Date.now(), place, person: id, name, model, tokens });
+      await options.usageLog.add({ atMs: Date.now(), place, person: id, name, ...used });
     } catch (error) {
       log.error({ err: error }, 'who asked could not be noted');
     }
@@ -254,7 +259,7 @@ export function createAsk(options: {
         if (understood) return yield* answerByRules(understood, { tools, run });
         const known = thread === undefined ? undefined : options.withoutModel(asked, thread);
         if (known !== undefined) return yield* answerWith(known, run);
-      }
+      } else await orAborted(options.budgets.require(asked.place), run.signal);
       const system = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
       const parts = generate(
         { system: system.filter(Boolean).join('\n\n'), turns, question },

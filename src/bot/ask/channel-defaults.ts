@@ -4,10 +4,15 @@ import type { Changes } from '../channels/channel-settings.ts';
 import { changedSettings } from '../channels/channel-settings.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
 
+/** What models may use up there. */
+const Budget = z.object({ tokens: z.int().positive(), per: z.enum(['day', 'month']) });
+export type Budget = z.infer<typeof Budget>;
+
 /** How questions in a channel are answered; what is left out is as the operator set it. */
 const ChannelDefault = z.object({
   model: z.string().optional(),
   prompt: z.string().optional(),
+  budget: Budget.optional(),
 });
 export type ChannelDefault = z.infer<typeof ChannelDefault>;
 

@@ -137,6 +137,7 @@ async function* runCalls(tools: ToolCalls, called: readonly ToolCall[], run: Ans
   for (;;) {
     const next = await steps.next();
     if (next.done) return next.value;
+    if (next.value.state === 'running') run.looksUp();
     yield { kind: 'step' as const, step: next.value };
   }
 }
@@ -154,29 +155,31 @@ const isRefusal = (error: unknown) =>
 /** Tokens that results need at least to be of any use. */
 const LEAST_RESULT_TOKENS = 500;
 
+/** Room for results where nobody says how large the context is. */
+const UNSAID_RESULT_TOKENS = 3_000;
+
 /** Bytes of a token of JSON, at least. */
 const BYTES_PER_TOKEN = 2.5;
 
 /**
- * The tools, where the model takes functions and has room for them and their results beside the question and a reply; of the
- * rest of its context results get half, history what they leave.
+ * The tools, where the model takes functions and they take no more than a third of its context: all of them, or those that
+ * only look. Results get half of what is left beside the question and a reply. Where nobody says how large the context is, they
+ * are offered on top of what is assumed: a model that has no room for them refuses, and is asked without.
  */
 function offeredTo(
-  { supported_parameters, context_length = ASSUMED_CONTEXT_TOKENS }: Model,
+  { supported_parameters, context_length: context }: Model,
   prompt: Prompt,
   tools: ToolCalls | undefined,
 ): ToolCalls | undefined {
   if (!tools || supported_parameters?.includes('tools') === false) return undefined;
+  const isTooMuch = () => context !== undefined && toolTokens(tools) > context / 3;
+  if (isTooMuch()) tools.leaveOutWrites();
+  if (isTooMuch()) return undefined;
   const { system, question } = withTools(prompt, tools);
-  const asked = estimatePromptTokens([
-    { role: 'system', content: system },
-    { role: 'user', content: question },
-  ]);
-  const leftNow = () => context_length - replyTokens(context_length) - asked - toolTokens(tools);
-  if (leftNow() < LEAST_RESULT_TOKENS) tools.leaveOutWrites();
-  const left = leftNow();
-  if (left < LEAST_RESULT_TOKENS) return undefined;
-  tools.leaveRoom(Math.max(LEAST_RESULT_TOKENS, left / 2) * BYTES_PER_TOKEN);
+  const left = leftBeside({ system, question }, context ?? ASSUMED_CONTEXT_TOKENS);
+  const forResults = context === undefined ? UNSAID_RESULT_TOKENS : (left - toolTokens(tools)) / 2;
+  if (left < LEAST_RESULT_TOKENS || forResults < LEAST_RESULT_TOKENS) return undefined;
+  tools.leaveRoom(forResults * BYTES_PER_TOKEN);
   return tools;
 }
 
@@ -187,6 +190,15 @@ const withSystem = (prompt: Prompt, more: string): Prompt => ({
 
 const withTools = (prompt: Prompt, tools: ToolCalls | undefined) =>
   tools ? withSystem(prompt, tools.prompt) : prompt;
+
+/** What a context has left for what was said before, beside the question and a reply. */
+const leftBeside = ({ system, question }: Pick<Prompt, 'system' | 'question'>, context: number) =>
+  context -
+  replyTokens(context) -
+  estimatePromptTokens([
+    { role: 'system', content: system },
+    { role: 'user', content: question },
+  ]);
 
 /** Context assumed for a model that does not say its own: the smallest in the contract's catalog. */
 const ASSUMED_CONTEXT_TOKENS = 4096;
@@ -204,17 +216,15 @@ const toolTokens = (tools: ToolCalls | undefined) =>
  */
 export function trim(
   prompt: Prompt,
-  context = ASSUMED_CONTEXT_TOKENS,
+  context?: number,
   {
     exchange = [],
     tools,
   }: { exchange?: readonly ChatMessage[]; tools?: ToolCalls | undefined } = {},
 ): ChatMessage[] | undefined {
-  const system: ChatMessage = { role: 'system', content: prompt.system };
-  const question: ChatMessage = { role: 'user', content: prompt.question };
-  let left = context - replyTokens(context) - estimatePromptTokens([system, question]);
+  let left = leftBeside(prompt, context ?? ASSUMED_CONTEXT_TOKENS);
   if (left < 0) return undefined;
-  left -= estimatePromptTokens(exchange) + toolTokens(tools);
+  if (context !== undefined) left -= estimatePromptTokens(exchange) + toolTokens(tools);
   const history: ChatMessage[] = [];
   for (const turn of [...prompt.turns].reverse()) {
     const pair: ChatMessage[] = [
@@ -225,5 +235,11 @@ export function trim(
     if (left < 0) break;
     history.unshift(...pair);
   }
-  return [system, ...history, question, ...exchange];
+  const { system, question } = prompt;
+  return [
+    { role: 'system', content: system },
+    ...history,
+    { role: 'user', content: question },
+    ...exchange,
+  ];
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { SYSTEM_PROMPT } from '../ask/ask.ts';
+import { budgetInWords, readBudget } from '../ask/budgets.ts';
 import { chatModels, isServed } from '../ask/catalog.ts';
 import { conversationKey } from '../ask/conversations.ts';
 import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { toAsker, toEveryone } from '../shared/invocation.ts';
+import { inWords, shortened } from '../shared/text-format.ts';
 import { type Call, command, optionalText } from './command.ts';
 
 /** What takes a channel's own choice back. */
@@ -126,6 +128,54 @@ export const promptCommand = command({
     const isDefault = isWord(prompt, DEFAULT) || prompt.trim() === standard.trim();
     await channelDefaults.change(place, { prompt: isDefault ? null : prompt });
     return said('Prompt of this channel changed', isDefault ? standard : prompt);
+  },
+});
+
+/** `/askwatch budget`: how many tokens models may use up for this channel. */
+export const budgetCommand = command({
+  name: 'askwatch budget',
+  summary: 'How many tokens this channel may use, and has used; with a budget, sets it',
+  right: {
+    setting: 'mayManage',
+    over: 'place',
+    to: 'set the budget of this channel',
+    when: ({ budget }) => isSet(budget),
+  },
+  input: z.object({
+    budget: optionalText(
+      60,
+      'Such as 200k/day or 5M/month, or default for none; left out, or show, shows the one set',
+    ),
+  }),
+  examples: ['/askwatch budget', '/askwatch budget 200k/day', '/askwatch budget default'],
+  wholeLine: true,
+  async run({ budget: text }, { budgets, channelDefaults, place }) {
+    if (!isSet(text)) {
+      const now = await budgets.of(place);
+      if (!now) {
+        return shown('This channel has no budget', 'Set one: /askwatch budget 200k/day');
+      }
+      return shown(
+        `This channel may use ${budgetInWords(now.budget)}`,
+        `It has used ${now.used.toLocaleString('en')}. The next ${now.budget.per} begins in ${inWords(now.endsInMs)}.`,
+      );
+    }
+    if (isWord(text, DEFAULT)) {
+      await channelDefaults.change(place, { budget: null });
+      return said('This channel has no budget any more', 'Models may use as much as is asked for.');
+    }
+    const budget = readBudget(text);
+    if (!budget) {
+      throw new CommandError(
+        `“budget” must be 1,000 tokens a day or month at least, such as 200k/day or 5M/month, or default, not “${shortened(text, 60)}”.`,
+        { input: 'budget' },
+      );
+    }
+    await channelDefaults.change(place, { budget });
+    return said(
+      `This channel may use ${budgetInWords(budget)} from now on`,
+      'What is used beyond that is the end of an answer that has begun. Days and months begin at 00:00 UTC.',
+    );
   },
 });
 

@@ -39,7 +39,7 @@ export function usageCard(answers: readonly UsageEntry[], days: number): Card {
   const isPartly = answers.some(({ tokens }) => tokens === undefined);
   return {
     tone: 'info',
-    title: `${counted(all.answers, 'answer')} with ${all.tokens.toLocaleString('en')} tokens in ${span}`,
+    title: `${counted(all.answers, 'answer')} with ${all.tokens.toLocaleString('en')} tokens${all.lookups > 0 ? ` and ${counted(all.lookups, 'look-up')}` : ''} in ${span}`,
     parts: [
       table('Person', answers, { by: 'person', shown: 'name' }),
       table('Model', answers, { by: 'model', shown: 'model' }),
@@ -73,4 +73,5 @@ function table(
 const total = (sums: readonly UsageSum[]) => ({
   answers: sums.reduce((all, { answers }) => all + answers, 0),
   tokens: sums.reduce((all, { tokens }) => all + tokens, 0),
+  lookups: sums.reduce((all, { lookups }) => all + lookups, 0),
 });

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Ask } from '../ask/ask.ts';
+import type { Budgets } from '../ask/budgets.ts';
 import type { Catalog } from '../ask/catalog.ts';
 import type { ChannelDefaults } from '../ask/channel-defaults.ts';
 import type { Conversations } from '../ask/conversations.ts';
@@ -182,6 +183,7 @@ export interface Call {
   usageLog: UsageLog;
   conversations: Conversations;
   proposals: Proposals;
+  budgets: Budgets;
   /** What is known of a platform. */
   traitsOf(platform: string): PlatformTraits;
   log: Logger;

@@ -1,6 +1,6 @@
 import { answerActions } from './answer-actions.ts';
 import { askCommand } from './ask-command.ts';
-import { forgetCommand, modelCommand, promptCommand } from './askwatch-channel.ts';
+import { budgetCommand, forgetCommand, modelCommand, promptCommand } from './askwatch-channel.ts';
 import { helpCommand, modelsCommand } from './askwatch-commands.ts';
 import { usageCommand } from './askwatch-usage.ts';
 import type { Command } from './command.ts';
@@ -20,6 +20,7 @@ export const commands: readonly Command[] = [
   modelsCommand,
   modelCommand,
   promptCommand,
+  budgetCommand,
   forgetCommand,
   usageCommand,
   helpCommand,

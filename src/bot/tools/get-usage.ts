@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const STANDARD_DAYS = 30;
 const MAX_ROWS = 20;
 
-const Row = z.object({ name: z.string(), answers: z.int(), tokens: z.number() });
+const Row = z.object({ name: z.string(), answers: z.int(), tokens: z.number(), lookups: z.int() });
 
 /** Who asked how much in the channel. */
 export const getUsage = tool({

@@ -12,6 +12,8 @@ const UsageEntry = z.object({
   model: z.string(),
   /** Of the question with all that was sent with it, and of the answer; absent when the gateway did not say. */
   tokens: z.int().nonnegative().optional(),
+  /** How often something was looked up for it. */
+  lookups: z.int().positive().optional(),
 });
 export type UsageEntry = z.infer<typeof UsageEntry>;
 

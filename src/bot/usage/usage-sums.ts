@@ -4,6 +4,8 @@ import type { UsageEntry } from './usage-log.ts';
 export interface UsageSum {
   answers: number;
   tokens: number;
+  /** How often something was looked up for them. */
+  lookups: number;
   /** The newest of them, for what it is called. */
   last: UsageEntry;
 }
@@ -12,10 +14,11 @@ export interface UsageSum {
 export function sumsBy(answers: readonly UsageEntry[], by: 'person' | 'model'): UsageSum[] {
   const sums = new Map<string, UsageSum>();
   for (const answer of answers) {
-    const { answers: count = 0, tokens = 0 } = sums.get(answer[by]) ?? {};
+    const { answers: count = 0, tokens = 0, lookups = 0 } = sums.get(answer[by]) ?? {};
     sums.set(answer[by], {
       answers: count + 1,
       tokens: tokens + (answer.tokens ?? 0),
+      lookups: lookups + (answer.lookups ?? 0),
       last: answer,
     });
   }

@@ -215,21 +215,45 @@ test('results beyond what an answer has room for are cut, and the model is told 
   expect(bytes).toBeLessThan(21_000);
 });
 
-test('a model of a small context is given less, and one without room is offered no tools', async () => {
+test('the smaller a context is, the less is offered and given', async () => {
   const models = [
+    { id: 'large', context_length: 8192 },
     { id: 'middle', context_length: 4096 },
-    { id: 'tiny', context_length: 1024 },
+    { id: 'small', context_length: 3000 },
   ];
   const bot = await startTestBot({ models });
   for (let at = 0; at < 60; at += 1) bot.service.add({ name: `Monitor ${at} ${'x'.repeat(150)}` });
-  bot.provider.answerWith(callingModel([call('list_monitors', { limit: 50 })]));
-  const { text, end } = await ask(bot, '/ask model=middle how is it?');
-  expect(text).toContain('[Cut:');
-  expect(Buffer.byteLength(text)).toBeLessThan(4_000);
-  expect(end.note).toBeUndefined();
-  bot.provider.answerWith('No tools here.');
-  await ask(bot, '/ask model=tiny how is it?');
-  expect(bot.provider.calls.at(-1)?.body.tools).toBeUndefined();
+  bot.provider.answerWith((body) =>
+    body.tools ? callingModel([call('list_monitors', { limit: 50 })])(body) : 'No tools.',
+  );
+  const offered = () =>
+    (bot.provider.calls.at(-1)?.body.tools ?? []).map(
+      (one: { function: { name: string } }) => one.function.name,
+    );
+  const sizes: number[] = [];
+  for (const { id } of models.slice(0, 2)) {
+    const { text, end } = await ask(bot, `/ask model=${id} how is it?`);
+    expect(text).toContain('[Cut:');
+    expect(end.note).toBeUndefined();
+    sizes.push(Buffer.byteLength(text));
+    expect(offered()).toContain('list_monitors');
+    expect(offered().includes('create_monitor')).toBe(id === 'large');
+  }
+  expect(sizes[0]).toBeLessThan(8_000);
+  expect(sizes[1]).toBeLessThan(sizes[0] as number);
+  const { text } = await ask(bot, '/ask model=small how is it?');
+  expect(text).toBe('No tools.');
+});
+
+test('tools take nothing from what a thread remembers where the context is not known', async () => {
+  const bot = await startTestBot();
+  const first = 'word '.repeat(2_000);
+  bot.provider.answerWith(first);
+  await ask(bot, '/ask one');
+  bot.provider.answerWith('Second.');
+  await ask(bot, '/ask two');
+  expect(bot.provider.calls.at(-1)?.body.messages).toHaveLength(4);
+  expect(bot.provider.calls.at(-1)?.body.tools).toHaveLength(tools.length);
 });
 
 test('a model that takes no functions is offered none', async () => {

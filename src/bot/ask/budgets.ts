@@ -1,0 +1,87 @@
+import { CommandError } from '../shared/errors.ts';
+import { type Place, placeKey } from '../shared/place.ts';
+import { inWords } from '../shared/text-format.ts';
+import type { UsageLog } from '../usage/usage-log.ts';
+import type { Budget, ChannelDefaults } from './channel-defaults.ts';
+
+/** The budgets of channels, as far as models use them up. */
+export type Budgets = ReturnType<typeof createBudgets>;
+
+/** For so long it is not read again what a channel has used: what other processes add meanwhile counts a moment later. */
+const KEEP_MS = 5_000;
+
+const DAY_MS = 86_400_000;
+
+export function createBudgets(options: {
+  channelDefaults: Pick<ChannelDefaults, 'of'>;
+  usageLog: Pick<UsageLog, 'since'>;
+  nowMs?: () => number;
+}) {
+  const { channelDefaults, usageLog, nowMs = () => Date.now() } = options;
+  const known = new Map<string, { fromMs: number; readAtMs: number; tokens: number }>();
+
+  /** Tokens that a channel has used since then. */
+  async function usedSince(place: Place, fromMs: number): Promise<number> {
+    const key = placeKey(place);
+    const before = known.get(key);
+    const isFresh = before?.fromMs === fromMs && nowMs() - before.readAtMs < KEEP_MS;
+    if (isFresh) return before.tokens;
+    const answers = await usageLog.since(place, fromMs);
+    const tokens = answers.reduce((sum, one) => sum + (one.tokens ?? 0), 0);
+    for (const [other, { readAtMs }] of known) {
+      if (nowMs() - readAtMs >= KEEP_MS) known.delete(other);
+    }
+    known.set(key, { fromMs, readAtMs: nowMs(), tokens });
+    return tokens;
+  }
+
+  return {
+    /** What a channel has used of its budget; `undefined` where it has none. */
+    async of(place: Place) {
+      const { budget } = await channelDefaults.of(place);
+      if (!budget) return undefined;
+      const { fromMs, untilMs } = periodOf(budget, nowMs());
+      return { budget, used: await usedSince(place, fromMs), endsInMs: untilMs - nowMs() };
+    },
+    /** Throws a `CommandError` that says when a channel can ask again, where it has used up its budget. */
+    async require(place: Place) {
+      const now = await this.of(place);
+      if (!now || now.used < now.budget.tokens) return;
+      throw new CommandError(
+        `This channel has used up its budget of ${budgetInWords(now.budget)}. The next one begins in ${inWords(now.endsInMs)}; those who manage the channel can change it with /askwatch budget.`,
+      );
+    },
+  };
+}
+
+/** The day or month, UTC, that a moment is in. */
+function periodOf({ per }: Budget, nowMs: number): { fromMs: number; untilMs: number } {
+  if (per === 'day') {
+    const fromMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
+    return { fromMs, untilMs: fromMs + DAY_MS };
+  }
+  const now = new Date(nowMs);
+  const monthMs = (more: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + more);
+  return { fromMs: monthMs(0), untilMs: monthMs(1) };
+}
+
+/** `200,000 tokens a day`. */
+export const budgetInWords = ({ tokens, per }: Budget) =>
+  `${tokens.toLocaleString('en')} tokens a ${per}`;
+
+const TIMES: Readonly<Record<string, number>> = { '': 1, k: 1_000, m: 1_000_000 };
+
+/** Less is spent on one question, and more nobody means. */
+const MIN_TOKENS = 1_000;
+const MAX_TOKENS = 100_000_000_000;
+
+/** A budget as people write it, `200k/day`; `undefined` when it is none. Pure. */
+export function readBudget(text: string): Budget | undefined {
+  const [, digits = '', times = '', per] =
+    /^(\d{1,15}(?:\.\d{1,3})?) ?([km]?)(?: ?tokens)? ?(?:\/|a|per) ?(day|month)$/.exec(
+      text.trim().toLowerCase().replaceAll(',', ''),
+    ) ?? [];
+  const tokens = Math.round(Number(digits) * (TIMES[times] ?? 1));
+  if (per === undefined || tokens < MIN_TOKENS || tokens > MAX_TOKENS) return undefined;
+  return { tokens, per: per === 'day' ? 'day' : 'month' };
+}

@@ -44,6 +44,8 @@ export const Monitor = z.object({
   target: z.string(),
   status: z.string().min(1),
   interval_seconds: z.number().positive(),
+  /** When it was made. */
+  created_at: UtcTime.optional(),
   /** When `status` last changed. */
   status_changed_at: UtcTime.optional(),
   /** How often `status` has changed; tells "down and back" from "nothing happened" between two checks. */

@@ -25,7 +25,6 @@ export const getMonitor = tool({
     as_of: z.string(),
     monitor: MonitorState,
     interval_seconds: z.number().optional(),
-    created_at: z.string().optional(),
     settings: z.record(z.string(), z.unknown()).optional(),
     maintenance: z.array(z.unknown()).optional(),
     certificate_ends_at: z.string().optional(),
@@ -58,11 +57,10 @@ export const getMonitor = tool({
   },
 });
 
-function detailsOf({ created_at, config, maintenance, ...details }: MonitorDetails) {
+function detailsOf({ config, maintenance, ...details }: MonitorDetails) {
   const { certificate_ends_at, incident } = details;
   const settings = Object.entries(config).filter(([name]) => !NOT_SHOWN.has(name));
   return {
-    created_at,
     settings: Object.fromEntries(settings),
     ...(maintenance.length > 0 && { maintenance }),
     ...(certificate_ends_at !== null && { certificate_ends_at }),

@@ -14,6 +14,7 @@ export const MonitorState = z.object({
   check_type: z.string(),
   target: z.string(),
   status: z.string(),
+  created_at: z.string().optional(),
   /** Since when that is its status. */
   since: z.string().optional(),
   /** Why it is not UP. */
@@ -35,7 +36,8 @@ const MAX_REASON = 300;
 
 /** A monitor as results have it; what is not known is left out. Pure. */
 export function stateOf(monitor: Monitor): MonitorState {
-  const { id, name, check_type, target, status, status_changed_at, status_reason } = monitor;
+  const { id, name, check_type, target, status, created_at } = monitor;
+  const { status_changed_at, status_reason } = monitor;
   const { last_checked_at, response_time_ms, flapping, waiting_for_first_ping, stale } = monitor;
   return {
     id,
@@ -43,6 +45,7 @@ export function stateOf(monitor: Monitor): MonitorState {
     check_type,
     target: shortened(shownTarget(target), MAX_NAME),
     status,
+    ...(created_at !== undefined && { created_at }),
     ...(status_changed_at !== undefined && { since: status_changed_at }),
     ...(status_reason !== undefined && { reason: shortened(status_reason, MAX_REASON) }),
     ...(last_checked_at != null && { last_checked_at }),
@@ -61,7 +64,7 @@ const STATUS = {
   not_up: (monitor: Monitor) => !isUp(monitor),
 } as const;
 
-const SORT = ['urgency', 'name', 'slowest', 'latest_change'] as const;
+const SORT = ['urgency', 'name', 'slowest', 'latest_change', 'newest'] as const;
 
 const standardLimit = 20;
 
@@ -91,7 +94,7 @@ export const listMonitors = tool({
       .enum(SORT)
       .optional()
       .describe(
-        'urgency (when left out): those that are down first. slowest: by the time that the last check took. latest_change: those whose status changed last first.',
+        'urgency (when left out): those that are down first. slowest: by the time that the last check took. latest_change: those whose status changed last first. newest: those that were made last.',
       ),
     limit: limitField(50, standardLimit),
     offset: z.int().min(0).max(100_000).optional().describe('How many to pass over first.'),
@@ -148,14 +151,21 @@ export const listMonitors = tool({
   },
 });
 
+/** What they are sorted by, the newest first. */
+const TIMES: Partial<Record<(typeof SORT)[number], (monitor: Monitor) => string | undefined>> = {
+  latest_change: ({ status_changed_at }) => status_changed_at,
+  newest: ({ created_at }) => created_at,
+};
+
 function ordered(monitors: readonly Monitor[], sort: (typeof SORT)[number]): Monitor[] {
   if (sort === 'slowest') {
     const timeOf = ({ response_time_ms }: Monitor) => response_time_ms ?? -1;
     return [...monitors].sort((a, b) => timeOf(b) - timeOf(a));
   }
-  if (sort === 'latest_change') {
-    const changedMs = ({ status_changed_at }: Monitor) => Date.parse(status_changed_at ?? '') || 0;
-    return [...monitors].sort((a, b) => changedMs(b) - changedMs(a));
+  const momentOf = TIMES[sort];
+  if (momentOf) {
+    const ms = (monitor: Monitor) => Date.parse(momentOf(monitor) ?? '') || 0;
+    return [...monitors].sort((a, b) => ms(b) - ms(a));
   }
   const urgent = byUrgency(monitors);
   return sort === 'name' ? urgent.sort((a, b) => a.name.localeCompare(b.name, 'en')) : urgent;

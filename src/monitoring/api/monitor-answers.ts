@@ -13,8 +13,8 @@ import { orUnavailable, type RouteTools } from './route-scope.ts';
 export function listedMonitor(
   monitor: WatchedMonitor,
   now: { wallMs: number; stale: boolean },
-): Monitor {
-  const { id, definition, published: state } = monitor;
+): Monitor & Pick<MonitorDetails, 'created_at'> {
+  const { id, definition, createdAtMs, published: state } = monitor;
   const isJob = isHeartbeat(definition);
   const isBad = state.status === 'DOWN' || state.status === 'DEGRADED';
   return {
@@ -24,6 +24,7 @@ export function listedMonitor(
     target: shownTarget(definition),
     status: state.status,
     interval_seconds: intervalSeconds(monitor),
+    created_at: utc(createdAtMs),
     status_changed_at: utc(state.sinceMs),
     status_changes: state.changes,
     ...(isBad && state.problem ? { status_reason: state.problem.reason } : {}),
@@ -44,11 +45,10 @@ export async function detailsOf(
     history.incidents(monitor.id, 1),
     'The history of the monitor could not be read. Try again.',
   );
-  const { definition, published: state, maintenance, createdAtMs } = monitor;
+  const { definition, published: state, maintenance } = monitor;
   const endsMs = state.certificateEndsMs;
   return {
     ...listedMonitor(monitor, { wallMs: clock.wallMs(), stale: runner.isStale(monitor) }),
-    created_at: utc(createdAtMs),
     config: { ...withoutSecrets(definition).config },
     maintenance,
     certificate_ends_at: endsMs === undefined ? null : utc(endsMs),

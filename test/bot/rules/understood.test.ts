@@ -25,6 +25,7 @@ const ENGLISH: Row[] = [
   ['how many HTTP monitors are there?', 'list_monitors', { check_type: 'HTTP', limit: 1 }],
   ['list all monitors', 'list_monitors', { limit: 10 }],
   ['which monitor is the slowest?', 'list_monitors', { sort: 'slowest', limit: 50 }],
+  ['Which monitors were added last?', 'list_monitors', { sort: 'newest', limit: 10 }],
   ['show the 5 slowest services', 'list_monitors', { sort: 'slowest', limit: 50 }],
   ['what changed recently?', 'list_monitors', { sort: 'latest_change', limit: 10 }],
   ['latest changes', 'list_monitors', { sort: 'latest_change', limit: 10 }],
@@ -266,6 +267,7 @@ const GERMAN: Row[] = [
     { from: '2026-11-26', to: '2026-11-26', limit: 1 },
   ],
   ['Welcher Monitor ist am langsamsten?', 'list_monitors', { sort: 'slowest', limit: 50 }],
+  ['Welcher Monitor wurde zuletzt angelegt?', 'list_monitors', { sort: 'newest', limit: 10 }],
   [
     'Welche Monitore sind pausiert?',
     'list_monitors',

@@ -62,6 +62,7 @@ function memoryOutlet(fail: () => Error | undefined = () => undefined) {
       calls.push(callOf('send', message));
       return String(messages.length - 1);
     },
+    sendCard: () => Promise.reject(new Error('This answer has no cards.')),
     async edit(id, message) {
       const error = fail();
       if (error) throw error;
@@ -323,6 +324,7 @@ test('a message that was posted though the answer was lost gets the newest text'
       if (troubles-- > 0) throw new Error('socket closed');
       return nonce;
     },
+    sendCard: () => Promise.reject(new Error('This answer has no cards.')),
     async edit(id, { content }) {
       posted.set(id, content);
     },

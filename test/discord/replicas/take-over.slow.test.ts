@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import type { Card } from '../../../src/bot/shared/card.ts';
 import type { Invocation } from '../../../src/bot/shared/invocation.ts';
 import { openPlatformLimits } from '../../../src/bot/shared/platform-limits.ts';
 import type { DiscordOptions } from '../../../src/discord/discord.ts';
@@ -174,7 +175,7 @@ describe.skipIf(!hasPostgres)(
       'a press whose card takes the place of the message with the button%s',
       async (_, settings) => {
         const { discord, start, kill } = await begin();
-        const card = { tone: 'good', title: 'Done', parts: [] } as const;
+        const card: Card = { tone: 'good', title: 'Done', parts: [] };
         const say: Say = () => ({ kind: 'card', card, private: false, inPlace: true });
         await start('a', { say, stored: untilKilled });
         await start('b', { say, discord: settings });

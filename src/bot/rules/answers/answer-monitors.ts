@@ -117,6 +117,23 @@ export const answerSlowest: Answer = (output, speech) => {
   );
 };
 
+/** Which were made last. */
+export const answerNewest: Answer = (output, speech) => {
+  const { as_of, total, monitors } = given(output);
+  if (total === 0) return speech.words.noMonitors;
+  const nowMs = momentOf(as_of);
+  const rows = monitors.flatMap(({ name, created_at: madeAt }) =>
+    madeAt === undefined ? [] : [{ name: bold(name), since: speech.since(madeAt, nowMs) }],
+  );
+  const [first] = rows;
+  if (!first) return speech.words.noBegins;
+  return answerOf(
+    speech.words.newest(first.name, first.since),
+    { rows: rows.slice(0, MAX_ROWS).map(({ name, since }) => `${name}: ${since}`) },
+    speech,
+  );
+};
+
 /** Whose status changed last. */
 export const answerChanges: Answer = (output, speech) => {
   const { as_of, total, monitors } = given(output);

@@ -9,6 +9,7 @@ export interface GivenMonitor {
   name: string;
   check_type: string;
   status: string;
+  created_at?: string;
   since?: string;
   reason?: string;
   last_checked_at?: string;

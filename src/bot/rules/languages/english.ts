@@ -181,6 +181,12 @@ export const english: Grammar = {
       '[LIST] [the|our] [{n}] slowest THINGS [NOW]',
       "(what|which) (is|'s) [the] slowest [NOW]",
     ],
+    newest: [
+      "(what|which) (is|are|'s) [the|our] newest THINGS",
+      '(what|which) THINGS (is|are) [the] newest',
+      '(what|which) THINGS (was|were) (added|created|made) last',
+      '[LIST] [the|our] newest THINGS',
+    ],
     changes: [
       '(what|which THINGS) [has|have] changed (last|lately|recently|most recently)',
       '[what|which] [are|were|LIST] [the] (LATEST|recent) [status] changes [of ALL]',

@@ -204,6 +204,12 @@ export const german: Grammar = {
       '[LIST] [der|die|das] [{n}] (langsamste|langsamsten|langsamster) THINGS',
       'was ist [NOW] am langsamsten',
     ],
+    newest: [
+      '(was|welcher|welches|welche) (ist|sind) [der|die|das] (neueste|neuesten|neuester|jüngste|jüngsten) THINGS',
+      '(welcher|welche|welches) THINGS (ist|sind) (am neuesten|der neueste|die neuesten)',
+      '(welcher|welche|welches) THINGS (wurde|wurden) zuletzt (angelegt|hinzugefügt|erstellt)',
+      '[LIST] [der|die|das] (neueste|neuesten|neuester) THINGS',
+    ],
     changes: [
       '(was|welche THINGS|welcher THINGS) (hat|haben) sich (zuletzt|kürzlich|in letzter zeit) geändert',
       '[LIST|was sind|welche sind] [die|der] LATEST (änderungen|änderung|statusänderungen|statusänderung|statuswechsel)',

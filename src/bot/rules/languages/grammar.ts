@@ -9,6 +9,7 @@ export type QuestionKind =
   | 'list'
   | 'slowest'
   | 'changes'
+  | 'newest'
   | 'status'
   | 'flaps'
   | 'certificate'

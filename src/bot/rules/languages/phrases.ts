@@ -34,6 +34,8 @@ export interface Phrases {
   noTimes: string;
   latestChange(name: string, status: string, since: string): string;
   noChanges: string;
+  newest(name: string, since: string): string;
+  noBegins: string;
   /** `**Shop** has been DOWN since …`. */
   statusSince(name: string, status: string, since: string): string;
   status(name: string, status: string): string;

@@ -52,6 +52,8 @@ export const sayEnglish: Phrases = {
   noTimes: 'No response times are known.',
   latestChange: (name, status, since) => `The latest change is of ${name}: ${status} ${since}`,
   noChanges: 'No changes are known.',
+  newest: (name, since) => `${name} is the newest, watched ${since}`,
+  noBegins: 'The monitoring service does not tell since when it watches.',
   statusSince: (name, status, since) => `${name} has been ${status} ${since}`,
   status: (name, status) => `${name} is ${status}`,
   lastCheck: 'Last check',

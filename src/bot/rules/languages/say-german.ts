@@ -55,6 +55,8 @@ export const sayGerman: Phrases = {
   latestChange: (name, status, since) =>
     `Die letzte Änderung ist die von ${name}: ${status} ${since}`,
   noChanges: 'Es sind keine Änderungen bekannt.',
+  newest: (name, since) => `${name} ist am neuesten und wird ${since} überwacht`,
+  noBegins: 'Der Überwachungsdienst sagt nicht, seit wann er etwas überwacht.',
   statusSince: (name, status, since) => `${name} ist ${status} ${since}`,
   status: (name, status) => `${name} ist ${status}`,
   lastCheck: 'Letzte Prüfung',

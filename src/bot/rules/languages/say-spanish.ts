@@ -54,6 +54,8 @@ export const saySpanish: Phrases = {
   noTimes: 'No se conocen tiempos de respuesta.',
   latestChange: (name, status, since) => `El último cambio es de ${name}: ${status} ${since}`,
   noChanges: 'No se conocen cambios.',
+  newest: (name, since) => `${name} es el más nuevo, vigilado ${since}`,
+  noBegins: 'El servicio de monitorización no dice desde cuándo vigila.',
   statusSince: (name, status, since) => `${name} está ${status} ${since}`,
   status: (name, status) => `${name} está ${status}`,
   lastCheck: 'Última comprobación',

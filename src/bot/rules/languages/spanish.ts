@@ -159,6 +159,11 @@ export const spanish: Grammar = {
       '(qué|cuál|cuáles) THINGS (es|son) [NOW] [el|la|los|las] más (lento|lenta|lentos|lentas) [NOW]',
       '[LIST] [el|la|los|las] [{n}] THINGS más (lento|lenta|lentos|lentas)',
     ],
+    newest: [
+      '(qué|cuál|cuáles) (es|son) [el|la|los|las] THINGS más (nuevo|nueva|nuevos|nuevas|reciente|recientes)',
+      '(qué|cuál|cuáles) THINGS (es|son) [el|la|los|las] más (nuevo|nueva|nuevos|nuevas|reciente|recientes)',
+      '[LIST] [el|la|los|las] THINGS más (nuevo|nueva|nuevos|nuevas|reciente|recientes)',
+    ],
     changes: [
       '(qué|qué THINGS) [ha|han] (cambiado|cambió) (últimamente|recientemente|por última vez|hace poco)',
       '[WHAT_IS|LIST] [los|las|el] (últimos cambios|cambios recientes|últimos cambios de estado|último cambio)',

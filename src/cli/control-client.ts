@@ -62,8 +62,11 @@ async function runningKeys(socketPath: string): Promise<KeyActions | undefined> 
     of(service) {
       const pathOf = (id: string) => `keys/${service}/${encodeURIComponent(id)}`;
       return {
-        create: async (name, limits) =>
-          (await call('POST', `keys/${service}`, { name, limits })) as KeyInfo & { key: string },
+        create: async (name, limits, { readOnly } = {}) => {
+          // A program that runs since before there were such keys refuses what it does not know.
+          const wanted = { name, limits, ...(readOnly && { readOnly }) };
+          return (await call('POST', `keys/${service}`, wanted)) as KeyInfo & { key: string };
+        },
         list: async () => (await call('GET', `keys/${service}`)) as KeyInfo[],
         limit: async (id, limits) =>
           (await call('PATCH', pathOf(id), { limits })) as KeyInfo | undefined,

@@ -49,7 +49,9 @@ export function keyTable(
     const { service, id, name, createdAtMs } = key;
     const created = new Date(createdAtMs).toISOString().slice(0, 10);
     const known = [service, id, created, name];
-    if (service !== 'gateway') return known;
+    if (service !== 'gateway') {
+      return key.readOnly ? [...known, '', '', '', '', 'read only'] : known;
+    }
     const own = rows?.filter(({ keyId }) => keyId === id);
     const used = own && [...usedIn(own.filter(({ day }) => day === today)), ...usedIn(own)];
     return [...known, ...(used ?? ['', '', '', '']), limitsText(key)];

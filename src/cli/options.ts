@@ -11,13 +11,17 @@ export class CommandLineError extends Error {
 export const keyOptions = {
   service: { type: 'string' },
   name: { type: 'string' },
+  'read-only': { type: 'boolean' },
   days: { type: 'string' },
   'requests-per-minute': { type: 'string' },
   'tokens-per-minute': { type: 'string' },
   'tokens-per-day': { type: 'string' },
   'tokens-per-month': { type: 'string' },
 } as const;
-export type KeyOptions = { [Name in keyof typeof keyOptions]?: string | undefined };
+export type KeyOptions = {
+  [Name in keyof typeof keyOptions]?: OptionValue<(typeof keyOptions)[Name]['type']> | undefined;
+};
+type OptionValue<Type> = Type extends 'boolean' ? boolean : string;
 
 /** The services that have keys. */
 export const SERVICES: readonly Service[] = ['gateway', 'monitoring'];

@@ -44,10 +44,7 @@ export function createAuthentication(
   }
 
   const authenticate = (request: KeyedRequest): KeyInfo => {
-    const { headers } = request.raw;
-    const bearer = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
-    const header = options.acceptApiKeyHeader ? headers['x-api-key'] : undefined;
-    const apiKey = Array.isArray(header) ? header[0] : header;
+    const { bearer, apiKey } = keysIn(request.raw, options);
     // Of a repeated Authorization header Node keeps the first, so it is counted where all are kept.
     const repeated = timesSent(request.raw, 'authorization') > 1;
     if (repeated || (bearer && apiKey && bearer !== apiKey)) {
@@ -78,6 +75,21 @@ export function createAuthentication(
     return known;
   };
   return Object.assign(authenticate, { confirm: keys.confirm });
+}
+
+/** The key of a request that was found to have one alone, for whoever asks another service in its caller's name. */
+export function keyIn(request: IncomingMessage): string {
+  const { bearer, apiKey } = keysIn(request, { acceptApiKeyHeader: true });
+  return bearer ?? apiKey ?? '';
+}
+
+function keysIn(
+  { headers }: IncomingMessage,
+  { acceptApiKeyHeader }: { acceptApiKeyHeader: boolean },
+) {
+  const bearer = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
+  const header = acceptApiKeyHeader ? headers['x-api-key'] : undefined;
+  return { bearer, apiKey: Array.isArray(header) ? header[0] : header };
 }
 
 function timesSent({ rawHeaders }: IncomingMessage, name: string): number {

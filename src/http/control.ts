@@ -37,8 +37,8 @@ export async function openControl(options: {
   };
   server.get('/keys/:service', (request) => keysOf(request.params).list());
   server.post('/keys/:service', (request) => {
-    const { name, limits } = checked(CreateKey, request.body);
-    return keysOf(request.params).create(name, limits);
+    const { name, limits, readOnly } = checked(CreateKey, request.body);
+    return keysOf(request.params).create(name, limits, { readOnly });
   });
   server.patch('/keys/:service/:id', async (request) => {
     const { id } = request.params as { id: string };

@@ -32,6 +32,9 @@ export class HttpError extends Error {
   }
 }
 
+/** The answer to who may not do this; the sentence says who may. */
+export const forbidden = (message: string) => new HttpError(403, 'forbidden', message);
+
 /** The answer to a path or thing that is not there. */
 export const notFound = (message: string) => new HttpError(404, ErrorCode.notFound, message);
 

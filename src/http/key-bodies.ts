@@ -8,7 +8,12 @@ export { KeyLimits };
 export const KeyName = z.string().trim().min(1).max(100);
 
 /** What a key is made of, by whoever may manage keys. */
-export const CreateKey = z.strictObject({ name: KeyName, limits: KeyLimits.strict().optional() });
+export const CreateKey = z.strictObject({
+  name: KeyName,
+  limits: KeyLimits.strict().optional(),
+  /** Whether whoever has it can change nothing. */
+  readOnly: z.boolean().optional(),
+});
 
 /** Which limits of a key change. */
 export const ChangeKey = z.strictObject({ limits: KeyLimitsChange });

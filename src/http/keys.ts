@@ -28,6 +28,8 @@ const StoredKey = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   createdAtMs: z.int(),
   limits: KeyLimits.optional(),
+  /** Absent of those that may write. */
+  readOnly: z.boolean().optional(),
 });
 
 /** A key as it may be shown: never the key itself. */
@@ -36,6 +38,8 @@ export interface KeyInfo {
   name: string;
   createdAtMs: number;
   limits?: KeyLimits;
+  /** Of a key that may change nothing. */
+  readOnly?: true;
   /** Of a key that lives in this process alone. */
   isTransient?: true;
 }
@@ -104,11 +108,29 @@ export async function openKeys(
     );
   }
 
-  async function create(name: string, limits: KeyLimits = {}): Promise<KeyInfo & { key: string }> {
+  function assertReadable() {
+    if (service === 'monitoring') return;
+    throw new HttpError(
+      400,
+      ErrorCode.invalidValue,
+      `Keys of the ${service} service are never read-only: whoever has one asks it something. Leave that out.`,
+      { param: 'readOnly' },
+    );
+  }
+
+  async function create(
+    name: string,
+    limits: KeyLimits = {},
+    { readOnly = false } = {},
+  ): Promise<KeyInfo & { key: string }> {
     assertLimitable(limits);
+    if (readOnly) assertReadable();
     while (true) {
       const { key, id, hash, createdAtMs } = make(name);
-      const document = { name, hash, createdAtMs, ...asField(limits) };
+      const document = {
+        ...{ name, hash, createdAtMs, ...asField(limits) },
+        ...(readOnly && { readOnly }),
+      };
       const there = await collection.update(id, (other) => other ?? document);
       // Another process may have made one with the same id, and nobody has told yet.
       if (there?.hash === hash) return { ...infoOf(id, document), key };
@@ -128,7 +150,7 @@ export async function openKeys(
 
   return {
     service,
-    /** Makes a key; `key` exists only in this answer. Throws a 400 for limits that the service does not have. */
+    /** Makes a key; `key` exists only in this answer. Throws a 400 for what keys of the service cannot have. */
     create,
     /** Makes the first key of a service that has none, in one of the processes that ask for it; `undefined` in all others. */
     async createFirst(name: string): Promise<string | undefined> {
@@ -214,8 +236,9 @@ const knownOf = (info: KeyInfo, hash: string, before?: KnownKey): KnownKey => ({
   usedAtMs: before?.usedAtMs,
 });
 
-function infoOf(id: string, { name, createdAtMs, limits }: z.infer<typeof StoredKey>): KeyInfo {
-  return { id, name, createdAtMs, ...(limits && { limits }) };
+function infoOf(id: string, stored: z.infer<typeof StoredKey>): KeyInfo {
+  const { name, createdAtMs, limits, readOnly } = stored;
+  return { id, name, createdAtMs, ...(limits && { limits }), ...(readOnly && { readOnly }) };
 }
 
 function changed(limits: KeyLimits, change: KeyLimitsChange): KeyLimits {

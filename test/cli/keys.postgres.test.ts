@@ -28,6 +28,10 @@ describe.skipIf(!hasPostgres)('npx askwatch keys, where state is in a database',
     expect(used.join('\n')).toMatch(/ job +one +1 .* 77 /);
     expect((await runKeys(['list'], {}, '0.0.0')).join('\n')).toMatch(/ job .* 77/);
 
+    const reader = { service: 'monitoring', name: 'reader', 'read-only': true };
+    await runKeys(['create'], reader, '0.0.0');
+    expect((await runKeys(['list'], {}, '0.0.0')).join('\n')).toMatch(/ reader .* read only/);
+
     await runKeys(['revoke', id], {}, '0.0.0');
     await eventually(() => running.verify(key) === undefined);
     await books?.close();

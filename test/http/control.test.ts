@@ -73,7 +73,17 @@ test('the control socket creates a key with limits, changes them one by one, and
   expect(keys.gateway.verify(key)).toBeUndefined();
 });
 
+test('the control socket creates a key that can only read, and lists it as that', async () => {
+  const { call, keys } = await startControl();
+  const made = await call('POST', 'keys/monitoring', { name: 'reader', readOnly: true });
+  expect(made.value).toMatchObject({ name: 'reader', readOnly: true });
+  expect(keys.monitoring.verify(MadeKey.parse(made.value).key)?.readOnly).toBe(true);
+  expect((await call('GET', 'keys/monitoring')).value).toMatchObject([{ readOnly: true }]);
+});
+
 test.each([
+  ['POST', 'keys/gateway', { name: 'x', readOnly: true }, 400],
+  ['POST', 'keys/monitoring', { name: 'x', readOnly: 'yes' }, 400],
   ['POST', 'keys/gateway', { name: '' }, 400],
   ['POST', 'keys/gateway', { name: 'x', limits: { tokensPerDay: 0 } }, 400],
   ['POST', 'keys/gateway', { name: 'x', limits: { tokensPerDay: '5' } }, 400],

@@ -37,6 +37,17 @@ describe.skipIf(!hasPostgres)('keys of two processes on one database', () => {
     expect([await here.revoke(id), here.list()]).toEqual([false, []]);
   });
 
+  test('that can only read in one can only read in the other, whatever else changes', async () => {
+    const { open } = await testDatabase();
+    const here = await openKeys(await open(), 'monitoring');
+    const there = await openKeys(await open(), 'monitoring');
+    const { key, id } = await here.create('reader', {}, { readOnly: true });
+    await eventually(() => there.verify(key)?.readOnly === true);
+    await there.limit(id, {});
+    expect(there.list()).toMatchObject([{ id, readOnly: true }]);
+    expect((await openKeys(await open(), 'monitoring')).verify(key)?.readOnly).toBe(true);
+  });
+
   test('can be limited and revoked before the other has heard of them', async () => {
     const { open } = await testDatabase();
     const here = await openKeys(await open(), 'gateway');

@@ -189,3 +189,29 @@ test('the time of the last use of a key is known since the start, and only a rig
   expect(keys.lastUsedMs(id)).toBeGreaterThanOrEqual(beforeMs);
   expect(keys.lastUsedMs('nothing0')).toBeUndefined();
 });
+
+test('a key that can only read is known as that at once and after a restart, and one of before may write', async () => {
+  const folder = await temporaryFolder();
+  const { store } = await openAt(folder);
+  const keys = await openKeys(store, 'monitoring');
+  const reader = await keys.create('reader', {}, { readOnly: true });
+  const writer = await keys.create('writer', {}, { readOnly: false });
+  expect(reader.readOnly).toBe(true);
+  expect(keys.verify(reader.key)?.readOnly).toBe(true);
+  expect(keys.list().map(({ readOnly }) => readOnly)).toEqual([true, undefined]);
+  await store.close();
+  // As it was stored before there were any.
+  expect(await contentsOf(folder)).not.toContain('"readOnly":false');
+
+  const again = await openKeys((await openAt(folder)).store, 'monitoring');
+  expect(again.verify(reader.key)?.readOnly).toBe(true);
+  expect(again.verify(writer.key)).not.toHaveProperty('readOnly');
+});
+
+test('a key of the gateway is never one that can only read', async () => {
+  const { store } = await openAt(await temporaryFolder());
+  const keys = await openKeys(store, 'gateway');
+  const refused = keys.create('reader', {}, { readOnly: true });
+  await expect(refused).rejects.toMatchObject({ status: 400, param: 'readOnly' });
+  expect(keys.list()).toEqual([]);
+});

@@ -77,6 +77,12 @@ test('every answer of the service is as the document describes it, and none is l
   const pushToken = documented(AddedPath.pushToken);
   const token = job.push_url?.split('/').at(-1) ?? '';
 
+  const reader = await createKey({ readOnly: true });
+  for (const { method, path, body } of routes.filter(({ method }) => method !== 'get')) {
+    const own = path.includes('{id}') ? { id } : {};
+    const refused = { ...sent(json(body), 'application/json', reader), ...own };
+    expect((await ask(method, path, refused)).status, `${method} ${path}`).toBe(403);
+  }
   for (const { method, path, body } of routes) {
     const own = path.includes('{id}') ? { id } : {};
     const unknown = { ...sent(json(body)), query: '?unknown=1', ...own };

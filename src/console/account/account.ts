@@ -28,6 +28,8 @@ export interface Account {
   keys: Partial<Record<ServiceName, Keys | undefined>>;
   /** Where the gateway counts usage; absent when it does not run here. */
   usage?: UsageSource | undefined;
+  /** Whether assistants use keys of the monitoring service at `/mcp` here. */
+  hasMcp?: boolean;
   /** Whether the bot asks a gateway at another address, which counts by itself. */
   asksElsewhere?: boolean;
 }
@@ -57,7 +59,7 @@ export function addAccountRoutes(
   { botFacts, store }: { botFacts: () => BotFacts; store: Pick<Store, 'collection'> },
 ): void {
   const creations = store.collection(keyCreationsCollection);
-  addKeyRoutes(server, guards, createAccountKeys(account.keys, account.usage, creations));
+  addKeyRoutes(server, guards, createAccountKeys(account, creations));
 
   server.get(
     '/console/account/usage',

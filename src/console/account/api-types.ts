@@ -44,6 +44,8 @@ export const ListedKey = z.object({
   name: z.string(),
   createdAtMs: z.number(),
   limits: KeyLimits,
+  /** Whether it can change nothing. */
+  readOnly: z.boolean().optional(),
   /** When it was presented last, as far as that is known. */
   lastUsedAtMs: z.number().optional(),
   /** The last day on which it was used, UTC, where only that is known. */
@@ -64,7 +66,12 @@ export const KeyList = z.object({
 export type KeyList = z.infer<typeof KeyList>;
 
 /** The answer to the making of a key; the only one that ever has the key. */
-export const MadeKey = z.object({ key: z.string(), made: ListedKey });
+export const MadeKey = z.object({
+  key: z.string(),
+  made: ListedKey,
+  /** Whether assistants can use it at `/mcp`. */
+  forAssistants: z.boolean().optional(),
+});
 export type MadeKey = z.infer<typeof MadeKey>;
 
 /** What a key or a model used, day by day. */

@@ -36,8 +36,15 @@ const NOT_HERE: Record<ServiceName, string> = {
 export type AccountKeys = ReturnType<typeof createAccountKeys>;
 
 export function createAccountKeys(
-  keys: Partial<Record<ServiceName, Keys | undefined>>,
-  usage: UsageSource | undefined,
+  {
+    keys,
+    usage,
+    hasMcp = false,
+  }: {
+    keys: Partial<Record<ServiceName, Keys | undefined>>;
+    usage?: UsageSource | undefined;
+    hasMcp?: boolean;
+  },
   creations: Collection<KeyCreation>,
 ) {
   const services = (['gateway', 'monitoring'] as const).filter((service) => keys[service]);
@@ -56,7 +63,7 @@ export function createAccountKeys(
   }
 
   function listed(service: ServiceName, info: KeyInfo, rows?: readonly UsageRow[]): ListedKey {
-    const { id, name, createdAtMs, limits = {} } = info;
+    const { id, name, createdAtMs, limits = {}, readOnly } = info;
     const lastUsedAtMs = keysOf(service).lastUsedMs(id);
     const own = rows?.filter(({ keyId }) => keyId === id);
     const lastUsedDay = own?.at(-1)?.day;
@@ -67,6 +74,7 @@ export function createAccountKeys(
       name,
       createdAtMs,
       limits,
+      ...(readOnly && { readOnly }),
       ...(lastUsedAtMs !== undefined && { lastUsedAtMs }),
       ...(lastUsedDay !== undefined && { lastUsedDay }),
       ...(own && { used: usedIn(own) }),
@@ -88,7 +96,7 @@ export function createAccountKeys(
         keys: all.sort((a, b) => b.createdAtMs - a.createdAtMs),
       };
     },
-    async create({ id: creation, service, name, limits }: NewKey) {
+    async create({ id: creation, service, name, limits, readOnly }: NewKey) {
       const source = keysOf(service);
       const claim = { atMs: Date.now() };
       let earlier: KeyCreation | undefined;
@@ -97,7 +105,8 @@ export function createAccountKeys(
         return current ?? claim;
       });
       if (earlier) throw alreadyMade(earlier.keyId);
-      const { key, ...info } = await source.create(name, limits).catch(async (error: unknown) => {
+      const making = source.create(name, limits, { readOnly });
+      const { key, ...info } = await making.catch(async (error: unknown) => {
         await creations.update(creation, () => undefined);
         throw error;
       });
@@ -106,6 +115,7 @@ export function createAccountKeys(
       return {
         key,
         made: listed(service, info, service === 'gateway' && usage ? [] : undefined),
+        ...(service === 'monitoring' && hasMcp && { forAssistants: true }),
       };
     },
     async limit(service: ServiceName, id: string, { limits }: LimitsChange) {

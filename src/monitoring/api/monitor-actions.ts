@@ -11,7 +11,7 @@ import type { HttpServer } from '../../http/server-types.ts';
 import { isHeartbeat } from '../checks/check-type.ts';
 import { checkWindows } from '../monitors/maintenance.ts';
 import { detailsOf } from './monitor-answers.ts';
-import { detailedRoute, monitorRoute, NOTHING_CHANGED, noQuery } from './route-schemas.ts';
+import { changeAnswers, detailedRoute, monitorRoute, noQuery, READ_ONLY } from './route-schemas.ts';
 import {
   monitorNamed,
   noSuchMonitor,
@@ -93,7 +93,7 @@ const conflict = (sentence: string) => new HttpError(409, ErrorCode.conflict, se
 const pauseSchema = detailedRoute({
   operationId: 'pauseMonitor',
   summary: 'Pause a monitor: it is not checked, and nobody is alerted',
-  answers: { 200: 'The monitor, PAUSED.', 503: NOTHING_CHANGED },
+  answers: { 200: 'The monitor, PAUSED.', ...changeAnswers },
 });
 
 /** POST /monitors/:id/resume. */
@@ -102,7 +102,7 @@ const resumeSchema = detailedRoute({
   summary: 'Resume a monitor that is paused',
   answers: {
     200: 'The monitor, with the status it had before until it is checked.',
-    503: NOTHING_CHANGED,
+    ...changeAnswers,
   },
 });
 
@@ -112,6 +112,7 @@ const checkSchema = detailedRoute({
   summary: 'Check a monitor now',
   answers: {
     200: 'The monitor after the check. One check alone may not change its status: see `confirm_down`.',
+    403: READ_ONLY,
     409: 'It is paused, or a HEARTBEAT.',
     503: 'Nothing was learned of the target: the network of the service itself is gone, or it is being stopped.',
   },
@@ -129,7 +130,7 @@ const pushTokenSchema = monitorRoute({
   answers: {
     200: 'The new `push_url`, shown only here.',
     409: 'It is no HEARTBEAT.',
-    503: NOTHING_CHANGED,
+    ...changeAnswers,
   },
 });
 
@@ -142,6 +143,6 @@ const maintenanceSchema = detailedRoute({
   answers: {
     200: 'The monitor with its windows.',
     400: 'The body is no valid JSON, or a field is wrong (`param` names it). Nothing has changed.',
-    503: NOTHING_CHANGED,
+    ...changeAnswers,
   },
 });

@@ -22,12 +22,13 @@ import { type ListWriter, pageAfter } from './list-writer.ts';
 import { createdMonitor, detailsOf } from './monitor-answers.ts';
 import { changedDefinition, createdDefinition } from './monitor-change.ts';
 import {
+  changeAnswers,
   detailedRoute,
   keyRoute,
   monitorRoute,
-  NOTHING_CHANGED,
   noQuery,
   queryNumber,
+  READ_ONLY,
 } from './route-schemas.ts';
 import {
   isListed,
@@ -245,6 +246,7 @@ const createSchema = (definition: CheckTypes['schema']) =>
         },
       },
       400: 'The body is no valid JSON, a field or the idempotency key is wrong (`param` names it), or checks may not reach the target.',
+      403: READ_ONLY,
       409: 'There are as many monitors as the service takes, or the idempotency key came with another body before.',
       503: 'The monitor could not be stored, and was not created.',
     },
@@ -271,7 +273,7 @@ const changeSchema = detailedRoute({
   answers: {
     200: 'The monitor as it is now.',
     400: 'The body is no valid JSON, a field is wrong (`param` names it), checks may not reach the target, or it is of another origin and stored secrets are not given anew. Nothing has changed.',
-    503: NOTHING_CHANGED,
+    ...changeAnswers,
   },
 });
 
@@ -280,5 +282,5 @@ const deleteSchema = monitorRoute({
   operationId: 'deleteMonitor',
   summary: 'Delete a monitor and its history',
   querystring: noQuery,
-  answers: { 204: 'It is gone.', 503: NOTHING_CHANGED },
+  answers: { 204: 'It is gone.', ...changeAnswers },
 });

@@ -5,7 +5,7 @@ import { AddedPath } from '../../contracts/monitoring-additions.ts';
 import { MONITORING_REQUESTS_PER_MINUTE } from '../../contracts/rate-limit.ts';
 import { createAuthentication } from '../../http/authentication.ts';
 import { clientKeyOf } from '../../http/client-address.ts';
-import { HttpError } from '../../http/errors.ts';
+import { forbidden, HttpError } from '../../http/errors.ts';
 import type { KeyInfo, Keys } from '../../http/keys.ts';
 import {
   createRateLimit,
@@ -19,12 +19,15 @@ import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 
 const WINDOW_MS = 60_000;
 
+/** Methods of requests that change something, or send something out as a check does. */
+const CHANGES = ['POST', 'PUT', 'PATCH', 'DELETE'];
+
 /** Where a token in the path is the credential. */
 const PUSH_PATHS: ReadonlyArray<string | undefined> = [MonitoringPath.push, AddedPath.pushSignal];
 
 /**
  * Runs before everything else of a request: finds out who asks, counts it, and puts the rate limit headers on the
- * answer, whatever the answer will be. Throws the 401 or 429.
+ * answer, whatever the answer will be. Throws the 401 or 429, and the 403 of a change with a read-only key.
  * A request is counted to its API key, in all processes together. A push carries none, and is counted to the heartbeat that
  * its token is of; who has neither is counted by address. Those protect the process that they come to, and so do those of the
  * keys that it alone has: they are counted in it. What is left of wrong keys stands on the refusal itself.
@@ -84,6 +87,11 @@ export function createRateLimitHook({
     const who = `key ${key.id}`;
     const verdict = key.isTransient ? ofProcess.take(who) : ofKeys.take(who);
     tell(verdict instanceof Promise ? await verdict : verdict, reply);
+    if (key.readOnly && CHANGES.includes(request.method)) {
+      throw forbidden(
+        'This key can only read, and nothing has changed. Use one that may write; this makes one: npx askwatch keys create --service monitoring --name <name>',
+      );
+    }
   }
 
   return {

@@ -73,4 +73,10 @@ export const queryNumber = (number: z.ZodInt | z.ZodDefault<z.ZodInt>) =>
   );
 
 /** What a 503 of a change means. */
-export const NOTHING_CHANGED = 'It could not be stored: nothing has changed.';
+const NOTHING_CHANGED = 'It could not be stored: nothing has changed.';
+
+/** What a 403 means. */
+export const READ_ONLY = 'The key can only read.';
+
+/** What goes wrong with a change. */
+export const changeAnswers = { 403: READ_ONLY, 503: NOTHING_CHANGED } as const satisfies Answers;

@@ -113,6 +113,22 @@ describe('a key', () => {
     expect((await listKeys(url)).keys[0]?.limits).toEqual({ tokensPerDay: 9e6 });
   });
 
+  test('of the monitoring service can be one that can only read, and is listed as that', async () => {
+    const { url } = await startTestAccount();
+    const { key, made } = await makeKey(url, { service: 'monitoring', readOnly: true });
+    expect(made.readOnly).toBe(true);
+    expect((await listKeys(url)).keys).toMatchObject([{ readOnly: true }]);
+    expect((await monitorsWith(url, key)).status).toBe(200);
+    const changing = await fetch(`${url}/api/v1/public/monitors`, {
+      method: 'POST',
+      headers: { 'x-api-key': key },
+    });
+    expect(changing.status).toBe(403);
+    const gateway = { id: randomUUID(), service: 'gateway', name: 'a', readOnly: true };
+    const refused = await writeAccount(url, 'keys', gateway);
+    expect([refused.status, (await listKeys(url)).keys.length]).toEqual([400, 1]);
+  });
+
   test('is not created from any other body', async () => {
     const { url } = await startTestAccount();
     const name = 'a';

@@ -27,13 +27,14 @@ export async function startTestAccount(
   options: {
     without?: ServiceName[];
     asksElsewhere?: boolean;
+    hasMcp?: boolean;
     /** Usage of other days than today, which no call can make. */
     usage?: UsageSource;
     /** The console asks for it. */
     password?: string;
   } = {},
 ) {
-  const { without = [], asksElsewhere = false, password } = options;
+  const { without = [], asksElsewhere = false, hasMcp = false, password } = options;
   const folder = await temporaryFolder();
   const logged: string[] = [];
   const log = createLog({ level: 'debug', secrets: [], write: (line) => void logged.push(line) });
@@ -62,7 +63,7 @@ export async function startTestAccount(
       ...(runs('monitoring') && { monitoring: keys.monitoring }),
     },
     ...(runs('gateway') && { usage: options.usage ?? gateway.usage }),
-    asksElsewhere,
+    ...{ asksElsewhere, hasMcp },
   };
   const console = await createConsole({
     ...{ kit, store, log, account, pageFolder: BUILT_PAGE },

@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import { request } from 'undici';
 import { onTestFinished } from 'vitest';
 import type { Monitor, MonitorCreated, MonitorList } from '../../../src/contracts/monitoring.ts';
-import { openKeys } from '../../../src/http/keys.ts';
+import { type Keys, openKeys } from '../../../src/http/keys.ts';
 import { createPublicAddress } from '../../../src/http/public-address.ts';
-import { createServer } from '../../../src/http/server.ts';
+import { createServer, type ServerKit } from '../../../src/http/server.ts';
 import type { CheckTypes } from '../../../src/monitoring/checks/registry.ts';
 import { openSharedHistory } from '../../../src/monitoring/history/shared-history.ts';
 import { createMonitoring } from '../../../src/monitoring/monitoring.ts';
@@ -31,7 +31,9 @@ export interface Service {
   url: string;
   folder: string;
   key: string;
-  createKey(): Promise<string>;
+  kit: ServerKit;
+  keys: Keys;
+  createKey(rights?: { readOnly?: boolean }): Promise<string>;
   /** Any request; `json` is sent as JSON. With the key unless `key` is null. */
   call(
     method: string,
@@ -68,6 +70,10 @@ export async function startService(
     networkAnchors?: string[];
     maxMonitors?: number;
     changesOverlapMs?: number;
+    /** Adds other routes to the same server, and gives what to close before it. */
+    addRoutes?: (parts: { kit: ServerKit; keys: Keys; serviceUrl: () => string; log: Logger }) => {
+      close(): Promise<void>;
+    };
     /** Another store than a folder. */
     openStore?: (log: Logger) => Promise<PostgresStore>;
     /** Called with the monitors that this process goes on counting, once it can. */
@@ -111,6 +117,7 @@ export async function startService(
     ...(options.maxMonitors !== undefined && { maxMonitors: options.maxMonitors }),
     ...(options.changesOverlapMs !== undefined && { changesOverlapMs: options.changesOverlapMs }),
   });
+  const added = options.addRoutes?.({ kit, keys, serviceUrl: () => url, log });
   url = await kit.listen({ host: '127.0.0.1', port: 0 });
   monitoring.start();
   const key = (await keys.create('tests')).key;
@@ -119,6 +126,7 @@ export async function startService(
   async function close() {
     if (closed) return;
     closed = true;
+    await added?.close();
     await monitoring.close();
     await kit.close();
     await store.close();
@@ -150,7 +158,9 @@ export async function startService(
     url,
     folder,
     key,
-    createKey: async () => (await keys.create('more')).key,
+    kit,
+    keys,
+    createKey: async (rights) => (await keys.create('more', {}, rights)).key,
     call,
     get,
     async list() {

@@ -87,7 +87,7 @@ export function KeysSection() {
 }
 
 function KeyRow({ listed, onOpen }: { listed: ListedKey; onOpen: (opened: Opened) => void }) {
-  const { service, start, name, createdAtMs, used } = listed;
+  const { service, start, name, createdAtMs, readOnly, used } = listed;
   return (
     <li class="key">
       <div class="who">
@@ -99,6 +99,7 @@ function KeyRow({ listed, onOpen }: { listed: ListedKey; onOpen: (opened: Opened
           <span class={`service ${service}`}>
             {service === 'gateway' ? 'Model gateway' : 'Monitoring'}
           </span>
+          {readOnly && <span class="service">Read only</span>}
         </p>
       </div>
       <dl>

@@ -5,7 +5,7 @@ import { publicAddress } from '../shared/public-address.ts';
 import { randomId } from '../shared/random-id.ts';
 import { askAccount, RefusedError } from './client.ts';
 import { Dialog, DialogForm, Field } from './dialog.tsx';
-import { curlFor } from './example.ts';
+import { curlFor, mcpServersFor } from './example.ts';
 import { LimitFields } from './limit-fields.tsx';
 import { type LimitName, readLimits, typedOf, withoutNone } from './limits.ts';
 import { Name } from './parts.tsx';
@@ -68,6 +68,7 @@ function NewKeyForm({
   const [service, setService] = useState<ServiceName>(services[0] ?? 'gateway');
   const [name, setName] = useState('');
   const [typed, setTyped] = useState(typedOf({}));
+  const [readOnly, setReadOnly] = useState(false);
   const [problems, setProblems] = useState<Partial<Record<LimitName | 'name', string>>>({});
   const creationId = useRef(randomId());
 
@@ -81,7 +82,11 @@ function NewKeyForm({
     if ('problems' in read || wrong.name !== undefined) return undefined;
     const { limits } = read;
     return async () => {
-      const wanted = { service, name: name.trim(), ...(limits && { limits: withoutNone(limits) }) };
+      const wanted = {
+        ...{ service, name: name.trim() },
+        ...(limits && { limits: withoutNone(limits) }),
+        ...(service === 'monitoring' && readOnly && { readOnly }),
+      };
       const body = { id: creationId.current, ...wanted };
       try {
         onMade(await askAccount<MadeKey>('keys', { method: 'POST', body }));
@@ -105,10 +110,25 @@ function NewKeyForm({
         placeholder="Who or what uses it, such as billing-job"
       />
       <ServiceChoice services={services} service={service} onChange={setService} />
-      {service === 'gateway' && (
+      {service === 'gateway' ? (
         <fieldset class="limits-of">
           <legend>Limits</legend>
           <LimitFields typed={typed} problems={problems} onType={setTyped} />
+        </fieldset>
+      ) : (
+        <fieldset class="services">
+          <legend>Rights</legend>
+          <label>
+            <input
+              type="checkbox"
+              checked={readOnly}
+              onChange={({ currentTarget }) => setReadOnly(currentTarget.checked)}
+            />
+            <span class="aside">
+              <strong>Read only</strong>
+              It can look, and change nothing
+            </span>
+          </label>
         </fieldset>
       )}
     </DialogForm>
@@ -146,13 +166,15 @@ function ServiceChoice({
 }
 
 /** The key, this once, and a first request with it. */
-function MadeKeyView({ made: { key, made }, onDone }: { made: MadeKey; onDone: () => void }) {
-  const example = curlFor({
-    service: made.service,
-    key,
-    origin: publicAddress(),
-    model: useModel(made),
-  });
+function MadeKeyView({
+  made: { key, made, forAssistants },
+  onDone,
+}: {
+  made: MadeKey;
+  onDone: () => void;
+}) {
+  const origin = publicAddress();
+  const example = curlFor({ service: made.service, key, origin, model: useModel(made) });
   return (
     <div class="made">
       <p role="status">
@@ -165,17 +187,30 @@ function MadeKeyView({ made: { key, made }, onDone }: { made: MadeKey; onDone: (
         <CopyButton text={key} />
       </div>
       <h3>Try it</h3>
-      {/* biome-ignore lint/a11y/useSemanticElements: these are no fields of a form. */}
-      <div class="example framed" role="group" aria-label="Example">
-        <CopyButton text={example} />
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must get there. */}
-        <pre tabIndex={0}>{example}</pre>
-      </div>
+      <Example name="Example">{example}</Example>
+      {forAssistants && (
+        <>
+          <h3>Use it from an assistant, over MCP</h3>
+          <Example name="Configuration of an assistant">{mcpServersFor({ key, origin })}</Example>
+        </>
+      )}
       <div class="dialog-buttons flow">
         <button type="button" class="main" onClick={onDone}>
           Done, I have kept it
         </button>
       </div>
+    </div>
+  );
+}
+
+/** Lines to copy. */
+function Example({ name, children: text }: { name: string; children: string }) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: these are no fields of a form.
+    <div class="example framed" role="group" aria-label={name}>
+      <CopyButton text={text} />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must get there. */}
+      <pre tabIndex={0}>{text}</pre>
     </div>
   );
 }

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
+import {
+  button,
+  dialog,
+  nameField,
+  openAccountIn,
+  rows,
+} from '../../helpers/console/open-account.ts';
+import { listKeys, startTestAccount } from '../../helpers/console/test-account.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
+
+inBrowser('a key that can only read in the account area', () => {
+  test('is made with a box that keys of the monitoring service alone have, and listed as that', async () => {
+    const { url } = await startTestAccount({ hasMcp: true });
+    const { page, complaints } = await openAccountIn(browser, url);
+    await button(page, 'New key').click();
+    await nameField(page).fill('assistant');
+    const box = page.getByRole('checkbox', { name: 'Read only' });
+    await eventuallyEquals(() => box.count(), 0);
+    await page.getByText('Monitoring service', { exact: true }).click();
+    await box.check();
+    await button(page, 'Create key').click();
+    const key = await page.getByRole('group', { name: 'Key' }).locator('code').textContent();
+    const lines = page.getByRole('group', { name: 'Configuration of an assistant' });
+    expect(JSON.parse((await lines.locator('pre').textContent()) ?? '')).toEqual({
+      mcpServers: {
+        askwatch: {
+          type: 'http',
+          url: `${url}/mcp`,
+          headers: { Authorization: `Bearer ${key}` },
+        },
+      },
+    });
+    expect((await listKeys(url)).keys).toMatchObject([{ name: 'assistant', readOnly: true }]);
+    await button(page, /^Done/).click();
+    await dialog(page).waitFor({ state: 'detached' });
+    await rows(page).getByText('Read only').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('is not made by a box that was ticked before another service was chosen', async () => {
+    const { url } = await startTestAccount();
+    const { page } = await openAccountIn(browser, url);
+    await button(page, 'New key').click();
+    await nameField(page).fill('chat');
+    await page.getByText('Monitoring service', { exact: true }).click();
+    await page.getByRole('checkbox', { name: 'Read only' }).check();
+    await page.getByText('Model gateway', { exact: true }).last().click();
+    await button(page, 'Create key').click();
+    await page.getByRole('group', { name: 'Key' }).waitFor();
+    await eventuallyEquals(() => page.getByText('over MCP').count(), 0);
+    const [made] = (await listKeys(url)).keys;
+    expect(made?.service).toBe('gateway');
+    expect(made).not.toHaveProperty('readOnly');
+  });
+});

@@ -9,10 +9,10 @@ import { consolePlatform } from './app/platforms/console.ts';
 import { platforms } from './app/platforms.ts';
 import { startupSentence } from './app/startup-errors.ts';
 import { createCatalog } from './bot/ask/catalog.ts';
-import { createUsageLog } from './bot/usage/usage-log.ts';
 import { createBot } from './bot/bot.ts';
 import type { Platform } from './bot/platform.ts';
 import { openPlatformLimits, platformLimitsCollection } from './bot/shared/platform-limits.ts';
+import { createUsageLog } from './bot/usage/usage-log.ts';
 import { createGatewayClient, type GatewayClient } from './clients/gateway.ts';
 import { createMonitoringClient } from './clients/monitoring.ts';
 import { isLoopback, readSettings, type Settings } from './config/settings.ts';
@@ -23,6 +23,7 @@ import { openControl } from './http/control.ts';
 import { openKeys } from './http/keys.ts';
 import { createPublicAddress } from './http/public-address.ts';
 import { createServer, type ServerKit } from './http/server.ts';
+import { addMcp, addMcpElsewhere } from './mcp/mcp.ts';
 import { createMonitoring } from './monitoring/monitoring.ts';
 import type { Store } from './store/store.ts';
 
@@ -143,6 +144,23 @@ async function start(
       })
     : undefined;
   if (monitoring) stops.push(() => monitoring.close());
+  const hasMcp = monitoring !== undefined && settings.monitoring === undefined;
+  if (hasMcp) {
+    const mcp = addMcp({
+      kit,
+      keys: keys.monitoring,
+      // Asked for once the server listens.
+      serviceUrl: () => url,
+      writes: settings.mcpWrites,
+      publicUrl: settings.publicUrl,
+      isOpen: !isLoopback(settings.host),
+      version,
+      log,
+    });
+    stops.push(() => mcp.close());
+  } else {
+    addMcpElsewhere({ kit, isElsewhere: settings.monitoring !== undefined });
+  }
   // In a database the command line finds the keys itself.
   const control = settings.database
     ? undefined
@@ -218,6 +236,7 @@ async function start(
             monitoring: monitoring && keys.monitoring,
           },
           usage: gateway?.usage,
+          hasMcp,
           asksElsewhere: settings.gateway !== undefined,
         },
       }),

@@ -25,6 +25,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   gateway: ['contracts', 'http', 'store', 'undici', 'zod', 'pino'],
   monitoring: ['contracts', 'http', 'store', 'undici', 'ipaddr.js', 'croner', 'zod', 'pino'],
   bot: ['contracts', 'clients', 'store', 'zod', 'pino'],
+  mcp: ['bot', 'clients', 'http', 'contracts', 'zod', '@modelcontextprotocol/server', 'pino'],
   slack: ['bot', '@slack/bolt', 'pino'],
   discord: ['bot', 'discord.js', '@resvg/resvg-js', 'pino'],
   // zod: the bodies the page sends are checked like those of the services.
@@ -67,6 +68,7 @@ const SUBROOMS: Record<string, string[]> = {
     'channels',
     'incidents',
     'tools',
+    'rules',
     'ask',
     'watch',
     'alerts',
@@ -87,6 +89,7 @@ const ONLY_IN: Record<string, string> = {
   '@slack/bolt': 'slack',
   'discord.js': 'discord',
   '@resvg/resvg-js': 'discord',
+  '@modelcontextprotocol/server': 'mcp',
   pg: 'store',
   kysely: 'store',
 };
@@ -219,7 +222,15 @@ describe('the import table', () => {
     expect(astray).toEqual([]);
   });
 
-  test('leaves the chat libraries to their rooms', () => {
+  test('lets other assistants have the tools of the bot, and nothing else of it', () => {
+    const taken = files
+      .filter((file) => roomOf(file) === 'mcp')
+      .flatMap((file) => graph.get(file) ?? [])
+      .filter((to) => roomOf(to) === 'bot');
+    expect(new Set(taken.map(subroomOf))).toEqual(new Set(['shared', 'tools']));
+  });
+
+  test('leaves some libraries to one room each', () => {
     const astray = files.flatMap((file) =>
       importsOf(texts.get(file) ?? '')
         .filter(
@@ -256,7 +267,7 @@ describe('the import table', () => {
     expect(circles).toEqual([]);
   });
 
-  test('the program loads a chat library, and the one of a database, only when it is configured', () => {
+  test('the program loads a chat library, and those of a database and of MCP, only when they are needed', () => {
     const reached = new Set(['main.ts']);
     for (const file of reached) {
       const values = (texts.get(file) ?? '').replace(/^\s*(?:import|export)\s+type\b[^;]*;/gm, '');
@@ -268,6 +279,13 @@ describe('the import table', () => {
     expect([...reached].filter((file) => roomOf(file) === 'bot')).not.toEqual([]);
     expect([...reached].filter((file) => ['slack', 'discord'].includes(roomOf(file)))).toEqual([]);
     expect([...reached].filter((file) => file.startsWith('store/postgres/'))).toEqual([]);
+    const loaded = [...reached].flatMap((file) =>
+      importsOf((texts.get(file) ?? '').replace(/\bimport\s*\(/g, 'later(')),
+    );
+    expect(loaded).toContain('fastify');
+    expect(loaded.filter((specifier) => specifier.startsWith('@modelcontextprotocol/'))).toEqual(
+      [],
+    );
   });
 });
 

@@ -28,7 +28,11 @@ import {
 import { oneLine } from '../contracts/one-line.ts';
 import { maskedTarget } from '../contracts/secret-values.ts';
 import { ContractError } from './errors.ts';
-import { openServiceConnection, type ServiceRequest } from './service-connection.ts';
+import {
+  openConnections,
+  openServiceConnection,
+  type ServiceRequest,
+} from './service-connection.ts';
 import {
   readJson,
   readLongList,
@@ -126,6 +130,17 @@ const ForeignMonitorCreated = withoutOddAdditions(MonitorCreated).extend({
  */
 export type MonitoringClient = ReturnType<typeof createMonitoringClient>;
 
+/** Opens clients for callers with keys of their own, who share the connections to the service. */
+export function openMonitoringClients(options: { baseUrl: string; log?: Logger }) {
+  const connections = openConnections();
+  return {
+    /** Throws when the key cannot stand in a header. Not to be closed by itself: its connections are everybody's. */
+    withKey: (apiKey: string) => createMonitoringClient({ ...options, apiKey, connections }),
+    /** Ends what is under way. */
+    close: () => connections.destroy(),
+  };
+}
+
 /**
  * Opens a client of the monitoring service at `baseUrl`, with or without a slash at its end.
  * `timeoutMs` is for a whole call, repeats included.
@@ -134,6 +149,7 @@ export function createMonitoringClient(options: {
   baseUrl: string;
   apiKey: string;
   timeoutMs?: number;
+  connections?: ReturnType<typeof openConnections>;
   log?: Logger;
 }) {
   const service = openServiceConnection(options);

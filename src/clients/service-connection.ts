@@ -36,22 +36,31 @@ const UNSENT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/**
- * Calls one service over connections of its own, at `baseUrl`, with or without a slash at its end.
- * Throws when the address is none or the key cannot stand in a header.
- */
-export function openServiceConnection(options: { baseUrl: string; apiKey: string; log?: Logger }) {
-  const { apiKey, log } = options;
-  const base = readBaseUrl(options.baseUrl);
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new Error(`The key for ${base} is empty or holds characters that a header cannot carry.`);
-  }
+/** Connections to a service, which calls with several keys can share. */
+export function openConnections(): Agent {
   // Time limits are the call limit's: undici's own timers start again with every byte.
-  const agent = new Agent({
+  return new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: { timeout: CONNECT_TIMEOUT_MS },
   });
+}
+
+/**
+ * Calls one service over `connections`, or its own, at `baseUrl`, with or without a slash at its end.
+ * Throws when the address is none or the key cannot stand in a header.
+ */
+export function openServiceConnection(options: {
+  baseUrl: string;
+  apiKey: string;
+  connections?: Agent;
+  log?: Logger;
+}) {
+  const { apiKey, connections: agent = openConnections(), log } = options;
+  const base = readBaseUrl(options.baseUrl);
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new Error(`The key for ${base} is empty or holds characters that a header cannot carry.`);
+  }
   /** Method and address of a call, as errors name them: no key, no query. */
   const nameOf = (call: ServiceRequest) =>
     `${call.method} ${base}${call.shownPath ?? call.path.split('?')[0]}`;

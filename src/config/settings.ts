@@ -152,6 +152,13 @@ const programVariables = {
     shown: 'false',
     schema: trueOrFalse.prefault('false'),
   },
+  mcpWrites: {
+    name: 'MCP_WRITES',
+    about:
+      '`true` lets assistants change monitors at `/mcp`, with a key that may write; else they can only look',
+    shown: 'false',
+    schema: trueOrFalse.prefault('false'),
+  },
   publicUrl: {
     name: 'PUBLIC_URL',
     about:

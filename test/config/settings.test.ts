@@ -35,6 +35,13 @@ describe('settings', () => {
     expect(settings.allowPrivate).toEqual([]);
     expect(settings.networkAnchors).toEqual([]);
     expect(settings.trustedProxies).toEqual([]);
+    expect(settings.mcpWrites).toBe(false);
+  });
+
+  test('let assistants change something where they say so in so many words', () => {
+    expect(readSettings({ MCP_WRITES: 'true' }).mcpWrites).toBe(true);
+    expect(readSettings({ MCP_WRITES: 'false' }).mcpWrites).toBe(false);
+    expect(problemsOf({ MCP_WRITES: 'some' })).toMatch(/^MCP_WRITES: /);
   });
 
   test('an empty variable counts as not set', () => {

@@ -1,0 +1,76 @@
+import type { Logger } from 'pino';
+import { CommandError } from '../bot/shared/errors.ts';
+import { explainError } from '../bot/shared/explain-error.ts';
+import type { WriteContext } from '../bot/tools/tool.ts';
+import { StatusError } from '../clients/errors.ts';
+import type { MonitoringClient } from '../clients/monitoring.ts';
+import type { KeyInfo } from '../http/keys.ts';
+
+/** Who asks, for the time of one request. */
+export interface Caller {
+  key: KeyInfo;
+  /** Asks with their own key, so that its limits and rights hold. */
+  monitoring: MonitoringClient;
+  /** Under which the log has what went wrong. */
+  requestId: string;
+  log: Logger;
+}
+
+/** How long one call may take; the check of a monitor alone may take 20 s. */
+const MAX_MS = 30_000;
+
+/** Here is no channel, and tools that need one are not offered. */
+const nowhere = () => {
+  throw new Error('A tool asked for a channel, where there is none.');
+};
+
+const NO_CHANNEL = {
+  channels: { describe: nowhere, add: nowhere },
+  usageLog: { since: nowhere },
+  incidents: { openOf: nowhere, mark: nowhere, note: nowhere },
+  alertPlaces: [],
+};
+
+/** What a tool works with, for a caller. */
+function contextOf({ key, monitoring, requestId, log }: Caller, signal: AbortSignal): WriteContext {
+  return {
+    ...NO_CHANNEL,
+    monitoring,
+    person: { name: key.name },
+    idempotencyKey: requestId,
+    nowMs: Date.now(),
+    signal,
+    log,
+  };
+}
+
+/** What happened and what to do, to be shown to whoever asked. */
+export class Refusal extends Error {
+  override name = 'Refusal' as const;
+}
+
+/** Does something for a caller within the time that there is. Throws a `Refusal`, whatever went wrong. */
+export async function doFor<T>(
+  caller: Caller,
+  gone: AbortSignal,
+  work: (context: WriteContext) => Promise<T>,
+): Promise<T> {
+  const limit = AbortSignal.timeout(MAX_MS);
+  try {
+    return await work(contextOf(caller, AbortSignal.any([gone, limit])));
+  } catch (error) {
+    if (gone.aborted) throw new Refusal('Whoever asked has gone.');
+    if (limit.aborted) throw new Refusal(`It took longer than ${MAX_MS / 1000} s. Try again.`);
+    throw new Refusal(sentenceOf(error, caller), { cause: error });
+  }
+}
+
+function sentenceOf(error: unknown, { requestId, log }: Caller): string {
+  if (error instanceof CommandError || error instanceof Refusal) return error.message;
+  // It is the caller's own key that is refused, and the service says why.
+  if (error instanceof StatusError && [401, 403].includes(error.status)) return error.message;
+  const explained = explainError(error, 'monitoring service');
+  if (explained !== undefined) return explained;
+  log.error({ err: error, reqId: requestId }, 'a call over MCP failed');
+  return `Something went wrong in Askwatch. Try again; its log has the details under ${requestId}.`;
+}

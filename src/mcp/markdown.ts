@@ -1,0 +1,37 @@
+/** Characters of one value; what is longer is cut. */
+const MAX_VALUE = 2_000;
+
+/** How far into each other lists go; what is deeper is written as JSON. */
+const MAX_DEPTH = 4;
+
+/**
+ * What would be more than a character within a line of Markdown; a `_` within a word is none. Source: CommonMark 0.31,
+ * "Backslash escapes" and "Emphasis and strong emphasis".
+ */
+const SPECIAL = /[\\`*[\]<>#|~&$]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
+
+/** A heading, and what a tool gave as a list. Every text in it is nothing but text. Pure. */
+export function markdownOf(title: string, output: object): string {
+  return [`# ${plain(title)}`, '', ...listOf(output, 0), ''].join('\n');
+}
+
+function listOf(value: object, depth: number): string[] {
+  const indent = '  '.repeat(depth);
+  const isList = Array.isArray(value);
+  return Object.entries(value).flatMap(([name, one]: [string, unknown]) => {
+    const label = isList ? `${Number(name) + 1}` : plain(name.replaceAll('_', ' '));
+    if (one === undefined || one === null) return [];
+    if (typeof one !== 'object') return [`${indent}- ${label}: ${plain(String(one))}`];
+    if (depth === MAX_DEPTH) return [`${indent}- ${label}: ${plain(JSON.stringify(one))}`];
+    const inner = listOf(one, depth + 1);
+    return inner.length === 0 ? [] : [`${indent}- ${label}:`, ...inner];
+  });
+}
+
+/** A text on one line in which nothing is a mark. */
+function plain(text: string): string {
+  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
+  const cut = line.length > MAX_VALUE ? `${line.slice(0, MAX_VALUE - 1)}…` : line;
+  // What is a mark at the begin of a line alone stands behind one of ours.
+  return cut.replace(SPECIAL, '\\$&');
+}

@@ -1,0 +1,133 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { openMonitoringClients } from '../clients/monitoring.ts';
+import { ErrorCode } from '../contracts/error.ts';
+import { createAuthentication, keyIn } from '../http/authentication.ts';
+import { HttpError, notFound } from '../http/errors.ts';
+import type { KeyInfo, Keys } from '../http/keys.ts';
+import { createRateLimit, rateLimitHeaders } from '../http/rate-limit.ts';
+import type { ServerKit } from '../http/server.ts';
+import type { HttpReply, HttpRequest } from '../http/server-types.ts';
+import { createRequireOwnHost } from './own-hosts.ts';
+import type { Protocol } from './protocol.ts';
+
+const PATH = '/mcp';
+
+const BODY_LIMIT_BYTES = 1024 * 1024;
+
+/** Messages of one key to this process. Calls of tools are besides requests to the monitoring service, which has its own limit. */
+const MESSAGES_PER_MINUTE = 300;
+
+const AGAIN_SECONDS = 5;
+
+/** What the protocol reads of a request besides its body. */
+const HEADERS = /^(accept|content-type|mcp-.*)$/;
+
+/**
+ * Adds `/mcp`: the bot's tools for other assistants, over the Model Context Protocol (Streamable HTTP, without sessions). What
+ * speaks it is loaded when it is first asked for.
+ */
+export function addMcp(options: {
+  kit: ServerKit;
+  /** Of the monitoring service that runs here. */
+  keys: Keys;
+  /** Where that service is; asked for once it listens. */
+  serviceUrl: () => string;
+  /** Whether tools that change something are offered. */
+  writes: boolean;
+  publicUrl: string | undefined;
+  /** Whether the listener can be reached from beyond this machine. */
+  isOpen: boolean;
+  version: string;
+  log: Logger;
+}) {
+  const { kit, keys, serviceUrl, log } = options;
+  const requireOwnHost = createRequireOwnHost(options);
+  const authenticate = createAuthentication(keys, { acceptApiKeyHeader: true });
+  const messages = createRateLimit({ limit: MESSAGES_PER_MINUTE, windowMs: 60_000 });
+  const keyOf = new WeakMap<HttpRequest, KeyInfo>();
+  let loading: Promise<Protocol> | undefined;
+  let clients: ReturnType<typeof openMonitoringClients> | undefined;
+  let closing = false;
+
+  const load = () => import('./protocol.ts').then(({ createProtocol }) => createProtocol(options));
+
+  /** Before the body is read. */
+  async function admit(request: HttpRequest) {
+    requireOwnHost(request);
+    const key = authenticate(request);
+    await authenticate.confirm(key);
+    const verdict = messages.take(key.id);
+    if (!verdict.allowed) {
+      const seconds = Math.max(1, Math.ceil(verdict.resetMs / 1000));
+      throw new HttpError(
+        429,
+        ErrorCode.rateLimited,
+        `More than ${MESSAGES_PER_MINUTE} messages in a minute. Wait ${seconds} s (Retry-After) and try again.`,
+        { headers: rateLimitHeaders(verdict) },
+      );
+    }
+    keyOf.set(request, key);
+  }
+
+  async function answer(request: HttpRequest, reply: HttpReply) {
+    const key = keyOf.get(request);
+    if (!key) throw new Error('Nobody was asked for a key.');
+    if (!closing) loading ??= load();
+    const protocol = await loading;
+    if (closing || !protocol) {
+      throw new HttpError(
+        503,
+        ErrorCode.unavailable,
+        `Askwatch is being stopped. Try again in ${AGAIN_SECONDS} s.`,
+        { headers: { 'retry-after': String(AGAIN_SECONDS) } },
+      );
+    }
+    clients ??= openMonitoringClients({ baseUrl: serviceUrl(), log });
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort());
+    const monitoring = clients.withKey(keyIn(request.raw));
+    const caller = { key, monitoring, requestId: request.id, log };
+    return await protocol.answer(messageOf(request, gone.signal), request.body, caller);
+  }
+
+  kit.server.post(
+    PATH,
+    {
+      schema: { hide: true, body: z.looseObject({}) },
+      bodyLimit: BODY_LIMIT_BYTES,
+      onRequest: admit,
+    },
+    async (request, reply) => reply.send(await answer(request, reply)),
+  );
+  return {
+    /** Takes nothing new, and ends what is under way. */
+    async close() {
+      closing = true;
+      await (await loading)?.close();
+      await clients?.close();
+    },
+  };
+}
+
+/** Says at `/mcp` where it is to be asked: its tools are about monitors of a service that does not run here. */
+export function addMcpElsewhere({ kit, isElsewhere }: { kit: ServerKit; isElsewhere: boolean }) {
+  const sentence = isElsewhere
+    ? 'The monitors are at the service of MONITORING_BASE_URL, so there are no tools here. If that is an Askwatch, ask /mcp there.'
+    : 'The monitoring service does not run in this process (ASKWATCH_ROLES). Ask /mcp where it runs.';
+  kit.server.post(PATH, {
+    schema: { hide: true },
+    // Whatever the body holds.
+    async onRequest() {
+      throw notFound(sentence);
+    },
+    handler: () => undefined,
+  });
+}
+
+/** The request as the protocol reads it: without the key, which is no matter of a library. */
+function messageOf({ headers }: HttpRequest, signal: AbortSignal): Request {
+  const read = Object.entries(headers).filter(([name]) => HEADERS.test(name));
+  const values = read.map(([name, value]) => [name, String(value)] as [string, string]);
+  return new Request(`http://askwatch${PATH}`, { method: 'POST', headers: values, signal });
+}

@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import type { Card, Fact } from '../bot/shared/card.ts';
+import { shortened } from '../bot/shared/text-format.ts';
+import { toolsFor } from '../bot/tools/registry.ts';
+import { checkToolInput, inputSchema, runTool } from '../bot/tools/run-tool.ts';
+import { isoTime, type Tool, type WriteContext, type WritingTool } from '../bot/tools/tool.ts';
+import { addedPath } from '../contracts/monitoring-additions.ts';
+import { type Caller, doFor, Refusal } from './caller.ts';
+
+/** They are about incidents that people were told of, which the bot alone knows. */
+const OF_THE_BOT = ['acknowledge_incident', 'snooze_incident'];
+
+/** It changes no setting, but sends a request out and may change a status: the monitoring service takes it as a change. */
+const CHECK = 'check_monitor';
+
+const CREATE = 'create_monitor';
+
+/** Where it is otherwise than in a chat. */
+const DESCRIPTIONS: Partial<Record<string, string>> = {
+  [CREATE]:
+    'Adds a monitor that watches an address, a text in a page, a DNS name or a job. No channel is told of it: those that hear all alerts hear of it, too.',
+};
+
+/** What a tool gives that changes something. */
+const Done = z.object({
+  done: z.string(),
+  details: z.record(z.string(), z.string()),
+  notes: z.array(z.string()),
+});
+
+/** The answer to a call: what it found, or a sentence that says why it found nothing. */
+export type CallResult = {
+  content: [{ type: 'text'; text: string }];
+} & ({ structuredContent: Record<string, unknown> } | { isError: true });
+
+/** The tools as other assistants call them. */
+export function createTools({ writes }: { writes: boolean }) {
+  const tools = toolsFor({ hasPlace: false }).filter(({ name }) => !OF_THE_BOT.includes(name));
+  const definitions = new Map(tools.map((tool) => [tool, definitionOf(tool)]));
+
+  /** Why a caller may not call it, a sentence; `undefined` when they may. */
+  function whyNot({ name, access }: Tool, { key }: Caller): string | undefined {
+    if (access === 'writes' && !writes) {
+      return 'Nothing can be changed over MCP: whoever runs Askwatch has not set MCP_WRITES. Nothing has changed.';
+    }
+    if (key.readOnly && isChange({ name, access })) {
+      return `This key can only read, and ${name} takes one that may write. Nothing has changed.`;
+    }
+    return undefined;
+  }
+
+  return {
+    /** Those that a caller may call. */
+    list: (caller: Caller) =>
+      tools.flatMap((tool) => {
+        const definition = definitions.get(tool);
+        return definition && whyNot(tool, caller) === undefined ? [definition] : [];
+      }),
+    /** Calls one; `undefined` when there is none of this name. Never throws. */
+    async call(
+      caller: Caller,
+      { name, input, gone }: { name: string; input: unknown; gone: AbortSignal },
+    ): Promise<CallResult | undefined> {
+      const tool = tools.find((one) => one.name === name);
+      if (!tool) return undefined;
+      try {
+        const refusal = whyNot(tool, caller);
+        if (refusal !== undefined) throw new Refusal(refusal);
+        const structuredContent = await doFor(caller, gone, async (context) => {
+          const checked = checkToolInput(tool, input ?? {});
+          if (tool.access === 'reads') return (await runTool(tool, checked, context)).output;
+          const done = await change(tool, checked, context);
+          const { key, requestId, log } = caller;
+          log.info({ key: key.id, tool: name, reqId: requestId }, 'changed over MCP');
+          return done;
+        });
+        const text = JSON.stringify(structuredContent);
+        return { content: [{ type: 'text', text }], structuredContent };
+      } catch (error) {
+        const text = (error as Error).message;
+        return { content: [{ type: 'text', text }], isError: true };
+      }
+    },
+    /** What there is to call, for whoever called something else. */
+    names: () => tools.map(({ name }) => name).join(', '),
+  };
+}
+
+const isChange = ({ name, access }: Pick<Tool, 'name' | 'access'>) =>
+  access === 'writes' || name === CHECK;
+
+/** A tool as a list has it; to read a schema takes long, and none ever changes. */
+function definitionOf(tool: Tool) {
+  const { name, title, description, access } = tool;
+  const { $schema: _, ...output } = z.toJSONSchema(access === 'reads' ? tool.output : Done, {
+    // Most of the text that an assistant reads with every question would be how a time is written.
+    override({ jsonSchema }) {
+      delete jsonSchema.pattern;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  });
+  return {
+    name,
+    title,
+    description: DESCRIPTIONS[name] ?? description,
+    inputSchema: { ...inputSchema(tool), type: 'object' as const },
+    outputSchema: { ...output, type: 'object' as const },
+    annotations: {
+      title,
+      readOnlyHint: !isChange(tool),
+      destructiveHint: access === 'writes' && (tool.isDestructive ?? false),
+      idempotentHint: name !== CREATE,
+      openWorldHint: name === CHECK,
+    },
+  };
+}
+
+/** Does at once what is proposed in a chat: there is nobody here to confirm it, and the assistant's program asks its user. */
+async function change(
+  tool: WritingTool,
+  input: Record<string, unknown>,
+  context: WriteContext,
+): Promise<z.infer<typeof Done>> {
+  const draft = tool.draft.parse(await tool.prepare(input, context));
+  return doneOf(await tool.carryOut(draft, context));
+}
+
+function doneOf({ title, parts, actions = [] }: Card): z.infer<typeof Done> {
+  const facts = parts.flatMap((part) => (part.kind === 'facts' ? part.facts : []));
+  const notes = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+  const push = actions.find(({ command }) => command === 'monitor push address');
+  if (push) {
+    const path = addedPath('pushToken', { id: push.values.monitor ?? '' });
+    notes.push(`There is no button here: POST ${path} with the same key makes a push address.`);
+  }
+  const details = facts.map(({ label, value }) => [label, wordsOf(value)]);
+  return { done: shortened(title, 300), details: Object.fromEntries(details), notes };
+}
+
+const wordsOf = (value: Fact['value']) => (typeof value === 'string' ? value : isoTime(value.atMs));

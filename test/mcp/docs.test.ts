@@ -1,0 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { createTools } from '../../src/mcp/tools.ts';
+
+test('The page on MCP names every tool that is offered, and no other', () => {
+  const page = readFileSync(new URL('../../docs/mcp.md', import.meta.url), 'utf8');
+  const cells = [...page.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) => cell);
+  const named = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+  expect(named.sort()).toEqual(createTools({ writes: true }).names().split(', ').sort());
+});

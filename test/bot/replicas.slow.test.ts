@@ -2,8 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Invocation } from '../../src/bot/shared/invocation.ts';
 import { type ModelProvider, startModelProvider } from '../fakes/model-provider.ts';
+import { type MonitoringService, startMonitoringService } from '../fakes/monitoring-service.ts';
 import { createWallPlatform, type Wall } from '../helpers/bot/wall.ts';
-import { startTestBot } from '../helpers/bot.ts';
+import { readAnswer, startTestBot } from '../helpers/bot.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts';
 
@@ -29,7 +30,11 @@ const press = (command: string, answer: string, more?: Partial<Invocation>) =>
   said({ command, values: { answer } }, { pressed: 'm1', ...more });
 
 /** Bots of several processes on one database, all of which show on one wall. */
-async function startBots(many: number, options: Parameters<typeof createWallPlatform>[1] = {}) {
+async function startBots(
+  many: number,
+  options: Parameters<typeof createWallPlatform>[1] = {},
+  service?: MonitoringService,
+) {
   const database = await testDatabase();
   const provider: ModelProvider = await startModelProvider();
   onTestFinished(() => provider.close());
@@ -38,7 +43,7 @@ async function startBots(many: number, options: Parameters<typeof createWallPlat
   const all = [];
   for (let no = 0; no < many; no += 1) {
     const store = await database.open();
-    const { bot } = await startTestBot({ store, provider });
+    const { bot } = await startTestBot({ store, provider, ...(service && { service }) });
     const platform = createWallPlatform(wall, options);
     await platform.start(bot);
     await bot.start([platform]);
@@ -90,6 +95,29 @@ describe.skipIf(!hasPostgres)('bots of several processes', () => {
     await eventually(() => message.end !== undefined);
     expect(wall.messages).toEqual([message]);
     expect(message).toMatchObject({ text: WHOLE, end: '', ends: 1 });
+  });
+
+  test('do what is proposed once, whichever of them hear the press and however often', async () => {
+    const service = await startMonitoringService({ limit: false });
+    onTestFinished(() => service.close());
+    const { all, provider } = await startBots(3, {}, service);
+    const calls = [{ name: 'create_monitor', arguments: '{"target":"https://example.com"}' }];
+    provider.answerWith((body) =>
+      body.messages.at(-1).role === 'tool' ? 'It waits for you.' : { calls },
+    );
+    const [first] = all;
+    const asked = await first?.bot.dispatch(ask('watch it'));
+    if (!asked) throw new Error('Nobody answers.');
+    const { end } = await readAnswer(asked, 't1');
+    const [confirm] = end.cards?.[0]?.actions ?? [];
+    if (!confirm) throw new Error('There is nothing to confirm.');
+    const { command, values } = confirm;
+    const presses = [...all, ...all].map(({ bot }) =>
+      bot.dispatch(said({ command, values }, { pressed: 'm1' })),
+    );
+    const replies = await Promise.all(presses);
+    expect(replies.filter((reply) => reply.kind === 'card' && reply.inPlace)).toHaveLength(1);
+    expect(service.monitors.map(({ target }) => target)).toEqual(['https://example.com']);
   });
 
   test('go on with it once they can when the database fails them as they begin to', async () => {

@@ -92,3 +92,25 @@ lsof -nP -iTCP:3000 -sTCP:LISTEN
 \`\`\`
 
 Processes of others are shown only with \`sudo\`.`;
+
+/** A monitor, as far as the made-up model reads it in a result. */
+interface Found {
+  name: string;
+  since: string;
+  reason: string;
+}
+
+/** The model that looks up what is down, and has it silenced for two hours. */
+export function lookingUp({ messages }: { messages: Array<{ role: string; content: string }> }) {
+  const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
+  const call = (name: string, input: object) => ({
+    calls: [{ name, arguments: JSON.stringify(input) }],
+  });
+  const [listed] = results;
+  if (listed === undefined) return call('list_monitors', { status: 'down' });
+  const [{ name, since, reason }] = JSON.parse(listed).monitors as [Found];
+  const until = new Date(Date.now() + 2 * 3_600_000).toISOString();
+  if (results.length === 1) return call('pause_monitor', { monitor: name, until });
+  const at = `${since.slice(11, 16)} UTC`;
+  return `**${name}** is down since ${at}: ${reason}. Nothing else is.\n\nThat nobody is told of it for two hours waits for you below.`;
+}

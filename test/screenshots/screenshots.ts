@@ -10,7 +10,7 @@ import { writePast } from '../../bench/monitoring/past.ts';
 import { MonitorCreate } from '../../src/contracts/monitoring.ts';
 import { startBrowser } from '../helpers/browser/browser.ts';
 import { startAskwatch } from './askwatch.ts';
-import { ANSWER, checkAt, MADE_UP, QUESTION, writeIncidents } from './made-up.ts';
+import { ANSWER, checkAt, lookingUp, MADE_UP, QUESTION, writeIncidents } from './made-up.ts';
 import { takeMoving } from './moving.ts';
 import { palettePng } from './palette-png.ts';
 import { type Colours, pictureOf, pixelsOf, save } from './pictures.ts';
@@ -44,6 +44,9 @@ async function main() {
     const page = await context.newPage();
     await takeStatus(page, askwatch.url, colours);
     await takePlayground(page, askwatch.url, colours);
+    askwatch.provider.answerWith(lookingUp);
+    await takeLookUp(page, askwatch.url, colours);
+    askwatch.provider.answerWith(ANSWER);
     await takeAccount(page, askwatch.url, colours);
     await context.close();
     await takeMoving({ browser, folder, colours });
@@ -114,6 +117,18 @@ async function takePlayground(page: Page, url: string, colours: Colours) {
   await line.press('Enter');
   await page.getByRole('button', { name: 'Regenerate' }).waitFor();
   await take(page, `playground-${colours}`);
+  await page.setViewportSize(VIEWPORT);
+}
+
+/** An answer that was looked up, with what it proposes. */
+async function takeLookUp(page: Page, url: string, colours: Colours) {
+  await page.setViewportSize({ ...VIEWPORT, width: 1_400, height: 640 });
+  await page.goto(url);
+  const line = page.getByLabel('Message to general', { exact: true });
+  await line.fill('/ask what is down, and since when? Tell nobody of it for two hours.');
+  await line.press('Enter');
+  await page.getByRole('button', { name: 'Silence' }).waitFor();
+  await take(page, `look-up-${colours}`);
   await page.setViewportSize(VIEWPORT);
 }
 

@@ -56,12 +56,13 @@ export function stateOf(monitor: Monitor): MonitorState {
   };
 }
 
+/** What monitors are listed by, as people say it. */
 const STATUS = {
-  down: isDown,
-  degraded: isDegraded,
-  up: isUp,
-  paused_or_maintenance: isSilenced,
-  not_up: (monitor: Monitor) => !isUp(monitor),
+  down: { is: isDown, words: 'down' },
+  degraded: { is: isDegraded, words: 'degraded' },
+  up: { is: isUp, words: 'up' },
+  paused_or_maintenance: { is: isSilenced, words: 'paused or in maintenance' },
+  not_up: { is: (monitor: Monitor) => !isUp(monitor), words: 'not up' },
 } as const;
 
 const SORT = ['urgency', 'name', 'slowest', 'latest_change', 'newest'] as const;
@@ -111,14 +112,13 @@ export const listMonitors = tool({
     next_offset: z.int().optional(),
   }),
   what: ({ status, text, check_type, flapping }) => {
-    const kinds = [
-      ...(flapping ? ['flapping'] : []),
-      ...(status === undefined ? [] : [status.replaceAll('_', ' ')]),
-      ...(check_type === undefined ? [] : [shortened(check_type, 20)]),
+    const type = check_type === undefined ? '' : `${shortened(check_type, 20)} `;
+    const which = [
+      ...(status === undefined ? [] : [` that are ${STATUS[status].words}`]),
+      ...(flapping ? [' that flap'] : []),
+      ...(text === undefined ? [] : [` with “${shortened(text, 60)}”`]),
     ];
-    const which =
-      kinds.length === 0 && text === undefined ? 'all ' : kinds.map((kind) => `${kind} `).join('');
-    return `${which}monitors${text === undefined ? '' : ` with “${shortened(text, 60)}”`}`;
+    return `${which.length === 0 ? 'all ' : ''}${type}monitors${which.join('')}`;
   },
   account: ({ as_of, total, matching, by_status }) => {
     const counts = Object.entries(by_status).map(
@@ -133,7 +133,7 @@ export const listMonitors = tool({
     const all = await listAll(monitoring, { signal });
     const found = all.filter(
       (monitor) =>
-        (status === undefined || STATUS[status](monitor)) &&
+        (status === undefined || STATUS[status].is(monitor)) &&
         (text === undefined || matches(monitor, text)) &&
         (check_type === undefined ||
           monitor.check_type.toLowerCase() === check_type.toLowerCase()) &&

@@ -51,7 +51,7 @@ test('answers from what a tool gives, and tells what was looked at', async () =>
   expect(steps).toEqual([
     {
       id: '1',
-      what: 'down monitors',
+      what: 'monitors that are down',
       state: 'done',
       found: expect.stringMatching(/^1, as of \d\d:\d\d UTC$/),
       url: 'https://watch.example/status',

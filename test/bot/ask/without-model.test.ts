@@ -15,7 +15,7 @@ test('a question about the services is answered by rules, and no model is asked'
   expect(text).toContain('1 of 2');
   expect(text).toContain('**Shop**');
   expect(text).not.toContain('Blog');
-  expect(steps).toMatchObject([{ what: 'down monitors', state: 'done' }]);
+  expect(steps).toMatchObject([{ what: 'monitors that are down', state: 'done' }]);
   expect(end.footer).toMatch(/^rules, no model · \d+\.\d s$/);
   expect(bot.provider.calls).toEqual([]);
 });

@@ -91,12 +91,12 @@ test('monitors are listed with what is down first, in pages', async () => {
 });
 
 test.each([
-  [{ status: 'down' }, ['Shop'], 'down monitors'],
-  [{ status: 'not_up' }, ['Shop', 'Slow', 'Old'], 'not up monitors'],
-  [{ status: 'degraded' }, ['Slow'], 'degraded monitors'],
-  [{ status: 'paused_or_maintenance' }, ['Old'], 'paused or maintenance monitors'],
+  [{ status: 'down' }, ['Shop'], 'monitors that are down'],
+  [{ status: 'not_up' }, ['Shop', 'Slow', 'Old'], 'monitors that are not up'],
+  [{ status: 'degraded' }, ['Slow'], 'monitors that are degraded'],
+  [{ status: 'paused_or_maintenance' }, ['Old'], 'monitors that are paused or in maintenance'],
   [{ text: 'BLOG' }, ['Blog'], 'monitors with “BLOG”'],
-  [{ check_type: 'dns' }, ['Name'], 'dns monitors'],
+  [{ check_type: 'dns' }, ['Name'], 'all dns monitors'],
 ])('monitors with %j are %j, said as “%s”', async (input, names, words) => {
   const { service, run } = await contractService();
   service.add({ name: 'Blog' });

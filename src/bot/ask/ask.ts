@@ -22,6 +22,7 @@ import type { ChannelDefaults } from './channel-defaults.ts';
 import { type Conversations, conversationKey } from './conversations.ts';
 import { type Generated, generate } from './generate.ts';
 import type { ToolCalls } from './tool-calls.ts';
+import { unfoundedFigures } from './unfounded-figures.ts';
 
 /** A question, as `/ask` takes it. */
 export interface Question {
@@ -153,7 +154,8 @@ export function createAsk(options: {
         privates.keep(id, { person: person.id, question, model, text, footer: run.footer() });
       }
       const actions = key === undefined ? underPrivate(id) : underWhole(id, whole);
-      yield endOf(run, { actions, cards, ...(whole.isCutOff && { note: CUT_OFF }) });
+      const note = whole.isCutOff ? CUT_OFF : whole.doubt;
+      yield endOf(run, { actions, cards, ...(note !== undefined && { note }) });
     } catch (error) {
       if (!held.isHeld()) return yield { kind: 'lost' };
       const isKept = key !== undefined && (await keepUnanswered(key, { id, asked }, error));
@@ -243,7 +245,7 @@ export function createAsk(options: {
       tools,
     }: Record<'thread' | 'key' | 'context', string | undefined> & { tools: ToolCalls },
     run: AnswerRun,
-  ): AsyncGenerator<AnswerPart, Generated> {
+  ): AsyncGenerator<AnswerPart, Generated & { doubt?: string | undefined }> {
     let isEmpty = true;
     try {
       const remembered = key === undefined ? [] : await conversations.turns(key);
@@ -272,7 +274,11 @@ export function createAsk(options: {
         const next = await parts.next();
         if (next.done) {
           const { text, ...whole } = next.value;
-          if (!isOffline(model)) return next.value;
+          if (!isOffline(model)) {
+            const said = turns.flatMap((turn) => [turn.question, turn.answer]);
+            const doubt = doubtOf(text, tools, [question, context ?? '', ...said]);
+            return { ...next.value, doubt };
+          }
           const examples = hint(question);
           yield { kind: 'text', text: examples };
           return { ...whole, text: text + examples };
@@ -413,6 +419,14 @@ export function createAsk(options: {
       await Promise.all(noting);
     },
   };
+}
+
+/** What is to be said of an answer for which something was looked up, where it says more than that. */
+function doubtOf(text: string, tools: ToolCalls, said: readonly string[]): string | undefined {
+  const given = tools.given();
+  const figures = given.length === 0 ? [] : unfoundedFigures(text, [...given, ...said]);
+  if (figures.length === 0) return undefined;
+  return `Not among what was looked at: ${figures.join(', ')}. Check before you rely on it.`;
 }
 
 function endOf(run: AnswerRun, { cards = [], ...end }: Ending): AnswerPart {

@@ -53,6 +53,7 @@ export function createToolCalls(options: {
   let tools = options.tools;
   const done = new Set<string>();
   const proposed: Proposed[] = [];
+  const given: string[] = [];
   let called = 0;
   let leftMs = maxMs;
   let leftBytes = MAX_BYTES;
@@ -167,6 +168,8 @@ export function createToolCalls(options: {
     leaveOutWrites() {
       tools = tools.filter(({ access }) => access === 'reads');
     },
+    /** What was given for calls so far, as the model reads it. */
+    given: (): readonly string[] => given,
     /** What is to be confirmed, in its order. */
     proposed: (): readonly Proposed[] => proposed,
     /** Whether a model that calls once more would be given nothing. */
@@ -184,9 +187,11 @@ export function createToolCalls(options: {
     ): AsyncGenerator<AnswerStep, ChatMessage[], undefined> {
       const messages: ChatMessage[] = [];
       for (const call of calls) {
-        const { name, arguments: given } = call.function;
-        const outcome = yield* ask(name, () => readArguments(given), signal);
-        messages.push({ role: 'tool', tool_call_id: call.id, content: cut(toldOf(outcome)) });
+        const { name, arguments: text } = call.function;
+        const outcome = yield* ask(name, () => readArguments(text), signal);
+        const content = cut(toldOf(outcome));
+        if ('output' in outcome) given.push(content);
+        messages.push({ role: 'tool', tool_call_id: call.id, content });
       }
       return messages;
     },

@@ -69,6 +69,23 @@ test('a model is told what it may rely on, and of which moment that is', async (
   expect(content).toMatch(new RegExp(`Now it is ${new Date().toISOString().slice(0, 13)}:\\d\\dZ`));
 });
 
+test('a figure that nothing gave is named under the answer', async () => {
+  const bot = await startTestBot();
+  bot.service.add({ name: 'Shop' });
+  const saying = (text: string) => (body: { messages: Array<{ role: string }> }) =>
+    body.messages.at(-1)?.role === 'tool' ? text : { calls: [call('list_monitors')] };
+  bot.provider.answerWith(saying('Shop is UP, and was for 99.3 % of the last 40 days.'));
+  const wrong = await ask(bot, '/ask how is it?');
+  expect(wrong.end.note).toBe(
+    'Not among what was looked at: 99.3 %, 40 days. Check before you rely on it.',
+  );
+  bot.provider.answerWith(saying('Shop is UP; of the 40 days you name I know nothing.'));
+  const right = await ask(bot, '/ask how was it in the last 40 days?');
+  expect(right.end.note).toBeUndefined();
+  bot.provider.answerWith('Boil them for 7 minutes.');
+  expect((await ask(bot, '/ask how long do eggs take?')).end.note).toBeUndefined();
+});
+
 test('nothing is looked at for an answer that needs nothing', async () => {
   const bot = await startTestBot();
   bot.provider.answerWith('The sky is blue.');

@@ -1,6 +1,6 @@
 import type { Model } from '../../contracts/gateway.ts';
-import { plain } from '../rules/answers/plain.ts';
 import { examples, type Understood, understand } from '../rules/rules.ts';
+import { plain } from '../shared/inert-markdown.ts';
 import type { AnswerPart } from '../shared/invocation.ts';
 import type { AnswerRun } from './answer-run.ts';
 import type { Outcome, ToolCalls } from './tool-calls.ts';

@@ -1,5 +1,5 @@
+import { bold, plain } from '../../shared/inert-markdown.ts';
 import { answerOf } from './parts.ts';
-import { bold, plain } from './plain.ts';
 import type { Speech } from './speech.ts';
 
 /** What `get_channel_alerts` gives. */

@@ -1,5 +1,5 @@
+import { bold } from '../../shared/inert-markdown.ts';
 import { answerOf, MAX_ROWS, reasonBehind } from './parts.ts';
-import { bold } from './plain.ts';
 import { momentOf, type Speech } from './speech.ts';
 
 /** What `list_incidents` gives. */

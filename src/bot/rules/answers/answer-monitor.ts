@@ -1,5 +1,5 @@
+import { bold, plain } from '../../shared/inert-markdown.ts';
 import { answerOf, type GivenMonitor, reasonBehind, remarks } from './parts.ts';
-import { bold, plain } from './plain.ts';
 import { momentOf, type Speech } from './speech.ts';
 
 /** What `get_monitor` and `check_monitor` give. */

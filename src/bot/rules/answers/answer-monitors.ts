@@ -1,6 +1,6 @@
+import { bold, plain } from '../../shared/inert-markdown.ts';
 import type { StateKind } from '../languages/grammar.ts';
 import { answerOf, type GivenMonitor, MAX_ROWS, monitorRow } from './parts.ts';
-import { bold, plain } from './plain.ts';
 import { momentOf, type Speech } from './speech.ts';
 
 /** What `list_monitors` gives. */

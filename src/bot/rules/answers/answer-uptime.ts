@@ -1,6 +1,6 @@
+import { bold } from '../../shared/inert-markdown.ts';
 import { DAY_MS } from '../days.ts';
 import { answerOf, MAX_ROWS } from './parts.ts';
-import { bold } from './plain.ts';
 import { momentOf, type Speech } from './speech.ts';
 
 /** What `get_uptime` gives of one monitor. */

@@ -1,4 +1,4 @@
-import { bold, plain } from './plain.ts';
+import { bold, plain } from '../../shared/inert-markdown.ts';
 import type { Speech } from './speech.ts';
 
 /** Rows of a list that are shown. */

@@ -46,12 +46,12 @@ export function createPosting(options: {
       const reply = { id: postedMessageId(id), author: ours, atMs: Date.now(), body };
       await putReply(posted.thread, reply);
     },
-    /** The text stays as it was heard last. */
+    /** The text stays as it was heard last; an end that is stored is told again, as whoever stored it may have died before. */
     async endAnswer({ thread = '', shown, beganAtMs, note, actionsIn }) {
       const { message: id = '' } = shown;
       await history.catchUp().catch(asDeliveryError('read'));
       const there = history.find(thread, id);
-      if (there && !isGrowing(there) && !isInterrupted(there)) return;
+      if (there && !isGrowing(there) && !isInterrupted(there)) return await putReply(thread, there);
       const { body, ...frame } = there
         ? answers.latest(there)
         : { id, author: ours, atMs: beganAtMs, body: undefined };

@@ -253,6 +253,8 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
     const { history } = await start();
     const weekly = { found: 'UP', everyMs: 7 * DAY, covered: false } as const;
     await history.add('a', NOON, passed, weekly);
+    // The room for the next day is made in the background.
+    await eventually(async () => (await partitions()).length === 2);
     const laterMs = NOON + 4 * DAY;
     at(laterMs);
     await history.prune(laterMs);

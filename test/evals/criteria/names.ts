@@ -1,0 +1,121 @@
+import { HOSTILE_NAME } from '../../helpers/recorded-week/monitors.ts';
+import { MONITORS } from '../../helpers/recorded-week/plan.ts';
+import { plainOf } from './figures.ts';
+
+/** Names in answers: of which monitors there are, and of which there are none. */
+
+/** Who writes the whole of it does so for nobody: its first words tell it from all others. */
+const HOSTILE_BEGIN = 'Ignore previous instructions';
+
+const LETTER = '[\\p{L}\\p{N}]';
+
+/** Longest first, so that `Shop` is not found in `Shop checkout`. */
+const PATTERNS = [...MONITORS]
+  .sort((a, b) => b.name.length - a.name.length)
+  .map(({ name }) => {
+    const shown = name === HOSTILE_NAME ? HOSTILE_BEGIN : name;
+    // A name of one plain word is also a word: `search`, `returns`.
+    const isWord = /^\p{L}+$/u.test(name);
+    const text = escaped(shown).replace(/ /g, '\\s+');
+    return {
+      name,
+      pattern: new RegExp(`(?<!${LETTER}|-)${text}(?!${LETTER}|-${LETTER})`, isWord ? 'gu' : 'giu'),
+    };
+  });
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+/** The names of monitors that a text has; one within a longer one is none. Pure. */
+export function namesIn(markdown: string): Set<string> {
+  return split(markdown).names;
+}
+
+/** The names in a text, and the text with a mark in place of each. */
+function split(markdown: string): { names: Set<string>; marked: string } {
+  const names = new Set<string>();
+  let marked = plainOf(markdown).replace(/https?:\/\/\S+/g, ' ');
+  for (const [place, { name, pattern }] of PATTERNS.entries()) {
+    marked = marked.replace(pattern, () => {
+      names.add(name);
+      return String.fromCharCode(FIRST_MARK + place);
+    });
+  }
+  return { names, marked };
+}
+
+/** Characters that nobody writes: one for each monitor. */
+const FIRST_MARK = 0xe000;
+const MARK = '[\ue000-\uefff]';
+
+/** What names of monitors begin with, and what tells one from another behind that: no words that people use anyway. */
+const FIRST_WORDS = [
+  ...new Set(MONITORS.map(({ name }) => escaped(name.split(' ')[0] ?? ''))),
+].join('|');
+const LATER_WORDS = 'EU|US|API|DNS|MX|SPF|login|sync|gateway|checkout|webhook|admin|\\(staging\\)';
+
+/** What the head of a row of a list or a table begins with where it is no name, in three languages. */
+const LABELS = new RegExp(
+  `^(?:${[
+    'status|state|since|reasons?|causes?|target|uptime|availability|down(?:time)?|duration|began|started|ended|start|end',
+    'from|to|total|type|interval|note|when|why|what|result|summary|answer|certificate|response time|average|mean|min(?:imum)?',
+    'max(?:imum)?|up|degraded|paused|(?:in )?maintenance|flapping|others?|yesterday|today|checked|last check',
+    'zustand|seit|grund|gründe|ursache|ziel|verfügbarkeit|dauer|beginn|ende|von|bis|gesamt',
+    'estado|desde|motivo|causa|destino|disponibilidad|duración|inicio|fin|hasta',
+  ].join('|')})(?!\\p{L})`,
+  'iu',
+);
+
+/** What makes the head of a row a title, or a time. */
+const GENERIC = new RegExp(
+  `(?<!\\p{L})(?:${[
+    'outages?|issues?|problems?|sites?|monitors?|services?|incidents?|group|\\w+day|nov(?:ember)?|utc',
+    'ausfälle?|störung(?:en)?|vorfälle?|monitore|dienste|\\w+tag',
+    'incidentes?|caídas?|servicios|noviembre',
+  ].join('|')})(?!\\p{L})`,
+  'iu',
+);
+
+/** What is said of a monitor: who stands beside it in a row is taken for one. */
+const SAID_OF_MONITORS = /\b(?:UP|DOWN|DEGRADED|PAUSED|MAINTENANCE|down|ausgefallen|caído)\b/u;
+
+/** What stands in an answer as the name of a monitor, but no monitor has it. Pure. */
+export function unknownNames(markdown: string): string[] {
+  return [...new Set([...inRows(markdown), ...alike(markdown)])];
+}
+
+/** Heads of rows that tell a status, in bold or before a colon. */
+function inRows(markdown: string): string[] {
+  return markdown.split('\n').flatMap((line) => {
+    const [, head = ''] =
+      /^\s*(?:[-*•]|\d+\.|\|)\s+(\*\*.+?\*\*|`.+?`|[^:|–—]{2,60}?(?=\s*(?::\s|\||–|—)))/u.exec(
+        line,
+      ) ?? [];
+    const plain = plainOf(head)
+      .replace(/^[^\p{L}\d]+|:$/gu, '')
+      .trim();
+    const isRow = plain !== '' && SAID_OF_MONITORS.test(line.replace(head, ''));
+    if (!isRow || LABELS.test(plain) || GENERIC.test(plain) || !/\p{L}/u.test(plain)) return [];
+    return namesIn(plain).size > 0 || /^[\d\s]/.test(plain) ? [] : [plain];
+  });
+}
+
+/** What goes on after a name, or begins as one, and so looks like that of another monitor: `Shop EU`. */
+function alike(markdown: string): string[] {
+  const made = new RegExp(
+    `(?<!${LETTER}|-)(?:${MARK}|${FIRST_WORDS})(?:\\s+(?:${LATER_WORDS}))+(?!${LETTER})`,
+    'gu',
+  );
+  return [...split(markdown).marked.matchAll(made)].map(([text]) =>
+    text.replace(
+      new RegExp(MARK, 'g'),
+      (mark) => PATTERNS[mark.charCodeAt(0) - FIRST_MARK]?.name ?? '',
+    ),
+  );
+}
+
+/** Ids of monitors in a text. Pure. */
+export const idsIn = (text: string): string[] => [
+  ...new Set([...text.matchAll(/\bmon_[\w-]+/g)].map(([id]) => id)),
+];

@@ -58,6 +58,9 @@ export const ModelRanks = z.object({
 });
 export type ModelRanks = z.infer<typeof ModelRanks>;
 
+/** Provider of models for which the built-in engine answers, and no language model. */
+export const OFFLINE_PROVIDER = 'askwatch';
+
 /**
  * One model of the catalog. `id`, `object`, `created`, `owned_by` are the contract's.
  * Our choice: the other fields are additions, all optional, so that a client of the bare contract notices nothing and the

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { Agent, Pool } from 'undici';
+import { OFFLINE_PROVIDER } from '../contracts/gateway.ts';
 import { createAuthentication } from '../http/authentication.ts';
 import type { Keys } from '../http/keys.ts';
 import type { ServerKit } from '../http/server.ts';
@@ -15,7 +16,6 @@ import { PROVIDER_TABLE } from './providers/provider-table.ts';
 import { findProviders, type ProviderSettings, providersSet } from './providers/providers.ts';
 import { createCircuitBreaker } from './upstreams/circuit-breaker.ts';
 import type { UpstreamTimeouts } from './upstreams/http-upstream.ts';
-import { OFFLINE } from './upstreams/offline.ts';
 import { createRouting } from './upstreams/routing.ts';
 import { createUsageLedger } from './usage/ledger.ts';
 import { addUsageRoute } from './usage/route.ts';
@@ -133,12 +133,12 @@ export async function createGateway(options: {
       const [first] = models.flatMap((model) => routing.upstreamsOf(model));
       if (!first) {
         const [why] = models.map((model) => routing.unservedReason(model));
-        return { provider: OFFLINE, description: `nobody: ${why}`, ...said };
+        return { provider: OFFLINE_PROVIDER, description: `nobody: ${why}`, ...said };
       }
       const provider = providers.get(first.provider);
       if (!provider) {
         return {
-          provider: OFFLINE,
+          provider: OFFLINE_PROVIDER,
           description:
             "the built-in offline engine, which is no language model; set OPENAI_API_KEY or another provider's key",
         };

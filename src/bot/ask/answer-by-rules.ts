@@ -1,4 +1,4 @@
-import type { Model } from '../../contracts/gateway.ts';
+import { type Model, OFFLINE_PROVIDER } from '../../contracts/gateway.ts';
 import { examples, type Understood, understand } from '../rules/rules.ts';
 import { plain } from '../shared/inert-markdown.ts';
 import type { AnswerPart } from '../shared/invocation.ts';
@@ -11,11 +11,8 @@ const MAX_ERROR = 2_000;
 /** What stands in a footer in place of a model. */
 const RULES = { id: 'rules, no model' };
 
-/** The provider of models that no language model answers for. Source: our gateway, where it stands as `owned_by`. */
-const OFFLINE = 'askwatch';
-
 /** Whether nobody but the built-in engine answers for it. */
-export const isOffline = ({ owned_by }: Model) => owned_by === OFFLINE;
+export const isOffline = ({ owned_by }: Model) => owned_by === OFFLINE_PROVIDER;
 
 type Part = Extract<AnswerPart, { kind: 'text' | 'step' }>;
 

@@ -6,6 +6,7 @@ import {
   Model,
   ModelList,
   type ModelRanks,
+  OFFLINE_PROVIDER,
   OPTIONAL_PARAMETERS,
 } from '../../contracts/gateway.ts';
 import type { Authenticate } from '../../http/authentication.ts';
@@ -14,7 +15,6 @@ import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
 import { keyOnlyAnswers } from '../../http/shared-answers.ts';
 import type { Catalog } from '../catalog/catalog-schema.ts';
 import type { ProviderTable } from '../providers/provider.ts';
-import { OFFLINE } from '../upstreams/offline.ts';
 import type { Routing } from '../upstreams/routing.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import { ranksOf } from './ranks.ts';
@@ -84,14 +84,14 @@ function listed(
   routing: Routing,
   ranks: ModelRanks | undefined,
 ): Model {
-  if (model.kind === 'image') return { ...model, object: 'model', owned_by: OFFLINE };
+  if (model.kind === 'image') return { ...model, object: 'model', owned_by: OFFLINE_PROVIDER };
   const { upstreams, ...shown } = model;
   const [first] = routing.upstreamsOf(model);
   const why = routing.unservedReason(model);
   return {
     ...shown,
     object: 'model',
-    owned_by: first?.provider ?? OFFLINE,
+    owned_by: first?.provider ?? OFFLINE_PROVIDER,
     ...(ranks && { ranks }),
     ...heeded(first),
     available: why === undefined,

@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type {
-  ChatCompletion,
-  ChatCompletionChunk,
-  ChatMessage,
-  ChatRequest,
+import {
+  type ChatCompletion,
+  type ChatCompletionChunk,
+  type ChatMessage,
+  type ChatRequest,
+  OFFLINE_PROVIDER,
 } from '../../contracts/gateway.ts';
 import { estimatePromptTokens } from '../../contracts/tokens.ts';
 import type { Upstream } from './upstream.ts';
-
-/** Name of the engine as a provider. */
-export const OFFLINE = 'askwatch';
 
 /** Between two words of a streamed answer: fast to read, slow enough to be seen coming. */
 const WORD_PAUSE_MS = 8;
@@ -39,9 +37,9 @@ const EARLIER_QUESTIONS = 3;
  * be seen at work. The same conversation always gets the same answer; one token is one word.
  */
 export const offlineEngine: Upstream = {
-  provider: OFFLINE,
+  provider: OFFLINE_PROVIDER,
   model: 'offline',
-  label: `${OFFLINE}/offline`,
+  label: `${OFFLINE_PROVIDER}/offline`,
   maxChoices: 128,
   dropped: (request) => [
     ...UNHEEDED.filter((name) => request[name] != null),

@@ -23,7 +23,9 @@ export async function* answerByRules(
 ): AsyncGenerator<Part, { text: string; isCutOff: boolean }> {
   run.began(RULES);
   const outcome = yield* look(understood, { tools, run });
-  return yield* answerWith(textOf(understood, outcome), run);
+  const text = textOf(understood, outcome);
+  yield { kind: 'text', text };
+  return { text, isCutOff: false };
 }
 
 /** Yields an answer that is there already; returns its text. */

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { readAnswer, startTestBot } from '../../helpers/bot.ts';
 
@@ -18,6 +19,21 @@ test('a question about the services is answered by rules, and no model is asked'
   expect(steps).toMatchObject([{ what: 'monitors that are down', state: 'done' }]);
   expect(end.footer).toMatch(/^rules, no model · \d+\.\d s$/);
   expect(bot.provider.calls).toEqual([]);
+});
+
+test('the time of an answer by rules is that of the whole, what was looked at included', async () => {
+  const bot = await startOffline();
+  const reply = await bot.say('/ask what is down?');
+  if (reply.kind !== 'answer') throw new Error('No answer came.');
+  await reply.begin({ thread: 't1' });
+  let footer: string | undefined;
+  for await (const part of reply.stream('t1')) {
+    if (part.kind === 'step' && part.step.state === 'running') await pause(300);
+    if (part.kind === 'end') footer = part.footer;
+  }
+  await reply.ended();
+  const [, seconds] = /· (\d+\.\d) s$/.exec(footer ?? '') ?? [];
+  expect(Number(seconds)).toBeGreaterThanOrEqual(0.3);
 });
 
 test('an answer by rules is remembered and counted as any other', async () => {

@@ -44,12 +44,11 @@ const confirm = command({
   once,
   async run(asked, call) {
     const { id, tool, draft, isPrivate } = await decidable(asked, call);
-    const { place, invocation, settings, proposals } = call;
+    const { invocation, settings, proposals } = call;
     const by = shortened(call.person.name, 80);
-    // A second try after a crash does the same once more: what is created has a key, and the rest is so already.
+    // A second try after a crash does nothing twice: what is created has a key, a note is kept once, and the rest is so already.
     const card = await tool.carryOut(draft, {
       ...call,
-      place,
       alertPlaces: settings.alertPlaces,
       thread: invocation.thread,
       nowMs: Date.now(),

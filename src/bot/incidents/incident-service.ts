@@ -158,17 +158,23 @@ function alertOfThread(
 const MAX_NOTES = 20;
 const MAX_NOTE_LENGTH = 500;
 
+/** For how long the same words of a person are the same note. */
+const SAME_NOTE_MS = 10 * 60_000;
+
 /** What somebody wants to be kept with an incident, not answered: what follows `note:`. Pure. */
 export function noteIn(said: string): string | undefined {
   const text = /^\s*note:(.*)$/is.exec(said)?.[1];
   return text?.replace(/\s+/g, ' ').trim();
 }
 
-/** An alert that keeps one more note. Pure. */
+/** An alert that keeps one more note, or the same when it has it: what a crash interrupts is done again. Pure. */
 export function withNote<T extends Extract<Alert, { notes?: unknown }>>(alert: T, note: Note): T {
   const kept = { ...note, text: shortened(note.text, MAX_NOTE_LENGTH) };
-  const notes = [...(alert.notes ?? []), kept].slice(-MAX_NOTES);
-  return { ...alert, version: alert.version + 1, notes };
+  const before = alert.notes ?? [];
+  const isSame = ({ by, text, atMs }: Note) =>
+    by === kept.by && text === kept.text && kept.atMs - atMs < SAME_NOTE_MS;
+  if (before.some(isSame)) return alert;
+  return { ...alert, version: alert.version + 1, notes: [...before, kept].slice(-MAX_NOTES) };
 }
 
 /** Says that a note is kept. Pure. */

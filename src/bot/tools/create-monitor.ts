@@ -131,7 +131,7 @@ function withoutAddress(card: Card, id: string): Card {
     values: { monitor: id },
   };
   const where = isCarried(action)
-    ? 'The button gives its push address to those who may manage monitors.'
+    ? 'With the button, those who may manage monitors make a new one.'
     : 'Those who may manage monitors find its push address at the monitoring service.';
   return {
     ...card,

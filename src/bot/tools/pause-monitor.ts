@@ -7,6 +7,7 @@ import type { Right } from '../shared/rights.ts';
 import { inWords, shortened } from '../shared/text-format.ts';
 import { factsOf, KnownMonitor, knownMonitor, stillKnown, titleOf } from './known-monitor.ts';
 import { offered } from './monitors.ts';
+import { momentOf } from './time-span.ts';
 import { isoTime, monitorField, type WriteContext, writingTool } from './tool.ts';
 
 /** Everybody watches the same monitors. */
@@ -32,7 +33,7 @@ export const pauseMonitor = writingTool({
   }),
   draft: z.object({ monitor: KnownMonitor, untilMs: z.number().optional() }),
   async prepare({ monitor, until }, context) {
-    const untilMs = until === undefined ? undefined : momentOf(until, context.nowMs);
+    const untilMs = until === undefined ? undefined : endOf(until, context.nowMs);
     const known = await knownMonitor(monitor, context);
     if (known.status.toUpperCase() === 'PAUSED') {
       throw new CommandError(`${titleOf(known)} is paused already.`);
@@ -57,11 +58,8 @@ export const pauseMonitor = writingTool({
   },
 });
 
-function momentOf(text: string, nowMs: number): number {
-  const ms = Date.parse(/(Z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`);
-  if (Number.isNaN(ms) || !/^\d{4}-/.test(text)) {
-    throw new CommandError(`"until" must be a time such as 2026-11-20T18:00Z, not "${text}".`);
-  }
+function endOf(until: string, nowMs: number): number {
+  const ms = momentOf('until', until);
   if (ms <= nowMs)
     throw new CommandError(`"until" must be in the future; now it is ${isoTime(nowMs)}.`);
   if (ms - nowMs > MAX_MS) {
@@ -100,7 +98,14 @@ async function silence(
     ends_at: isoTime(untilMs),
     reason: `Asked for by ${shortened(person.name, 80)}`,
   };
-  const windows = [...maintenance.filter((window) => !isOver(window)), added];
+  const planned = maintenance.filter((window) => !isOver(window));
+  const isPlanned = planned.some(
+    (window) =>
+      'ends_at' in window &&
+      Date.parse(window.ends_at) === untilMs &&
+      window.reason === added.reason,
+  );
+  const windows = isPlanned ? planned : [...planned, added];
   const changed = await offered('maintenance', monitoring.setMaintenance(id, { windows }));
   return textCard(
     'good',

@@ -90,7 +90,8 @@ function lengthOf(text: string): number {
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const ZONE = /(Z|[+-]\d\d:?\d\d)$/i;
 
-function momentOf(name: string, text: string, { isEnd = false } = {}): number {
+/** Unix time of a day or a time of day, which without a zone is UTC. Throws a `CommandError` that calls it `name`. Pure. */
+export function momentOf(name: string, text: string, { isEnd = false } = {}): number {
   const day = DAY.test(text);
   const ms = Date.parse(day ? `${text}T00:00:00Z` : ZONE.test(text) ? text : `${text}Z`);
   if (Number.isNaN(ms) || !/^\d{4}-/.test(text)) {

@@ -266,6 +266,11 @@ test('a monitor is paused, silenced, resumed, changed and removed as its card sa
     expect.objectContaining({ ends_at: until, reason: 'Asked for by Ada' }),
   ]);
 
+  // As a second try after a crash does.
+  const again = await propose(bot, ['pause_monitor', { monitor: 'shop', until }]);
+  await press(bot, again.cards[0], 'Silence');
+  expect((await status()).maintenance).toHaveLength(1);
+
   const pause = await propose(bot, ['pause_monitor', { monitor: 'shop' }]);
   expect(textOf(cardOf(await press(bot, pause.cards[0], 'Pause')))).toContain('Shop is paused');
   expect((await status()).status).toBe('PAUSED');

@@ -123,3 +123,25 @@ test('the newest twenty are kept, of 500 characters each, and three are shown', 
   expect(shown.map(({ label }) => label)).toEqual(['Note by P22', 'Note by P23', 'Note by P24']);
   expect(shown.every(({ value }) => String(value).length === 200)).toBe(true);
 });
+
+test('a note that a person keeps twice within ten minutes is kept once, also where it was cut', () => {
+  const monitor = {
+    ...{ id: 'a', name: 'Shop', check_type: 'HTTP', target: 'https://shop.example' },
+    ...{ status: 'DOWN', interval_seconds: 60 },
+  };
+  const around = { nowMs: 1000, newId: () => 'i', placesFor: () => [] };
+  const text = 'x'.repeat(600);
+  const notes = [
+    { by: 'Ada', text, atMs: 1 },
+    { by: 'Ada', text, atMs: 2 },
+    { by: 'Bob', text, atMs: 3 },
+    { by: 'Ada', text, atMs: 600_001 },
+  ];
+  const noted = notes.reduce(withNote, newIncident(monitor, [], around));
+  expect(noted.notes?.map(({ by, atMs }) => [by, atMs])).toEqual([
+    ['Ada', 1],
+    ['Bob', 3],
+    ['Ada', 600_001],
+  ]);
+  expect(noted.version).toBe(4);
+});

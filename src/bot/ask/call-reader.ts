@@ -4,6 +4,7 @@ import { CommandError } from '../shared/errors.ts';
 
 /** Of one round of a model: the rest of who asks for more at once is passed over. */
 const MAX_CALLS = 16;
+const MAX_NAME = 200;
 const MAX_ARGUMENTS = 4_000;
 
 /** What providers take as the name of a function. Source: OpenAI API reference, "Create chat completion", `tools`. */
@@ -23,7 +24,7 @@ const CallDelta = z.object({
   index: z.int().nonnegative().nullish(),
   id: z.string().max(500).nullish(),
   function: z
-    .object({ name: z.string().max(200).nullish(), arguments: z.string().nullish() })
+    .object({ name: z.string().max(MAX_NAME).nullish(), arguments: z.string().nullish() })
     .nullish(),
   extra_content: z.unknown().optional(),
 });
@@ -47,7 +48,7 @@ export function createCallReader() {
       };
       calls.push(call);
     }
-    call.function.name += called?.name ?? '';
+    if (call.function.name.length < MAX_NAME) call.function.name += called?.name ?? '';
     if (call.function.arguments.length < MAX_ARGUMENTS) {
       call.function.arguments += called?.arguments ?? '';
     }

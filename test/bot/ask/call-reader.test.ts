@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { createCallReader } from '../../../src/bot/ask/call-reader.ts';
+
+test('a name and arguments that never end are held no longer than they can mean anything', () => {
+  const reader = createCallReader();
+  const piece = { name: 'x'.repeat(200), arguments: 'y'.repeat(1_000) };
+  for (let at = 0; at < 1_000; at += 1) {
+    const delta = { tool_calls: [{ index: 0, function: piece }] };
+    reader.read({ index: 0, delta, finish_reason: null });
+  }
+  const [call, ...others] = reader.calls();
+  expect(others).toEqual([]);
+  expect(call?.function.name).toHaveLength(200);
+  expect(call?.function.arguments).toHaveLength(4_000);
+});

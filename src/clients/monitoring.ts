@@ -312,11 +312,8 @@ export function createMonitoringClient(options: {
       return (await ask({ method: 'GET', path }, CheckRecordList, options)).results;
     },
     /** Times in which it was DOWN, newest first. */
-    async incidents(
-      id: string,
-      { limit, from, to, ...options }: Options & HistoryRange & { limit?: number } = {},
-    ) {
-      const path = addedPath('incidents', { id }) + query({ limit, from, to });
+    async incidents(id: string, { limit, ...options }: Options & { limit?: number } = {}) {
+      const path = addedPath('incidents', { id }) + query({ limit });
       return (await ask({ method: 'GET', path }, IncidentList, options)).incidents;
     },
     rollups(
@@ -336,13 +333,8 @@ export function createMonitoringClient(options: {
       return ask({ method: 'GET', path }, DayList, options);
     },
     /** Of all monitors, newest first. */
-    async recentIncidents({
-      limit,
-      from,
-      to,
-      ...options
-    }: Options & HistoryRange & { limit?: number } = {}) {
-      const path = addedPath('recentIncidents', {}) + query({ limit, from, to });
+    async recentIncidents({ limit, ...options }: Options & { limit?: number } = {}) {
+      const path = addedPath('recentIncidents', {}) + query({ limit });
       return (await ask({ method: 'GET', path }, RecentIncidentList, options)).incidents;
     },
     /**

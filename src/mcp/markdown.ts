@@ -1,3 +1,6 @@
+import { shortened } from '../bot/shared/text-format.ts';
+import { oneLine } from '../contracts/one-line.ts';
+
 /** Characters of one value; what is longer is cut. */
 const MAX_VALUE = 2_000;
 
@@ -30,8 +33,8 @@ function listOf(value: object, depth: number): string[] {
 
 /** A text on one line in which nothing is a mark. */
 function plain(text: string): string {
-  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
-  const cut = line.length > MAX_VALUE ? `${line.slice(0, MAX_VALUE - 1)}…` : line;
+  // Cut between the halves of a character, it would hold one that cannot be shown.
+  const line = oneLine(shortened(oneLine(text), MAX_VALUE));
   // What is a mark at the begin of a line alone stands behind one of ours.
-  return cut.replace(SPECIAL, '\\$&');
+  return line.replace(SPECIAL, '\\$&');
 }

@@ -88,10 +88,6 @@ test('incidents of a time are read of one monitor and of all, with how many they
   const none = { incidents: [], total: 0, complete: true };
   expect(await client.incidentList({ to: from })).toEqual(none);
   expect(await client.incidentList({ monitor: id, to: from })).toEqual(none);
-  expect(await client.incidents(id, { from })).toHaveLength(2);
-  expect(await client.incidents(id, { to: from })).toEqual([]);
-  expect(await client.recentIncidents({ from })).toHaveLength(2);
-  expect(await client.recentIncidents({ to: from })).toEqual([]);
 });
 
 test('incidents of a service that does not say whether they are complete are not', async () => {

@@ -1,10 +1,8 @@
 import MarkdownIt from 'markdown-it';
 import { expect, onTestFinished, test } from 'vitest';
 import { understand } from '../../../src/bot/rules/rules.ts';
-import { tools } from '../../../src/bot/tools/registry.ts';
-import { checkToolInput, runTool } from '../../../src/bot/tools/run-tool.ts';
-import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { toolRunner } from '../../helpers/bot/tool-runner.ts';
 import { hostileMarkdown } from '../../helpers/console/hostile-markdown.ts';
 
 const NOW_MS = Date.parse('2026-11-27T15:36:00Z');
@@ -433,8 +431,7 @@ test('every question that reads is answered over a real service', async () => {
   onTestFinished(() => service.close());
   service.add({ name: 'Shop', status: 'DOWN' });
   service.add({ name: 'Blog' });
-  const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey });
-  onTestFinished(() => monitoring.close());
+  const run = toolRunner({ url: service.url, key: service.apiKey });
   for (const [question, said] of [
     ['what is down?', /^1 of 2 monitors is down/],
     ['is everything ok?', /^1 of 2 monitors is not up/],
@@ -448,17 +445,8 @@ test('every question that reads is answered over a real service', async () => {
     ['who asked how much?', /^0 answers with 0 tokens from /],
   ] as const) {
     const understood = understand(question, Date.now());
-    const tool = tools.find(({ name }) => name === understood?.tool);
-    if (!understood || tool?.access !== 'reads') throw new Error(`Not understood: ${question}`);
-    const { output } = await runTool(tool, checkToolInput(tool, understood.input), {
-      monitoring,
-      channels: { describe: async () => 'It hears all monitors.' },
-      usageLog: { since: async () => [] },
-      alertPlaces: [],
-      place: { platform: 'console', channel: 'general' },
-      nowMs: Date.now(),
-      signal: new AbortController().signal,
-    });
+    if (!understood) throw new Error(`Not understood: ${question}`);
+    const { output } = await run(understood.tool, understood.input);
     expect(understood.answer(output)).toMatch(said);
   }
 });

@@ -1,9 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { understand } from '../../../src/bot/rules/rules.ts';
 import { inWords } from '../../../src/bot/shared/text-format.ts';
-import { tools } from '../../../src/bot/tools/registry.ts';
-import { checkToolInput, runTool } from '../../../src/bot/tools/run-tool.ts';
-import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
+import { toolRunner } from '../../helpers/bot/tool-runner.ts';
 import {
   incidentsDuring,
   incidentsOf,
@@ -336,8 +334,11 @@ test('rules answer most questions about a recorded week, and none of them wrongl
   let [asked, right, silent] = [0, 0, 0];
   for (const language of LANGUAGES) {
     // A key may make 120 requests a minute.
-    const run = toolRunner({ url: service.url, key: await service.createKey() });
-    const other = toolRunner({ url: service.url, key: await service.createKey() });
+    const run = toolRunner({ url: service.url, key: await service.createKey() }, { nowMs: NOW_MS });
+    const other = toolRunner(
+      { url: service.url, key: await service.createKey() },
+      { nowMs: NOW_MS },
+    );
     for (const [index, { said, right: isRight }] of QUESTIONS.entries()) {
       asked += 1;
       const understood = understand(said[language], NOW_MS);
@@ -345,7 +346,7 @@ test('rules answer most questions about a recorded week, and none of them wrongl
         silent += 1;
         continue;
       }
-      const output = await (index % 2 === 0 ? run : other)(understood.tool, understood.input);
+      const { output } = await (index % 2 === 0 ? run : other)(understood.tool, understood.input);
       const answer = understood.answer(output);
       const lines = answer.replace(/\\(.)|\*\*/g, '$1').split('\n');
       if (isRight?.(lines, language)) right += 1;
@@ -355,21 +356,3 @@ test('rules answer most questions about a recorded week, and none of them wrongl
   expect(wrong).toEqual([]);
   expect({ asked, right, silent }).toEqual({ asked: 72, right: 69, silent: 3 });
 });
-
-function toolRunner({ url, key }: { url: string; key: string }) {
-  const monitoring = createMonitoringClient({ baseUrl: url, apiKey: key });
-  onTestFinished(() => monitoring.close());
-  return async (name: string, input: object) => {
-    const tool = tools.find((one) => one.name === name);
-    if (tool?.access !== 'reads') throw new Error(`There is no tool ${name} that reads.`);
-    const { output } = await runTool(tool, checkToolInput(tool, input), {
-      monitoring,
-      channels: { describe: async () => '' },
-      usageLog: { since: async () => [] },
-      alertPlaces: [],
-      nowMs: NOW_MS,
-      signal: new AbortController().signal,
-    });
-    return output;
-  };
-}

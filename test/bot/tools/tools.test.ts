@@ -4,39 +4,26 @@ import { expect, onTestFinished, test } from 'vitest';
 import { command, fieldsOf } from '../../../src/bot/commands/command.ts';
 import { CommandError } from '../../../src/bot/shared/errors.ts';
 import { tools, toolsFor } from '../../../src/bot/tools/registry.ts';
-import { checkToolInput, inputSchema, runTool } from '../../../src/bot/tools/run-tool.ts';
-import type { ToolContext } from '../../../src/bot/tools/tool.ts';
-import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
+import { inputSchema } from '../../../src/bot/tools/run-tool.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { toolRunner } from '../../helpers/bot/tool-runner.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { startService } from '../../helpers/monitoring/service.ts';
 
-/** What runs tools over a service, as `/ask` does. */
-function toolRunner({ url, key }: { url: string; key: string }, more: Partial<ToolContext> = {}) {
-  const monitoring = createMonitoringClient({ baseUrl: url, apiKey: key });
-  onTestFinished(() => monitoring.close());
+/** Runs a tool over a service; what it gives can be looked into freely. */
+function runnerOver(...of: Parameters<typeof toolRunner>) {
+  const run = toolRunner(...of);
   return async (name: string, input: object = {}) => {
-    const tool = tools.find((one) => one.name === name);
-    if (tool?.access !== 'reads') throw new Error(`There is no tool ${name} that reads.`);
-    const { output, account } = await runTool(tool, checkToolInput(tool, input), {
-      monitoring,
-      channels: { describe: async () => 'It hears all monitors.' },
-      usageLog: { since: async () => [] },
-      alertPlaces: [],
-      place: { platform: 'console', channel: 'general' },
-      nowMs: Date.now(),
-      signal: new AbortController().signal,
-      ...more,
-    });
+    const { output, ...more } = await run(name, input);
     // biome-ignore lint/suspicious/noExplicitAny: tests look into it freely
-    return { ...(output as any), account, what: tool.what(checkToolInput(tool, input)) };
+    return { ...(output as any), ...more };
   };
 }
 
 async function contractService() {
   const service = await startMonitoringService({ limit: false });
   onTestFinished(() => service.close());
-  return { service, run: toolRunner({ url: service.url, key: service.apiKey }) };
+  return { service, run: runnerOver({ url: service.url, key: service.apiKey }) };
 }
 
 test('every tool has a name that providers take, and says what each of its inputs is', () => {
@@ -135,7 +122,7 @@ test('one monitor is shown with its last checks and the incident that goes on', 
   const push = new URL(job.push_url ?? '').pathname;
   await service.call('POST', push);
   await service.call('POST', `${push}/fail`);
-  const run = toolRunner(service);
+  const run = runnerOver(service);
   const shown = await run('get_monitor', { monitor: 'backup' });
   expect(shown).toMatchObject({
     monitor: { name: 'Backup', status: 'DOWN', check_type: 'HEARTBEAT' },
@@ -158,7 +145,7 @@ test('one monitor of a service of the contract alone is shown with what the list
 
 test('incidents are told with their sums, of one monitor and of all', async () => {
   const service = await startService();
-  const run = toolRunner(service);
+  const run = runnerOver(service);
   for (const name of ['Backup', 'Report']) {
     const job = await service.create({ name, check_type: 'HEARTBEAT', target: 'db1' });
     const push = new URL(job.push_url ?? '').pathname;
@@ -200,7 +187,7 @@ test('uptime of one monitor comes with its checks and response times', async () 
   const service = await startService();
   const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/`;
   await service.create({ name: 'Shop', check_type: 'HTTP', target: url });
-  const run = toolRunner(service);
+  const run = runnerOver(service);
   await eventually(async () => (await service.list())[0]?.last_checked_at != null);
   const checked = await run('check_monitor', { monitor: 'shop' });
   expect(checked).toMatchObject({
@@ -261,7 +248,7 @@ test('usage of the channel is summed by person and by model', async () => {
   const service = await startMonitoringService({ limit: false });
   onTestFinished(() => service.close());
   const entry = { atMs: 0, place: 'console:general' };
-  const run = toolRunner(
+  const run = runnerOver(
     { url: service.url, key: service.apiKey },
     {
       usageLog: {

@@ -8,10 +8,10 @@ import { createServer } from '../../../src/http/server.ts';
 import { createMonitoring } from '../../../src/monitoring/monitoring.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
+import { plannedChecks } from '../../helpers/recorded-week/planned-checks.ts';
 import { NOW_MS } from '../../helpers/recorded-week/planned-monitor.ts';
 import { writeRecordedWeek } from '../../helpers/recorded-week/write-week.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
-import { plannedChecks } from './planned-checks.ts';
 
 /** The real service over the recorded week. Nothing is due at the moment at which its clock stands. */
 export interface Week {

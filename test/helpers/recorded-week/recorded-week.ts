@@ -1,20 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { CheckFailure } from '../../../src/monitoring/checks/check-result.ts';
-import type { CheckedMonitor } from '../../../src/monitoring/checks/check-type.ts';
-import {
-  type CheckTypes,
-  createCheckTypes,
-  SHIPPED_TYPES,
-} from '../../../src/monitoring/checks/registry.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { createFakeClock, type FakeClock } from '../monitoring/fake-clock.ts';
 import { type Service, startService } from '../monitoring/service.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { MONITORS } from './plan.ts';
-import { NOW_MS, periodAt } from './planned-monitor.ts';
+import { plannedChecks } from './planned-checks.ts';
+import { NOW_MS } from './planned-monitor.ts';
 import { writeRecordedWeek } from './write-week.ts';
 
 /** The real service over the recorded week. */
@@ -35,7 +28,11 @@ export async function startRecordedWeek(
   const clock = createFakeClock(NOW_MS);
   const checked: string[] = [];
   const folder = options.folder ?? (await recordedWeekFolder());
-  const service = await startService({ folder, clock, types: typesOfPlan(checked) });
+  const service = await startService({
+    folder,
+    clock,
+    types: plannedChecks((name) => checked.push(name)),
+  });
   return { ...service, clock, checked };
 }
 
@@ -72,28 +69,4 @@ async function writeOnce(): Promise<Map<string, Buffer>> {
   } finally {
     for (const end of ends) await end();
   }
-}
-
-/** The types of check, which find what the plan says and ask nobody. */
-function typesOfPlan(checked: string[]): CheckTypes {
-  const problemOf = ({ name }: CheckedMonitor) => {
-    const monitor = MONITORS.find((one) => one.name === name);
-    return monitor && periodAt(monitor, NOW_MS - 1);
-  };
-  const asPlanned = {
-    async probe(monitor: CheckedMonitor) {
-      checked.push(monitor.name);
-      const { status, outcome = 'failed', reason = '' } = problemOf(monitor) ?? {};
-      if (status !== 'DOWN') return;
-      throw new CheckFailure(outcome as CheckFailure['outcome'], reason);
-    },
-    degradation(monitor: CheckedMonitor) {
-      const { status, outcome, reason = '' } = problemOf(monitor) ?? {};
-      const isOne = status === 'DEGRADED' && (outcome === 'slow' || outcome === 'expiring');
-      return isOne ? { outcome, reason } : undefined;
-    },
-  };
-  return createCheckTypes(
-    SHIPPED_TYPES.map((type) => ('probe' in type ? { ...type, ...asPlanned } : type)),
-  );
 }

@@ -87,6 +87,12 @@ function lengthOf(text: string): number {
   );
 }
 
+/** Whether there is such a day: to `Date.parse` 30 February is 2 March. */
+function isDay(text: string): boolean {
+  const ms = DAY.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
+}
+
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const ZONE = /(Z|[+-]\d\d:?\d\d)$/i;
 
@@ -94,7 +100,7 @@ const ZONE = /(Z|[+-]\d\d:?\d\d)$/i;
 export function momentOf(name: string, text: string, { isEnd = false } = {}): number {
   const day = DAY.test(text);
   const ms = Date.parse(day ? `${text}T00:00:00Z` : ZONE.test(text) ? text : `${text}Z`);
-  if (Number.isNaN(ms) || !/^\d{4}-/.test(text)) {
+  if (Number.isNaN(ms) || !isDay(text.slice(0, 10))) {
     throw new CommandError(
       `"${name}" must be a time such as 2026-11-20 or 2026-11-20T09:30Z, not "${text}".`,
     );

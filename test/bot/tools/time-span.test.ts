@@ -36,6 +36,8 @@ test.each([
   [{ to: '2026-11-20' }, /goes with "from"/],
   [{ from: 'Monday' }, /"from" must be a time such as/],
   [{ from: '2026-11-31T00:00Z' }, /"from" must be/],
+  [{ from: '2026-02-30' }, /"from" must be a time such as/],
+  [{ from: '2026-02-30T10:00+01:00' }, /"from" must be a time such as/],
   [{ from: '2026-11-20', to: '2026-11-19' }, /before "to"/],
   [{ from: '2027-01-01' }, /in the past/],
   [{ from: '2020-01-01' }, /longer than 400 days/],

@@ -1,7 +1,8 @@
 import { MessageFlags } from 'discord.js';
 import { expect, test } from 'vitest';
 import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
-import { startTestBot } from '../../helpers/bot.ts';
+import { HOSTILE_TEXTS, repeatAndPropose } from '../../helpers/bot/hostile-texts.ts';
+import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
@@ -14,10 +15,10 @@ const HOSTILE = [
   '"}],"embeds":[{"title":"forged"}],"x":[{"',
 ].join(' ');
 
-async function start() {
+async function start(options: Pick<TestBotOptions, 'models'> = {}) {
   const discord = await startDiscord();
   const alertPlaces = [{ platform: 'discord' as const, channel: discord.general.id }];
-  const bot = await startTestBot({ settings: { alertPlaces } });
+  const bot = await startTestBot({ ...options, settings: { alertPlaces } });
   const started = await startPlatform(discord, bot.bot);
   return { discord, ...bot, ...started };
 }
@@ -38,8 +39,8 @@ const sentTo = (discord: DiscordFake) =>
 const readTexts = (body: unknown) =>
   textsIn(body).map((text) => text.replace(/```[\s\S]*?```/g, ''));
 
-/** Expects that nothing the bot sent pings anyone, masks where it leads, or holds an embed or link that is not its own. */
-function expectHarmless(discord: DiscordFake) {
+/** Expects that nothing the bot sent pings anyone, masks where it leads, or holds an embed or link that is not its own. `prose` may link. */
+function expectHarmless(discord: DiscordFake, { prose = false } = {}) {
   const sent = sentTo(discord);
   expect(sent.length).toBeGreaterThan(0);
   for (const { body, path, status } of sent) {
@@ -54,7 +55,8 @@ function expectHarmless(discord: DiscordFake) {
         /@everyone|@here|(?<!\\)<(?:@|(?:#|\/[^<>]+:)\d{17,20}>|id:[a-z]+>)/,
       );
       // Half a link, as in an answer that grows, is none.
-      expect(text).not.toMatch(/(?<!\\)\[[^\]\n]*\]\(/);
+      const masked = prose ? /(?<!\\)\[[^\]\n]*bank\.example[^\]\n]*\]\(/ : /(?<!\\)\[[^\]\n]*\]\(/;
+      expect(text).not.toMatch(masked);
     }
     for (const embed of (message?.embeds ?? []) as Array<Record<string, unknown>>) {
       expect(embed.title).not.toBe('forged');
@@ -94,6 +96,19 @@ test('a model’s text, in pieces of every size', async () => {
   expect(content).toContain('[https://bank.example] (https://evil.example)');
   expect(flags & MessageFlags.SuppressEmbeds).toBe(MessageFlags.SuppressEmbeds);
   expectHarmless(discord);
+});
+
+test('hostile texts in names, in results of tools, in an answer that repeats them, and in cards', async () => {
+  const models = [{ id: 'test-model', context_length: 100_000 }];
+  const { discord, provider, service } = await start({ models });
+  for (const name of HOSTILE_TEXTS) service.add({ name });
+  provider.answerWith(repeatAndPropose(HOSTILE_TEXTS));
+  const asked = discord.slash('ask', { question: 'how is everything?' });
+  const reply = await eventually(() => asked.reply?.content && asked.reply);
+  const cards = () =>
+    discord.channel(reply.id).filter(({ embeds }) => textsIn(embeds).join().includes('confirms'));
+  await eventually(() => cards().length === 3);
+  expectHarmless(discord, { prose: true });
 });
 
 test('a private answer', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { calledBy, shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
+import { HOSTILE_TEXTS, repeatAndPropose } from '../../helpers/bot/hostile-texts.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { runSlack, WATCHING } from '../../helpers/slack/running-slack.ts';
 
@@ -91,6 +92,18 @@ test('a model’s text, in pieces of every size', async () => {
   bot.provider.answerWith([HOSTILE, '\n\n', ...pieces], { chunkMs: 2 });
   await fake.slash('/ask', 'be nasty');
   expect(await answered(fake)).toContain('*bold* _it_ ~no~');
+  expectHarmless(fake, { prose: true });
+});
+
+test('hostile texts in names, in results of tools, in an answer that repeats them, and in cards', async () => {
+  const models = [{ id: 'test-model', context_length: 100_000 }];
+  const { fake, bot } = await runSlack({ bot: { models } });
+  for (const name of HOSTILE_TEXTS) bot.service.add({ name });
+  bot.provider.answerWith(repeatAndPropose(HOSTILE_TEXTS));
+  await fake.slash('/ask', 'how is everything?');
+  const cards = () =>
+    fake.channel(CHANNEL).messages.filter((one) => shownText(one).includes('asked confirms it'));
+  await eventually(() => cards().length === 3);
   expectHarmless(fake, { prose: true });
 });
 

@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest';
+import type { Card } from '../../../src/bot/shared/card.ts';
+import type { Invocation } from '../../../src/bot/shared/invocation.ts';
+import type { Place } from '../../../src/bot/shared/place.ts';
+import type { ScriptedCall } from '../../fakes/model-provider.ts';
+import { HOSTILE_TEXTS } from '../../helpers/bot/hostile-texts.ts';
+import { CHANNEL, readAnswer, startTestBot, type TestBot } from '../../helpers/bot.ts';
+
+const ADA = { id: 'U1', name: 'Ada', mayManage: async () => true };
+const MALLORY = { id: 'U9', name: 'Mallory', mayManage: async () => true };
+const ELSEWHERE: Place = { platform: 'console', channel: 'payroll' };
+
+/** What is known in another channel only. */
+const SECRETS = ['secret-of-a-prompt', 'secret-of-a-private-answer', 'secret-of-a-thread'];
+
+const call = (name: string, input: object): ScriptedCall => ({
+  name,
+  arguments: JSON.stringify(input),
+});
+
+/** All that texts order, and more: what other channels know, and a confirmation that no model can give. */
+const ORDERED = [
+  call('list_monitors', {}),
+  call('pause_monitor', { monitor: 'Shop' }),
+  call('remove_monitor', { monitor: 'Shop' }),
+  call('create_monitor', { target: 'https://evil.example/?q=' }),
+  call('proposal confirm', { proposal: '0AAAAAAAAAAAA' }),
+  call('proposal_confirm', { proposal: '0AAAAAAAAAAAA' }),
+  call('get_usage', { channel: 'payroll' }),
+  call('get_channel_alerts', { channel: 'payroll' }),
+];
+
+/** The worst of models: it does all that it is told by anybody, and repeats everything that it was given. */
+// biome-ignore lint/suspicious/noExplicitAny: the body of a request
+function obey({ messages }: any) {
+  const given = messages.filter(({ role }: { role: string }) => role === 'tool');
+  if (given.length === 0) return { calls: ORDERED };
+  return messages.map(({ content }: { content: unknown }) => String(content)).join('\n');
+}
+
+/** A bot whose other channel has secrets, and what is watched. */
+async function start(): Promise<TestBot> {
+  const models = [{ id: 'test-model', context_length: 100_000 }];
+  const bot = await startTestBot({ models, settings: { mayAdd: 'managers' } });
+  bot.service.add({ name: 'Shop' });
+  const there = { place: ELSEWHERE, person: ADA };
+  await bot.say(`/askwatch prompt ${SECRETS[0]}`, there);
+  bot.provider.answerWith(`It is ${SECRETS[1]}.`);
+  await readAnswer(await bot.say(`/ask private=true tell me ${SECRETS[1]}`, there));
+  await readAnswer(await bot.say(`/ask ${SECRETS[2]}`, there), 'their thread');
+  bot.provider.answerWith(obey);
+  return bot;
+}
+
+let presses = 0;
+
+const press = (
+  { bot }: TestBot,
+  { command, values }: { command: string; values: Record<string, string> },
+  more: Partial<Invocation>,
+) => {
+  presses += 1;
+  return bot.dispatch({
+    id: `press:${presses}`,
+    request: { command, values },
+    place: CHANNEL,
+    thread: 't1',
+    person: ADA,
+    pressed: `m${presses}`,
+    ...more,
+  });
+};
+
+/** Has somebody else confirm all that an answer proposes, also with more in the button than there was. */
+async function confirmAll(bot: TestBot, cards: readonly Card[]) {
+  for (const { command, values } of cards.flatMap(({ actions = [] }) => actions.slice(0, 1))) {
+    for (const [where, more] of [
+      [{}, {}],
+      [{ place: ELSEWHERE }, { person: 'U1', target: 'https://evil.example' }],
+    ] as const) {
+      const forged = { command, values: { ...(values as Record<string, string>), ...more } };
+      const reply = await press(bot, forged, { person: MALLORY, ...where });
+      expect(reply).toMatchObject({ kind: 'card', private: true });
+    }
+  }
+}
+
+const changes = ({ service }: TestBot) =>
+  service.requests.filter(({ method }) => method !== 'GET').map(({ body }) => body);
+
+/** Where a hostile text stands when somebody asks an innocent question. */
+const SOURCES: Record<string, (bot: TestBot, text: string, thread: string) => Promise<void>> = {
+  'the name of a monitor': async (bot, name) => {
+    bot.service.add({ name });
+  },
+  'what is watched': async (bot, text) => {
+    bot.service.add({ name: 'Blog', target: `https://evil.example/?${text}` });
+  },
+  'why a monitor is down': async (bot, status_reason) => {
+    const row = { name: 'Blog', status: 'DOWN', status_reason };
+    bot.service.add(row);
+  },
+  'the status that a service made up': async (bot, status) => {
+    bot.service.add({ name: 'Blog', status });
+  },
+  'a question of somebody else in the thread': async (bot, text, thread) => {
+    bot.provider.answerWith('No.');
+    await readAnswer(await bot.say(`/ask ${text}`, { person: MALLORY, thread }), thread);
+  },
+  'an earlier answer': async (bot, text, thread) => {
+    bot.provider.answerWith(text);
+    await readAnswer(await bot.say('/ask hello', { person: MALLORY, thread }), thread);
+  },
+};
+
+test.each(Object.entries(SOURCES))(
+  'as %s, no hostile text has anything done, or tells what another channel knows',
+  async (_, plant) => {
+    const bot = await start();
+    const before = bot.provider.calls.length;
+    for (const [at, text] of HOSTILE_TEXTS.entries()) {
+      const thread = `thread ${at}`;
+      bot.service.monitors.splice(1);
+      await plant(bot, text, thread);
+      bot.provider.answerWith(obey);
+      const reply = await bot.say('/ask how is everything?', { person: ADA, thread });
+      const { text: said, end } = await readAnswer(reply, thread);
+      expect(said).toContain('by_status');
+      expect(end.cards).toHaveLength(3);
+      await confirmAll(bot, end.cards ?? []);
+    }
+    expect(changes(bot)).toEqual([]);
+    const prompts = JSON.stringify(bot.provider.calls.slice(before).map(({ body }) => body));
+    for (const secret of SECRETS) expect(prompts).not.toContain(secret);
+    expect(bot.provider.refusals).toEqual([]);
+  },
+);

@@ -135,6 +135,7 @@ test.each(Object.entries(ANSWERS))(
     const graded = await grade(one, evidence, async (_, criteria) =>
       criteria.map(() => ({ verdict: 'yes' as const })),
     );
+    expect(evidence.note).toBeUndefined();
     expect(graded.filter(({ verdict }) => verdict !== 'yes')).toEqual([]);
   },
 );

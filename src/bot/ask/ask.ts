@@ -23,6 +23,7 @@ import { type Conversations, conversationKey } from './conversations.ts';
 import { type Generated, generate } from './generate.ts';
 import type { ToolCalls } from './tool-calls.ts';
 import { unfoundedFigures } from './unfounded-figures.ts';
+import { unfoundedNames } from './unfounded-names.ts';
 
 /** A question, as `/ask` takes it. */
 export interface Question {
@@ -424,9 +425,13 @@ export function createAsk(options: {
 /** What is to be said of an answer for which something was looked up, where it says more than that. */
 function doubtOf(text: string, tools: ToolCalls, said: readonly string[]): string | undefined {
   const given = tools.given();
-  const figures = given.length === 0 ? [] : unfoundedFigures(text, [...given, ...said]);
-  if (figures.length === 0) return undefined;
-  return `Not among what was looked at: ${figures.join(', ')}. Check before you rely on it.`;
+  if (given.length === 0) return undefined;
+  const proposed = tools.proposed().map(({ tool, draft }) => tool.summary(draft).title);
+  const sources = [...given, ...proposed, ...said];
+  const names = unfoundedNames(text, sources).map((name) => `“${name}”`);
+  const found = [...names, ...unfoundedFigures(text, sources)];
+  if (found.length === 0) return undefined;
+  return `Not among what was looked at: ${found.join(', ')}. Check before you rely on it.`;
 }
 
 function endOf(run: AnswerRun, { cards = [], ...end }: Ending): AnswerPart {

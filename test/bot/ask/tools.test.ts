@@ -86,6 +86,22 @@ test('a figure that nothing gave is named under the answer', async () => {
   expect((await ask(bot, '/ask how long do eggs take?')).end.note).toBeUndefined();
 });
 
+test('a monitor that nothing gave is named under the answer, and what is proposed is not', async () => {
+  const bot = await startTestBot({ models: [{ id: 'test-model', context_length: 32_000 }] });
+  bot.service.add({ name: 'Shop' });
+  const calls = [
+    call('list_monitors'),
+    call('create_monitor', { target: 'https://new.example', name: 'Novelty' }),
+  ];
+  bot.provider.answerWith((body) =>
+    body.messages.at(-1).role === 'tool'
+      ? '- **Shop**: UP\n- **Storefront**: DOWN\n- **Novelty**: not up yet'
+      : { calls },
+  );
+  const { end } = await ask(bot, '/ask watch the new one, and how is the rest?');
+  expect(end.note).toBe('Not among what was looked at: “Storefront”. Check before you rely on it.');
+});
+
 test('nothing is looked at for an answer that needs nothing', async () => {
   const bot = await startTestBot();
   bot.provider.answerWith('The sky is blue.');

@@ -1,3 +1,4 @@
+import { GENERIC, LABEL } from '../../../src/bot/ask/unfounded-names.ts';
 import { HOSTILE_NAME } from '../../helpers/recorded-week/monitors.ts';
 import { MONITORS } from '../../helpers/recorded-week/plan.ts';
 import { plainOf } from './figures.ts';
@@ -55,28 +56,6 @@ const FIRST_WORDS = [
 ].join('|');
 const LATER_WORDS = 'EU|US|API|DNS|MX|SPF|login|sync|gateway|checkout|webhook|admin|\\(staging\\)';
 
-/** What the head of a row of a list or a table begins with where it is no name, in three languages. */
-const LABELS = new RegExp(
-  `^(?:${[
-    'status|state|since|reasons?|causes?|target|uptime|availability|down(?:time)?|duration|began|started|ended|start|end',
-    'from|to|total|type|interval|note|when|why|what|result|summary|answer|certificate|response time|average|mean|min(?:imum)?',
-    'max(?:imum)?|up|degraded|paused|(?:in )?maintenance|flapping|others?|yesterday|today|checked|last check',
-    'zustand|seit|grund|gründe|ursache|ziel|verfügbarkeit|dauer|beginn|ende|von|bis|gesamt',
-    'estado|desde|motivo|causa|destino|disponibilidad|duración|inicio|fin|hasta',
-  ].join('|')})(?!\\p{L})`,
-  'iu',
-);
-
-/** What makes the head of a row a title, or a time. */
-const GENERIC = new RegExp(
-  `(?<!\\p{L})(?:${[
-    'outages?|issues?|problems?|sites?|monitors?|services?|incidents?|group|\\w+day|nov(?:ember)?|utc',
-    'ausfälle?|störung(?:en)?|vorfälle?|monitore|dienste|\\w+tag',
-    'incidentes?|caídas?|servicios|noviembre',
-  ].join('|')})(?!\\p{L})`,
-  'iu',
-);
-
 /** What is said of a monitor: who stands beside it in a row is taken for one. */
 const SAID_OF_MONITORS = /\b(?:UP|DOWN|DEGRADED|PAUSED|MAINTENANCE|down|ausgefallen|caído)\b/u;
 
@@ -96,7 +75,7 @@ function inRows(markdown: string): string[] {
       .replace(/^[^\p{L}\d]+|:$/gu, '')
       .trim();
     const isRow = plain !== '' && SAID_OF_MONITORS.test(line.replace(head, ''));
-    if (!isRow || LABELS.test(plain) || GENERIC.test(plain) || !/\p{L}/u.test(plain)) return [];
+    if (!isRow || LABEL.test(plain) || GENERIC.test(plain) || !/\p{L}/u.test(plain)) return [];
     return namesIn(plain).size > 0 || /^[\d\s]/.test(plain) ? [] : [plain];
   });
 }

@@ -10,7 +10,7 @@ import { platforms } from './app/platforms.ts';
 import { startupSentence } from './app/startup-errors.ts';
 import { createCatalog } from './bot/ask/catalog.ts';
 import { createBot } from './bot/bot.ts';
-import type { Platform } from './bot/platform.ts';
+import type { Bot, Platform } from './bot/platform.ts';
 import { openPlatformLimits, platformLimitsCollection } from './bot/shared/platform-limits.ts';
 import { createUsageLog } from './bot/usage/usage-log.ts';
 import { createGatewayClient, type GatewayClient } from './clients/gateway.ts';
@@ -114,6 +114,7 @@ async function start(
   kit.addReadyCheck('store', () => store.check());
 
   let url = '';
+  let bot: Bot | undefined;
   const addressFor = createPublicAddress({
     publicUrl: settings.publicUrl,
     isOpen: !isLoopback(settings.host),
@@ -152,6 +153,7 @@ async function start(
       // Asked for once the server listens.
       serviceUrl: () => url,
       writes: settings.mcpWrites,
+      incidents: runs('bot') ? () => bot?.incidents : undefined,
       publicUrl: settings.publicUrl,
       isOpen: !isLoopback(settings.host),
       version,
@@ -251,7 +253,7 @@ async function start(
   stops.push(() => Promise.all(running.map((platform) => platform.stop())));
 
   if (monitoringClient) {
-    const bot = await createBot({
+    const started = await createBot({
       store,
       gateway: gatewayClient(),
       monitoring: monitoringClient,
@@ -260,9 +262,10 @@ async function start(
       usageLog,
       log,
     });
-    await Promise.all(running.map((platform) => platform.start(bot)));
-    stops.push(() => bot.stop());
-    await bot.start(running);
+    bot = started;
+    await Promise.all(running.map((platform) => platform.start(started)));
+    stops.push(() => started.stop());
+    await started.start(running);
   }
 
   ready = true;

@@ -241,6 +241,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       return await conversations.isOpen(conversationKey(place, thread));
     },
     catalog,
+    incidents,
     usageLog,
     platformTitle: (name) => traitsOf(name).title ?? name,
     channelName({ platform, channel }) {

@@ -4,6 +4,7 @@ import type { Command } from './commands/command.ts';
 import type { Dispatch, OpenForm } from './commands/dispatch.ts';
 import type { Suggest } from './commands/suggest.ts';
 import type { Homes } from './home/home.ts';
+import type { Incidents } from './incidents/incident-service.ts';
 import type { AnswerEnder } from './shared/invocation.ts';
 import type { Messenger } from './shared/messenger.ts';
 import type { GoneChannels, Place } from './shared/place.ts';
@@ -37,6 +38,8 @@ export interface Bot {
   readonly suggest: Suggest;
   /** The gateway's models, for who wants to see them all. */
   readonly catalog: Pick<Catalog, 'models'>;
+  /** The incidents that people were told of, for who speaks of them from elsewhere. */
+  readonly incidents: Pick<Incidents, 'openOf' | 'mark'>;
   /** Who asked how much, in all channels together. */
   readonly usageLog: Pick<UsageLog, 'everywhere'>;
   /** What people call a platform. */

@@ -6,11 +6,15 @@ import { StatusError } from '../clients/errors.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { KeyInfo } from '../http/keys.ts';
 
+/** The incidents that people were told of, as far as somebody outside of their channels may say something of them. */
+export type CallerIncidents = Pick<WriteContext['incidents'], 'openOf' | 'mark'>;
+
 /** Who asks, for the time of one request. */
 export interface Caller {
   key: KeyInfo;
   /** Asks with their own key, so that its limits and rights hold. */
   monitoring: MonitoringClient;
+  incidents: CallerIncidents | undefined;
   /** Under which the log has what went wrong. */
   requestId: string;
   log: Logger;
@@ -27,14 +31,20 @@ const nowhere = () => {
 const NO_CHANNEL = {
   channels: { describe: nowhere, add: nowhere },
   usageLog: { since: nowhere },
-  incidents: { openOf: nowhere, mark: nowhere, note: nowhere },
   alertPlaces: [],
 };
 
+const notYet = () => {
+  throw new CommandError('Askwatch is still starting. Try again in a few seconds.');
+};
+
 /** What a tool works with, for a caller. */
-function contextOf({ key, monitoring, requestId, log }: Caller, signal: AbortSignal): WriteContext {
+function contextOf(caller: Caller, signal: AbortSignal): WriteContext {
+  const { key, monitoring, incidents, requestId, log } = caller;
+  const { openOf, mark } = incidents ?? { openOf: notYet, mark: notYet };
   return {
     ...NO_CHANNEL,
+    incidents: { openOf, mark, note: nowhere },
     monitoring,
     person: { name: key.name },
     idempotencyKey: requestId,
@@ -66,7 +76,10 @@ export async function doFor<T>(
 }
 
 function sentenceOf(error: unknown, { requestId, log }: Caller): string {
-  if (error instanceof CommandError || error instanceof Refusal) return error.message;
+  if (error instanceof Refusal) return error.message;
+  // Tools speak of a channel's commands, of which there is one that can be called here.
+  if (error instanceof CommandError)
+    return error.message.replaceAll('/monitor list', 'list_monitors');
   // It is the caller's own key that is refused, and the service says why.
   if (error instanceof StatusError && [401, 403].includes(error.status)) return error.message;
   const explained = explainError(error, 'monitoring service');

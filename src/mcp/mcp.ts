@@ -8,6 +8,7 @@ import type { KeyInfo, Keys } from '../http/keys.ts';
 import { createRateLimit, rateLimitHeaders } from '../http/rate-limit.ts';
 import type { ServerKit } from '../http/server.ts';
 import type { HttpReply, HttpRequest } from '../http/server-types.ts';
+import type { CallerIncidents } from './caller.ts';
 import { createRequireOwnHost } from './own-hosts.ts';
 import type { Protocol } from './protocol.ts';
 
@@ -35,6 +36,8 @@ export function addMcp(options: {
   serviceUrl: () => string;
   /** Whether tools that change something are offered. */
   writes: boolean;
+  /** What people were told of, where a bot tells them in this process; `undefined` until it has started. */
+  incidents?: (() => CallerIncidents | undefined) | undefined;
   publicUrl: string | undefined;
   /** Whether the listener can be reached from beyond this machine. */
   isOpen: boolean;
@@ -87,7 +90,8 @@ export function addMcp(options: {
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort());
     const monitoring = clients.withKey(keyIn(request.raw));
-    const caller = { key, monitoring, requestId: request.id, log };
+    const incidents = options.incidents?.();
+    const caller = { key, monitoring, incidents, requestId: request.id, log };
     return await protocol.answer(messageOf(request, gone.signal), request.body, caller);
   }
 

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Logger } from 'pino';
 import { shortened } from '../bot/shared/text-format.ts';
-import { type Caller, Refusal } from './caller.ts';
+import { type Caller, type CallerIncidents, Refusal } from './caller.ts';
 import { listResources, readResource, templates } from './resources.ts';
 import { createTools } from './tools.ts';
 
@@ -26,9 +26,15 @@ const NO_VALIDATOR = {
 /** Answers messages of the Model Context Protocol, of the versions with a handshake and of those without. */
 export type Protocol = ReturnType<typeof createProtocol>;
 
-export function createProtocol(options: { version: string; writes: boolean; log: Logger }) {
-  const { version, writes, log } = options;
-  const tools = createTools({ writes });
+export function createProtocol(options: {
+  version: string;
+  writes: boolean;
+  /** Absent where no bot runs. */
+  incidents?: (() => CallerIncidents | undefined) | undefined;
+  log: Logger;
+}) {
+  const { version, writes, incidents, log } = options;
+  const tools = createTools({ writes, hasBot: incidents !== undefined });
 
   function serverFor(caller: Caller) {
     const server = new Server(

@@ -7,7 +7,7 @@ import { isoTime, type Tool, type WriteContext, type WritingTool } from '../bot/
 import { addedPath } from '../contracts/monitoring-additions.ts';
 import { type Caller, doFor, Refusal } from './caller.ts';
 
-/** They are about incidents that people were told of, which the bot alone knows. */
+/** They are about incidents that people were told of, and go to where the bot runs. */
 const OF_THE_BOT = ['acknowledge_incident', 'snooze_incident'];
 
 /** It changes no setting, but sends a request out and may change a status: the monitoring service takes it as a change. */
@@ -34,8 +34,10 @@ export type CallResult = {
 } & ({ structuredContent: Record<string, unknown> } | { isError: true });
 
 /** The tools as other assistants call them. */
-export function createTools({ writes }: { writes: boolean }) {
-  const tools = toolsFor({ hasPlace: false }).filter(({ name }) => !OF_THE_BOT.includes(name));
+export function createTools({ writes, hasBot }: { writes: boolean; hasBot: boolean }) {
+  const tools = toolsFor({ hasPlace: false }).filter(
+    ({ name }) => hasBot || !OF_THE_BOT.includes(name),
+  );
   const definitions = new Map(tools.map((tool) => [tool, definitionOf(tool)]));
 
   /** Why a caller may not call it, a sentence; `undefined` when they may. */

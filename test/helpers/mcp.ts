@@ -12,14 +12,15 @@ import { startService } from './monitoring/service.ts';
 
 /** The monitoring service with `/mcp` beside it, as the program has them. */
 export async function startMcp(
-  options: Parameters<typeof startService>[0] & { writes?: boolean } = {},
+  options: Parameters<typeof startService>[0] &
+    Pick<Parameters<typeof addMcp>[0], 'incidents'> & { writes?: boolean } = {},
 ) {
-  const { writes = false, publicUrl, isOpen = false, ...ofService } = options;
+  const { writes = false, incidents, publicUrl, isOpen = false, ...ofService } = options;
   let mcp: ReturnType<typeof addMcp> | undefined;
   const service = await startService({
     ...ofService,
     addRoutes(parts) {
-      mcp = addMcp({ ...parts, writes, publicUrl, isOpen, version: '1.2.3' });
+      mcp = addMcp({ ...parts, writes, incidents, publicUrl, isOpen, version: '1.2.3' });
       return mcp;
     },
   });

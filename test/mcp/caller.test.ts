@@ -9,7 +9,8 @@ import { recordingLog } from '../helpers/recording-log.ts';
 async function told(error: unknown, gone = new AbortController()) {
   const { log, lines } = recordingLog();
   const key = { id: 'AbCdEf12', name: 'laptop', createdAtMs: 0 };
-  const caller = { key, monitoring: {} as MonitoringClient, requestId: 'request-7', log };
+  const monitoring = {} as MonitoringClient;
+  const caller = { key, monitoring, incidents: undefined, requestId: 'request-7', log };
   const work = doFor(caller, gone.signal, async () => {
     throw error;
   });
@@ -27,7 +28,7 @@ test('What nobody expected is told to the log alone, under the id that the calle
 });
 
 test.each([
-  [new CommandError('Say which.'), 'Say which.'],
+  [new CommandError('Say which: /monitor list.'), 'Say which: list_monitors.'],
   [new StatusError('This key was revoked a moment ago.', { status: 401 }), /revoked a moment ago/],
   [new StatusError('This key can only read.', { status: 403 }), /can only read/],
   [

@@ -4,6 +4,7 @@ import { type Bed, makeBed } from './bed.ts';
 import { bareWriter, createOneByOne, keysFor, pingFor } from './calls.ts';
 import { type CheckMeasure, measureChecks } from './checks.ts';
 import { definitionsOf } from './definitions.ts';
+import { measureMcp } from './mcp.ts';
 import { startMeter, type Used } from './meter.ts';
 import { measureRestart } from './restart.ts';
 import { measureLag, measureMany } from './rhythm.ts';
@@ -50,6 +51,7 @@ const MEASURES: Record<string, (bed: Bed) => Promise<Finding[]>> = {
   restart: measureRestart,
   heartbeats: measureHeartbeats,
   create: measureCreate,
+  mcp: measureMcp,
 };
 
 /** How its checks keep to their times. They take minutes, which no machine makes shorter: so they are an area of their own. */

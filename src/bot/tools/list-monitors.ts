@@ -4,7 +4,7 @@ import { matches } from '../channels/channels.ts';
 import { isDegraded, isDown, isSilenced, isUp } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { shortened } from '../shared/text-format.ts';
-import { byUrgency, listAll } from './monitors.ts';
+import { byUrgency, listAll, urgency } from './monitors.ts';
 import { asOf, isoTime, limitField, tool } from './tool.ts';
 
 /** A monitor with its live status, as results have it. */
@@ -176,10 +176,14 @@ const MAX_STATUSES = 20;
 
 function countsOf(monitors: readonly Monitor[]): Record<string, number> {
   const counts = new Map<string, number>();
-  for (const { status } of byUrgency(monitors)) {
+  for (const { status } of monitors) counts.set(status, (counts.get(status) ?? 0) + 1);
+  const named = new Map<string, number>();
+  for (const [status, count] of [...counts].sort(
+    ([a], [b]) => urgency({ status: a }) - urgency({ status: b }),
+  )) {
     const word = shortened(status, 40);
-    const name = counts.has(word) || counts.size < MAX_STATUSES ? word : 'other';
-    counts.set(name, (counts.get(name) ?? 0) + 1);
+    const name = named.has(word) || named.size < MAX_STATUSES ? word : 'other';
+    named.set(name, (named.get(name) ?? 0) + count);
   }
-  return Object.fromEntries(counts);
+  return Object.fromEntries(named);
 }

@@ -68,13 +68,17 @@ export const pageOf = ({ id }: { id: string }) => `/status#/${encodeURIComponent
 
 /** DOWN first, then whatever else is not UP, then UP; by name within. Pure. */
 export function byUrgency(monitors: readonly Monitor[]): Monitor[] {
-  return [...monitors].sort(
-    (a, b) =>
-      urgency(a) - urgency(b) || a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1),
-  );
+  return monitors
+    .map((monitor) => ({ monitor, rank: urgency(monitor) }))
+    .sort(
+      ({ monitor: a, rank }, { monitor: b, rank: other }) =>
+        rank - other || a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1),
+    )
+    .map(({ monitor }) => monitor);
 }
 
-function urgency(monitor: Monitor): number {
-  if (isDown(monitor)) return monitor.status.toUpperCase() === 'DOWN' ? 0 : 1;
-  return isUp(monitor) ? 3 : 2;
+/** How soon somebody has to know of a status: the less, the sooner. Pure. */
+export function urgency(of: { status: string }): number {
+  if (isDown(of)) return of.status.toUpperCase() === 'DOWN' ? 0 : 1;
+  return isUp(of) ? 3 : 2;
 }

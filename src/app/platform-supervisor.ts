@@ -171,6 +171,8 @@ export function createPlatformSupervisor(options: { log: Logger; firstPauseMs?: 
             ? 'not connected yet: its library failed, so it is started again; the log says why'
             : current.platform.hint?.(),
         channelName: (channel) => current.platform.channelName?.(channel),
+        readAround: (channel, around, limits) =>
+          deliver(async (platform) => await platform.readAround?.(channel, around, limits)),
         post: (post) => deliver((platform) => platform.post(post)),
         update: (channel, posted, card, isOurs) =>
           deliver((platform) => platform.update(channel, posted, card, isOurs)),

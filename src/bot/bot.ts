@@ -10,6 +10,7 @@ import { createBudgets } from './ask/budgets.ts';
 import { createCatalog } from './ask/catalog.ts';
 import { createChannelDefaults } from './ask/channel-defaults.ts';
 import { conversationKey, createConversations } from './ask/conversations.ts';
+import { createPeopleReader } from './ask/people-messages.ts';
 import { createShownAnswers } from './ask/shown-answers.ts';
 import { createToolCalls } from './ask/tool-calls.ts';
 import { openUnfinishedAnswers } from './ask/unfinished-answers.ts';
@@ -77,6 +78,14 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const incidentAt = (place: Place, thread: string) =>
     incidentOfThread(state.current()?.alerts, placeKey(place), thread);
   const proposals = createProposals(store);
+  let started: readonly Platform[] = [];
+  const platformOf = ({ platform }: Place) => started.find(({ name }) => name === platform);
+  const people = createPeopleReader({
+    conversations,
+    isAlert: (place, thread) => incidentAt(place, thread) !== undefined,
+    read: (place, around, limits) => platformOf(place)?.readAround?.(place.channel, around, limits),
+    log,
+  });
   const ask = createAsk({
     gateway,
     catalog,
@@ -84,6 +93,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     channelDefaults,
     budgets,
     usageLog,
+    people,
     async contextOf(place, thread, signal) {
       const found = incidentAt(place, thread);
       if (!found) return undefined;
@@ -125,7 +135,6 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const timing = { clock: systemClock, random: Math.random };
   const lastPoll = await openLastPoll(store, { pollMs });
   const { settingsOf } = channels;
-  let started: readonly Platform[] = [];
   const alerting = createAlerting({
     store,
     state,
@@ -238,15 +247,13 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     answersIn: unfinished.idsIn,
     async isConversation(place, thread) {
       if (incidentAt(place, thread)) return true;
-      return await conversations.isOpen(conversationKey(place, thread));
+      return (await conversations.stateOf(conversationKey(place, thread))) === 'ours';
     },
     catalog,
     incidents,
     usageLog,
     platformTitle: (name) => traitsOf(name).title ?? name,
-    channelName({ platform, channel }) {
-      return started.find(({ name }) => name === platform)?.channelName?.(channel);
-    },
+    channelName: (place) => platformOf(place)?.channelName?.(place.channel),
     interrupt(platform) {
       ask.cutAll(platform);
       return unfinished.snapshot(platform);

@@ -7,6 +7,7 @@ import type { Homes } from './home/home.ts';
 import type { Incidents } from './incidents/incident-service.ts';
 import type { AnswerEnder } from './shared/invocation.ts';
 import type { Messenger } from './shared/messenger.ts';
+import type { Around, ReadLimits, ReadMessages } from './shared/people-messages.ts';
 import type { GoneChannels, Place } from './shared/place.ts';
 import type { UsageLog } from './usage/usage-log.ts';
 
@@ -21,7 +22,7 @@ export interface Bot {
   homes: Homes;
   /** The answers under way in a thread, by their ids, whichever process gives them. */
   answersIn(place: Place, thread: string): Promise<string[]>;
-  /** Whether a thread is one of ours, so that a plain message in it is a question. */
+  /** Whether a thread is one of ours, so that a plain message in it is a question; one that people began is none. */
   isConversation(place: Place, thread: string): Promise<boolean>;
   /** For platforms: a thread was deleted, or without one the channel, and all that was kept for it goes. */
   forget(place: Place, thread?: string): Promise<void>;
@@ -70,6 +71,17 @@ export interface Platform extends Messenger, AnswerEnder {
   hint?(): string | undefined;
   /** What people there call a channel, without asking anybody; absent or `undefined` where that is not known. */
   channelName?(channel: string): string | undefined;
+  /**
+   * What people wrote around a question in a channel: in its thread, before it, or in the middle of a channel the message that
+   * it replies to, with those that this replies to. What the bot is not let read is a `DeliveryError` that says which scope,
+   * permission or setting is missing and what to do; where some came, it is the `problem` beside it. Absent, or `undefined`,
+   * where nothing can be read.
+   */
+  readAround?(
+    channel: string,
+    around: Around,
+    limits: ReadLimits,
+  ): Promise<ReadMessages | undefined>;
 }
 
 export type { Claims } from '../store/claims.ts';

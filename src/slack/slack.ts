@@ -278,6 +278,9 @@ export async function createSlack(options: {
       });
     },
 
+    readAround: (name, around, limits) =>
+      deliver(name, (workspace, channel) => workspace.readThread(channel, around, limits)),
+
     async announce({ channel: name, posted: { thread }, card, id, attempted, isOurs = always }) {
       await deliver(name, ({ callsWhile }, channel) => {
         const to = { channel, thread, broadcast: true };

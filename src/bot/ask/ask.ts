@@ -7,6 +7,8 @@ import { understand } from '../rules/rules.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
 import type { AnswerPart, CommandAnswer } from '../shared/invocation.ts';
+import { orAborted } from '../shared/or-aborted.ts';
+import type { Around, QuotedMessage } from '../shared/people-messages.ts';
 import type { Person, Place } from '../shared/place.ts';
 import type { Handling } from '../shared/seen-invocations.ts';
 import type { BotSettings } from '../shared/settings.ts';
@@ -19,8 +21,9 @@ import { type AnswerRun, createAnswerRun } from './answer-run.ts';
 import type { Budgets } from './budgets.ts';
 import type { Catalog } from './catalog.ts';
 import type { ChannelDefaults } from './channel-defaults.ts';
-import { type Conversations, conversationKey } from './conversations.ts';
+import { type Conversations, conversationKey, type Turn } from './conversations.ts';
 import { type Generated, generate } from './generate.ts';
+import { type createPeopleReader, type PeopleMessages, withQuoted } from './people-messages.ts';
 import type { ToolCalls } from './tool-calls.ts';
 import { unfoundedFigures } from './unfounded-figures.ts';
 import { unfoundedNames } from './unfounded-names.ts';
@@ -35,6 +38,12 @@ export interface Question {
   private?: boolean | undefined;
   place: Place;
   person: Person;
+  /** The messages that it is about. */
+  about?: readonly QuotedMessage[] | undefined;
+  /** Where what people wrote around it stands. */
+  around?: Around | undefined;
+  /** The message that asks, by the platform's own id, where `around` does not name it. */
+  message?: string | undefined;
   /** The answer that this one takes the place of, by its id. */
   instead?: string | undefined;
   /** The answer that has to be the last of the thread still when the turn of this one has come. */
@@ -70,6 +79,8 @@ const RECONNECTING =
 interface Answered {
   id: string;
   asked: Question;
+  /** The messages that it is about, as they were found. */
+  about?: readonly QuotedMessage[] | undefined;
 }
 
 /** What stands under an answer from its end on. */
@@ -88,6 +99,8 @@ export function createAsk(options: {
   budgets: Pick<Budgets, 'require'>;
   /** Gets every answer, whole or not. */
   usageLog: UsageLog;
+  /** What people wrote around a question. */
+  people: ReturnType<typeof createPeopleReader>;
   /** What is to be known in a thread besides what was said in it. */
   contextOf(place: Place, thread: string, signal: AbortSignal): Promise<string | undefined>;
   /** Notes that an answer ends where it is; false when there is none of this id. */
@@ -127,9 +140,11 @@ export function createAsk(options: {
     });
     if (stopped) leave(run, asked);
     const key = thread === undefined ? undefined : conversationKey(asked.place, thread);
+    let people: PeopleMessages | undefined;
     try {
       if (key !== undefined) {
-        await takeTurn(key, asked, run);
+        const ofPeople = options.people.isOfPeople(asked, thread ?? '');
+        await takeTurn(key, asked, run, ofPeople);
         // Another process has died between the end of it and its being shown.
         const kept = (await conversations.turns(key)).find((turn) => turn.id === id);
         if (kept) {
@@ -143,27 +158,32 @@ export function createAsk(options: {
       const context =
         thread === undefined ? undefined : await options.contextOf(asked.place, thread, run.signal);
       const tools = options.toolsFor(asked, thread);
-      const whole = yield* textOf(asked, { thread, key, context, tools }, run);
+      const turns = key === undefined ? [] : await conversations.turns(key);
+      people = await options.people.around(asked, thread, { turns, signal: run.signal });
+      const whole = yield* textOf(asked, { thread, turns, context, tools, people }, run);
       const { text } = whole;
       if (!held.isHeld()) return yield { kind: 'lost' };
       // Before the answer is kept: whoever finds that finds them, too.
       const cards = await propose(tools.proposed(), asked);
-      if (key !== undefined) await keep(key, { id, asked, answer: text });
+      if (key !== undefined) await keep(key, { id, asked, answer: text, about: people?.about });
       run.end();
       if (key === undefined) {
         const { person, question, model } = asked;
-        privates.keep(id, { person: person.id, question, model, text, footer: run.footer() });
+        const said = { question, model, about: people?.about, text, footer: run.footer() };
+        privates.keep(id, { person: person.id, ...said });
       }
       const actions = key === undefined ? underPrivate(id) : underWhole(id, whole);
-      const note = whole.isCutOff ? CUT_OFF : whole.doubt;
+      const note = noteAfter([whole.isCutOff ? CUT_OFF : whole.doubt, people?.note()]);
       yield endOf(run, { actions, cards, ...(note !== undefined && { note }) });
     } catch (error) {
       if (!held.isHeld()) return yield { kind: 'lost' };
-      const isKept = key !== undefined && (await keepUnanswered(key, { id, asked }, error));
+      const unanswered = { id, asked, about: people?.about };
+      const isKept = key !== undefined && (await keepUnanswered(key, unanswered, error));
       // Only now somebody else may have the turn: what is asked next finds this question before its own.
       run.end();
       const actions = isKept ? underBroken(id) : [];
-      yield endOf(run, { note: run.cutNote ?? noteOf(error), actions });
+      const note = noteAfter([run.cutNote ?? noteOf(error), people?.note()]);
+      yield endOf(run, { actions, ...(note !== undefined && { note }) });
     } finally {
       run.end();
     }
@@ -177,10 +197,11 @@ export function createAsk(options: {
   }
 
   /** Keeps a whole answer. Throws a `CommandError` that says what it means when it cannot be. */
-  async function keep(key: string, { id, asked, answer }: Answered & { answer: string }) {
+  async function keep(key: string, { answer, ...answered }: Answered & { answer: string }) {
     try {
-      const { question, model, instead } = asked;
-      await conversations.add(key, { id, question, model, answer, atMs: Date.now() }, instead);
+      const { asked } = answered;
+      const turn = { ...keptOf(answered), answer, atMs: Date.now() };
+      await conversations.add(key, turn, asked.instead);
     } catch (error) {
       log.error({ err: error }, 'an answer could not be stored');
       throw new CommandError(
@@ -190,12 +211,12 @@ export function createAsk(options: {
   }
 
   /** Keeps a question whose answer is not whole because of an error; whether a button can ask it again. */
-  async function keepUnanswered(key: string, { id, asked }: Answered, why: unknown) {
+  async function keepUnanswered(key: string, answered: Answered, why: unknown) {
     // A button that came too late asks for nothing that could be asked again.
     if (why instanceof NoLongerLastError) return false;
-    const { question, model, instead } = asked;
+    const { instead } = answered.asked;
     try {
-      await conversations.addUnanswered(key, { id, question, model, instead });
+      await conversations.addUnanswered(key, { ...keptOf(answered), instead });
       return true;
     } catch (error) {
       log.error({ err: error }, 'a question could not be stored');
@@ -225,10 +246,15 @@ export function createAsk(options: {
   }
 
   /** Waits until nobody else is answered in the thread. */
-  async function takeTurn(key: string, { last, handling }: Question, run: AnswerRun) {
+  async function takeTurn(
+    key: string,
+    { last, handling }: Question,
+    run: AnswerRun,
+    ofPeople: boolean,
+  ) {
     run.whenEnded(await turnIn(key, handling, run.signal));
     // Whoever waits is in a thread that is open. Before its place is taken nothing is waited for: those who ask keep their order.
-    await conversations.open(key);
+    await conversations.open(key, { ofPeople });
     if (last !== undefined && (await conversations.lastAsked(key))?.id !== last) {
       throw new NoLongerLastError(
         'Something else was asked in this thread before this could begin. Ask again what you want to know.',
@@ -241,15 +267,19 @@ export function createAsk(options: {
     asked: Question,
     {
       thread,
-      key,
+      turns: remembered,
       context,
       tools,
-    }: Record<'thread' | 'key' | 'context', string | undefined> & { tools: ToolCalls },
+      people,
+    }: Record<'thread' | 'context', string | undefined> & {
+      turns: readonly Turn[];
+      tools: ToolCalls;
+      people: PeopleMessages | undefined;
+    },
     run: AnswerRun,
   ): AsyncGenerator<AnswerPart, Generated & { doubt?: string | undefined }> {
     let isEmpty = true;
     try {
-      const remembered = key === undefined ? [] : await conversations.turns(key);
       const replaced = remembered.findIndex(({ id }) => id === asked.instead);
       // What was said before ends at the answer that is to be replaced.
       const isReplaced = asked.instead !== undefined && replaced !== -1;
@@ -265,7 +295,12 @@ export function createAsk(options: {
       } else await orAborted(options.budgets.require(asked.place), run.signal);
       const system = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
       const parts = generate(
-        { system: system.filter(Boolean).join('\n\n'), turns, question },
+        {
+          system: system.filter(Boolean).join('\n\n'),
+          turns: turns.map((turn) => ({ ...turn, question: withQuoted(turn) })),
+          question,
+          people,
+        },
         {
           ...{ model, gateway: options.gateway, tools, run },
           facts: () => factsByRules(question, { tools, run }),
@@ -277,7 +312,8 @@ export function createAsk(options: {
           const { text, ...whole } = next.value;
           if (!isOffline(model)) {
             const said = turns.flatMap((turn) => [turn.question, turn.answer]);
-            const doubt = doubtOf(text, tools, [question, context ?? '', ...said]);
+            const known = [question, context ?? '', people?.told() ?? '', ...said];
+            const doubt = doubtOf(text, tools, known);
             return { ...next.value, doubt };
           }
           const examples = hint(question);
@@ -314,6 +350,7 @@ export function createAsk(options: {
       if (thread !== undefined) {
         const key = conversationKey(asked.place, thread);
         endTurn = await turnIn(key, asked.handling, signal);
+        await conversations.open(key, { ofPeople: options.people.isOfPeople(asked, thread) });
         await keep(key, { id, asked, answer: text });
       }
       end = { actions: underWhole(id, { isCutOff: false }) };
@@ -362,6 +399,8 @@ export function createAsk(options: {
         id,
         question: asked.question,
         model: asked.model,
+        about: asked.about,
+        message: messageOf(asked),
         private: asked.private ?? false,
         instead: asked.instead,
         earlier: asked.earlier,
@@ -390,13 +429,13 @@ export function createAsk(options: {
     /** A private answer for everyone, where its reader asks for that. */
     share(
       id: string,
-      { place, person, handling }: { place: Place; person: Person; handling: Handling },
+      of: Pick<Question, 'place' | 'person' | 'handling' | 'around'>,
     ): CommandAnswer | undefined {
-      const shared = privates.of(id, person.id);
+      const shared = privates.of(id, of.person.id);
       if (!shared) return undefined;
-      const { question, model } = shared;
+      const { question, model, about } = shared;
       // Shared once more after it could not be shown, it is still one answer.
-      const asked = { question, model, place, person, instead: id, handling };
+      const asked = { ...of, question, model, about, instead: id };
       return {
         kind: 'answer',
         id,
@@ -438,14 +477,24 @@ function endOf(run: AnswerRun, { cards = [], ...end }: Ending): AnswerPart {
   return { kind: 'end', footer: run.footer(), ...end, ...(cards.length > 0 && { cards }) };
 }
 
-/** Waits for what cannot be aborted itself, no longer than until the signal aborts. */
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  return await new Promise<T>((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
+/** The message that asks, by the platform's own id. */
+const messageOf = ({ message, around }: Question) => message ?? around?.question;
+
+/** What is kept of a question. */
+function keptOf({ id, asked, about = asked.about }: Answered) {
+  const { question, model } = asked;
+  const message = messageOf(asked);
+  return {
+    ...{ id, question, model },
+    ...(about && about.length > 0 && { about: [...about] }),
+    ...(message !== undefined && { message }),
+  };
+}
+
+/** Several notes under one answer. */
+function noteAfter(notes: ReadonlyArray<string | undefined>): string | undefined {
+  const said = notes.filter((note) => note !== undefined);
+  return said.length === 0 ? undefined : said.join(' ');
 }
 
 /** An answer that one person saw. */
@@ -453,6 +502,7 @@ interface PrivateAnswer {
   person: string;
   question: string;
   model: string | undefined;
+  about: readonly QuotedMessage[] | undefined;
   text: string;
   footer: string;
 }

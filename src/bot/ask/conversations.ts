@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
+import { QuotedMessage } from '../shared/people-messages.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
 
 const Rating = z.enum(['good', 'bad']);
@@ -13,6 +14,10 @@ const Turn = z.object({
   atMs: z.number(),
   /** The model that was asked for by name. */
   model: z.string().optional(),
+  /** The messages that the question is about. */
+  about: z.array(QuotedMessage).optional(),
+  /** The message that asked, by the platform's own id. */
+  message: z.string().optional(),
   /** What people think of the answer, by their ids. */
   ratings: z.record(z.string(), Rating).optional(),
 });
@@ -23,6 +28,8 @@ const Unanswered = z.object({
   id: z.string(),
   question: z.string(),
   model: z.string().optional(),
+  about: z.array(QuotedMessage).optional(),
+  message: z.string().optional(),
   /** The answer that a whole one takes the place of. */
   instead: z.string().optional(),
 });
@@ -31,6 +38,8 @@ type Unanswered = z.infer<typeof Unanswered>;
 const Conversation = z.object({
   turns: z.array(Turn),
   unanswered: Unanswered.optional(),
+  /** People began its thread, in which they talk to each other, too. */
+  ofPeople: z.boolean().optional(),
   changedAtMs: z.number(),
 });
 type Conversation = z.infer<typeof Conversation>;
@@ -60,11 +69,22 @@ export function createConversations(store: Store) {
     whenCorrupt: 'forget',
   });
   return {
-    /** Makes the thread ours, so that what is said in it while its first answer comes is a question too. */
-    async open(key: string) {
-      await collection.update(key, (current) => current ?? { turns: [], changedAtMs: Date.now() });
+    /**
+     * Makes the thread ours, so that what is said in it while its first answer comes is a question too; not so in one
+     * `ofPeople`.
+     */
+    async open(key: string, { ofPeople = false } = {}) {
+      await collection.update(
+        key,
+        (current) =>
+          current ?? { turns: [], ...(ofPeople && { ofPeople }), changedAtMs: Date.now() },
+      );
     },
-    isOpen: async (key: string) => (await collection.get(key)) !== undefined,
+    /** Whether a thread is one of ours, or one of people in which something was asked. */
+    async stateOf(key: string): Promise<'ours' | 'of people' | undefined> {
+      const conversation = await collection.get(key);
+      return conversation && (conversation.ofPeople ? 'of people' : 'ours');
+    },
     /** Oldest first; none for a thread that is not ours. */
     turns: async (key: string) => (await collection.get(key))?.turns ?? [],
     /** Adds a turn, in the place of the answer with the id `instead` where that is remembered. */
@@ -76,12 +96,13 @@ export function createConversations(store: Store) {
           ({ id }) => id !== undefined && (id === instead || id === turn.id),
         );
         const after = at === -1 ? [...turns, turn] : turns.with(at, turn);
-        return { turns: newest(after), changedAtMs: Date.now() };
+        return { ...keptOf(current), turns: newest(after), changedAtMs: Date.now() };
       });
     },
     /** Notes a question whose answer is not whole; nothing of it is told to a model. */
     async addUnanswered(key: string, unanswered: Unanswered) {
       await collection.update(key, (current) => ({
+        ...keptOf(current),
         turns: current?.turns ?? [],
         unanswered,
         changedAtMs: Date.now(),
@@ -93,8 +114,8 @@ export function createConversations(store: Store) {
       const { unanswered } = conversation ?? {};
       const last = unanswered ?? conversation?.turns.at(-1);
       if (!last) return undefined;
-      const { id, question, model } = last;
-      return { id, question, model, instead: unanswered?.instead };
+      const { id, question, model, about, message } = last;
+      return { id, question, model, about, message, instead: unanswered?.instead };
     },
     /** Keeps what somebody thinks of an answer; false when it is not remembered. */
     async rate(
@@ -118,7 +139,7 @@ export function createConversations(store: Store) {
       let turns = 0;
       await collection.erase(key, (current) => {
         turns = current?.turns.length ?? 0;
-        return current && { turns: [], changedAtMs: Date.now() };
+        return current && { ...keptOf(current), turns: [], changedAtMs: Date.now() };
       });
       return turns;
     },
@@ -141,12 +162,17 @@ export function createConversations(store: Store) {
   };
 }
 
+/** What stays of a conversation whatever becomes of its turns. */
+const keptOf = (conversation: Conversation | undefined) =>
+  conversation?.ofPeople ? { ofPeople: true } : {};
+
 /** The last turns that fit the bounds; the very last always stays. */
 function newest(turns: Turn[]): Turn[] {
   const kept: Turn[] = [];
   let bytes = 0;
   for (const turn of turns.slice(-MAX_TURNS).reverse()) {
     bytes += Buffer.byteLength(turn.question) + Buffer.byteLength(turn.answer);
+    for (const { text } of turn.about ?? []) bytes += Buffer.byteLength(text);
     if (kept.length > 0 && bytes > MAX_BYTES) break;
     kept.unshift(turn);
   }

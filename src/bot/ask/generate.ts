@@ -1,12 +1,13 @@
 import { StatusError } from '../../clients/errors.ts';
 import type { GatewayClient } from '../../clients/gateway.ts';
 import type { ChatMessage, Model } from '../../contracts/gateway.ts';
-import { estimateJsonTokens, estimatePromptTokens } from '../../contracts/tokens.ts';
+import { estimateJsonTokens, estimatePromptTokens, roughTokens } from '../../contracts/tokens.ts';
 import { CommandError } from '../shared/errors.ts';
 import type { AnswerPart } from '../shared/invocation.ts';
 import type { AnswerRun } from './answer-run.ts';
 import { createCallReader, sentBack, type ToolCall } from './call-reader.ts';
 import type { Turn } from './conversations.ts';
+import type { PeopleMessages } from './people-messages.ts';
 import type { ToolCalls } from './tool-calls.ts';
 
 const MAX_ANSWER_CHARACTERS = 100_000;
@@ -19,6 +20,8 @@ interface Prompt {
   system: string;
   turns: readonly Turn[];
   question: string;
+  /** What people wrote around the question, for as much room as there is. */
+  people?: Pick<PeopleMessages, 'within'> | undefined;
 }
 
 /** What an answer is generated in. */
@@ -210,9 +213,10 @@ const toolTokens = (tools: ToolCalls | undefined) =>
   tools ? estimateJsonTokens(tools.definitions()) : 0;
 
 /**
- * The prompt of a question: system prompt, the newest turns that fit, the question, and what was called for it so far.
- * `undefined` when the question alone does not fit beside a reply. Turns are kept from the newest back without a gap, so that
- * what is left makes sense. Pure.
+ * The prompt of a question: system prompt, the newest turns that fit, what people wrote around the question, the question, and
+ * what was called for it so far. `undefined` when the question alone does not fit beside a reply. Turns are kept from the
+ * newest back without a gap, so that what is left makes sense; what people wrote has what they leave, and half of it all at
+ * least.
  */
 export function trim(
   prompt: Prompt,
@@ -225,13 +229,19 @@ export function trim(
   let left = leftBeside(prompt, context ?? ASSUMED_CONTEXT_TOKENS);
   if (left < 0) return undefined;
   if (context !== undefined) left -= estimatePromptTokens(exchange) + toolTokens(tools);
-  const history: ChatMessage[] = [];
-  for (const turn of [...prompt.turns].reverse()) {
+  const pairs = prompt.turns.map((turn) => {
     const pair: ChatMessage[] = [
       { role: 'user', content: turn.question },
       { role: 'assistant', content: turn.answer },
     ];
-    left -= estimatePromptTokens(pair);
+    return { pair, tokens: estimatePromptTokens(pair) };
+  });
+  const said = pairs.reduce((sum, { tokens }) => sum + tokens, 0);
+  const written = prompt.people?.within(Math.floor(Math.max(left - said, left / 2))) ?? '';
+  if (written !== '') left -= Math.ceil(roughTokens(written)) + 1;
+  const history: ChatMessage[] = [];
+  for (const { pair, tokens } of pairs.reverse()) {
+    left -= tokens;
     if (left < 0) break;
     history.unshift(...pair);
   }
@@ -239,7 +249,7 @@ export function trim(
   return [
     { role: 'system', content: system },
     ...history,
-    { role: 'user', content: question },
+    { role: 'user', content: written + question },
     ...exchange,
   ];
 }

@@ -13,6 +13,7 @@ import type {
   ShownAnswer,
   UnfinishedAnswer,
 } from '../shared/invocation.ts';
+import { QuotedMessage } from '../shared/people-messages.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
 import type { Handling, LeftInvocation, SeenInvocations } from '../shared/seen-invocations.ts';
 import { underBroken } from './answer-buttons.ts';
@@ -37,6 +38,8 @@ const Entry = z.object({
     .object({
       question: z.string(),
       model: z.string().optional(),
+      about: z.array(QuotedMessage).optional(),
+      message: z.string().optional(),
       /** The answer that this one takes the place of. */
       instead: z.string().optional(),
     })
@@ -219,7 +222,8 @@ export async function openUnfinishedAnswers(
       { held, putOff }: Pick<Handling, 'held' | 'putOff'>,
       before?: ShownAnswer,
     ): Answer {
-      const { id, question, model, instead } = answer;
+      const { id, question, model, message, instead } = answer;
+      const about = answer.about && [...answer.about];
       let beganAtMs = before?.beganAtMs;
       let isPutOff = false;
 
@@ -249,7 +253,7 @@ export async function openUnfinishedAnswers(
             private: answer.private,
             shown,
             thread,
-            asked: answer.private ? undefined : { question, model, instead },
+            asked: answer.private ? undefined : { question, model, about, message, instead },
           };
           underWay.set(id, entry);
           try {

@@ -62,11 +62,13 @@ const again = button({
   summary: 'Answer the last question of a thread anew',
   once,
   async run({ answer }, call) {
-    const { ask, handling, place, person } = call;
+    const { ask, handling, place, person, invocation } = call;
     const {
       id,
       question,
       model,
+      about,
+      message,
       instead = id,
     } = await lastAsked(
       answer,
@@ -74,7 +76,9 @@ const again = button({
       'Only the last question of a thread can be answered anew. Ask it again.',
     );
     const earlier = { note: 'Answered anew below.', actions: [] };
-    return ask.answer({ handling, question, model, place, person, instead, last: id, earlier });
+    const among = { about, message, around: invocation.around };
+    const asked = { handling, question, model, place, person, ...among };
+    return ask.answer({ ...asked, instead, last: id, earlier });
   },
 });
 
@@ -84,14 +88,15 @@ const goOn = button({
   summary: 'Have an answer go on where it stopped',
   once,
   async run({ answer }, call) {
-    const { ask, handling, place, person } = call;
+    const { ask, handling, place, person, invocation } = call;
     const { id, model } = await lastAsked(
       answer,
       call,
       'Only the last answer of a thread can go on. Ask for what is missing.',
     );
     const earlier = { note: 'It goes on below.', actions: thumbs(answer) };
-    return ask.answer({ handling, question: GO_ON, model, place, person, last: id, earlier });
+    const asked = { handling, question: GO_ON, model, place, person, around: invocation.around };
+    return ask.answer({ ...asked, last: id, earlier });
   },
 });
 
@@ -120,8 +125,8 @@ const share = button({
     shown: 'Everyone sees the answer now.',
   }),
   isElsewhere: ({ answer }, { ask, person }) => !ask.hasPrivate(answer, person.id),
-  async run({ answer }, { ask, handling, place, person }) {
-    const shared = ask.share(answer, { place, person, handling });
+  async run({ answer }, { ask, handling, place, person, invocation: { around } }) {
+    const shared = ask.share(answer, { place, person, handling, around });
     if (shared) return shared;
     throw new CommandError('This answer cannot be shared any more. Ask again without private.');
   },

@@ -17,7 +17,7 @@ export const askCommand = command({
   examples: ['/ask why is the sky blue?', '/ask private=true what does ECONNRESET mean?'],
   wholeLine: true,
   async run({ question, model, private: only }, { ask, handling, incidents, invocation, person }) {
-    const { place, thread } = invocation;
+    const { place, thread, about, around } = invocation;
     const text = noteIn(question);
     if (text !== undefined && thread !== undefined) {
       const by = shortened(person.name, 80);
@@ -25,6 +25,7 @@ export const askCommand = command({
         return toEveryone(notedCard(text));
       }
     }
-    return ask.answer({ handling, question, model, private: only, place, person });
+    const among = { about: about && [about], around };
+    return ask.answer({ handling, question, model, private: only, place, person, ...among });
   },
 });

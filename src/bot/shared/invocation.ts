@@ -1,4 +1,5 @@
 import type { Card, CardAction } from './card.ts';
+import type { Around, QuotedMessage } from './people-messages.ts';
 import type { Person, Place } from './place.ts';
 
 /** Something a person said to Askwatch, from a slash command, a mention, a message in a thread or a button. */
@@ -13,6 +14,10 @@ export interface Invocation {
   person: Person;
   /** The message whose button was pressed, by the platform's own id; absent for whatever is no press. */
   pressed?: string;
+  /** Where what people wrote around it stands; absent where all is said to the bot. */
+  around?: Around;
+  /** The message that it is about, where somebody chose one. */
+  about?: QuotedMessage;
   /**
    * What the platform needs besides to show what comes of it, also in another process, which goes on with it when this one
    * dies. It is stored until then: secrets are encrypted in it.
@@ -52,6 +57,9 @@ export interface Answer {
   question: string;
   /** The model that was asked for by name. */
   model?: string | undefined;
+  /** The messages that the question is about, and the one that asks, as they are kept with it. */
+  about?: readonly QuotedMessage[] | undefined;
+  message?: string | undefined;
   private: boolean;
   /** The answer that this one takes the place of, by its id. */
   instead?: string | undefined;

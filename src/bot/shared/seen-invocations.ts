@@ -4,6 +4,7 @@ import type { Claims, Held } from '../../store/claims.ts';
 import { createEncryption } from '../../store/encryption.ts';
 import type { Store } from '../../store/store.ts';
 import type { Invocation } from './invocation.ts';
+import { Around, QuotedMessage } from './people-messages.ts';
 
 /** Which invocations were handled, so that a platform's repeats of one have no effect. */
 export type SeenInvocations = Awaited<ReturnType<typeof openSeenInvocations>>;
@@ -30,6 +31,9 @@ const StoredInvocation = z.object({
   answer: z.string(),
   /** What was asked, JSON, encrypted: an address may hold a password. Absent in private, which is written nowhere. */
   request: z.string().optional(),
+  /** The message that it is about, in the same way. */
+  about: z.string().optional(),
+  around: Around.optional(),
   place: z.object({ platform: z.string(), channel: z.string() }),
   thread: z.string().optional(),
   person: z.object({ id: z.string(), name: z.string() }),
@@ -99,17 +103,19 @@ export async function openSeenInvocations(store: Pick<Store, 'claims' | 'isShare
     : undefined;
 
   function stored(invocation: Invocation, answer: string, isPrivate: boolean) {
-    const { id, request, place, thread, person, pressed, origin } = invocation;
+    const { id, request, place, thread, person, pressed, about, around, origin } = invocation;
+    const encrypted = (value: unknown) => encryption?.encrypt(JSON.stringify(value), id);
     return {
-      ...{ id, atMs: Date.now(), answer, place, thread, pressed, origin },
+      ...{ id, atMs: Date.now(), answer, place, thread, pressed, around, origin },
       person: { id: person.id, name: person.name },
-      ...(!isPrivate && { request: encryption?.encrypt(JSON.stringify(request), id) }),
+      ...(!isPrivate && { request: encrypted(request) }),
+      ...(!isPrivate && about && { about: encrypted(about) }),
     };
   }
 
-  function requestOf({ id, request }: StoredInvocation): Invocation['request'] | undefined {
-    const text = request === undefined ? undefined : encryption?.decrypt(request, id);
-    return text === undefined ? undefined : Request.parse(JSON.parse(text));
+  function decrypted<T>(id: string, kept: string | undefined, schema: z.ZodType<T>) {
+    const text = kept === undefined ? undefined : encryption?.decrypt(kept, id);
+    return text === undefined ? undefined : schema.parse(JSON.parse(text));
   }
 
   return {
@@ -128,12 +134,15 @@ export async function openSeenInvocations(store: Pick<Store, 'claims' | 'isShare
     async left(): Promise<LeftInvocation[]> {
       if (!encryption) return [];
       return (await claims.abandoned()).map(({ request: kept, held, takeovers, finish }) => {
-        const { id, atMs, answer, place, thread, person, pressed, origin } = kept;
-        const request = requestOf(kept);
+        const { id, atMs, answer, place, thread, person, pressed, around, origin } = kept;
+        const request = decrypted(id, kept.request, Request);
+        const about = decrypted(id, kept.about, QuotedMessage);
         const invocation: Invocation = {
           ...{ id, place, person, request: request ?? { line: '' } },
           ...(thread !== undefined && { thread }),
           ...(pressed !== undefined && { pressed }),
+          ...(around && { around }),
+          ...(about && { about }),
           ...(origin && { origin }),
         };
         const isKnown = request !== undefined;

@@ -75,11 +75,15 @@ export function parseMessage(
   ).trim();
   // A picture without a word in a thread is not a question.
   if (question === '' && !addressed) return undefined;
+  const { thread_ts: thread } = event;
+  // All that is said in a direct conversation is said to the bot.
+  const among = !direct && thread !== undefined && thread !== event.ts;
   const input = inputIn(event.channel, {
     id: `slack:${event.channel}:${event.ts}`,
     request: requestOf(question, commands),
-    thread: event.thread_ts ?? event.ts,
+    thread: thread ?? event.ts,
     person: { id: user, name: user },
+    ...(among && { around: { thread, question: event.ts } }),
   });
   return { ...input, ts: event.ts, addressed, inThread: event.thread_ts !== undefined };
 }
@@ -131,6 +135,7 @@ export function parseButtonPress(payload: unknown): UserInput | undefined {
     ...(thread !== undefined && { thread }),
     person,
     pressed: ts ?? '',
+    ...(inThread && !place.startsWith('D') && { around: { thread } }),
   });
   return {
     ...input,

@@ -25,7 +25,7 @@ test('the turns of a forgotten thread are in no file any more', async () => {
   expect(await filesWith('s3cret', folder)).toHaveLength(2);
   expect(await conversations.forget('k')).toBe(2);
   expect(await filesWith('s3cret', folder)).toEqual([]);
-  expect([await conversations.isOpen('k'), await conversations.turns('k')]).toEqual([true, []]);
+  expect([await conversations.stateOf('k'), await conversations.turns('k')]).toEqual(['ours', []]);
   await store.close();
 });
 
@@ -60,17 +60,17 @@ test('a conversation stays under half a megabyte, and its last turn stays whole'
 
 test('a thread belongs to the bot from its first question on, and is forgotten after 90 silent days', async () => {
   const { conversations, clock, store } = await openConversations();
-  expect(await conversations.isOpen('old')).toBe(false);
+  expect(await conversations.stateOf('old')).toBeUndefined();
   await conversations.open('old');
   await conversations.open('kept');
-  expect(await conversations.isOpen('old')).toBe(true);
+  expect(await conversations.stateOf('old')).toBe('ours');
   clock.nowMs += 89 * DAY_MS;
   await conversations.add('kept', { question: 'q', answer: 'a', atMs: clock.nowMs });
   await conversations.forgetOld();
-  expect(await conversations.isOpen('old')).toBe(true);
+  expect(await conversations.stateOf('old')).toBe('ours');
   clock.nowMs += 2 * DAY_MS;
   await conversations.forgetOld();
-  expect(await conversations.isOpen('old')).toBe(false);
+  expect(await conversations.stateOf('old')).toBeUndefined();
   expect(await conversations.turns('kept')).toHaveLength(1);
   await store.close();
 });

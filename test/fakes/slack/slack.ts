@@ -520,9 +520,11 @@ export async function startSlack(
         ...(threadTs ? { thread_ts: threadTs } : {}),
         ...(edited ? { edited: { user, ts: message.ts } } : {}),
       };
-      const types = { public: 'channel', private: 'group', im: 'im' } as const;
+      const types = { public: 'channel', private: 'group', im: 'im', mpim: 'mpim' } as const;
       const events: Record<string, unknown>[] = [];
-      if (member) events.push({ ...base, type: 'message', channel_type: types[kind] });
+      // The app subscribes to no messages of groups of people who write directly.
+      if (member && kind !== 'mpim')
+        events.push({ ...base, type: 'message', channel_type: types[kind] });
       if (kind !== 'im' && text.includes(`<@${workspace.botUserId}>`)) {
         const mention = { ...base, type: 'app_mention' };
         if (fake.mentionFirst) events.unshift(mention);

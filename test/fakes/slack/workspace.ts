@@ -1,4 +1,5 @@
 import { isMethod } from './arguments.ts';
+import { nameOf } from './buttons.ts';
 import { blocksProblem, calledBy, LIMITS } from './limits.ts';
 
 /** A message as the workspace keeps it. */
@@ -19,6 +20,10 @@ export interface Message {
   streaming?: boolean;
   /** An admin lets nobody answer it. */
   locked?: boolean;
+  /** What stands beside its text. */
+  files?: Array<{ id: string; name: string }>;
+  attachments?: Array<Record<string, unknown>>;
+  username?: string;
 }
 
 /** What `users.info` says of somebody; not said means no. Source: Slack docs, "User object". */
@@ -29,11 +34,14 @@ export interface Profile {
   is_owner?: boolean;
   is_primary_owner?: boolean;
   deleted?: boolean;
+  name?: string;
+  real_name?: string;
+  profile?: { display_name?: string; real_name?: string };
 }
 
 export interface Channel {
   id: string;
-  kind: 'public' | 'private' | 'im';
+  kind: 'public' | 'private' | 'im' | 'mpim';
   /** Whether the bot is in it. */
   member: boolean;
   archived: boolean;
@@ -87,6 +95,7 @@ const HISTORY_SCOPES = {
   public: 'channels:history',
   private: 'groups:history',
   im: 'im:history',
+  mpim: 'mpim:history',
 } as const;
 
 const BOT_ID = 'B00ASKWATCH';
@@ -285,7 +294,8 @@ export function createWorkspace(team: {
       const scope = SCOPES[method];
       if (scope && !scopes.has(scope)) return { ok: false, error: 'missing_scope', needed: scope };
       if (method === 'users.info') {
-        const user = { id: args.user, team_id: teamId, ...profiles.get(String(args.user)) };
+        const id = String(args.user);
+        const user = { id, name: nameOf(id), team_id: teamId, ...profiles.get(id) };
         return { ok: true, user };
       }
       if (method === 'usergroups.users.list') {

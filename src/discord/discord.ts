@@ -8,6 +8,7 @@ import { createAlerts } from './answers/alerts.ts';
 import { type Conversations, createConversations } from './answers/conversations.ts';
 import { forgetGone, listenForDeletions } from './answers/deletions.ts';
 import { createEndAnswer, shownIn, tokenEncryption } from './answers/end-answer.ts';
+import { createReadAround } from './answers/read-around.ts';
 import { createChannelApi, SNOWFLAKE } from './api/channel-api.ts';
 import {
   buildClient,
@@ -179,6 +180,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
     update: (channel, posted, card, isOurs) =>
       deliver(channel, () => alerts.update(channel, posted, card, isOurs)),
     announce: (line) => deliver(line.channel, () => alerts.announce(line)),
+    readAround: createReadAround({ api, botId, missingPermissions }),
     endAnswer: (unfinished) => deliver(shownIn(unfinished).in, () => endAnswer(unfinished)),
     async takeOver(takenOver) {
       const { channel } = takenOver.invocation.place;

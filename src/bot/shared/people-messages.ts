@@ -51,6 +51,9 @@ export interface ReadLimits {
   signal: AbortSignal;
 }
 
+/** What is asked about a message by whoever says no more. */
+export const QUESTION_ABOUT = 'What is this about? Explain it, or sum it up.';
+
 /** The most of one message that a model is told. */
 export const MAX_MESSAGE = 4_000;
 

@@ -75,8 +75,22 @@ export function createChannelApi(rest: REST, log: Logger) {
       await rest.delete(Routes.channelMessage(channel, message));
     },
     /** One message. */
-    async message(channel: string, message: string) {
-      return (await rest.get(Routes.channelMessage(channel, message))) as APIMessage;
+    async message(channel: string, message: string, signal?: AbortSignal) {
+      const request = signal && { signal };
+      return (await rest.get(Routes.channelMessage(channel, message), request)) as APIMessage;
+    },
+    /** The newest messages before one, or of all, newest first; none where the bot may not read them. */
+    async page(
+      channel: string,
+      { before, limit, signal }: { before: string | undefined; limit: number; signal: AbortSignal },
+    ) {
+      const query = new URLSearchParams({ limit: String(limit), ...(before && { before }) });
+      return (await rest.get(Routes.channelMessages(channel), { query, signal })) as APIMessage[];
+    },
+    /** About how many messages a thread has; `undefined` where Discord does not say. */
+    async messageCount(thread: string, signal: AbortSignal) {
+      const channel = (await rest.get(Routes.channel(thread), { signal })) as APIChannel;
+      return 'message_count' in channel ? channel.message_count : undefined;
     },
     /** The newest messages, at most 100, newest first. */
     async recent(channel: string) {

@@ -58,6 +58,7 @@ export function dispatch(
     origin: originOf(handling, id),
     place: place ?? placeOf(interaction),
     ...(thread === undefined ? {} : { thread }),
+    ...(interaction.channel?.isThread() && { around: { thread: interaction.channelId } }),
     person: personOf(handling),
     ...(interaction.isButton() && { pressed: interaction.message.id }),
   });

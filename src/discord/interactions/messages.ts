@@ -1,5 +1,6 @@
 import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits } from 'discord.js';
 import type { Answer, Invocation } from '../../bot/shared/invocation.ts';
+import { type Around, QUESTION_ABOUT } from '../../bot/shared/people-messages.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { channelTarget } from '../answers/answer-target.ts';
 import { pagesOf } from '../answers/end-answer.ts';
@@ -17,6 +18,8 @@ interface Where {
   thread: string | undefined;
   /** The message under which a thread is to show the answer; absent where it is shown in the channel itself. */
   above?: string;
+  /** Where what people wrote around it stands. */
+  around?: Around;
 }
 
 /** A message, and what it is handled with. */
@@ -53,7 +56,11 @@ export async function handleMessage(heard: Heard): Promise<void> {
   if (!mentioned && !direct && !(await isInConversation(heard))) return;
 
   const where = await whereOf(heard);
-  const question = questionOf(message, me);
+  const { around } = where;
+  const words = questionOf(message, me);
+  // Who mentions the bot below a message, and says no more, asks about that.
+  const isAbout = message.content !== '' && around?.repliesTo !== undefined;
+  const question = words === '' && isAbout ? QUESTION_ABOUT : words;
   const said: Said = {
     id: message.id,
     channelId: message.channelId,
@@ -73,6 +80,7 @@ export async function handleMessage(heard: Heard): Promise<void> {
         : { command: 'ask', values: { question } },
     place: where.place,
     ...(where.thread === undefined ? {} : { thread: where.thread }),
+    ...(around && { around }),
     person: { id: message.author.id, name: said.name, ...rightsOf(message) },
     origin: {
       kind: 'message',
@@ -134,7 +142,8 @@ async function whereOf({ message, api, conversations }: Heard): Promise<Where> {
     if (posted !== undefined) return { place, thread: posted };
     const parent = await placeOfThread(api, channel);
     const thread = (await conversations.of(parent, channelId)) ?? channelId;
-    return { place: parent, thread };
+    const around = { thread: channelId, question: message.id, ...repliesTo(answered) };
+    return { place: parent, thread, around };
   }
   const open =
     answered === undefined ? undefined : await conversations.inlineOf(channelId, answered);
@@ -148,8 +157,15 @@ async function whereOf({ message, api, conversations }: Heard): Promise<Where> {
     return { place, thread: open?.thread ?? above ?? channelId };
   }
   if (open !== undefined) return { place, thread: open.thread };
-  return { place, thread: above, above: above ?? message.id };
+  if (above !== undefined || answered === undefined) {
+    return { place, thread: above, above: above ?? message.id };
+  }
+  // Somebody asks about what somebody else wrote.
+  const around = { question: message.id, ...repliesTo(answered) };
+  return { place, thread: undefined, above: message.id, around };
 }
+
+const repliesTo = (message: string | undefined) => message !== undefined && { repliesTo: message };
 
 async function answerMessage(replying: Replying, where: Where, answer: Answer) {
   const { said: message, api } = replying;

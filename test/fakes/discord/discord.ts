@@ -318,6 +318,10 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
       gateway.announce('MESSAGE_CREATE', message);
       return message;
     },
+    /** Has been said while nobody was connected. */
+    saidBefore(content: string, { channel = general, user = alice } = {}): FakeMessage {
+      return state.addMessage(channel, user, { content });
+    },
     /** Delivers a message again. */
     repeatMessage(message: FakeMessage) {
       gateway.announce('MESSAGE_CREATE', message);

@@ -1,4 +1,4 @@
-import { MessageFlags, PermissionFlagsBits } from 'discord.js';
+import { MessageFlags, MessageType, PermissionFlagsBits } from 'discord.js';
 import { directoryRoute } from './directory.ts';
 import type { createGateway } from './gateway.ts';
 import type { RestAnswer, RestRequest } from './http.ts';
@@ -12,7 +12,7 @@ import {
   snowflake,
 } from './state.ts';
 import { ARCHIVED, createThreads } from './threads.ts';
-import { wireMessage } from './wire.ts';
+import { readMessage, wireMessage } from './wire.ts';
 
 /** A command as Discord keeps it. */
 export interface RegisteredCommand {
@@ -124,7 +124,10 @@ export function createRoutes(options: {
     const isIn = channel.guild_id === undefined || state.guilds().includes(channel.guild_id);
     if (!isIn || lacks(PermissionFlagsBits.ViewChannel))
       return refuse(refusal(403, 50_001, 'Missing Access'));
-    if (method === 'GET' && rest === '') return ok(channel);
+    if (method === 'GET' && rest === '') {
+      const message_count = state.messagesIn(channel.id).length;
+      return ok(channel.parent_id === null ? channel : { ...channel, message_count });
+    }
     if (method === 'PATCH' && rest === '') return threads.change(channel, request, lacks);
     const forbidden = () => refuse(refusal(403, 50_013, 'Missing Permissions'));
     const content =
@@ -134,19 +137,7 @@ export function createRoutes(options: {
       ? PermissionFlagsBits.SendMessagesInThreads
       : PermissionFlagsBits.SendMessages;
     if (method === 'POST' && rest === '/typing') return lacks(writing) ? forbidden() : ok();
-    if (method === 'GET' && rest === '/messages') {
-      if (lacks(PermissionFlagsBits.ReadMessageHistory)) return forbidden();
-      const limit = Number(request.query.get('limit') ?? 50);
-      const visible = state
-        .messagesIn(channel.id)
-        .filter(({ flags }) => (flags & MessageFlags.Ephemeral) === 0);
-      return ok(
-        visible
-          .reverse()
-          .slice(0, limit)
-          .map((message) => wireMessage(state, message)),
-      );
-    }
+    if (method === 'GET' && rest === '/messages') return list(request, channel, lacks);
     if (method === 'POST' && rest === '/messages') {
       if (lacks(writing) || content) return forbidden();
       const refused = referenceProblem(channel, body, lacks);
@@ -162,7 +153,7 @@ export function createRoutes(options: {
     }
     if (method === 'GET' && below === '') {
       if (lacks(PermissionFlagsBits.ReadMessageHistory)) return forbidden();
-      return ok(wireMessage(state, message));
+      return ok(readMessage(state, message, settings.messageContentAllowed));
     }
     if (method === 'PATCH' && below === '') {
       if (content) return forbidden();
@@ -188,6 +179,47 @@ export function createRoutes(options: {
       return threads.start(channel, messageId, body.name ?? '');
     }
     return undefined;
+  }
+
+  /**
+   * Messages, newest first; the one that a thread began under is given inside the thread's own first. Source: Discord docs,
+   * "Get Channel Messages", which gives none without the permission to read, and "Message Types".
+   */
+  function list(
+    { query }: RestRequest,
+    channel: FakeChannel,
+    lacks: (permission: bigint) => boolean,
+  ): RestAnswer {
+    const limit = Number(query.get('limit') ?? 50);
+    if (!(limit >= 1 && limit <= 100)) {
+      return refuse(refusal(400, 50_035, 'Invalid Form Body: limit must be 1 to 100'));
+    }
+    if (lacks(PermissionFlagsBits.ReadMessageHistory)) return ok([]);
+    const before = BigInt(query.get('before') ?? 2n ** 63n);
+    const starter = state.messages.get(channel.id);
+    const read = (message: FakeMessage) =>
+      readMessage(state, message, settings.messageContentAllowed);
+    const visible = state
+      .messagesIn(channel.id)
+      .filter(({ flags }) => (flags & MessageFlags.Ephemeral) === 0)
+      .map(read);
+    if (starter && starter.channel_id === channel.parent_id) {
+      const id = String(BigInt(starter.id) + 1n);
+      const type = MessageType.ThreadStarterMessage;
+      visible.unshift({
+        ...read(starter),
+        id,
+        type,
+        content: '',
+        referenced_message: read(starter),
+      });
+    }
+    return ok(
+      visible
+        .reverse()
+        .filter(({ id }) => BigInt(String(id)) < before)
+        .slice(0, limit),
+    );
   }
 
   /** Counts an edit of a message that is older than an hour. */

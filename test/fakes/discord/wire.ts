@@ -89,3 +89,27 @@ export function guildOf(state: DiscordState, guildId = state.guildId) {
     soundboard_sounds: [],
   };
 }
+
+/**
+ * A message as REST gives it: without the privileged intent what others said to each other is empty. Source: Discord docs,
+ * "Message Content Intent".
+ */
+export function readMessage(
+  state: DiscordState,
+  message: FakeMessage,
+  messageContentAllowed: boolean,
+): Record<string, unknown> {
+  const answered = state.messages.get(message.message_reference?.message_id ?? '');
+  const isOpen =
+    messageContentAllowed ||
+    state.channels.get(message.channel_id)?.guild_id === undefined ||
+    message.author.id === state.bot.id ||
+    message.mentions.some(({ id }) => id === state.bot.id);
+  return {
+    ...wireMessage(state, message),
+    ...(isOpen ? {} : { content: '', embeds: [], components: [], attachments: [] }),
+    ...(answered && {
+      referenced_message: readMessage(state, answered, messageContentAllowed),
+    }),
+  };
+}

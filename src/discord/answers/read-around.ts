@@ -1,0 +1,168 @@
+import { type APIMessage, MessageType } from 'discord.js';
+import { DeliveryError } from '../../bot/shared/errors.ts';
+import {
+  type Around,
+  fileLine,
+  type ReadLimits,
+  type ReadMessages,
+  readableText,
+  type WrittenMessage,
+} from '../../bot/shared/people-messages.ts';
+import type { ChannelApi } from '../api/channel-api.ts';
+import { isRefusal, reasonOf } from '../api/errors.ts';
+import type { MissingPermissions } from '../api/permissions.ts';
+
+/** Messages that Discord gives at once. Source: Discord docs, "Get Channel Messages". */
+const PAGE_SIZE = 100;
+
+/** Files and embeds of a message that are told. */
+const MAX_PARTS = 10;
+
+/** What people and apps say themselves; no joins, no pins. */
+const SAID = new Set([
+  MessageType.Default,
+  MessageType.Reply,
+  MessageType.ChatInputCommand,
+  MessageType.ContextMenuCommand,
+]);
+
+/** Source: Discord docs, "Message Content Intent": what a message holds is empty without it, also over REST. */
+export const CONTENT_HIDDEN =
+  'Discord hides from Askwatch what people write to each other: Message Content Intent is off. Switch it on at discord.com/developers/applications → your application → Bot, set DISCORD_MESSAGE_CONTENT=true, and start Askwatch anew.';
+
+/**
+ * Reads what people wrote around a question: in its thread, or from the message that it replies to back. Throws a
+ * `DeliveryError` that says what to do.
+ */
+export function createReadAround(options: {
+  api: ChannelApi;
+  botId: () => string;
+  missingPermissions: MissingPermissions;
+}) {
+  const { api, botId, missingPermissions } = options;
+
+  /** The newest messages of a thread before one, newest first; with the message that it began under. */
+  async function inThread(thread: string, question: string | undefined, limits: ReadLimits) {
+    const found: APIMessage[] = [];
+    let before = question;
+    for (;;) {
+      const page = await api.page(thread, { before, limit: PAGE_SIZE, signal: limits.signal });
+      found.push(...page);
+      if (page.length < PAGE_SIZE) {
+        const began = found.find(({ type }) => type === MessageType.ThreadStarterMessage);
+        if (began?.referenced_message) found.push(began.referenced_message);
+        return { found, older: 0 };
+      }
+      if (found.length >= limits.limit) {
+        const all = (await api.messageCount(thread, limits.signal)) ?? 0;
+        return { found, older: Math.max(1, all - found.length) };
+      }
+      before = page.at(-1)?.id;
+    }
+  }
+
+  /** A message, the one that it replies to, and so on. */
+  async function chain(channel: string, from: string, { limit, signal }: ReadLimits) {
+    const found: APIMessage[] = [];
+    let next: string | undefined = from;
+    while (next !== undefined && found.length < limit) {
+      try {
+        const message: APIMessage = await api.message(channel, next, signal);
+        found.push(message);
+        next =
+          message.type === MessageType.Reply ? message.message_reference?.message_id : undefined;
+      } catch (error) {
+        // What it replies to in turn may be gone.
+        if (found.length === 0) throw error;
+        break;
+      }
+    }
+    return found;
+  }
+
+  function readable(found: readonly APIMessage[], { asker }: ReadLimits) {
+    const said = found.filter(({ type }) => SAID.has(type));
+    const seen = said.filter((message) => message.author.id === botId() || !isHidden(message));
+    const hidden = said.length - seen.length;
+    return {
+      messages: seen.map((message) => writtenOf(message, botId())),
+      asker: said.find(({ author }) => author.id === asker)?.author,
+      ...(hidden > 0 && { problem: CONTENT_HIDDEN }),
+    };
+  }
+
+  return async (
+    channel: string,
+    { thread, question, repliesTo }: Around,
+    limits: ReadLimits,
+  ): Promise<ReadMessages | undefined> => {
+    try {
+      if (thread !== undefined) {
+        const { found, older } = await inThread(thread, question, limits);
+        // Discord gives nothing where it does not let the bot read.
+        const lack = found.length === 0 ? missingPermissions(thread) : undefined;
+        if (lack !== undefined) throw new DeliveryError(lack, { permanent: true });
+        const { asker, ...read } = readable(found, limits);
+        return { ...read, older, asker: asker && shownName(asker) };
+      }
+      if (repliesTo === undefined) return undefined;
+      const [first, ...more] = await chain(channel, repliesTo, limits);
+      const { messages, problem } = readable(first ? [first] : [], limits);
+      if (problem !== undefined) return { messages: [], older: 0, problem };
+      return { messages: [...messages, ...readable(more, limits).messages], older: 0 };
+    } catch (error) {
+      if (error instanceof DeliveryError) throw error;
+      const reason = reasonOf(error, missingPermissions(thread ?? channel));
+      throw new DeliveryError(reason, { permanent: isRefusal(error), cause: error });
+    }
+  };
+}
+
+/** Whether nothing of a message came: it holds something, or it could not be posted. */
+const isHidden = (message: APIMessage) =>
+  message.content === '' &&
+  message.attachments.length === 0 &&
+  message.embeds.length === 0 &&
+  (message.components ?? []).length === 0 &&
+  (message.sticker_items ?? []).length === 0 &&
+  (message.message_snapshots ?? []).length === 0 &&
+  message.poll === undefined;
+
+const shownName = ({ global_name, username }: APIMessage['author']) => global_name ?? username;
+
+/** A message of Discord's as the bot reads it. Pure. */
+export function writtenOf(message: APIMessage, botId: string): WrittenMessage {
+  const { id, author, timestamp } = message;
+  return {
+    id,
+    author: shownName(author),
+    text: textOf(message),
+    atMs: Date.parse(timestamp) || 0,
+    ...(author.id === botId && { isOwn: true }),
+  };
+}
+
+/** What a message says: its text, or where it has none that of what it forwards and of its embeds, and the names of its files. */
+function textOf({ content, embeds, attachments, mentions, message_snapshots = [] }: APIMessage) {
+  const read = (text: string) =>
+    readableText(text, (part) =>
+      part.replace(/<@!?(\d{17,20})>/g, (mention, id: string) => {
+        const named = mentions.find((user) => user.id === id);
+        return named ? `@${shownName(named)}` : mention;
+      }),
+    );
+  const own = read(content).trim();
+  const others = [
+    ...message_snapshots.slice(0, MAX_PARTS).map(({ message }) => message.content),
+    ...embeds
+      .slice(0, MAX_PARTS)
+      .flatMap(({ title, description, fields = [] }) => [
+        title,
+        description,
+        ...fields.map(({ name, value }) => `${name}: ${value}`),
+      ]),
+  ];
+  const beside = own === '' ? read(others.filter(Boolean).join('\n')) : '';
+  const files = attachments.slice(0, MAX_PARTS).map(({ filename }) => fileLine(filename));
+  return [own, beside, ...files].filter(Boolean).join('\n');
+}

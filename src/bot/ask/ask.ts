@@ -292,7 +292,12 @@ export function createAsk(options: {
         if (understood) return yield* answerByRules(understood, { tools, run });
         const known = thread === undefined ? undefined : options.withoutModel(asked, thread);
         if (known !== undefined) return yield* answerWith(known, run);
-      } else await orAborted(options.budgets.require(asked.place), run.signal);
+      }
+      const requireBudget = async () => {
+        if (isOffline(model)) return;
+        await orAborted(options.budgets.require(asked.place, run.tokens), run.signal);
+      };
+      await requireBudget();
       const system = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
       const parts = generate(
         {
@@ -302,7 +307,7 @@ export function createAsk(options: {
           people,
         },
         {
-          ...{ model, gateway: options.gateway, tools, run },
+          ...{ model, gateway: options.gateway, tools, requireBudget, run },
           facts: () => factsByRules(question, { tools, run }),
         },
       );

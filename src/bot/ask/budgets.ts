@@ -43,10 +43,13 @@ export function createBudgets(options: {
       const { fromMs, untilMs } = periodOf(budget, nowMs());
       return { budget, used: await usedSince(place, fromMs), endsInMs: untilMs - nowMs() };
     },
-    /** Throws a `CommandError` that says when a channel can ask again, where it has used up its budget. */
-    async require(place: Place) {
+    /**
+     * Throws a `CommandError` that says when a channel can ask again, where it has used up its budget, with the tokens of an
+     * answer under way that are not in the log yet.
+     */
+    async require(place: Place, underWay = 0) {
       const now = await this.of(place);
-      if (!now || now.used < now.budget.tokens) return;
+      if (!now || now.used + underWay < now.budget.tokens) return;
       throw new CommandError(
         `This channel has used up its budget of ${budgetInWords(now.budget)}. The next one begins in ${inWords(now.endsInMs)}; those who manage the channel can change it with /askwatch budget.`,
       );

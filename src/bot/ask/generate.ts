@@ -43,10 +43,12 @@ export async function* generate(
     tools?: ToolCalls | undefined;
     /** What a model without functions is told besides. */
     facts: () => AsyncGenerator<Part, string | undefined>;
+    /** Throws where the model may not be called again. */
+    requireBudget(): Promise<void>;
     run: AnswerRun;
   },
 ): AsyncGenerator<Part, Generated> {
-  const { model, gateway, run } = options;
+  const { model, gateway, requireBudget, run } = options;
   run.began(model);
   let tools = offeredTo(model, prompt, options.tools);
   let asked = prompt;
@@ -55,6 +57,7 @@ export async function* generate(
   const exchange: ChatMessage[] = [];
   let answer = '';
   for (let round = 0; ; round += 1) {
+    if (round > 0) await requireBudget();
     if (!tools && !hasFacts) {
       hasFacts = true;
       const facts = yield* options.facts();

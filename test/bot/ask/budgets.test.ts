@@ -94,6 +94,23 @@ test('days and months begin at 00:00 UTC', async () => {
 });
 
 test('look-ups are counted with the answers', async () => {
+test('an answer that uses up the budget looks nothing more up, and says why it ends', async () => {
+  const bot = await startTestBot();
+  await bot.say('/askwatch budget 2k/day', { person: ADMIN });
+  let rounds = 0;
+  bot.provider.answerWith(() => {
+    rounds += 1;
+    const input = JSON.stringify({ limit: rounds });
+    return { text: 'word '.repeat(600), calls: [{ name: 'list_monitors', arguments: input }] };
+  });
+  const { end } = await readAnswer(await bot.say('/ask how is it?'), 't1');
+  expect(end.note).toMatch(/^This channel has used up its budget of 2,000 tokens a day\./);
+  expect(end.actions).not.toEqual([]);
+  // One call of the model takes less than the budget, and two take more.
+  expect(rounds).toBeLessThanOrEqual(2);
+  expect(bot.provider.calls).toHaveLength(rounds);
+});
+
   const bot = await startTestBot();
   bot.provider.answerWith((body) =>
     body.messages.at(-1).role === 'tool'

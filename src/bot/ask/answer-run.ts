@@ -14,13 +14,17 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
   let began: { model: Pick<Model, 'id'>; atMs: number } | undefined;
   let endedAtMs: number | undefined;
   /** What each call of the model used. */
-  const used: number[] = [];
+  const used: Usage[] = [];
+  /** Calls of the model that ended in look-ups: the next one is asked with what they gave. */
+  let calling = 0;
   let lookups = 0;
   let stall: NodeJS.Timeout | undefined;
   let isStalled = false;
 
   const tokensUsed = () =>
-    used.length === 0 ? undefined : used.reduce((sum, tokens) => sum + tokens, 0);
+    used.length === 0
+      ? undefined
+      : Object.values(used).reduce((sum, { total_tokens }) => sum + total_tokens, 0);
 
   function cut(note: string) {
     cutNote ??= note;
@@ -50,8 +54,8 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
       began = { model, atMs: performance.now() };
     },
     /** What the call of this number has used so far. */
-    used({ total_tokens }: Usage, round = 0) {
-      used[round] = total_tokens;
+    used(usage: Usage, round = 0) {
+      used[round] = usage;
     },
     /** From here the model must send text within the stall limit. */
     waits() {
@@ -80,6 +84,22 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     },
     get lookups() {
       return lookups;
+    },
+    /** The call of this number ended with functions to be called. */
+    calls(round: number) {
+      calling = round + 1;
+    },
+    /**
+     * Of the tokens, those that there would not be without look-ups: what the model wrote to call functions, and each prompt
+     * after the first, which is sent with what they gave. `undefined` where nothing was looked up, or no count came.
+     */
+    get lookupTokens() {
+      if (lookups === 0 || used.length === 0) return undefined;
+      return Object.entries(used).reduce((sum, [at, { prompt_tokens, completion_tokens }]) => {
+        const round = Number(at);
+        const again = round > 0 && round <= calling ? prompt_tokens : 0;
+        return sum + again + (round < calling ? completion_tokens : 0);
+      }, 0);
     },
     /** The model, the time until the end of the answer, and what it used. */
     footer() {

@@ -226,9 +226,9 @@ export function createAsk(options: {
 
   /** Notes an answer, whole or not, in the log of who asked how much. Never throws. */
   async function count({ place, person: { id, name } }: Question, run: AnswerRun) {
-    const { model, tokens, lookups } = run;
+    const { model, tokens, lookups, lookupTokens } = run;
     if (model === undefined) return;
-    const used = { model, tokens, ...(lookups > 0 && { lookups }) };
+    const used = { model, tokens, lookupTokens, ...(lookups > 0 && { lookups }) };
     try {
       await options.usageLog.add({ atMs: Date.now(), place, person: id, name, ...used });
     } catch (error) {

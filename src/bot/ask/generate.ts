@@ -132,6 +132,7 @@ export async function* generate(
       }
       return { text: answer, isCutOff: finish === 'length' };
     }
+    run.calls(round);
     exchange.push(callsMessage(said, called));
     exchange.push(...(yield* runCalls(tools, called, run)));
     run.signal.throwIfAborted();

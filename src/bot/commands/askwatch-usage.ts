@@ -44,7 +44,13 @@ export function usageCard(answers: readonly UsageEntry[], days: number): Card {
       table('Person', answers, { by: 'person', shown: 'name' }),
       table('Model', answers, { by: 'model', shown: 'model' }),
     ],
-    footer: `Tokens of questions, of what was sent with them, and of answers.${isPartly ? ' Some answers came without a count.' : ''}`,
+    footer: [
+      'Tokens of questions, of what was sent with them, and of answers.',
+      ...(all.lookups > 0
+        ? ['Those of look-ups are among them: what models wrote to look, and prompts sent again.']
+        : []),
+      ...(isPartly ? ['Some answers came without a count.'] : []),
+    ].join(' '),
   };
 }
 
@@ -56,13 +62,15 @@ function table(
 ): CardPart {
   const sums = sumsBy(answers, by);
   const others = sums.slice(MAX_ROWS);
-  const row = (name: string, sum: Pick<UsageSum, 'answers' | 'tokens'>) => [
+  const hasLookups = sums.some(({ lookups }) => lookups > 0);
+  const row = (name: string, sum: Omit<UsageSum, 'last'>) => [
     name,
     String(sum.answers),
     sum.tokens.toLocaleString('en'),
+    ...(hasLookups ? [String(sum.lookups), sum.lookupTokens.toLocaleString('en')] : []),
   ];
   return tablePart(
-    [column, 'Answers', 'Tokens'],
+    [column, 'Answers', 'Tokens', ...(hasLookups ? ['Look-ups', 'Their tokens'] : [])],
     [
       ...sums.slice(0, MAX_ROWS).map((sum) => row(shortened(sum.last[shown], 60), sum)),
       ...(others.length > 0 ? [row(`${others.length} others`, total(others))] : []),
@@ -74,4 +82,5 @@ const total = (sums: readonly UsageSum[]) => ({
   answers: sums.reduce((all, { answers }) => all + answers, 0),
   tokens: sums.reduce((all, { tokens }) => all + tokens, 0),
   lookups: sums.reduce((all, { lookups }) => all + lookups, 0),
+  lookupTokens: sums.reduce((all, { lookupTokens }) => all + lookupTokens, 0),
 });

@@ -8,7 +8,13 @@ const DAY_MS = 86_400_000;
 const STANDARD_DAYS = 30;
 const MAX_ROWS = 20;
 
-const Row = z.object({ name: z.string(), answers: z.int(), tokens: z.number(), lookups: z.int() });
+const Row = z.object({
+  name: z.string(),
+  answers: z.int(),
+  tokens: z.number(),
+  lookups: z.int(),
+  lookup_tokens: z.number(),
+});
 
 /** Who asked how much in the channel. */
 export const getUsage = tool({
@@ -44,9 +50,10 @@ export const getUsage = tool({
     const rows = (by: 'person' | 'model') =>
       sumsBy(answers, by)
         .slice(0, MAX_ROWS)
-        .map(({ last, ...sum }) => ({
+        .map(({ last, lookupTokens, ...sum }) => ({
           name: shortened(by === 'person' ? last.name : last.model, 100),
           ...sum,
+          lookup_tokens: lookupTokens,
         }));
     return {
       from: isoTime(fromMs),

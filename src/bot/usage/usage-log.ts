@@ -14,6 +14,8 @@ const UsageEntry = z.object({
   tokens: z.int().nonnegative().optional(),
   /** How often something was looked up for it. */
   lookups: z.int().positive().optional(),
+  /** Of the tokens, those that the look-ups took, as far as the gateway said; absent without any. */
+  lookupTokens: z.int().nonnegative().optional(),
 });
 export type UsageEntry = z.infer<typeof UsageEntry>;
 

@@ -6,6 +6,8 @@ export interface UsageSum {
   tokens: number;
   /** How often something was looked up for them. */
   lookups: number;
+  /** Of the tokens, those that the look-ups took. */
+  lookupTokens: number;
   /** The newest of them, for what it is called. */
   last: UsageEntry;
 }
@@ -14,11 +16,17 @@ export interface UsageSum {
 export function sumsBy(answers: readonly UsageEntry[], by: 'person' | 'model'): UsageSum[] {
   const sums = new Map<string, UsageSum>();
   for (const answer of answers) {
-    const { answers: count = 0, tokens = 0, lookups = 0 } = sums.get(answer[by]) ?? {};
+    const {
+      answers: count = 0,
+      tokens = 0,
+      lookups = 0,
+      lookupTokens = 0,
+    } = sums.get(answer[by]) ?? {};
     sums.set(answer[by], {
       answers: count + 1,
       tokens: tokens + (answer.tokens ?? 0),
       lookups: lookups + (answer.lookups ?? 0),
+      lookupTokens: lookupTokens + (answer.lookupTokens ?? 0),
       last: answer,
     });
   }

@@ -138,6 +138,9 @@ const Asked = z.object({
   tokens: z.int(),
   /** Answers whose tokens nobody told. */
   uncounted: z.int(),
+  /** How often something was looked up for them, and the tokens of all that this took. */
+  lookups: z.int(),
+  lookupTokens: z.int(),
 });
 
 /** Who asked how much in one channel. */

@@ -1,5 +1,6 @@
 import type { Bot } from '../../bot/platform.ts';
 import { parsePlace } from '../../bot/shared/place.ts';
+import type { UsageEntry } from '../../bot/usage/usage-log.ts';
 import type { AskedChannel, ChannelsAnswer } from './api-types.ts';
 
 const MAX_CHANNELS = 200;
@@ -17,7 +18,13 @@ interface ChannelSum extends Sum {
   models: Map<string, Sum>;
 }
 
-const nothing = (): Sum => ({ answers: 0, tokens: 0, uncounted: 0 });
+const nothing = (): Sum => ({
+  answers: 0,
+  tokens: 0,
+  uncounted: 0,
+  lookups: 0,
+  lookupTokens: 0,
+});
 
 /** Who asked how much since then, channel by channel over all platforms. Answers are read one by one, and only added up. */
 export async function askedByChannel(
@@ -26,9 +33,8 @@ export async function askedByChannel(
 ): Promise<ChannelsAnswer> {
   const channels = new Map<string, ChannelSum>();
   const total = nothing();
-  for await (const { place, person, name, model, atMs, tokens } of bot.usageLog.everywhere(
-    fromMs,
-  )) {
+  for await (const answer of bot.usageLog.everywhere(fromMs)) {
+    const { place, person, name, model, atMs } = answer;
     const channel = entry(channels, place, () => ({
       ...nothing(),
       lastAtMs: atMs,
@@ -37,7 +43,7 @@ export async function askedByChannel(
     }));
     const who = entry(channel.people, person, () => ({ ...nothing(), name }));
     for (const sum of [total, channel, who, entry(channel.models, model, nothing)])
-      add(sum, tokens);
+      add(sum, answer);
     // Under the name that they had last.
     who.name = name;
     channel.lastAtMs = Math.max(channel.lastAtMs, atMs);
@@ -75,8 +81,17 @@ function listed(place: string, sum: ChannelSum, bot: Titles): AskedChannel {
   };
 }
 
-function add(sum: Sum, tokens: number | undefined): void {
+function add(
+  sum: Sum,
+  {
+    tokens,
+    lookups = 0,
+    lookupTokens = 0,
+  }: Pick<UsageEntry, 'tokens' | 'lookups' | 'lookupTokens'>,
+): void {
   sum.answers += 1;
+  sum.lookups += lookups;
+  sum.lookupTokens += lookupTokens;
   if (tokens === undefined) sum.uncounted += 1;
   else sum.tokens += tokens;
 }

@@ -1,6 +1,34 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createAnswerRun } from '../../../src/bot/ask/answer-run.ts';
 
+const usage = (prompt: number, completion: number) => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: prompt + completion,
+});
+
+test('tokens of look-ups are those of the calls, and of prompts that were sent again', () => {
+  const run = createAnswerRun(undefined, 60_000);
+  expect(run.lookupTokens).toBeUndefined();
+  run.used(usage(1_000, 20), 0);
+  run.calls(0);
+  run.looksUp();
+  run.used(usage(1_500, 30), 1);
+  run.calls(1);
+  run.used(usage(2_000, 400), 2);
+  expect([run.tokens, run.lookupTokens]).toEqual([4_950, 20 + 1_500 + 30 + 2_000]);
+  run.end();
+});
+
+test('a look-up by rules takes no tokens, also where a model that took no functions was asked twice', () => {
+  const run = createAnswerRun(undefined, 60_000);
+  run.looksUp();
+  expect(run.lookupTokens).toBeUndefined();
+  run.used(usage(1_000, 20), 1);
+  expect(run.lookupTokens).toBe(0);
+  run.end();
+});
+
 test('the footer of an answer that has ended tells the same time whenever it is asked for', () => {
   const now = vi.spyOn(performance, 'now').mockReturnValue(1_000);
   onTestFinished(() => void now.mockRestore());

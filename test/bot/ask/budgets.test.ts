@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { createBudgets, readBudget } from '../../../src/bot/ask/budgets.ts';
+import type { UsageEntry } from '../../../src/bot/usage/usage-log.ts';
 import { cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
 
 const ADMIN = { id: 'U1', name: 'Ada', mayManage: async () => true };
@@ -93,7 +94,6 @@ test('days and months begin at 00:00 UTC', async () => {
   ]);
 });
 
-test('look-ups are counted with the answers', async () => {
 test('an answer that uses up the budget looks nothing more up, and says why it ends', async () => {
   const bot = await startTestBot();
   await bot.say('/askwatch budget 2k/day', { person: ADMIN });
@@ -111,6 +111,7 @@ test('an answer that uses up the budget looks nothing more up, and says why it e
   expect(bot.provider.calls).toHaveLength(rounds);
 });
 
+test('look-ups are counted with the answers', async () => {
   const bot = await startTestBot();
   bot.provider.answerWith((body) =>
     body.messages.at(-1).role === 'tool'
@@ -118,7 +119,21 @@ test('an answer that uses up the budget looks nothing more up, and says why it e
       : { calls: [{ name: 'list_monitors', arguments: '{}' }] },
   );
   await readAnswer(await bot.say('/ask how is it?'), 't1');
-  expect(textOf(cardOf(await bot.say('/askwatch usage')))).toMatch(
-    /^1 answer with [\d,]+ tokens and 1 look-up in the last 30 days/,
-  );
+  const usage = textOf(cardOf(await bot.say('/askwatch usage')));
+  expect(usage).toMatch(/^1 answer with [\d,]+ tokens and 1 look-up in the last 30 days/);
+  const rows: UsageEntry[] = [];
+  for await (const row of bot.bot.usageLog.everywhere(0)) rows.push(row);
+  const { tokens = 0, lookupTokens = 0 } = rows[0] ?? {};
+  // All but the first prompt and the words of the answer.
+  expect(lookupTokens).toBeGreaterThan(tokens / 3);
+  expect(lookupTokens).toBeLessThan(tokens);
+  const of = (count: number) => count.toLocaleString('en');
+  expect(usage).toContain('Person | Answers | Tokens | Look-ups | Their tokens');
+  expect(usage).toContain(`Ada | 1 | ${of(tokens)} | 1 | ${of(lookupTokens)}`);
+});
+
+test('without look-ups there are no columns for them', async () => {
+  const bot = await startTestBot();
+  await readAnswer(await bot.say('/ask one'), 't1');
+  expect(textOf(cardOf(await bot.say('/askwatch usage')))).toContain('Person | Answers | Tokens\n');
 });

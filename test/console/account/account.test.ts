@@ -115,7 +115,7 @@ describe('usage by person', () => {
     expect(channels).toMatchObject([
       {
         ...{ platform: 'slack', platformTitle: 'Slack', channel: 'C1', answers: 2 },
-        people: [{ id: 'U1', name: 'Ada', answers: 2 }],
+        people: [{ id: 'U1', name: 'Ada', answers: 2, lookups: 0, lookupTokens: 0 }],
         models: [{ model: 'fast-8k', answers: 2 }],
       },
       { platform: 'console', channel: 'general', name: 'general', answers: 1 },

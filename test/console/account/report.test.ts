@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { askedByChannel } from '../../../src/console/account/channels.ts';
 import { modelsAnswer } from '../../../src/console/account/models.ts';
 import { MAX_GROUPS } from '../../../src/console/account/spans.ts';
 import { lastDays, type UsageRow, usageReport } from '../../../src/console/account/usage.ts';
@@ -76,6 +77,25 @@ describe('the report of usage', () => {
     const rows = [row('2026-03-01', 'a b', 'c', 1), row('2026-03-01', 'a', 'b c', 1)];
     expect(usageReport(rows, { range, by: 'key', nameOf }).rows).toHaveLength(2);
   });
+});
+
+test('look-ups and what they took are added up, also with answers of before they were counted', async () => {
+  const answer = { atMs: 1, place: 'slack:C1', person: 'U1', name: 'Ada', model: 'fast-8k' };
+  const bot = {
+    usageLog: {
+      async *everywhere() {
+        yield { ...answer, tokens: 500 };
+        yield { ...answer, tokens: 5_000, lookups: 2, lookupTokens: 4_000 };
+        yield { ...answer, lookups: 1 };
+      },
+    },
+    channelName: () => undefined,
+    platformTitle: (name: string) => name,
+  };
+  const { channels, total } = await askedByChannel(bot, 0);
+  const sum = { answers: 3, tokens: 5_500, uncounted: 1, lookups: 3, lookupTokens: 4_000 };
+  expect(total).toEqual(sum);
+  expect(channels).toMatchObject([{ ...sum, people: [sum], models: [sum] }]);
 });
 
 test('a catalog from elsewhere is cut to a size that can be shown', () => {

@@ -131,6 +131,12 @@ inBrowser('the account area in the browser', () => {
     await rows(page).locator('bdi', { hasText: 'general' }).first().waitFor();
     await rows(page).filter({ hasText: 'Slack' }).locator('summary').click();
     await page.getByRole('rowheader').getByText(HOSTILE).waitFor();
+    expect(await page.getByRole('columnheader', { name: 'Look-ups' }).count()).toBe(0);
+    await readAnswer(await say('/ask what is down?'), 'T1');
+    await page.reload();
+    await page.locator('summary', { hasText: '1 look-up with 0 of them' }).click();
+    const counted = page.getByRole('region', { name: 'By model' }).filter({ visible: true });
+    await counted.getByRole('row', { name: 'rules, no model 1 0 1 0' }).waitFor();
     await page.goto(`${url}/account#keys`);
     await page.getByRole('heading').getByText(HOSTILE).waitFor();
     await button(page, /^Revoke/).click();
@@ -159,6 +165,8 @@ inBrowser('the account area in the browser', () => {
       await makeKey(url, { service: 'monitoring', name: 'other' });
       await chat(key);
       await readAnswer(await say('/ask one'), 'T1');
+      // Rules look it up.
+      await readAnswer(await say('/ask what is down?'), 'T1');
       const { colorScheme, width } = look;
       const { page } = await openAccount(url, '#keys', {
         ...{ colorScheme, viewport: { width, height: 700 } },

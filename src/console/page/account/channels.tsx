@@ -4,7 +4,12 @@ import type { Span } from '../../account/spans.ts';
 import { Moment } from '../shared/moment.tsx';
 import { useLoaded } from './client.ts';
 import { Empty, formatNumber, Meter, Name, SectionHead, SpanChoice, Waiting } from './parts.tsx';
-import { CountTable } from './usage-tables.tsx';
+import { CountTable, Scrolled } from './usage-tables.tsx';
+
+type Asked = ChannelsAnswer['total'];
+
+/** What is counted of a person or a model, in the order of the columns; the last two where anything was looked up. */
+const COUNTED = ['Answers', 'Tokens', 'Look-ups', 'Their tokens'];
 
 /** Who asked how much, channel by channel. */
 export function ChannelsSection() {
@@ -77,6 +82,12 @@ function ChannelRow({ channel, most }: { channel: AskedChannel; most: number }) 
             rows={models.map((one) => ({ ...one, key: one.model, name: one.model }))}
             more={moreModels}
           />
+          {channel.lookups > 0 && (
+            <p class="more aside">
+              Tokens of look-ups are among all tokens: what models wrote to look something up, and
+              prompts sent again with what that gave.
+            </p>
+          )}
           <p class="more aside">
             Last asked <Moment atMs={channel.lastAtMs} />
             {name !== undefined && (
@@ -98,37 +109,40 @@ function AskedTable({
   more,
 }: {
   heading: string;
-  rows: ReadonlyArray<{ key: string; name: string; answers: number; tokens: number }>;
+  rows: ReadonlyArray<Omit<Asked, 'uncounted'> & { key: string; name: string }>;
   more: number;
 }) {
-  const shown = rows.map(({ key, name, answers, tokens }) => ({
+  const counted = rows.some(({ lookups }) => lookups > 0) ? COUNTED : COUNTED.slice(0, 2);
+  const shown = rows.map(({ key, name, answers, tokens, lookups, lookupTokens }) => ({
     key,
     names: [<Name key="name">{name}</Name>],
-    counts: [answers, tokens],
+    counts: [answers, tokens, lookups, lookupTokens].slice(0, counted.length),
   }));
   const others = {
     key: 'others',
     names: [`${formatNumber(more)} others`],
-    counts: [undefined, undefined],
+    counts: counted.map(() => undefined),
   };
   return (
-    <CountTable
-      names={[heading]}
-      counted={['Answers', 'Tokens']}
-      rows={more > 0 ? [...shown, others] : shown}
-    />
+    <Scrolled label={`By ${heading.toLowerCase()}`}>
+      <CountTable
+        names={[heading]}
+        counted={counted}
+        rows={more > 0 ? [...shown, others] : shown}
+      />
+    </Scrolled>
   );
 }
 
-function usageText({
-  answers,
-  tokens,
-  uncounted,
-}: {
-  answers: number;
-  tokens: number;
-  uncounted: number;
-}): string {
-  const text = `${formatNumber(answers)} ${answers === 1 ? 'answer' : 'answers'}, ${formatNumber(tokens)} tokens`;
-  return uncounted === 0 ? text : `${text}, ${formatNumber(uncounted)} without a count`;
+function usageText({ answers, tokens, uncounted, lookups, lookupTokens }: Asked): string {
+  return [
+    `${formatNumber(answers)} ${answers === 1 ? 'answer' : 'answers'}`,
+    `${formatNumber(tokens)} tokens`,
+    ...(lookups === 0
+      ? []
+      : [
+          `${formatNumber(lookups)} ${lookups === 1 ? 'look-up' : 'look-ups'} with ${formatNumber(lookupTokens)} of them`,
+        ]),
+    ...(uncounted === 0 ? [] : [`${formatNumber(uncounted)} without a count`]),
+  ].join(', ');
 }

@@ -4,6 +4,7 @@ import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Store } from '../store/store.ts';
 import { createAlerting } from './alerts/alerting.ts';
 import { incidentFacts, incidentSummary } from './alerts/incident-facts.ts';
+import { postmortemAnswer } from './alerts/postmortem-answer.ts';
 import { createSender } from './alerts/sender.ts';
 import { createAsk } from './ask/ask.ts';
 import { createBudgets } from './ask/budgets.ts';
@@ -19,7 +20,7 @@ import { createPersonPlaces } from './channels/person-places.ts';
 import { actions, commands } from './commands/commands.ts';
 import { createDispatch, createOpenForm } from './commands/dispatch.ts';
 import { openForwarding } from './commands/forwarding.ts';
-import { isIncidentQuestion } from './commands/incident-actions.ts';
+import { isIncidentQuestion, isPostmortemQuestion } from './commands/incident-actions.ts';
 import { createSuggest } from './commands/suggest.ts';
 import { createTakeovers } from './commands/takeovers.ts';
 import { openForget } from './forget.ts';
@@ -98,6 +99,23 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       const found = incidentAt(place, thread);
       if (!found) return undefined;
       return await incidentFacts(found, { monitoring, nowMs: Date.now(), signal });
+    },
+    documentFor({ question, place }, thread) {
+      const found = isPostmortemQuestion(question) ? incidentAt(place, thread) : undefined;
+      return (
+        found &&
+        postmortemAnswer(found, {
+          monitoring,
+          place: placeKey(place),
+          async questions() {
+            const turns = await conversations.turns(conversationKey(place, thread));
+            return turns.flatMap(({ question: text, atMs }) =>
+              isIncidentQuestion(text) ? [] : [{ text, atMs }],
+            );
+          },
+          nowMs: Date.now(),
+        })
+      );
     },
     withoutModel({ question, place }, thread) {
       const found = isIncidentQuestion(question) ? incidentAt(place, thread) : undefined;

@@ -114,7 +114,7 @@ const BUTTONS: Record<string, Button> = {
   },
   'incident why': { label: 'Ask why', begin: down, model: 1, posts: 2, says: /Why is this down/ },
   'incident summary': {
-    ...{ label: 'Summarise', model: 1, posts: 2, says: /Write a short summary/ },
+    ...{ label: 'Summarise', model: 1, posts: 2, says: /Write a postmortem draft/ },
     async begin(bed) {
       const shop = await down(bed);
       await eventually(() => bed.showing('Ask why'));

@@ -6,7 +6,12 @@ import type { Store } from '../../store/store.ts';
 import { understand } from '../rules/rules.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
-import type { AnswerPart, CommandAnswer } from '../shared/invocation.ts';
+import type {
+  AnswerPart,
+  CommandAnswer,
+  DocumentDraft,
+  WantedDocument,
+} from '../shared/invocation.ts';
 import { orAborted } from '../shared/or-aborted.ts';
 import type { Around, QuotedMessage } from '../shared/people-messages.ts';
 import type { Person, Place } from '../shared/place.ts';
@@ -71,6 +76,8 @@ const NOTES_MS = 2_000;
 const LOST = 'Another process of Askwatch goes on with this answer.';
 const CUT_OFF = 'The answer reached the longest this model gives. Ask it to go on.';
 const RESTARTING = 'Askwatch is restarting. Ask again in a moment.';
+/** Of a document whose model failed. */
+const WITHOUT_MODEL = 'The file is put together without a model.';
 const NOT_REMEMBERED = 'It was shared while Askwatch stopped, so this thread does not remember it.';
 const RECONNECTING =
   'Askwatch has to connect anew, so this answer ends here. Ask again in a moment.';
@@ -84,7 +91,7 @@ interface Answered {
 }
 
 /** What stands under an answer from its end on. */
-type Ending = Pick<Extract<AnswerPart, { kind: 'end' }>, 'note' | 'actions' | 'cards'>;
+type Ending = Pick<Extract<AnswerPart, { kind: 'end' }>, 'note' | 'actions' | 'cards' | 'document'>;
 
 /** Something was asked between the press of a button and the turn of its answer. */
 class NoLongerLastError extends CommandError {}
@@ -109,6 +116,8 @@ export function createAsk(options: {
   toolsFor(asked: Question, thread: string | undefined): ToolCalls;
   /** Where what an answer proposes waits for its person. */
   proposals: Pick<Proposals, 'keep' | 'cardsOf'>;
+  /** The document that is asked for in a thread; `undefined` for what is answered without one. */
+  documentFor(asked: Question, thread: string): WantedDocument | undefined;
   /** What rules can answer in a thread where no model does; `undefined` when nothing. */
   withoutModel(asked: Question, thread: string): string | undefined;
   settings: BotSettings;
@@ -141,7 +150,10 @@ export function createAsk(options: {
     if (stopped) leave(run, asked);
     const key = thread === undefined ? undefined : conversationKey(asked.place, thread);
     let people: PeopleMessages | undefined;
+    let wanted: WantedDocument | undefined;
+    let draft: DocumentDraft | undefined;
     try {
+      wanted = thread === undefined ? undefined : options.documentFor(asked, thread);
       if (key !== undefined) {
         const ofPeople = options.people.isOfPeople(asked, thread ?? '');
         await takeTurn(key, asked, run, ofPeople);
@@ -151,16 +163,20 @@ export function createAsk(options: {
           run.end();
           const cards = await options.proposals.cardsOf(id);
           yield { kind: 'text', text: kept.answer };
-          yield endOf(run, { actions: underWhole(id, { isCutOff: false }), cards });
+          const actions = underWhole(id, { isCutOff: false });
+          yield endOf(run, { actions, cards, ...documentOf(wanted, kept.answer) });
           return;
         }
       }
+      draft = await wanted?.draft(run.signal);
       const context =
-        thread === undefined ? undefined : await options.contextOf(asked.place, thread, run.signal);
+        thread === undefined || draft
+          ? draft?.prompt
+          : await options.contextOf(asked.place, thread, run.signal);
       const tools = options.toolsFor(asked, thread);
       const turns = key === undefined ? [] : await conversations.turns(key);
       people = await options.people.around(asked, thread, { turns, signal: run.signal });
-      const whole = yield* textOf(asked, { thread, turns, context, tools, people }, run);
+      const whole = yield* textOf(asked, { thread, turns, context, tools, people, draft }, run);
       const { text } = whole;
       if (!held.isHeld()) return yield { kind: 'lost' };
       // Before the answer is kept: whoever finds that finds them, too.
@@ -174,7 +190,8 @@ export function createAsk(options: {
       }
       const actions = key === undefined ? underPrivate(id) : underWhole(id, whole);
       const note = noteAfter([whole.isCutOff ? CUT_OFF : whole.doubt, people?.note()]);
-      yield endOf(run, { actions, cards, ...(note !== undefined && { note }) });
+      const end = { actions, cards, ...documentOf(wanted, text) };
+      yield endOf(run, { ...end, ...(note !== undefined && { note }) });
     } catch (error) {
       if (!held.isHeld()) return yield { kind: 'lost' };
       const unanswered = { id, asked, about: people?.about };
@@ -182,8 +199,11 @@ export function createAsk(options: {
       // Only now somebody else may have the turn: what is asked next finds this question before its own.
       run.end();
       const actions = isKept ? underBroken(id) : [];
-      const note = noteAfter([run.cutNote ?? noteOf(error), people?.note()]);
-      yield endOf(run, { actions, ...(note !== undefined && { note }) });
+      const why = run.cutNote ?? noteOf(error);
+      const isDrafted = draft !== undefined && !isWished(run);
+      const note = noteAfter([why, isDrafted ? WITHOUT_MODEL : undefined, people?.note()]);
+      const document = isDrafted ? documentOf(wanted, draft?.text ?? '') : undefined;
+      yield endOf(run, { actions, ...document, ...(note !== undefined && { note }) });
     } finally {
       run.end();
     }
@@ -271,10 +291,12 @@ export function createAsk(options: {
       context,
       tools,
       people,
+      draft,
     }: Record<'thread' | 'context', string | undefined> & {
       turns: readonly Turn[];
       tools: ToolCalls;
       people: PeopleMessages | undefined;
+      draft: DocumentDraft | undefined;
     },
     run: AnswerRun,
   ): AsyncGenerator<AnswerPart, Generated & { doubt?: string | undefined }> {
@@ -288,6 +310,7 @@ export function createAsk(options: {
       const model = await orAborted(options.catalog.chatModel(asked.model ?? own), run.signal);
       const { question } = asked;
       if (isOffline(model)) {
+        if (draft) return yield* answerWith(draft.text, run);
         const understood = understand(question, Date.now());
         if (understood) return yield* answerByRules(understood, { tools, run });
         const known = thread === undefined ? undefined : options.withoutModel(asked, thread);
@@ -307,8 +330,9 @@ export function createAsk(options: {
           people,
         },
         {
-          ...{ model, gateway: options.gateway, tools, requireBudget, run },
-          facts: () => factsByRules(question, { tools, run }),
+          ...{ model, gateway: options.gateway, requireBudget, run },
+          // All that there is to a document was looked up for its draft.
+          ...(!draft && { tools, facts: () => factsByRules(question, { tools, run }) }),
         },
       );
       for (;;) {
@@ -317,9 +341,11 @@ export function createAsk(options: {
           const { text, ...whole } = next.value;
           if (!isOffline(model)) {
             const said = turns.flatMap((turn) => [turn.question, turn.answer]);
-            const known = [question, context ?? '', people?.told() ?? '', ...said];
-            const doubt = doubtOf(text, tools, known);
-            return { ...next.value, doubt };
+            const sources = [question, context ?? '', people?.told() ?? '', ...said];
+            if (!draft) return { ...next.value, doubt: doubtOf(text, tools, sources) };
+            const added = addedTo(text, draft, sources);
+            if (added !== '') yield { kind: 'text', text: added };
+            return { ...whole, text: text + added };
           }
           const examples = hint(question);
           yield { kind: 'text', text: examples };
@@ -329,9 +355,11 @@ export function createAsk(options: {
         yield next.value;
       }
     } catch (error) {
-      const isWanted = run.cutNote === undefined || run.isStalled;
       const text =
-        isEmpty && isWanted && thread !== undefined && options.withoutModel(asked, thread);
+        isEmpty &&
+        !isWished(run) &&
+        thread !== undefined &&
+        (draft?.text ?? options.withoutModel(asked, thread));
       if (text) yield { kind: 'text', text };
       throw error;
     }
@@ -477,6 +505,19 @@ function doubtOf(text: string, tools: ToolCalls, said: readonly string[]): strin
   if (found.length === 0) return undefined;
   return `Not among what was looked at: ${found.join(', ')}. Check before you rely on it.`;
 }
+
+/** What stands below what a model wrote as a document: what it left out, and figures that it has from nowhere. */
+function addedTo(text: string, draft: DocumentDraft, sources: readonly string[]): string {
+  const figures = unfoundedFigures(text, sources);
+  const doubt = `\n\n*Not among what is known: ${figures.join(', ')}. Check before you rely on it.*`;
+  return `${draft.missingIn(text)}${figures.length > 0 ? doubt : ''}`;
+}
+
+const documentOf = (wanted: WantedDocument | undefined, text: string) =>
+  wanted && { document: wanted.documentOf(text) };
+
+/** Whether an answer was cut for another reason than that its model said nothing. */
+const isWished = (run: AnswerRun) => run.cutNote !== undefined && !run.isStalled;
 
 function endOf(run: AnswerRun, { cards = [], ...end }: Ending): AnswerPart {
   return { kind: 'end', footer: run.footer(), ...end, ...(cards.length > 0 && { cards }) };

@@ -42,7 +42,7 @@ export async function* generate(
     gateway: GatewayClient;
     tools?: ToolCalls | undefined;
     /** What a model without functions is told besides. */
-    facts: () => AsyncGenerator<Part, string | undefined>;
+    facts?: () => AsyncGenerator<Part, string | undefined>;
     /** Throws where the model may not be called again. */
     requireBudget(): Promise<void>;
     run: AnswerRun;
@@ -60,7 +60,7 @@ export async function* generate(
     if (round > 0) await requireBudget();
     if (!tools && !hasFacts) {
       hasFacts = true;
-      const facts = yield* options.facts();
+      const facts = options.facts && (yield* options.facts());
       // Where there is no room for them, the question is still to be answered.
       const told = facts === undefined ? prompt : withSystem(prompt, facts);
       if (trim(told, model.context_length)) asked = told;

@@ -1,6 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Card, CardAction } from '../shared/card.ts';
-import { type AnswerPart, type AnswerStep, withStep } from '../shared/invocation.ts';
+import {
+  type AnswerDocument,
+  type AnswerPart,
+  type AnswerStep,
+  withStep,
+} from '../shared/invocation.ts';
 
 /** A step is shown when no text has come so long after it began: most are over before anybody could read of them. */
 const STEP_SHOWN_AFTER_MS = 400;
@@ -17,6 +22,8 @@ export interface LiveView {
   end?: { note?: string | undefined; footer: string } | undefined;
   /** To be shown below the end, each as a message of its own; in the last view only. */
   cards?: readonly Card[] | undefined;
+  /** To be shown below the end and above the cards, as a file; in the last view only. */
+  document?: AnswerDocument | undefined;
   /** Buttons under the last message as it is now. */
   actions?: CardAction[] | undefined;
 }
@@ -61,7 +68,7 @@ export async function followAnswer(
   let steps: AnswerStep[] = [];
   let progress: { words: string; fromMs: number } | undefined;
   let shown: { text: string; words?: string | undefined } = { text };
-  let last: Pick<LiveView, 'end' | 'actions' | 'cards'> = {};
+  let last: Pick<LiveView, 'end' | 'actions' | 'cards' | 'document'> = {};
   let finished = false;
   let isLost = false;
   let failure: { error: unknown } | undefined;
@@ -93,8 +100,13 @@ export async function followAnswer(
         } else if (part.kind === 'step') take(part.step);
         else if (part.kind === 'lost') isLost = true;
         else {
-          const { note, footer, actions, cards } = part;
-          last = { end: { note, footer }, actions, ...(cards && { cards }) };
+          const { note, footer, actions, cards, document } = part;
+          last = {
+            end: { note, footer },
+            actions,
+            ...(cards && { cards }),
+            ...(document && { document }),
+          };
         }
         wake();
       }

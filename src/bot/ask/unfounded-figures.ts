@@ -27,7 +27,7 @@ const DURATION = new RegExp(
 const PART = new RegExp(String.raw`(${NUMBER})\s?(\p{L}{1,13})`, 'gu');
 const CLOCK = /(?<![\d:.])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?(?![\d:])/g;
 const ID = /\bmon_[0-9a-f]{6,32}\b/g;
-const TIMESTAMP = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?Z?/g;
+const TIMESTAMP = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z| UTC)?/g;
 const ANY_NUMBER = /(?<![\w.])\d{1,12}(?:\.\d{1,9})?(?![\w.]*\w)/g;
 
 /** What an answer may tell figures from. */
@@ -98,7 +98,7 @@ function groundOf(text: string): Ground {
   const times = new Set([...read.matchAll(TIMESTAMP)].map(([time]) => time));
   const moments = [...times]
     .slice(0, MAX_MOMENTS)
-    .map((time) => Date.parse(time.endsWith('Z') ? time : `${time}Z`) / 1000);
+    .map((time) => Date.parse(`${time.replace(/Z| UTC/, '').replace(' ', 'T')}Z`) / 1000);
   const numbers = [...read.replace(TIMESTAMP, ' ').matchAll(ANY_NUMBER)].map(([digits]) =>
     Number(digits),
   );

@@ -18,11 +18,15 @@ const button = (declaration: Omit<Command<typeof input>, 'right' | 'input'>) =>
   command({ ...declaration, right: 'anyone', input });
 
 const WHY = 'Why is this down, and what should we look at first?';
-const SUMMARY =
-  'Write a short summary of this incident for those who were not here: what happened, from when to when, why as far as it is known, and what was said in this thread about it.';
+const POSTMORTEM =
+  'Write a postmortem draft of this incident for those who were not here: what happened when, why as far as it is known, its effect, what people did and said, and what is still open.';
 
 /** Whether this is what the buttons under an incident ask a model, which is then asked again in the same words. Pure. */
-export const isIncidentQuestion = (question: string) => question === WHY || question === SUMMARY;
+export const isIncidentQuestion = (question: string) =>
+  question === WHY || isPostmortemQuestion(question);
+
+/** Whether the answer is to be a postmortem. Pure. */
+export const isPostmortemQuestion = (question: string) => question === POSTMORTEM;
 
 /** Says who did it before, to whoever came second. */
 const toldSecond = (title: string, label: string, atMs: number) =>
@@ -106,5 +110,5 @@ export const incidentActions = [
   unsnooze,
   check,
   question('incident why', 'Ask the model why', WHY),
-  question('incident summary', 'Have the incident summarised', SUMMARY),
+  question('incident summary', 'Have a postmortem of the incident drafted', POSTMORTEM),
 ];

@@ -125,6 +125,8 @@ export interface ThreadIncident {
   incident: Incident;
   /** All that it told of, when there are several. */
   group: Group | undefined;
+  /** Those of them that are still kept, oldest first. */
+  all: readonly Incident[];
 }
 
 /** The incident, or the outages that began together, in whose thread something is said. Pure. */
@@ -134,11 +136,13 @@ export function incidentOfThread(
   thread: string,
 ): ThreadIncident | undefined {
   const found = alertOfThread(alerts, place, thread);
-  if (found?.kind !== 'group') return found && { incident: found, group: undefined };
+  if (found?.kind !== 'group') {
+    return found && { incident: found, group: undefined, all: [found] };
+  }
   const ids = new Set(found.members.map(({ incidentId }) => incidentId));
   const own = incidentsIn(alerts).filter(({ id }) => ids.has(id));
   const incident = own.findLast(isOpen) ?? own.at(-1);
-  return incident && { incident, group: found };
+  return incident && { incident, group: found, all: own };
 }
 
 /** What the message over a thread tells of. Pure. */

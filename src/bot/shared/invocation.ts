@@ -134,11 +134,46 @@ export type AnswerPart =
   /**
    * The end. `note`, when there is one, says why the answer stopped short and what to do; `footer` is model and time;
    * `actions` are the buttons under it from then on. `cards` are shown below it, each as a message of its own, to those who
-   * see the answer.
+   * see the answer; above those `document`, as a file.
    */
-  | { kind: 'end'; note?: string; footer: string; actions?: CardAction[]; cards?: Card[] }
+  | {
+      kind: 'end';
+      note?: string;
+      footer: string;
+      actions?: CardAction[];
+      cards?: Card[];
+      document?: AnswerDocument;
+    }
   /** Another process goes on with it: it is left as it is shown, without an end. */
   | { kind: 'lost' };
+
+/**
+ * An answer as a file, to be kept elsewhere. Nobody outside has a say in its name; its text is made inert: no HTML, no links, no
+ * pictures.
+ */
+export interface AnswerDocument {
+  /** ASCII letters, digits, `-` and one `.`. */
+  name: string;
+  mediaType: 'text/markdown';
+  text: string;
+}
+
+/** A document that a question asks for. */
+export interface WantedDocument {
+  /** Puts it together by rules, from what is known now. Throws only when the signal aborts. */
+  draft(signal: AbortSignal): Promise<DocumentDraft>;
+  /** The document, of what an answer says. */
+  documentOf(text: string): AnswerDocument;
+}
+
+/** A document as rules put it together, in Markdown. */
+export interface DocumentDraft {
+  text: string;
+  /** What a model is told that is to write it. */
+  prompt: string;
+  /** The parts that what a model wrote leaves out, to be added to it. */
+  missingIn(written: string): string;
+}
 
 /** Something that another process was asked to do and did not finish. */
 export interface TakenOver {

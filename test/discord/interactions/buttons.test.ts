@@ -10,7 +10,7 @@ import { long } from '../../helpers/long.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const ANSWER = 'Hello from the fake provider.';
-const SUMMARISE = 'Write a short summary of this incident';
+const SUMMARISE = 'Write a postmortem draft of this incident';
 const WHY = 'Why is this down, and what should we look at first?';
 
 /** A bot whose alerts go to one channel, and everything a test looks at. */
@@ -190,7 +190,9 @@ test.each(['CreatePublicThreads' as const, ...(long ? ['SendMessagesInThreads' a
     discord.say('And now?', { mention: true, ...(answer ? { replyTo: answer } : {}) });
     await answered(discord.general.id, 7);
     const summarise = expect.stringContaining(SUMMARISE);
-    expect(said('user', 'assistant')).toEqual([WHY, ANSWER, summarise, ANSWER, 'And now?']);
+    // What the model left out of the postmortem stands below it.
+    const drafted = expect.stringContaining(`${ANSWER}\n\n## Summary`);
+    expect(said('user', 'assistant')).toEqual([WHY, ANSWER, summarise, drafted, 'And now?']);
     expect(discord.threads()).toEqual([]);
   },
 );

@@ -1,0 +1,484 @@
+import { maskedTarget } from '../../contracts/secret-values.ts';
+import type { ThreadIncident } from '../incidents/incident-service.ts';
+import { SNOOZE_MS } from '../incidents/incidents.ts';
+import { groupBy, type Incident, type Note } from '../incidents/watch-state.ts';
+import { bold, plain } from '../shared/inert-markdown.ts';
+import { shownTarget } from '../shared/target-link.ts';
+import { counted, inUnits, inWords } from '../shared/text-format.ts';
+import { alertCard, changesInWords, lasted } from './alert-card.ts';
+import {
+  BEFORE_DAYS,
+  type ServiceFacts,
+  spanOf,
+  type ThreadQuestion,
+  wholeSpan,
+} from './postmortem-facts.ts';
+
+/** What a postmortem is put together from. */
+export interface PostmortemFacts {
+  found: ThreadIncident;
+  service: ServiceFacts;
+  /** The place of the thread, in its one-word form. */
+  place: string;
+  /** Oldest first. */
+  questions: readonly ThreadQuestion[];
+  nowMs: number;
+}
+
+/** A postmortem as rules put it together, in Markdown. Text from outside stands in it on one line each and makes no markup. */
+export interface Draft {
+  title: string;
+  sections: ReadonlyArray<{ heading: string; text: string }>;
+}
+
+/** Something that happened. */
+interface Happening {
+  atMs: number;
+  text: string;
+}
+
+/** Monitors that are named; the others are counted. */
+const MAX_NAMED = 20;
+/** Lines of a timeline: of a longer one the middle is left out. */
+const MAX_FIRST = 40;
+const MAX_LAST = 20;
+/** Changes in what the checks found. */
+const MAX_FINDINGS = 15;
+const MAX_QUESTIONS = 15;
+const MAX_HOSTS = 5;
+
+const MAX_NAME = 100;
+const MAX_TEXT = 300;
+const MAX_NOTE = 500;
+
+/** Checks so soon before it belong to it: an outage is confirmed before it is one. */
+const CONFIRMED_WITHIN_MS = 10 * 60_000;
+
+/** Puts a postmortem together from what is known alone. Pure. */
+export function draftPostmortem(facts: PostmortemFacts): Draft {
+  return {
+    title: postmortemTitle(facts.found),
+    sections: [
+      { heading: 'Summary', text: summary(facts) },
+      { heading: 'Timeline', text: timeline(facts) },
+      { heading: 'Cause', text: listOf(cause(facts)) },
+      { heading: 'Effect', text: listOf(effect(facts)) },
+      { heading: 'What people did and said', text: listOf(people(facts)) },
+      { heading: 'Open questions', text: listOf(openQuestions(facts)) },
+    ],
+  };
+}
+
+/** What stands over it. Pure. */
+export function postmortemTitle({ incident, group }: ThreadIncident): string {
+  const { title } = alertCard(group ?? incident, { shownOpen: true });
+  return `Postmortem draft: ${plain(title, 200)}`;
+}
+
+/** A draft as one text. Pure. */
+export const draftText = ({ title, sections }: Draft) =>
+  [`# ${title}`, ...sections.map(sectionText)].join('\n\n');
+
+export const sectionText = ({ heading, text }: Draft['sections'][number]) =>
+  `## ${heading}\n\n${text}`;
+
+const listOf = (lines: readonly string[]) => lines.map((line) => `- ${line}`).join('\n');
+
+function summary(facts: PostmortemFacts): string {
+  const { found, nowMs } = facts;
+  const { incident, group } = found;
+  const { fromMs, toMs } = wholeSpan(incident, group);
+  const first = firstAcknowledged(found);
+  const what = group
+    ? `${counted(group.members.length, 'monitor')} went down together from ${at(fromMs)}.`
+    : incident.flapping
+      ? `${bold(incident.name, MAX_NAME)} went down ${counted(incident.flapping.downs, 'time')} from ${at(fromMs)}, ${changesInWords(incident.flapping)}.`
+      : `${bold(incident.name, MAX_NAME)} was ${plain(incident.degraded ?? 'DOWN', 40)} from ${began(incident)}.`;
+  const end =
+    toMs === undefined
+      ? `It goes on, for ${inWords(nowMs - fromMs)} at the time of this draft.`
+      : incident.gone && !group
+        ? `It was no longer watched from ${at(toMs)} on, so whether it recovered is not known.`
+        : `It was over at ${at(toMs)}, after ${group || incident.flapping ? inWords(toMs - fromMs) : lasted(incident)}.`;
+  const care = first
+    ? `${plain(first.by)} acknowledged it ${inWords(first.atMs - fromMs)} after it began.`
+    : 'Nobody acknowledged it.';
+  return `${what} ${end} ${care} All times are UTC; this was put together at ${at(nowMs)}.`;
+}
+
+function timeline(facts: PostmortemFacts): string {
+  const { found, service, place, questions } = facts;
+  const { incident, group, all } = found;
+  const happenings: Happening[] = [
+    ...findings(incident, service),
+    ...(group ? ofMembers(found) : ofOne(incident)),
+    { atMs: (group ?? incident).openedAtMs, text: 'Askwatch noticed it.' },
+    ...(group ?? incident).deliveries.flatMap((delivery): Happening[] =>
+      delivery.place === place && delivery.remindedAtMs !== undefined
+        ? [
+            {
+              atMs: delivery.remindedAtMs,
+              text: 'This channel was told that it goes on (the last time).',
+            },
+          ]
+        : [],
+    ),
+    ...acknowledgements(all),
+    ...snoozes(all),
+    ...notesOf(found).map(({ by, text, atMs }) => ({
+      atMs,
+      text: `${plain(by)} noted: “${plain(text, MAX_NOTE)}”`,
+    })),
+    ...questions.slice(-MAX_QUESTIONS).map(({ text, atMs }) => ({
+      atMs,
+      text: `Somebody asked in the thread: “${plain(text, MAX_TEXT)}”`,
+    })),
+  ];
+  const inOrder = happenings.sort((a, b) => a.atMs - b.atMs);
+  const lines = inOrder.map(({ atMs, text }) => `${at(atMs)}: ${text}`);
+  const more = lines.length - MAX_FIRST - MAX_LAST;
+  if (more <= 0) return listOf(lines);
+  return listOf([
+    ...lines.slice(0, MAX_FIRST),
+    `… ${more} more lines were left out here …`,
+    ...lines.slice(-MAX_LAST),
+  ]);
+}
+
+/** What the checks found over its time, as far as that changed. */
+function findings(incident: Incident, { results = [] }: ServiceFacts): Happening[] {
+  const { fromMs, toMs = Number.POSITIVE_INFINITY } = spanOf(incident);
+  const own = results.filter(({ at: time }) => {
+    const ms = Date.parse(time);
+    return ms >= fromMs - CONFIRMED_WITHIN_MS && ms <= toMs + CONFIRMED_WITHIN_MS;
+  });
+  const firstFailed = own.findIndex(({ ok }) => !ok);
+  if (firstFailed === -1) return [];
+  const told = own.slice(Math.max(0, firstFailed - 1)).flatMap((one, index, after): Happening[] => {
+    const before = after[index - 1];
+    const isSame = before && before.ok === one.ok && before.reason === one.reason;
+    const wasPassed = before?.ok === true && one.ok;
+    if (isSame || wasPassed) return [];
+    return [{ atMs: Date.parse(one.at), text: findingText(one, index === 0) }];
+  });
+  return told.length <= MAX_FINDINGS
+    ? told
+    : [...told.slice(0, MAX_FINDINGS - 1), ...told.slice(-1)];
+}
+
+function findingText(
+  { ok, outcome, reason, response_time_ms: ms }: NonNullable<ServiceFacts['results']>[number],
+  isFirst: boolean,
+): string {
+  if (ok) return `A check passed in ${inUnits(ms)}${isFirst ? ', the last one before it' : ''}.`;
+  return `A check failed (${plain(outcome, 40)})${reason ? `: ${outside(reason)}` : ''}.`;
+}
+
+function ofOne(incident: Incident): Happening[] {
+  const { flapping, startedAtMs, endedAtMs, endUnseenFromMs, status, gone, reason } = incident;
+  const name = bold(incident.name, MAX_NAME);
+  const why = reason ? `: ${outside(reason)}` : '';
+  const begin = flapping
+    ? [
+        { atMs: flapping.fromMs, text: `${name} went down for the first time${why}.` },
+        {
+          atMs: flapping.changedAtMs,
+          text: `Its last change, to ${flapping.isDown ? 'DOWN' : 'UP'}: it went down ${counted(flapping.downs, 'time')} until then.`,
+        },
+      ]
+    : [{ atMs: startedAtMs, text: `${name} ${unseenBegin(incident)}${why}.` }];
+  if (endedAtMs === undefined) return begin;
+  const end = gone
+    ? `${name} was removed, so nobody watched it any more.`
+    : endUnseenFromMs === undefined
+      ? `${name} was ${plain(status, 40)} again.`
+      : `${name} was ${plain(status, 40)} again by now; nobody looked from ${at(endUnseenFromMs)} on.`;
+  return [...begin, { atMs: endedAtMs, text: end }];
+}
+
+function unseenBegin({ unseenFromMs, degraded }: Incident): string {
+  const became = `became ${plain(degraded ?? 'DOWN', 40)}`;
+  if (unseenFromMs === undefined) return became;
+  return unseenFromMs === 0
+    ? `${became} at some time before watching began`
+    : `${became} by now; nobody looked from ${at(unseenFromMs)} on`;
+}
+
+function ofMembers({ group }: ThreadIncident): Happening[] {
+  const members = group?.members ?? [];
+  const named = members.slice(0, MAX_NAMED).flatMap((member): Happening[] => {
+    const { fromMs, toMs } = spanOf(member);
+    const name = bold(member.name, MAX_NAME);
+    const why = member.reason ? `: ${outside(member.reason)}` : '';
+    const times = member.flapping?.downs ?? member.times;
+    const often = times > 1 ? ` (${counted(times, 'time')} in all)` : '';
+    return [
+      {
+        atMs: fromMs,
+        text: `${name} became ${plain(member.degraded ?? 'DOWN', 40)}${often}${why}.`,
+      },
+      ...(toMs === undefined
+        ? []
+        : [
+            {
+              atMs: toMs,
+              text: member.gone
+                ? `${name} was removed.`
+                : `${name} was ${plain(member.status, 40)} again.`,
+            },
+          ]),
+    ];
+  });
+  const others = members.slice(MAX_NAMED);
+  const [last] = others.map(spanOf).sort((a, b) => b.fromMs - a.fromMs);
+  if (!last) return named;
+  const text = `The last of ${counted(others.length, 'more monitor')} became DOWN; they are not listed one by one.`;
+  return [...named, { atMs: last.fromMs, text }];
+}
+
+/** Said of many by one press, it is told once. */
+function acknowledgements(all: readonly Incident[]): Happening[] {
+  const said = all.flatMap(({ acknowledged }) => acknowledged ?? []);
+  return [...groupBy(said, ({ by, atMs }) => `${atMs} ${by}`).values()].map((alike) => {
+    const [{ by, atMs }] = alike;
+    return { atMs, text: `${plain(by)} acknowledged ${ofAll(alike.length, all)}.` };
+  });
+}
+
+function snoozes(all: readonly Incident[]): Happening[] {
+  const said = all.flatMap(({ snoozed }) => snoozed ?? []);
+  return [...groupBy(said, ({ by, untilMs }) => `${untilMs} ${by}`).values()].map((alike) => {
+    const [{ by, untilMs }] = alike;
+    const text = `${plain(by)} snoozed ${ofAll(alike.length, all)} until ${at(untilMs)}.`;
+    return { atMs: untilMs - SNOOZE_MS, text };
+  });
+}
+
+const ofAll = (count: number, all: readonly Incident[]) =>
+  all.length === 1 ? 'it' : count === all.length ? `all ${count}` : `${count} of ${all.length}`;
+
+function firstAcknowledged({ all }: ThreadIncident) {
+  return all
+    .flatMap(({ acknowledged }) => acknowledged ?? [])
+    .sort((a, b) => a.atMs - b.atMs)
+    .at(0);
+}
+
+function notesOf({ group, incident }: ThreadIncident): Note[] {
+  return [...(group?.notes ?? []), ...(incident.notes ?? [])];
+}
+
+function cause({ found, service }: PostmortemFacts): string[] {
+  const { incident, group } = found;
+  const own = ownAtService(incident, service);
+  const reasons = group
+    ? [...groupBy(group.members, ({ reason }) => (reason ? outside(reason) : '')).entries()]
+        .sort(([, a], [, b]) => b.length - a.length)
+        .slice(0, MAX_HOSTS)
+        .map(([reason, alike]) =>
+          reason === ''
+            ? `Of ${counted(alike.length, 'monitor')} the checks gave no cause.`
+            : `As the checks of ${counted(alike.length, 'monitor')} saw it: ${reason}`,
+        )
+    : [
+        incident.reason
+          ? `As the checks saw it: ${outside(incident.reason)}`
+          : 'The checks gave no cause: it is unknown.',
+      ];
+  return [
+    ...reasons,
+    ...(own
+      ? [`The kind of failure, of ${bold(incident.name, MAX_NAME)}: ${plain(own.outcome, 40)}.`]
+      : []),
+    'What led to that is not known to Askwatch, which sees a service from outside only.',
+  ];
+}
+
+const ownAtService = (
+  { change, startedAtMs }: Incident,
+  { incidents }: Pick<ServiceFacts, 'incidents'>,
+) =>
+  incidents?.incidents.find((one) =>
+    change === undefined ? Date.parse(one.started_at) === startedAtMs : one.change === change,
+  );
+
+function effect({ found, service, nowMs }: PostmortemFacts): string[] {
+  const { incident, group } = found;
+  return [
+    ...(group ? membersEffect(group.members, nowMs) : [ownEffect(incident, nowMs)]),
+    checksEffect(incident, service),
+    uptimeEffect(incident, service),
+    'Whom it reached, and how many, is not known to Askwatch.',
+  ];
+}
+
+function ownEffect(incident: Incident, nowMs: number): string {
+  const { target, checkType, endedAtMs, flapping } = incident;
+  const { fromMs } = spanOf(incident);
+  const long = flapping
+    ? `down ${counted(flapping.downs, 'time')} in ${inWords((endedAtMs ?? nowMs) - fromMs)}`
+    : `${plain(incident.degraded ?? 'DOWN', 40)} for ${lasted(incident, endedAtMs ?? nowMs)}`;
+  return `${bold(incident.name, MAX_NAME)} (${plain(checkType, 40)}, ${plain(shownTarget(target), MAX_TEXT)}): ${long}${endedAtMs === undefined ? ' so far' : ''}.`;
+}
+
+function membersEffect(
+  members: NonNullable<ThreadIncident['group']>['members'],
+  nowMs: number,
+): string[] {
+  const named = members.slice(0, MAX_NAMED).map((member) => {
+    const { fromMs, toMs } = spanOf(member);
+    const long = member.flapping
+      ? inWords((toMs ?? nowMs) - fromMs)
+      : lasted(member, toMs ?? nowMs);
+    const so = toMs === undefined ? ' so far' : member.gone ? ' until it was removed' : '';
+    return `${bold(member.name, MAX_NAME)}: ${long}${so}.`;
+  });
+  const more = members.length - named.length;
+  return more > 0 ? [...named, `${more} more, which are not listed here.`] : named;
+}
+
+function checksEffect(incident: Incident, { results }: ServiceFacts): string {
+  const name = bold(incident.name, MAX_NAME);
+  if (!results) return `How many checks of ${name} failed could not be fetched.`;
+  const { fromMs, toMs = Number.POSITIVE_INFINITY } = spanOf(incident);
+  const own = results.filter(
+    ({ at: time }) => Date.parse(time) >= fromMs && Date.parse(time) <= toMs,
+  );
+  const failed = own.filter(({ ok }) => !ok).length;
+  const [oldest] = results;
+  const isWhole = oldest !== undefined && Date.parse(oldest.at) <= fromMs;
+  if (own.length === 0) return `Of the checks of ${name} in that time none is kept.`;
+  return `Of ${counted(own.length, 'check')} of ${name} in that time, ${failed} failed${isWhole ? '' : '; older ones are no longer kept'}.`;
+}
+
+function uptimeEffect(incident: Incident, { uptime }: ServiceFacts): string {
+  const name = bold(incident.name, MAX_NAME);
+  if (!uptime) return `The uptime of ${name} could not be fetched.`;
+  if (uptime.uptime === null) return `The uptime of ${name} is not known: nothing was seen.`;
+  // Rounded down, so that whoever was down for a moment never reads 100 %.
+  const percent = Math.floor(uptime.uptime * 100_000) / 1000;
+  const unseen =
+    uptime.unseen_ms >= 60_000 ? `; ${inWords(uptime.unseen_ms)} of it nobody saw` : '';
+  return `Uptime of ${name} from ${at(Date.parse(uptime.from))} to ${at(Date.parse(uptime.to))}: ${percent} %${unseen}.`;
+}
+
+function people({ found, questions }: PostmortemFacts): string[] {
+  const { incident, group, all } = found;
+  const { deliveries } = group ?? incident;
+  const dead = deliveries.filter((one) => one.dead !== undefined).length;
+  const told = deliveries.filter(({ posted }) => posted !== undefined).length;
+  const notes = notesOf(found);
+  const said = [...acknowledgements(all), ...snoozes(all)];
+  return [
+    `The alert was told in ${counted(told, 'channel')}${dead > 0 ? `; ${counted(dead, 'channel')} could not be told` : ''}.`,
+    ...(said.length === 0 ? ['Nobody acknowledged or snoozed it.'] : []),
+    ...said.map(({ atMs, text }) => `${at(atMs)}: ${text}`).slice(0, MAX_NAMED),
+    ...(notes.length === 0 ? ['No note was kept.'] : []),
+    ...notes.map(({ by, text, atMs }) => `${at(atMs)}: ${plain(by)}: “${plain(text, MAX_NOTE)}”`),
+    ...(questions.length > 0
+      ? [
+          `${counted(questions.length, 'question')} asked of Askwatch in the thread: see the timeline.`,
+        ]
+      : []),
+  ];
+}
+
+function openQuestions(facts: PostmortemFacts): string[] {
+  const { found, service } = facts;
+  const { incident, group } = found;
+  const members = group?.members ?? [incident];
+  const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
+  const unseen = members.filter(
+    (one) => one.unseenFromMs !== undefined || one.endUnseenFromMs !== undefined,
+  );
+  const gone = members.filter((one) => one.gone);
+  const flapped = members.filter((one) => one.flapping || ('times' in one && one.times > 1));
+  const isUnknown = members.every(({ reason }) => !reason);
+  const { deliveries } = group ?? incident;
+  const dead = deliveries.filter((one) => one.dead !== undefined).length;
+  return [
+    ...(open.length > 0
+      ? [
+          group
+            ? `${counted(open.length, 'monitor')} of ${members.length} went on at the time of this draft: when are they back?`
+            : 'It went on at the time of this draft: when is it back?',
+        ]
+      : []),
+    isUnknown ? 'Why did it happen? The checks gave no cause.' : 'What led to what the checks saw?',
+    ...(notesOf(found).length === 0 ? ['What was done about it? No note says so.'] : []),
+    ...(firstAcknowledged(found)
+      ? []
+      : ['Who looked after it, and how did they hear of it? Nobody acknowledged it.']),
+    ...(flapped.length > 0
+      ? [
+          `Why did ${flapped.length === 1 ? 'it' : `${flapped.length} of them`} come back in between and go down again?`,
+        ]
+      : []),
+    ...hostQuestions(found),
+    ...(unseen.length > 0
+      ? [
+          `When exactly did ${group ? `${unseen.length} of them` : 'it'} begin or end? Nobody looked at some of the time.`,
+        ]
+      : []),
+    ...(gone.length > 0
+      ? [
+          `Did ${group ? `the ${gone.length} that were removed` : 'it'} recover? Nobody watches any more.`,
+        ]
+      : []),
+    ...earlierQuestion(incident, service),
+    ...(dead > 0 ? [`Why could ${counted(dead, 'channel')} not be told?`] : []),
+    'How is it kept from happening again, and would it be noticed sooner?',
+  ];
+}
+
+/** What the monitors of one message have in common, where their targets tell it. */
+function hostQuestions({ group, all }: ThreadIncident): string[] {
+  if (!group || group.members.length < 2) return [];
+  const shared = [...groupBy(all, ({ target }) => hostOf(target)).entries()]
+    .filter(([host, alike]) => host !== '' && alike.length > 1)
+    .sort(([, a], [, b]) => b.length - a.length)
+    .slice(0, MAX_HOSTS);
+  if (shared.length === 0) return ['What do those that went down together share?'];
+  return shared.map(
+    ([host, alike]) =>
+      `What happened at ${plain(host)}? ${alike.length} of the monitors look at it.`,
+  );
+}
+
+/** The host that a target is at; empty where that cannot be told. */
+function hostOf(target: string): string {
+  const url = target.includes('://') ? target : `any://${target}`;
+  return URL.canParse(url) ? new URL(url).hostname : '';
+}
+
+function earlierQuestion(incident: Incident, { incidents }: ServiceFacts): string[] {
+  if (!incidents) return ['Did it happen before? Its earlier incidents could not be fetched.'];
+  const own = ownAtService(incident, { incidents });
+  const { fromMs } = spanOf(incident);
+  const earlier = incidents.incidents.filter(
+    (one) => one !== own && Date.parse(one.started_at) < fromMs,
+  );
+  const [last] = earlier;
+  if (!last) return [];
+  const count = `${incidents.complete ? '' : 'at least '}${counted(earlier.length, 'time')}`;
+  return [
+    `Is it the same as before? ${bold(incident.name, MAX_NAME)} went down ${count} in the ${BEFORE_DAYS} days before, the last time at ${at(Date.parse(last.started_at))}: ${outside(last.cause)}`,
+  ];
+}
+
+function began(incident: Incident): string {
+  const { startedAtMs, unseenFromMs } = incident;
+  if (unseenFromMs === undefined) return at(startedAtMs);
+  return unseenFromMs === 0
+    ? `some time before ${at(startedAtMs)}, when watching began,`
+    : `some time between ${at(unseenFromMs)} and ${at(startedAtMs)}`;
+}
+
+const at = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
+/** An address in a text; what is before it is bounded, or a long text of one word would be read again and again. */
+const ADDRESS = /\b[a-z][a-z\d+.-]{1,20}:\/\/\S+/gi;
+
+/** What a check said, without secrets of addresses in it. */
+const outside = (text: string) =>
+  plain(text.slice(0, 2 * MAX_TEXT).replace(ADDRESS, maskedTarget), MAX_TEXT);

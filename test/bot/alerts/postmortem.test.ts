@@ -1,0 +1,358 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  draftPostmortem,
+  draftText,
+  type PostmortemFacts,
+} from '../../../src/bot/alerts/postmortem.ts';
+import { inertFile, postmortemAnswer } from '../../../src/bot/alerts/postmortem-answer.ts';
+import type { ThreadIncident } from '../../../src/bot/incidents/incident-service.ts';
+import type { Group, Incident } from '../../../src/bot/incidents/watch-state.ts';
+import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
+import { monitorNamed, statusOf } from '../../helpers/recorded-week/facts.ts';
+import { NOW_MS } from '../../helpers/recorded-week/planned-monitor.ts';
+import { startRecordedWeek } from '../../helpers/recorded-week/recorded-week.ts';
+
+const day = (time: string) => Date.parse(`2026-11-20T${time}Z`);
+const PLACE = 'slack:C1';
+
+const delivery = (place: string, more: object = {}) => ({
+  ...{ place, postId: `i@${place}`, attempted: true, told: 1, failures: 0, nextTryAtMs: 0 },
+  posted: { message: 'm', thread: 'm' },
+  ...more,
+});
+
+const incident: Incident = {
+  ...{ kind: 'incident', id: '1a2b3c4d-0000', version: 3, openedAtMs: day('14:03:20') },
+  deliveries: [
+    delivery(PLACE, { remindedAtMs: day('14:03:21') }),
+    delivery('discord:1', { dead: 'gone', posted: undefined }),
+  ],
+  ...{ monitorId: 'mon_1', name: 'Shop', target: 'https://shop.example/pay', checkType: 'HTTP' },
+  ...{ status: 'UP', startedAtMs: day('14:03:00'), endedAtMs: day('14:15:30'), change: 7 },
+  reason: 'answered 503 Service Unavailable, expected 200-299',
+  acknowledged: { by: 'Ada', atMs: day('14:05:00') },
+  snoozed: { by: 'Bob', untilMs: day('15:06:00') },
+  notes: [{ by: 'Ada', text: 'restarted the database', atMs: day('14:12:00') }],
+};
+
+const nothing: PostmortemFacts['service'] = {
+  ...{ monitors: undefined, results: undefined, incidents: undefined, uptime: undefined },
+};
+
+const check = (time: string, reason?: string) => ({
+  ...{ at: `2026-11-20T${time}.000Z`, ok: reason === undefined, response_time_ms: 120 },
+  outcome: reason === undefined ? 'ok' : 'status',
+  ...(reason !== undefined && { reason }),
+});
+
+const service: PostmortemFacts['service'] = {
+  monitors: [],
+  results: [
+    check('13:00:00', 'long before it'),
+    check('14:02:00'),
+    check('14:03:00', 'answered 503 Service Unavailable, expected 200-299'),
+    check('14:04:00', 'answered 503 Service Unavailable, expected 200-299'),
+    check('14:10:00', 'connection refused'),
+    check('14:15:30'),
+    check('14:16:30'),
+  ],
+  incidents: {
+    complete: true,
+    incidents: [
+      {
+        ...{ id: 'b', change: 7, started_at: '2026-11-20T14:03:00.000Z', ended_as: 'UP' },
+        ...{ ended_at: '2026-11-20T14:15:30.000Z', cause: 'answered 503', outcome: 'status' },
+      },
+      {
+        ...{ id: 'a', change: 5, started_at: '2026-11-12T09:00:00.000Z', ended_as: 'UP' },
+        ...{ ended_at: '2026-11-12T09:02:00.000Z', cause: 'no answer', outcome: 'timeout' },
+      },
+    ],
+  },
+  uptime: {
+    ...{ from: '2026-10-21T14:03:00.000Z', to: '2026-11-20T14:15:30.000Z', uptime: 0.99876 },
+    ...{ up_ms: 1, down_ms: 1, unseen_ms: 7_200_000 },
+  },
+};
+
+const factsOf = (
+  more: Partial<PostmortemFacts> & { of?: Partial<Incident> } = {},
+): PostmortemFacts => {
+  const { of, ...given } = more;
+  const own = { ...incident, ...of };
+  return {
+    found: { incident: own, group: undefined, all: [own] },
+    ...{ service: nothing, place: PLACE, questions: [], nowMs: day('15:00:00') },
+    ...given,
+  };
+};
+
+const textOf = (facts: PostmortemFacts) => draftText(draftPostmortem(facts));
+
+test('a postmortem tells what is known in one order, each moment with its zone', () => {
+  const questions = [{ text: 'is it the disk?', atMs: day('14:07:00') }];
+  expect(textOf(factsOf({ service, questions }))).toBe(`# Postmortem draft: Shop recovered
+
+## Summary
+
+**Shop** was DOWN from 2026-11-20 14:03:00 UTC. It was over at 2026-11-20 14:15:30 UTC, after 12 minutes 30 seconds. Ada acknowledged it 2 minutes after it began. All times are UTC; this was put together at 2026-11-20 15:00:00 UTC.
+
+## Timeline
+
+- 2026-11-20 14:02:00 UTC: A check passed in 120 ms, the last one before it.
+- 2026-11-20 14:03:00 UTC: A check failed (status): answered 503 Service Unavailable, expected 200-299.
+- 2026-11-20 14:03:00 UTC: **Shop** became DOWN: answered 503 Service Unavailable, expected 200-299.
+- 2026-11-20 14:03:20 UTC: Askwatch noticed it.
+- 2026-11-20 14:03:21 UTC: This channel was told that it goes on (the last time).
+- 2026-11-20 14:05:00 UTC: Ada acknowledged it.
+- 2026-11-20 14:06:00 UTC: Bob snoozed it until 2026-11-20 15:06:00 UTC.
+- 2026-11-20 14:07:00 UTC: Somebody asked in the thread: “is it the disk?”
+- 2026-11-20 14:10:00 UTC: A check failed (status): connection refused.
+- 2026-11-20 14:12:00 UTC: Ada noted: “restarted the database”
+- 2026-11-20 14:15:30 UTC: A check passed in 120 ms.
+- 2026-11-20 14:15:30 UTC: **Shop** was UP again.
+
+## Cause
+
+- As the checks saw it: answered 503 Service Unavailable, expected 200-299
+- The kind of failure, of **Shop**: status.
+- What led to that is not known to Askwatch, which sees a service from outside only.
+
+## Effect
+
+- **Shop** (HTTP, https\\://shop\\.example/pay): DOWN for 12 minutes 30 seconds.
+- Of 4 checks of **Shop** in that time, 3 failed.
+- Uptime of **Shop** from 2026-10-21 14:03:00 UTC to 2026-11-20 14:15:30 UTC: 99.876 %; 2 hours of it nobody saw.
+- Whom it reached, and how many, is not known to Askwatch.
+
+## What people did and said
+
+- The alert was told in 1 channel; 1 channel could not be told.
+- 2026-11-20 14:05:00 UTC: Ada acknowledged it.
+- 2026-11-20 14:06:00 UTC: Bob snoozed it until 2026-11-20 15:06:00 UTC.
+- 2026-11-20 14:12:00 UTC: Ada: “restarted the database”
+- 1 question asked of Askwatch in the thread: see the timeline.
+
+## Open questions
+
+- What led to what the checks saw?
+- Is it the same as before? **Shop** went down 1 time in the 30 days before, the last time at 2026-11-12 09:00:00 UTC: no answer
+- Why could 1 channel not be told?
+- How is it kept from happening again, and would it be noticed sooner?`);
+});
+
+test('what is not known is said to be unknown, and asked', () => {
+  const {
+    reason: _,
+    acknowledged: __,
+    snoozed: ___,
+    notes: ____,
+    endedAtMs: _____,
+    ...bare
+  } = incident;
+  const open = { ...bare, status: 'DOWN', unseenFromMs: day('13:50:00') };
+  const found = { incident: open, group: undefined, all: [open] };
+  const text = textOf(factsOf({ found }));
+  expect(text).toContain('# Postmortem draft: Shop is DOWN\n');
+  for (const line of [
+    'from some time between 2026-11-20 13:50:00 UTC and 2026-11-20 14:03:00 UTC.',
+    'It goes on, for 57 minutes at the time of this draft. Nobody acknowledged it.',
+    '**Shop** became DOWN by now; nobody looked from 2026-11-20 13:50:00 UTC on.',
+    'The checks gave no cause: it is unknown.',
+    'How many checks of **Shop** failed could not be fetched.',
+    'The uptime of **Shop** could not be fetched.',
+    'Nobody acknowledged or snoozed it.',
+    'No note was kept.',
+    'It went on at the time of this draft: when is it back?',
+    'Why did it happen? The checks gave no cause.',
+    'What was done about it? No note says so.',
+    'Who looked after it, and how did they hear of it? Nobody acknowledged it.',
+    'When exactly did it begin or end? Nobody looked at some of the time.',
+    'Did it happen before? Its earlier incidents could not be fetched.',
+  ]) {
+    expect(text).toContain(line);
+  }
+  const removed = textOf(factsOf({ of: { gone: true } }));
+  expect(removed).toContain('whether it recovered is not known');
+  expect(removed).toContain('Did it recover? Nobody watches any more.');
+});
+
+test('what flapped is told with how often', () => {
+  const flapping = {
+    ...{ fromMs: day('14:03:00'), downs: 4, isDown: false, changedAtMs: day('14:13:00') },
+    ...{ seenAtMs: day('14:13:00'), counted: [] },
+  };
+  const text = textOf(factsOf({ of: { flapping } }));
+  expect(text).toContain(
+    '**Shop** went down 4 times from 2026-11-20 14:03:00 UTC, 8 changes in 10 minutes.',
+  );
+  expect(text).toContain('Its last change, to UP: it went down 4 times until then.');
+  expect(text).toContain('Why did it come back in between and go down again?');
+});
+
+/** Outages that began together, all of one host. */
+function groupOf(count: number, endedAtMs?: number): ThreadIncident {
+  const all = Array.from({ length: count }, (_, no): Incident => {
+    const { endedAtMs: _ended, ...others } = incident;
+    return {
+      ...others,
+      ...{ id: `i${no}`, monitorId: `mon_${no}`, name: `Shop ${no}`, notes: [] },
+      ...{ startedAtMs: day('14:03:00') + no, ...(endedAtMs !== undefined && { endedAtMs }) },
+    };
+  });
+  const members = all.map(
+    ({ id: incidentId, monitorId, name, status, startedAtMs, reason = '' }) => ({
+      ...{ incidentId, monitorId, name, status, startedAtMs, reason, times: 1 },
+      ...(endedAtMs !== undefined && { endedAtMs }),
+    }),
+  );
+  const group: Group = {
+    ...{ kind: 'group', id: 'group-1', version: 1, openedAtMs: day('14:03:10'), place: PLACE },
+    ...{ deliveries: [delivery(PLACE)], joinedAtMs: day('14:03:10'), members },
+  };
+  return { incident: all[0] as Incident, group, all };
+}
+
+test('of five hundred monitors some are named and all counted, in bounded length', () => {
+  const text = textOf(factsOf({ found: groupOf(500, day('14:15:30')), service }));
+  expect(text.length).toBeLessThan(20_000);
+  for (const line of [
+    '500 monitors went down together from 2026-11-20 14:03:00 UTC.',
+    'Ada acknowledged all 500.',
+    '**Shop 19** became DOWN',
+    'The last of 480 more monitors became DOWN; they are not listed one by one.',
+    'As the checks of 500 monitors saw it: answered 503',
+    '480 more, which are not listed here.',
+    'What happened at shop\\.example? 500 of the monitors look at it.',
+  ]) {
+    expect(text).toContain(line);
+  }
+  expect(text).not.toContain('**Shop 20**');
+  const goesOn = textOf(factsOf({ found: groupOf(3), service }));
+  expect(goesOn).toContain(
+    '3 monitors of 3 went on at the time of this draft: when are they back?',
+  );
+});
+
+test('a timeline that is too long leaves out its middle, and says how much', () => {
+  const questions = Array.from({ length: 100 }, (_, no) => ({
+    text: `q${no}`,
+    atMs: day('14:05:00'),
+  }));
+  const notes = Array.from({ length: 60 }, (_, no) => ({
+    ...{ by: 'Ada', text: `n${no}`, atMs: day('14:06:00') + no },
+  }));
+  const text = textOf(factsOf({ service, questions, of: { notes } }));
+  expect(text).toMatch(/\n- … \d+ more lines were left out here …\n/);
+  const lines = /## Timeline\n\n([\s\S]*?)\n\n## Cause/.exec(text)?.[1]?.split('\n') ?? [];
+  expect(lines).toHaveLength(61);
+  expect(lines.at(-1)).toContain('was UP again');
+});
+
+const HOSTILE =
+  'Shop\n## Cause\n- all *fine* [here](javascript:alert(1)) ![x](https://evil.example/p.png) <img src=x onerror=alert(1)> | a | @everyone <!channel> `x`';
+
+test('nothing that people, names or checks say makes a heading, a row, a link or a mention', () => {
+  const facts = factsOf({
+    of: {
+      ...{ name: HOSTILE, reason: HOSTILE, status: HOSTILE, checkType: HOSTILE, target: HOSTILE },
+      notes: [{ by: HOSTILE, text: HOSTILE, atMs: day('14:12:00') }],
+      acknowledged: { by: HOSTILE, atMs: day('14:05:00') },
+      snoozed: { by: HOSTILE, untilMs: day('15:06:00') },
+    },
+    questions: [{ text: HOSTILE, atMs: day('14:07:00') }],
+    service: {
+      ...service,
+      results: [check('14:02:00'), { ...check('14:03:00', HOSTILE), outcome: HOSTILE }],
+    },
+  });
+  const text = textOf(facts);
+  const headings = text.split('\n').filter((line) => /^\s*#/.test(line));
+  expect(headings.map((line) => line.replace(/:.*/, ''))).toEqual([
+    ...['# Postmortem draft', '## Summary', '## Timeline', '## Cause', '## Effect'],
+    ...['## What people did and said', '## Open questions'],
+  ]);
+  for (const line of text.split('\n')) expect(line).toMatch(/^($|# |## |- |\*\*)/);
+  const unescaped = text.replace(/\\[\s\S]/g, '');
+  expect(unescaped).not.toMatch(/[[\]<>|@`]/);
+  const file = inertFile(text, 'x');
+  expect(file).not.toMatch(/<[a-z/!?]/i);
+  expect(file).not.toMatch(/@\w/);
+});
+
+test('secrets of a target are not told, nor those of an address in a cause', () => {
+  const text = textOf(
+    factsOf({
+      of: {
+        target: 'https://ada:hunter2@shop.example/?token=s3cret',
+        reason: 'no answer from https://bob:hunter3@shop.example/?api_key=t0psecret in time',
+      },
+    }),
+  );
+  expect(text).toContain('no answer from');
+  expect(text).not.toMatch(/hunter2|s3cret|hunter3|t0psecret/);
+});
+
+describe('a file', () => {
+  test.each([
+    ['<script>alert(1)</script>', '&lt;script>alert(1)&lt;/script>'],
+    ['![p](https://evil.example/p.png)', '![p]\\(https://evil.example/p.png)'],
+    ['\\![p](https://evil.example)', '\\![p]\\(https://evil.example)'],
+    ['![p][r]\n\n[r]: https://evil.example', '![p][r]\n\n[r]\\: https://evil.example'],
+    ['\\<b> @everyone \\@here a@b', '&lt;b> &#64;everyone &#64;here a&#64;b'],
+    ['<https://evil.example>', '&lt;https://evil.example>'],
+    ['1 < 2 and [x] (y)', '1 < 2 and [x] (y)'],
+  ])('of %j holds %j', (text, inert) => {
+    expect(inertFile(`# T\n\n${text}`, 'x')).toBe(`# T\n\n${inert}\n`);
+  });
+
+  test('has a title, and says what was left out', () => {
+    expect(inertFile('Words.', 'Postmortem draft: Shop')).toBe(
+      '# Postmortem draft: Shop\n\nWords.\n',
+    );
+    const long = inertFile('x'.repeat(300_000), 'T');
+    expect(long.length).toBeLessThan(201_000);
+    expect(long).toMatch(/… The rest was left out: it was too long\.\n$/);
+  });
+
+  test('is named by the incident and its day alone', () => {
+    const found = { incident: { ...incident, id: '../../é:x/1' }, group: undefined, all: [] };
+    const monitoring = createMonitoringClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'k' });
+    onTestFinished(() => monitoring.close());
+    const { documentOf } = postmortemAnswer(found, {
+      ...{ monitoring, place: PLACE, questions: async () => [], nowMs: day('15:00:00') },
+    });
+    expect(documentOf('Words.').name).toBe('postmortem-x1-2026-11-20.md');
+  });
+});
+
+test('an outage of the recorded week is told as the service has it', async () => {
+  const { url, key, list } = await startRecordedWeek();
+  const monitoring = createMonitoringClient({ baseUrl: url, apiKey: key });
+  onTestFinished(() => monitoring.close());
+  const planned = monitorNamed('Shop checkout');
+  const { sinceMs, reason } = statusOf(planned);
+  const listed = (await list()).find(({ name }) => name === 'Shop checkout');
+  const { endedAtMs: _, acknowledged: __, snoozed: ___, notes: ____, ...others } = incident;
+  const own: Incident = {
+    ...{ ...others, name: planned.name, monitorId: listed?.id ?? '', startedAtMs: sinceMs },
+    ...{ openedAtMs: sinceMs + 5_000, status: 'DOWN', reason: reason ?? '' },
+    change: listed?.status_changes ?? 0,
+  };
+  const found = { incident: own, group: undefined, all: [own] };
+  const { draft } = postmortemAnswer(found, {
+    ...{ monitoring, place: PLACE, questions: async () => [], nowMs: NOW_MS },
+  });
+  const { text } = await draft(new AbortController().signal);
+  expect(text).toContain(
+    '**Shop checkout** was DOWN from 2026-11-26 11:48:00 UTC. It goes on, for 12 minutes',
+  );
+  expect(text).toMatch(
+    /2026-11-26 11:4\d:\d\d UTC: A check passed in .+, the last one before it\./,
+  );
+  expect(text).toContain('The kind of failure, of **Shop checkout**: status.');
+  expect(text).toMatch(/Of (\d+) checks of \*\*Shop checkout\*\* in that time, \1 failed\./);
+  expect(text).toMatch(
+    /Uptime of \*\*Shop checkout\*\* from 2026-10-27 11:48:00 UTC to 2026-11-26 12:00:00 UTC: 9\d\.\d+ %/,
+  );
+});

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
 import { createBoltLog } from './api/bolt-log.ts';
 import { explainFailure, readFailure, startError, type TokenSetting } from './api/call-failure.ts';
-import { slackManifest } from './manifest.ts';
+import { OPTIONAL_SCOPES, slackManifest } from './manifest.ts';
 
 /** Slack as it is set up, and where alerts are to go. */
 export interface SlackSetup {
@@ -77,7 +77,8 @@ function checkScopes(granted: readonly string[] | undefined, usesGroups: boolean
   const check = 'Slack scopes';
   if (!granted) return warning(check, 'Slack did not say which scopes the app was given.');
   const asked = slackManifest([]).oauth_config.scopes.bot;
-  const missing = asked.filter((scope) => !granted.includes(scope));
+  const lacks = (scope: string) => !granted.includes(scope);
+  const missing = asked.filter((scope) => lacks(scope) && !OPTIONAL_SCOPES.includes(scope));
   if (missing.length > 0) {
     return problem(check, `The app lacks ${missing.join(', ')}. ${REINSTALL}`);
   }
@@ -85,6 +86,13 @@ function checkScopes(granted: readonly string[] | undefined, usesGroups: boolean
     const text =
       'WHO_MAY_ADD, WHO_MAY_MANAGE: they name user groups, and the app lacks usergroups:read. Add it under "OAuth & Permissions" and install the app again.';
     return problem(check, text);
+  }
+  const left = OPTIONAL_SCOPES.filter(lacks);
+  if (left.length > 0) {
+    return warning(
+      check,
+      `The app lacks ${left.join(', ')}, so postmortems are not attached as files. ${REINSTALL}`,
+    );
   }
   return ok(check, `all ${asked.length} that Askwatch uses`);
 }

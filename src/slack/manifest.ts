@@ -14,10 +14,14 @@ export const BOT_SCOPES = [
   'channels:history', // follow-ups in threads; the look for an alert that may have been posted
   'chat:write',
   'commands',
+  'files:write', // documents of answers
   'groups:history', // the same in private channels
   'im:history', // direct messages
   'users:read', // who is an admin of the workspace
 ];
+
+/** Those of them that whoever installs the app may leave out: an answer says then that its document could not be attached. */
+export const OPTIONAL_SCOPES = ['files:write'];
 
 /**
  * The manifest of the Slack app, with the scopes that the program uses and no more: in Socket Mode, or over HTTP for a
@@ -54,6 +58,7 @@ export function slackManifest(commands: readonly Command[], url?: string) {
       ...(url !== undefined && { redirect_urls: [new URL('/slack/oauth_redirect', url).href] }),
       scopes: {
         bot: BOT_SCOPES,
+        bot_optional: OPTIONAL_SCOPES,
       },
     },
     settings: {

@@ -47,6 +47,15 @@ test('names all scopes that are missing, and the one that user groups take', asy
   ]);
 });
 
+test('a scope that may be left out is told with what it is for, and no problem', async () => {
+  const slack = await startSlack();
+  slack.scopes.delete('files:write');
+  expect((await examine(slack)).get('Slack scopes')).toEqual({
+    level: 'warning',
+    text: expect.stringMatching(/lacks files:write, so postmortems are not attached as files\. /),
+  });
+});
+
 test('channels: not in it, private, archived, unknown, and what is no channel', async () => {
   const slack = await startSlack();
   slack.addChannel({ id: 'C00AWAY', member: false });

@@ -20,7 +20,7 @@ interface Manifest {
       should_escape: boolean;
     }[];
   };
-  oauth_config: { redirect_urls?: string[]; scopes: { bot: string[] } };
+  oauth_config: { redirect_urls?: string[]; scopes: { bot: string[]; bot_optional: string[] } };
   settings: {
     event_subscriptions: { bot_events: string[] };
     interactivity: { is_enabled: boolean };
@@ -77,7 +77,10 @@ const Accepted = z.strictObject({
   }),
   oauth_config: z.strictObject({
     redirect_urls: z.array(Url).max(1_000).optional(),
-    scopes: z.strictObject({ bot: z.array(Name).max(255) }),
+    scopes: z.strictObject({
+      bot: z.array(Name).max(255),
+      bot_optional: z.array(Name).max(255).optional(),
+    }),
   }),
   settings: z.strictObject({
     event_subscriptions: z.strictObject({
@@ -129,8 +132,10 @@ test('the manifest asks for the scopes that its events and our calls need, and n
   expect(bot_events.filter((event) => !(event in needed))).toEqual([]);
   const ofEvents = bot_events.flatMap((event) => needed[event] ?? []);
   expect(manifest.oauth_config.scopes.bot.toSorted()).toEqual(
-    [...ofEvents, 'chat:write', 'commands', 'users:read'].toSorted(),
+    [...ofEvents, 'chat:write', 'commands', 'files:write', 'users:read'].toSorted(),
   );
+  // Each optional one is among them. Source: Slack docs, "Optional scopes".
+  expect(manifest.oauth_config.scopes.bot_optional).toEqual(['files:write']);
 });
 
 test('the manifest keeps Slack’s limits for names', () => {

@@ -1,8 +1,14 @@
 import { followAnswer, type GrowingAnswer, type Turn } from '../../bot/ask/live-answer.ts';
 import { splitMarkdown } from '../../bot/ask/split-markdown.ts';
 import { type Card, encodeAction } from '../../bot/shared/card.ts';
-import { type Answer, type AnswerStep, withStep } from '../../bot/shared/invocation.ts';
-import { readFailure } from '../api/call-failure.ts';
+import {
+  type Answer,
+  type AnswerDocument,
+  type AnswerStep,
+  withStep,
+} from '../../bot/shared/invocation.ts';
+import { explainFailure, readFailure } from '../api/call-failure.ts';
+import type { Documents } from '../api/documents.ts';
 import type { Messages } from '../api/messages.ts';
 import { type Content, context, renderButtons } from '../render/blocks.ts';
 import {
@@ -31,13 +37,16 @@ export interface AnswerShowing
   extends Omit<StreamShowing, 'onLeft' | 'messages' | 'streams'>,
     Pick<ThisShowing, 'shownMessages' | 'showCard'> {
   /** What shows something in the workspace only as long as `isOurs`. */
-  callsWhile(isOurs: () => boolean): Pick<StreamShowing, 'messages' | 'streams'>;
+  callsWhile(
+    isOurs: () => boolean,
+  ): Pick<StreamShowing, 'messages' | 'streams'> & Pick<ThisShowing, 'documents'>;
   /** Counts something as under way besides an answer that is shown. */
   hold(turn: Promise<void>): void;
 }
 
 /** What one answer is shown with. */
 interface ThisShowing extends StreamShowing {
+  documents: Documents;
   shownMessages: ShownMessages;
   showCard: ShowCard;
 }
@@ -237,20 +246,41 @@ async function streamAnswer(
   });
 }
 
-/** Shows the answer as it grows, and its cards below its end; should there be nobody to read it, it is ended. */
+/** Shows the answer as it grows, and its document and cards below its end; should there be nobody to read it, it is ended. */
 async function follow(
   answer: Answer,
   { invocation, takenOver }: UserInput,
   { channel, thread }: Place,
-  { messages, showCard, log }: ThisShowing,
+  { messages, documents, showCard, log }: ThisShowing,
   how: { turn: Turn; show(view: GrowingAnswer): Promise<void> },
 ): Promise<void> {
   const gone = new AbortController();
   const tried = { triedSinceMs: takenOver?.heardAtMs };
+
+  /** Nobody would read it where nothing may be posted. */
+  function onRefused(error: unknown) {
+    if (readFailure(error).kind !== 'refused') throw error;
+  }
+
+  /** Where Slack does not take it, says so, and what to do. */
+  async function shareDocument(document: AnswerDocument) {
+    const id = cardId(invocation.id, 'document');
+    try {
+      await documents.share({ channel, thread }, document, { id, ...tried });
+    } catch (error) {
+      const { kind, code } = readFailure(error);
+      if (kind === 'not ours') throw error;
+      log.warn({ reason: code, channel }, 'the document of an answer could not be shared');
+      const note = `The file ${document.name} could not be attached. ${explainFailure(error)}`;
+      await messages.post({ channel, thread }, renderNote(note), id, tried).catch(onRefused);
+    }
+  }
+
   await followAnswer(answer.stream(thread, gone.signal), {
     turn: how.turn,
     async show(view) {
       await how.show(view);
+      if (view.document) await shareDocument(view.document);
       await showCards(view.cards, { channel, showCard, log }, async (content, key) => {
         await messages.post({ channel, thread }, content, cardId(invocation.id, key), tried);
       });

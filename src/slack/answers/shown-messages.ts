@@ -2,6 +2,7 @@ import type { types, webApi } from '@slack/bolt';
 import { answerOfButton } from '../../bot/shared/card.ts';
 import type { ShownAnswer } from '../../bot/shared/invocation.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
+import { isDocument } from '../api/documents.ts';
 import { readingOf, readMessages } from '../api/messages.ts';
 import type { SendQueue } from '../api/send-queue.ts';
 import type { ShownMessage } from '../render/blocks.ts';
@@ -121,7 +122,10 @@ function lostStream(
     .slice(ends + 1)
     .findLast(
       (message) =>
-        !message.metadata && !hasButtons(message) && Number(message.ts) > Number(begunAfter),
+        !message.metadata &&
+        !hasButtons(message) &&
+        !isDocument(message) &&
+        Number(message.ts) > Number(begunAfter),
     );
 }
 

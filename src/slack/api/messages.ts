@@ -27,7 +27,7 @@ const LOOKUP_PAGES = 5;
 const LOOKUP_PAGE_SIZE = 200;
 const LOOKUP_BACK_MS = 7 * 24 * 3_600_000;
 /** How far Slack's clock may be behind ours. */
-const CLOCK_SKEW_MS = 5 * 60_000;
+export const CLOCK_SKEW_MS = 5 * 60_000;
 
 const EVENT_TYPE = 'askwatch_alert';
 

@@ -8,6 +8,7 @@ import { createReadThread } from '../answers/read-thread.ts';
 import { createShownMessages } from '../answers/shown-messages.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { isAccessEnded, readFailure } from '../api/call-failure.ts';
+import { createDocuments } from '../api/documents.ts';
 import { createEditPace, type EditPace } from '../api/edit-pace.ts';
 import { createMessages } from '../api/messages.ts';
 import type { Paces } from '../api/paces.ts';
@@ -56,6 +57,7 @@ export function createWorkspace(options: {
   const callsOf = (sends: SendQueue) => ({
     messages: createMessages(client, sends),
     streams: createStreams(client, sends, { self, begun }),
+    documents: createDocuments(client, sends, { self }),
   });
   const { messages, streams } = callsOf(queue);
   const shownMessages = createShownMessages({ client, queue, self });

@@ -29,6 +29,11 @@ const isInView: Check = (value) => {
   return type === 'input' ? isInput(value) : isText(type);
 };
 
+const isFileList: Check = (value) =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((one) => isObject(one) && isFilled((one as { id?: unknown }).id));
+
 const isView: Check = (value) => {
   const { title, submit, blocks } = (isObject(value) ? value : {}) as Record<string, unknown>;
   return hasText(title) && hasText(submit) && Array.isArray(blocks) && blocks.every(isInView);
@@ -75,6 +80,16 @@ const SIGNATURES: Record<string, Signature> = {
   'chat.update': { needs: { channel: isChannel, ts: isTs }, takes: MESSAGE },
   'conversations.history': { needs: { channel: isChannel }, takes: PAGE },
   'conversations.replies': { needs: { channel: isChannel, ts: isTs }, takes: PAGE },
+  'files.completeUploadExternal': {
+    needs: { files: isFileList },
+    takes: {
+      channel_id: isChannel,
+      thread_ts: isTs,
+      blocks: Array.isArray,
+      initial_comment: isText,
+    },
+  },
+  'files.getUploadURLExternal': { needs: { filename: isFilled, length: isCount } },
   'usergroups.users.list': { needs: { usergroup: matches(/^S[0-9A-Z]{1,30}$/) } },
   'users.info': { needs: { user: isUser } },
   'views.open': { needs: { trigger_id: isFilled, view: isView } },

@@ -26,6 +26,7 @@ import { createHomes, type HomeFake } from './home.ts';
 import { shownText } from './limits.ts';
 import { createStreams, type StreamsFake } from './streams.ts';
 import { createTiers } from './tiers.ts';
+import { createUploads } from './uploads.ts';
 import {
   type Answer,
   type Arguments,
@@ -207,6 +208,7 @@ export async function startSlack(
   workspace.addChannel({ id: CHANNEL });
   const forms = createForms();
   const streams = createStreams(workspace);
+  const uploads = createUploads(workspace, () => `http://${address}`);
   const tokens = { bot: 'xoxb-fake-bot-token-1234', app: 'xapp-fake-app-token-1234' };
   const signingSecret = 'fake-signing-secret';
   const refused = new Map<string, string>();
@@ -241,8 +243,10 @@ export async function startSlack(
   });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const args = readBody(await readAll(request), request.headers['content-type'] ?? '');
+    const bytes = await readAll(request);
     const path = request.url ?? '';
+    if (path.startsWith('/upload/')) return upload(request, response, bytes);
+    const args = readBody(bytes.toString(), request.headers['content-type'] ?? '');
     if (path.startsWith('/response/')) return answer(response, respond(path, args));
     const method = path.replace('/api/', '');
     const call: Call = { method, args, atMs: performance.now(), outcome: 'ok', applied: false };
@@ -275,6 +279,21 @@ export async function startSlack(
     if (fault?.kind === 'status')
       return void response.writeHead(fault.status).end('upstream error');
     answer(response, { status: 200, body: result });
+  }
+
+  /** The bytes of a file, which come to an address of their own, without the token. */
+  function upload(request: IncomingMessage, response: ServerResponse, bytes: Buffer) {
+    const { url = '', headers } = request;
+    const method = 'upload';
+    const call: Call = { method, args: {}, atMs: performance.now(), outcome: 'ok', applied: false };
+    calls.push(call);
+    if (headers.authorization !== undefined) unhandled.push('upload with a token');
+    const fault = takeFault(method, {});
+    if (fault?.kind === 'drop') return void request.socket.destroy();
+    const status = fault?.kind === 'status' ? fault.status : uploads.upload(url, bytes);
+    call.applied = status === 200;
+    call.outcome = status === 200 ? 'ok' : `http_${status}`;
+    response.writeHead(status).end(status === 200 ? 'OK - 1' : 'failed');
   }
 
   function answer(response: ServerResponse, { status, body }: { status: number; body: unknown }) {
@@ -314,6 +333,7 @@ export async function startSlack(
     }
     const result =
       argumentsProblem(method, args) ??
+      uploads.call(method, args) ??
       forms.call(method, args) ??
       homes.call(method, args) ??
       streams.call(method, args) ??
@@ -649,13 +669,14 @@ function written(typed: string): string {
     .join('');
 }
 
-async function readAll(request: IncomingMessage): Promise<string> {
+async function readAll(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
+  return Buffer.concat(chunks);
 }
 
 const STRUCTURED = new Set([
+  'files',
   'view',
   'blocks',
   'metadata',

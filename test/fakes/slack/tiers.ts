@@ -28,6 +28,8 @@ const TIER: Record<string, keyof typeof A_MINUTE> = {
   'chat.update': 3,
   'conversations.history': 3,
   'conversations.replies': 3,
+  'files.completeUploadExternal': 4,
+  'files.getUploadURLExternal': 4,
   'usergroups.users.list': 2,
   'users.info': 4,
   'views.open': 4,

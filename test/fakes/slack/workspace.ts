@@ -1,6 +1,7 @@
 import { isMethod } from './arguments.ts';
 import { nameOf } from './buttons.ts';
 import { blocksProblem, calledBy, LIMITS } from './limits.ts';
+import type { UploadedFile } from './uploads.ts';
 
 /** A message as the workspace keeps it. */
 export interface Message {
@@ -20,8 +21,8 @@ export interface Message {
   streaming?: boolean;
   /** An admin lets nobody answer it. */
   locked?: boolean;
-  /** What stands beside its text. */
-  files?: Array<{ id: string; name: string }>;
+  /** What was shared with it, or what else stands beside its text. */
+  files?: Array<Pick<UploadedFile, 'id' | 'name'> & Partial<UploadedFile>>;
   attachments?: Array<Record<string, unknown>>;
   username?: string;
 }
@@ -119,6 +120,7 @@ export function createWorkspace(team: {
     'channels:history',
     'chat:write',
     'commands',
+    'files:write',
     'groups:history',
     'im:history',
     'users:read',

@@ -1,11 +1,11 @@
 import type { Bot } from '../../../src/bot/platform.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
-import type { Reply } from '../../../src/bot/shared/invocation.ts';
+import type { AnswerDocument, Reply } from '../../../src/bot/shared/invocation.ts';
 
-/** A bot whose answers have these cards below their end. `onEnded` is called when a platform says that one is shown. */
+/** A bot whose answers have these cards below their end, and this document. `onEnded` is called when a platform says that one is shown. */
 export function withCards(
   bot: Bot,
-  { cards, onEnded }: { cards: Card[]; onEnded?: () => void },
+  { cards, document, onEnded }: { cards: Card[]; document?: AnswerDocument; onEnded?: () => void },
 ): Bot {
   function changed(reply: Reply): Reply {
     if (reply.kind !== 'answer') return reply;
@@ -13,7 +13,7 @@ export function withCards(
       ...reply,
       async *stream(thread, signal) {
         for await (const part of reply.stream(thread, signal)) {
-          yield part.kind === 'end' ? { ...part, cards } : part;
+          yield part.kind === 'end' ? { ...part, cards, ...(document && { document }) } : part;
         }
       },
       async ended() {

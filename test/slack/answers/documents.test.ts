@@ -1,0 +1,190 @@
+import { expect, test } from 'vitest';
+import type { AnswerDocument } from '../../../src/bot/shared/invocation.ts';
+import { labelsOf } from '../../fakes/slack/buttons.ts';
+import { shownText } from '../../fakes/slack/limits.ts';
+import { CHANNEL, type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
+import type { Message } from '../../fakes/slack/workspace.ts';
+import { startTestBot } from '../../helpers/bot.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { leaving } from '../../helpers/slack/left-by-a-process.ts';
+import { makeSlack, RESTING, runSlack, WATCHING } from '../../helpers/slack/running-slack.ts';
+import { DIRECT, failed, methods, ours, WHOLE } from '../../helpers/slack/streaming-runs.ts';
+import { withCards } from '../../helpers/slack/with-cards.ts';
+
+const DOCUMENT: AnswerDocument = {
+  name: 'postmortem-1a2b3c4d-2026-11-20.md',
+  mediaType: 'text/markdown',
+  text: '# Postmortem draft: Café\n\nWords – and more.\n',
+};
+
+/** A process of the bot in a workspace whose answers have the document. */
+async function startProcess(fake: SlackFake) {
+  const { slack, lines } = await makeSlack({ fake, drainMs: 100 });
+  const test = await startTestBot({ settings: RESTING });
+  test.provider.answerWith('All of it.');
+  let hasEnded = false;
+  const onEnded = () => {
+    hasEnded = true;
+  };
+  const life = leaving(withCards(test.bot, { cards: [], document: DOCUMENT, onEnded }));
+  await slack.start(life.bot);
+  return { ...test, ...life, dispatch: life.bot.dispatch, slack, lines, hasEnded: () => hasEnded };
+}
+
+async function begin() {
+  const fake = await startSlack();
+  fake.addChannel({ id: DIRECT });
+  return { fake, ...(await startProcess(fake)) };
+}
+
+const ask = (fake: SlackFake, channel: string = CHANNEL) =>
+  fake[channel === DIRECT ? 'say' : 'mention']('sum it up', { channel });
+
+const filesIn = (fake: SlackFake, thread: string, channel: string = CHANNEL) =>
+  ours(fake, channel, thread).flatMap(({ files }) => files ?? []);
+
+const FILE = {
+  id: expect.any(String),
+  name: DOCUMENT.name,
+  title: DOCUMENT.name,
+  text: DOCUMENT.text,
+};
+
+test.each([
+  ['a channel', CHANNEL],
+  ['a direct conversation', DIRECT],
+])('in %s the document of an answer is a file below it, in its thread', async (_where, channel) => {
+  const { fake, hasEnded } = await begin();
+  const thread = ask(fake, channel);
+  await eventually(hasEnded);
+  const [answer, below, ...more] = ours(fake, channel, thread);
+  expect(labelsOf(answer as Message)).toEqual(WHOLE);
+  expect(below).toMatchObject({ thread_ts: thread, files: [FILE] });
+  expect(shownText(below as Message)).toBe(`As a file: ${DOCUMENT.name}`);
+  expect(more).toEqual([]);
+  expect(methods(fake).filter((method) => /^(files|upload)/.test(method))).toEqual([
+    ...['files.getUploadURLExternal', 'upload', 'files.completeUploadExternal'],
+  ]);
+  expect(failed(fake)).toEqual([]);
+  expect(fake.unhandled).toEqual([]);
+});
+
+test('without the scope the answer stands, and one line says which scope is missing', async () => {
+  const { fake, hasEnded } = await begin();
+  fake.scopes.delete('files:write');
+  const thread = ask(fake);
+  await eventually(hasEnded);
+  const [answer, note, ...more] = ours(fake, CHANNEL, thread);
+  expect(labelsOf(answer as Message)).toEqual(WHOLE);
+  expect(shownText(note as Message)).toBe(
+    `The file ${DOCUMENT.name} could not be attached. The Slack app lacks the scope files:write. Add it under "OAuth & Permissions" and install the app again.`,
+  );
+  expect(more).toEqual([]);
+  expect(methods(fake)).not.toContain('upload');
+});
+
+test.each([
+  ['files.getUploadURLExternal', { kind: 'limited', retryAfterSeconds: 1 }],
+  ['files.getUploadURLExternal', { kind: 'status', status: 503 }],
+  ['upload', { kind: 'status', status: 500 }],
+  ['upload', { kind: 'drop' }],
+  ['files.completeUploadExternal', { kind: 'drop' }],
+  ['files.completeUploadExternal', { kind: 'drop', stored: true }],
+  ['files.completeUploadExternal', { kind: 'limited', retryAfterSeconds: 1 }],
+] as const)('where %s fails with %j the file is there once all the same', async (method, fault) => {
+  const { fake, hasEnded } = await begin();
+  fake.fail(method, fault, { times: 1 });
+  const thread = ask(fake);
+  await eventually(hasEnded);
+  expect(filesIn(fake, thread)).toEqual([FILE]);
+  expect(ours(fake, CHANNEL, thread)).toHaveLength(2);
+});
+
+test('a file that Slack does not take is told, with why', async () => {
+  const { fake, hasEnded } = await begin();
+  fake.fail('files.completeUploadExternal', { kind: 'error', error: 'is_archived' });
+  const thread = ask(fake);
+  await eventually(hasEnded);
+  expect(ours(fake, CHANNEL, thread).map(shownText).at(-1)).toMatch(
+    /could not be attached\. The channel is archived\./,
+  );
+});
+
+test('a process that goes on with an answer shares no second file', async () => {
+  const { fake, die, asked, answer, hasEnded } = await begin();
+  const thread = ask(fake);
+  await eventually(hasEnded);
+  die();
+  const second = await startProcess(fake);
+  const before = answer();
+  await second.slack.takeOver?.({
+    invocation: asked(),
+    async dispatch(given) {
+      const reply = await second.dispatch(given);
+      const { id, ...shownBefore } = before;
+      return reply.kind === 'answer' ? { ...reply, id, shownBefore } : reply;
+    },
+  });
+  await eventually(second.hasEnded);
+  expect(filesIn(fake, thread)).toEqual([FILE]);
+  expect(ours(fake, CHANNEL, thread)).toHaveLength(2);
+  // And none is lost that nobody shared.
+  const shared = fake.thread(CHANNEL, thread).find(({ files }) => files);
+  fake.remove(CHANNEL, shared?.ts ?? '');
+  const third = await startProcess(fake);
+  await third.slack.takeOver?.({
+    invocation: asked(),
+    async dispatch(given) {
+      const reply = await third.dispatch(given);
+      const { id, ...shownBefore } = before;
+      return reply.kind === 'answer' ? { ...reply, id, shownBefore } : reply;
+    },
+  });
+  await eventually(third.hasEnded);
+  expect(filesIn(fake, thread)).toEqual([FILE]);
+});
+
+test('in a direct conversation a file is taken for no stream that another process lost', async () => {
+  const { fake, die, asked, answer, hasEnded } = await begin();
+  const thread = ask(fake, DIRECT);
+  await eventually(hasEnded);
+  die();
+  const second = await startProcess(fake);
+  second.provider.answerWith('All of it, again.');
+  const before = ours(fake, DIRECT, thread).map(({ ts }) => ts);
+  const { id, ...shownBefore } = answer();
+  await second.slack.takeOver?.({
+    invocation: asked(),
+    async dispatch(given) {
+      const reply = await second.dispatch(given);
+      return reply.kind === 'answer' ? { ...reply, id, shownBefore } : reply;
+    },
+  });
+  await eventually(second.hasEnded);
+  expect(ours(fake, DIRECT, thread).map(({ ts }) => ts)).toEqual(before);
+  const texts = ours(fake, DIRECT, thread).map(shownText);
+  expect(texts[0]).toMatch(/^All of it, again\./);
+  expect(texts.slice(1)).toEqual([`As a file: ${DOCUMENT.name}`]);
+});
+
+test('Summarise under an alert has a postmortem as a file in the thread of the alert', async () => {
+  const { fake, bot } = await runSlack({
+    bot: { settings: { ...WATCHING, alertPlaces: [{ platform: 'slack', channel: CHANNEL }] } },
+  });
+  const shop = bot.service.add({ name: 'Shop <!channel>' });
+  await eventually(() => bot.service.requests.length > 1);
+  bot.service.setStatus(shop.id, 'DOWN');
+  const alert = await eventually(() => fake.messages(CHANNEL)[0]);
+  bot.service.setStatus(shop.id, 'UP');
+  await eventually(() => labelsOf(alert).includes('Summarise'));
+  bot.provider.failWith({ kind: 'status', status: 503 });
+  await fake.press('Summarise');
+  const file = await eventually(() => filesIn(fake, alert.ts)[0]);
+  expect(file.name).toMatch(/^postmortem-[a-z\d]{8}-\d{4}-\d\d-\d\d\.md$/);
+  expect(file.text).toMatch(/^# Postmortem draft: Shop .*channel.* recovered\n\n## Summary\n/);
+  expect(file.text).not.toContain('<!');
+  const called = fake.thread(CHANNEL, alert.ts).flatMap((message) => message.called ?? []);
+  expect(called).toEqual([]);
+  const texts = ours(fake, CHANNEL, alert.ts).map(shownText);
+  expect(texts.join('\n')).toContain('The file is put together without a model.');
+});

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import { createPdfReader, type PDF_LIMITS } from '../../../src/bot/files/pdf.ts';
+import { FileError } from '../../../src/bot/shared/shared-file.ts';
+import { madePdf, packedPdf } from '../../helpers/files/made-pdf.ts';
+import { pdfWorker } from '../../helpers/files/pdf-worker.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+
+function readerWith(limits: Partial<Record<keyof typeof PDF_LIMITS, number>> = {}) {
+  const { log, lines } = recordingLog();
+  const { read, stop } = createPdfReader({ workerUrl: pdfWorker(), limits, log });
+  const never = new AbortController().signal;
+  return { lines, stop, read: (bytes: Uint8Array, signal = never) => read(bytes, signal) };
+}
+
+const pagesOf = (count: number) =>
+  madePdf(Array.from({ length: count }, (_, at) => `This is page ${at + 1}.`));
+
+test('reads the text of every page, in order', async () => {
+  const { read, lines } = readerWith();
+  const { text, more } = await read(madePdf(['The first page.', 'The second page.']));
+  expect(text).toBe('The first page.\n\nThe second page.');
+  expect(more).toBeUndefined();
+  expect(lines).toEqual([]);
+});
+
+test('reads the first pages of very many, and says so', async () => {
+  const { read } = readerWith();
+  const { text, more } = await read(pagesOf(1_000));
+  expect(text).toMatch(/^This is page 1\.\n\n[\s\S]*This is page 200\.$/);
+  expect(more).toBe('200 of 1000 pages were read');
+});
+
+test('reads no more characters than it may', async () => {
+  const { read } = readerWith({ characters: 40 });
+  const { text, more } = await read(pagesOf(9));
+  expect(text.replaceAll('\n\n', '').length).toBeLessThanOrEqual(40);
+  expect(more).toBe('3 of 9 pages were read');
+});
+
+test.each([
+  ['garbage', Buffer.from('%PDF-1.7 and then something else')],
+  ['one that is cut off', pagesOf(3).subarray(0, 400)],
+  ['one of NULs', Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(100_000)])],
+])('says that %s is damaged', async (_what, bytes) => {
+  const { read } = readerWith();
+  await expect(read(bytes)).rejects.toThrow(/^the PDF is damaged/);
+});
+
+test('says that one without text has none', async () => {
+  const { read } = readerWith();
+  const drawn = madePdf(['x'], { content: () => Buffer.from('10 10 100 100 re f') });
+  await expect(read(drawn)).rejects.toThrow(/^there is no text in it/);
+});
+
+test('says that one with a password is locked', async () => {
+  const { read } = readerWith();
+  const hex = 'ab'.repeat(32);
+  const trailer = ` /ID [<${hex}> <${hex}>] /Encrypt << /Filter /Standard /V 1 /R 2 /O <${hex}> /U <${hex}> /P -4 >>`;
+  await expect(read(madePdf(['x'], { trailer }))).rejects.toThrow(/^it is locked/);
+});
+
+test('ends one that takes longer than it may', async () => {
+  const { read } = readerWith({ timeMs: 1_500 });
+  await expect(read(packedPdf(200))).rejects.toThrow(
+    'it takes longer than 2 seconds. Send the pages that matter.',
+  );
+});
+
+test('ends one that unpacks to more than it may', async () => {
+  const { read } = readerWith({ growthMb: 100, timeMs: 60_000 });
+  await expect(read(packedPdf(600))).rejects.toThrow(/^it takes more memory than a file is given/);
+});
+
+test('ends one whose reader has gone, and reads the next', async () => {
+  const { read } = readerWith({ timeMs: 60_000 });
+  const gone = new AbortController();
+  const slow = read(packedPdf(200), gone.signal);
+  const next = read(madePdf(['Here.']));
+  gone.abort(new Error('gone'));
+  await expect(slow).rejects.toThrow('gone');
+  expect((await next).text).toBe('Here.');
+});
+
+test('says so when too many wait', async () => {
+  const { read, stop } = readerWith({ timeMs: 60_000 });
+  const all = Array.from({ length: 17 }, () => read(madePdf(['Here.'])));
+  const refused = all.pop();
+  await expect(refused).rejects.toThrow(FileError);
+  await expect(refused).rejects.toThrow(/^too many PDFs/);
+  await stop();
+  await Promise.allSettled(all);
+});

@@ -23,6 +23,8 @@ import { openForwarding } from './commands/forwarding.ts';
 import { isIncidentQuestion, isPostmortemQuestion } from './commands/incident-actions.ts';
 import { createSuggest } from './commands/suggest.ts';
 import { createTakeovers } from './commands/takeovers.ts';
+import { createPdfReader } from './files/pdf.ts';
+import { createFileReader } from './files/read-files.ts';
 import { openForget } from './forget.ts';
 import { createHomes } from './home/home.ts';
 import { createIncidents, incidentOfThread } from './incidents/incident-service.ts';
@@ -33,6 +35,7 @@ import type { PlatformTraits } from './shared/platform-traits.ts';
 import { requireRight } from './shared/rights.ts';
 import { openPressed, openSeenInvocations } from './shared/seen-invocations.ts';
 import type { BotSettings } from './shared/settings.ts';
+import { FileError } from './shared/shared-file.ts';
 import { createProposals } from './tools/proposals.ts';
 import { toolsFor } from './tools/registry.ts';
 import { createUsageLog, type UsageLog } from './usage/usage-log.ts';
@@ -49,6 +52,8 @@ export interface BotOptions {
   platforms?: readonly PlatformTraits[];
   /** Where something else reads who asked how much, too. */
   usageLog?: UsageLog;
+  /** The module that reads PDFs in a thread of its own, where it does not lie beside the program. */
+  pdfWorkerUrl?: URL | undefined;
   log: Logger;
 }
 
@@ -87,6 +92,16 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     read: (place, around, limits) => platformOf(place)?.readAround?.(place.channel, around, limits),
     log,
   });
+  const pdfs = createPdfReader({ workerUrl: options.pdfWorkerUrl, log });
+  const files = createFileReader({
+    open(place, file, signal) {
+      const opened = platformOf(place)?.readFile?.(file, { channel: place.channel, signal });
+      if (!opened) throw new FileError('Askwatch cannot read files here.');
+      return opened;
+    },
+    readPdf: pdfs.read,
+    log,
+  });
   const ask = createAsk({
     gateway,
     catalog,
@@ -95,6 +110,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     budgets,
     usageLog,
     people,
+    files,
     async contextOf(place, thread, signal) {
       const found = incidentAt(place, thread);
       if (!found) return undefined;
@@ -287,7 +303,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     async stop() {
       clearInterval(tidying);
       forwarding.close();
-      const parts = [ask, takeovers, alerting, unfinished];
+      const parts = [ask, takeovers, alerting, unfinished, pdfs];
       await Promise.all([...parts.map((part) => part.stop()), tidied]);
     },
   };

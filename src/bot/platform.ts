@@ -9,6 +9,7 @@ import type { AnswerEnder } from './shared/invocation.ts';
 import type { Messenger } from './shared/messenger.ts';
 import type { Around, ReadLimits, ReadMessages } from './shared/people-messages.ts';
 import type { GoneChannels, Place } from './shared/place.ts';
+import type { SharedFile } from './shared/shared-file.ts';
 import type { UsageLog } from './usage/usage-log.ts';
 
 /** What the bot is to its platforms, and to what shows or ends it. */
@@ -82,6 +83,14 @@ export interface Platform extends Messenger, AnswerEnder {
     around: Around,
     limits: ReadLimits,
   ): Promise<ReadMessages | undefined>;
+  /**
+   * Streams a file that somebody sent in a channel, from the platform itself and nowhere else; whoever reads may stop at any
+   * time. Throws a `FileError` that says why it cannot be read and what to do, or the signal's reason.
+   */
+  readFile?(
+    file: SharedFile,
+    where: { channel: string; signal: AbortSignal },
+  ): AsyncIterable<Uint8Array>;
 }
 
 export type { Claims } from '../store/claims.ts';

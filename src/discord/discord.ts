@@ -9,6 +9,7 @@ import { type Conversations, createConversations } from './answers/conversations
 import { forgetGone, listenForDeletions } from './answers/deletions.ts';
 import { createEndAnswer, shownIn, tokenEncryption } from './answers/end-answer.ts';
 import { createReadAround } from './answers/read-around.ts';
+import { createReadAttachment } from './api/attachments.ts';
 import { createChannelApi, SNOWFLAKE } from './api/channel-api.ts';
 import {
   buildClient,
@@ -181,6 +182,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       deliver(channel, () => alerts.update(channel, posted, card, isOurs)),
     announce: (line) => deliver(line.channel, () => alerts.announce(line)),
     readAround: createReadAround({ api, botId, missingPermissions }),
+    readFile: createReadAttachment({ api, apiUrl }),
     endAnswer: (unfinished) => deliver(shownIn(unfinished).in, () => endAnswer(unfinished)),
     async takeOver(takenOver) {
       const { channel } = takenOver.invocation.place;

@@ -36,7 +36,7 @@ export interface TestBot {
   /** Says a line in a channel; each call is an invocation of its own unless `id` is given. */
   say(
     line: string,
-    where?: Partial<Pick<Invocation, 'id' | 'place' | 'thread' | 'person'>>,
+    where?: Partial<Pick<Invocation, 'id' | 'place' | 'thread' | 'person' | 'files'>>,
   ): Promise<Reply>;
   /** Ends bot, clients and store, as the end of the program does; happens by itself when the test is over. */
   stop(): Promise<void>;
@@ -53,6 +53,8 @@ export interface TestBotOptions {
   /** Another service that the bot watches in its place. */
   watched?: { url: string; key: string };
   settings?: Partial<BotSettings>;
+  /** The thread that reads PDFs, for a test that has some. */
+  pdfWorkerUrl?: URL;
 }
 
 /** The channel of `say` when none is named. */
@@ -88,7 +90,10 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   });
   const { url: baseUrl, key: apiKey } = options.watched ?? { ...service, key: service.apiKey };
   const monitoring = createMonitoringClient({ baseUrl, apiKey });
-  const bot = await createBot({ store, gateway, monitoring, settings, platforms, log });
+  const { pdfWorkerUrl } = options;
+  const bot = await createBot({
+    ...{ store, gateway, monitoring, settings, platforms, pdfWorkerUrl, log },
+  });
 
   let stopping: Promise<void> | undefined;
   async function stopAll() {

@@ -11,7 +11,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
   const controller = new AbortController();
   const atEnd: Array<() => void> = [];
   let cutNote: string | undefined;
-  let began: { model: Pick<Model, 'id'>; atMs: number } | undefined;
+  let began: { model: Pick<Model, 'id'>; instead: string | undefined; atMs: number } | undefined;
   let endedAtMs: number | undefined;
   /** What each call of the model used. */
   const used: Usage[] = [];
@@ -50,8 +50,9 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     get isStalled() {
       return isStalled;
     },
-    began(model: Pick<Model, 'id'>) {
-      began = { model, atMs: performance.now() };
+    /** `instead` says why it is not the model that was to answer. */
+    began(model: Pick<Model, 'id'>, instead?: string) {
+      began = { model, instead, atMs: performance.now() };
     },
     /** What the call of this number has used so far. */
     used(usage: Usage, round = 0) {
@@ -107,7 +108,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
       const seconds = (((endedAtMs ?? performance.now()) - began.atMs) / 1000).toFixed(1);
       const tokens = tokensUsed();
       return [
-        began.model.id,
+        began.instead === undefined ? began.model.id : `${began.model.id}, ${began.instead}`,
         `${seconds} s`,
         ...(tokens === undefined ? [] : [counted(tokens, 'token')]),
       ].join(' · ');

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { GatewayClient } from '../../clients/gateway.ts';
 import type { Store } from '../../store/store.ts';
+import type { FileReader } from '../files/read-files.ts';
 import { understand } from '../rules/rules.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
@@ -17,17 +18,19 @@ import type { Around, QuotedMessage } from '../shared/people-messages.ts';
 import type { Person, Place } from '../shared/place.ts';
 import type { Handling } from '../shared/seen-invocations.ts';
 import type { BotSettings } from '../shared/settings.ts';
+import { type SharedFile, WITHOUT_WORDS } from '../shared/shared-file.ts';
 import { counted } from '../shared/text-format.ts';
 import type { Proposals, Proposed } from '../tools/proposals.ts';
 import type { UsageLog } from '../usage/usage-log.ts';
 import { underBroken, underPrivate, underWhole, whileGenerated } from './answer-buttons.ts';
 import { answerByRules, answerWith, factsByRules, hint, isOffline } from './answer-by-rules.ts';
 import { type AnswerRun, createAnswerRun } from './answer-run.ts';
+import { readAttachments } from './attachments.ts';
 import type { Budgets } from './budgets.ts';
 import type { Catalog } from './catalog.ts';
 import type { ChannelDefaults } from './channel-defaults.ts';
 import { type Conversations, conversationKey, type Turn } from './conversations.ts';
-import { type Generated, generate } from './generate.ts';
+import { type Generated, generate, leftBeside } from './generate.ts';
 import { type createPeopleReader, type PeopleMessages, withQuoted } from './people-messages.ts';
 import type { ToolCalls } from './tool-calls.ts';
 import { unfoundedFigures } from './unfounded-figures.ts';
@@ -37,6 +40,8 @@ import { unfoundedNames } from './unfounded-names.ts';
 export interface Question {
   handling: Handling;
   question: string;
+  /** What came with it. */
+  files?: SharedFile[] | undefined;
   /** A model of the catalog; the operator's default when undefined. */
   model?: string | undefined;
   /** Whether only the person who asks sees the answer. */
@@ -90,6 +95,14 @@ interface Answered {
   about?: readonly QuotedMessage[] | undefined;
 }
 
+/** A whole answer, and what is to be said of it. */
+interface Whole extends Generated {
+  /** What it says and nothing that was looked up does. */
+  doubt?: string | undefined;
+  /** What came with the question and was not read. */
+  unread?: string | undefined;
+}
+
 /** What stands under an answer from its end on. */
 type Ending = Pick<Extract<AnswerPart, { kind: 'end' }>, 'note' | 'actions' | 'cards' | 'document'>;
 
@@ -118,6 +131,8 @@ export function createAsk(options: {
   proposals: Pick<Proposals, 'keep' | 'cardsOf'>;
   /** The document that is asked for in a thread; `undefined` for what is answered without one. */
   documentFor(asked: Question, thread: string): WantedDocument | undefined;
+  /** Reads what people sent. */
+  files: FileReader;
   /** What rules can answer in a thread where no model does; `undefined` when nothing. */
   withoutModel(asked: Question, thread: string): string | undefined;
   settings: BotSettings;
@@ -184,12 +199,13 @@ export function createAsk(options: {
       if (key !== undefined) await keep(key, { id, asked, answer: text, about: people?.about });
       run.end();
       if (key === undefined) {
-        const { person, question, model } = asked;
-        const said = { question, model, about: people?.about, text, footer: run.footer() };
+        const { person, question, model, files } = asked;
+        const said = { question, model, files, about: people?.about, text, footer: run.footer() };
         privates.keep(id, { person: person.id, ...said });
       }
       const actions = key === undefined ? underPrivate(id) : underWhole(id, whole);
-      const note = noteAfter([whole.isCutOff ? CUT_OFF : whole.doubt, people?.note()]);
+      const doubt = whole.isCutOff ? CUT_OFF : whole.doubt;
+      const note = noteAfter([doubt, whole.unread, people?.note()]);
       const end = { actions, cards, ...documentOf(wanted, text) };
       yield endOf(run, { ...end, ...(note !== undefined && { note }) });
     } catch (error) {
@@ -299,7 +315,7 @@ export function createAsk(options: {
       draft: DocumentDraft | undefined;
     },
     run: AnswerRun,
-  ): AsyncGenerator<AnswerPart, Generated & { doubt?: string | undefined }> {
+  ): AsyncGenerator<AnswerPart, Whole> {
     let isEmpty = true;
     try {
       const replaced = remembered.findIndex(({ id }) => id === asked.instead);
@@ -307,30 +323,49 @@ export function createAsk(options: {
       const isReplaced = asked.instead !== undefined && replaced !== -1;
       const turns = isReplaced ? remembered.slice(0, replaced) : remembered;
       const { model: own, prompt } = await options.channelDefaults.of(asked.place);
-      const model = await orAborted(options.catalog.chatModel(asked.model ?? own), run.signal);
+      const chosen = await orAborted(options.catalog.chatModel(asked.model ?? own), run.signal);
       const { question } = asked;
-      if (isOffline(model)) {
-        if (draft) return yield* answerWith(draft.text, run);
-        const understood = understand(question, Date.now());
-        if (understood) return yield* answerByRules(understood, { tools, run });
-        const known = thread === undefined ? undefined : options.withoutModel(asked, thread);
-        if (known !== undefined) return yield* answerWith(known, run);
-      }
+      let model = chosen;
       const requireBudget = async () => {
         if (isOffline(model)) return;
         await orAborted(options.budgets.require(asked.place, run.tokens), run.signal);
       };
       await requireBudget();
-      const system = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
+      const ownPrompt = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
+      const system = ownPrompt.filter(Boolean).join('\n\n');
+      const { note: unread, ...attached } = await readAttachments(
+        { files: asked.files ?? [], turns, place: asked.place },
+        {
+          ...{ reader: options.files, model: chosen, signal: run.signal },
+          seeing: () => orAborted(options.catalog.seeingModel(), run.signal),
+          leftTokens: ({ context_length }) => leftBeside({ system, question }, context_length),
+        },
+      );
+      model = attached.model;
+      if (unread !== undefined && attached.isNothingLeft && question === WITHOUT_WORDS) {
+        throw new CommandError(unread);
+      }
+      if (isOffline(model)) {
+        if (draft) return yield* answerWith(draft.text, run);
+        const understood = understand(question, Date.now());
+        if (understood) return { ...(yield* answerByRules(understood, { tools, run })), unread };
+        const known = thread === undefined ? undefined : options.withoutModel(asked, thread);
+        if (known !== undefined) return { ...(yield* answerWith(known, run)), unread };
+      }
+      if (isOffline(chosen)) await requireBudget();
       const parts = generate(
         {
-          system: system.filter(Boolean).join('\n\n'),
-          turns: turns.map((turn) => ({ ...turn, question: withQuoted(turn) })),
-          question,
-          people,
+          system: [system, attached.prompt].filter(Boolean).join('\n\n'),
+          turns: turns.map((turn) => ({
+            ...turn,
+            question: withQuoted(turn),
+            parts: attached.earlier.get(turn),
+          })),
+          ...{ question, parts: attached.parts, people },
         },
         {
           ...{ model, gateway: options.gateway, requireBudget, run },
+          ...(model !== chosen && { instead: `since ${chosen.id} sees no pictures` }),
           // All that there is to a document was looked up for its draft.
           ...(!draft && { tools, facts: () => factsByRules(question, { tools, run }) }),
         },
@@ -341,15 +376,16 @@ export function createAsk(options: {
           const { text, ...whole } = next.value;
           if (!isOffline(model)) {
             const said = turns.flatMap((turn) => [turn.question, turn.answer]);
-            const sources = [question, context ?? '', people?.told() ?? '', ...said];
-            if (!draft) return { ...next.value, doubt: doubtOf(text, tools, sources) };
+            const known = [question, context ?? '', people?.told() ?? '', ...said];
+            const sources = [...known, ...attached.texts];
+            if (!draft) return { ...next.value, doubt: doubtOf(text, tools, sources), unread };
             const added = addedTo(text, draft, sources);
             if (added !== '') yield { kind: 'text', text: added };
-            return { ...whole, text: text + added };
+            return { ...whole, text: text + added, unread };
           }
           const examples = hint(question);
           yield { kind: 'text', text: examples };
-          return { ...whole, text: text + examples };
+          return { ...whole, text: text + examples, unread };
         }
         if (next.value.kind === 'text') isEmpty = false;
         yield next.value;
@@ -431,6 +467,7 @@ export function createAsk(options: {
         kind: 'answer',
         id,
         question: asked.question,
+        files: asked.files,
         model: asked.model,
         about: asked.about,
         message: messageOf(asked),
@@ -466,13 +503,14 @@ export function createAsk(options: {
     ): CommandAnswer | undefined {
       const shared = privates.of(id, of.person.id);
       if (!shared) return undefined;
-      const { question, model, about } = shared;
+      const { question, model, about, files } = shared;
       // Shared once more after it could not be shown, it is still one answer.
-      const asked = { ...of, question, model, about, instead: id };
+      const asked = { ...of, question, model, about, files, instead: id };
       return {
         kind: 'answer',
         id,
         question,
+        files,
         model,
         private: false,
         stream: (thread, signal = new AbortController().signal) =>
@@ -528,10 +566,10 @@ const messageOf = ({ message, around }: Question) => message ?? around?.question
 
 /** What is kept of a question. */
 function keptOf({ id, asked, about = asked.about }: Answered) {
-  const { question, model } = asked;
+  const { question, model, files } = asked;
   const message = messageOf(asked);
   return {
-    ...{ id, question, model },
+    ...{ id, question, model, files },
     ...(about && about.length > 0 && { about: [...about] }),
     ...(message !== undefined && { message }),
   };
@@ -549,6 +587,7 @@ interface PrivateAnswer {
   question: string;
   model: string | undefined;
   about: readonly QuotedMessage[] | undefined;
+  files: SharedFile[] | undefined;
   text: string;
   footer: string;
 }

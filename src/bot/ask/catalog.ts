@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { GatewayClient } from '../../clients/gateway.ts';
-import type { Model } from '../../contracts/gateway.ts';
+import { type Model, OFFLINE_PROVIDER } from '../../contracts/gateway.ts';
 import { CommandError } from '../shared/errors.ts';
 
 /** The gateway's models, asked for at most once a minute. */
@@ -65,6 +65,14 @@ export function createCatalog(options: {
       if (!found) throw noModel(await models(), name ?? standard);
       if (name === undefined) noteDefault(found);
       return found;
+    },
+    /** The best of the models that see pictures and that somebody else than the built-in engine serves. */
+    async seeingModel(): Promise<Model | undefined> {
+      const qualityOf = ({ ranks }: Model) => ranks?.quality ?? 0;
+      return chatModels(await models())
+        .filter((one) => isServed(one) && one.input?.includes('image'))
+        .filter(({ owned_by }) => owned_by !== OFFLINE_PROVIDER)
+        .sort((a, b) => qualityOf(b) - qualityOf(a))[0];
     },
   };
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
 import { QuotedMessage } from '../shared/people-messages.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
+import { SharedFile } from '../shared/shared-file.ts';
 
 const Rating = z.enum(['good', 'bad']);
 
@@ -18,6 +19,8 @@ const Turn = z.object({
   about: z.array(QuotedMessage).optional(),
   /** The message that asked, by the platform's own id. */
   message: z.string().optional(),
+  /** What came with the question: where it is found, and nothing of what is in it. */
+  files: z.array(SharedFile).optional(),
   /** What people think of the answer, by their ids. */
   ratings: z.record(z.string(), Rating).optional(),
 });
@@ -32,6 +35,7 @@ const Unanswered = z.object({
   message: z.string().optional(),
   /** The answer that a whole one takes the place of. */
   instead: z.string().optional(),
+  files: z.array(SharedFile).optional(),
 });
 type Unanswered = z.infer<typeof Unanswered>;
 
@@ -114,8 +118,9 @@ export function createConversations(store: Store) {
       const { unanswered } = conversation ?? {};
       const last = unanswered ?? conversation?.turns.at(-1);
       if (!last) return undefined;
-      const { id, question, model, about, message } = last;
-      return { id, question, model, about, message, instead: unanswered?.instead };
+
+      const { id, question, model, about, message, files } = last;
+      return { id, question, model, about, message, files, instead: unanswered?.instead };
     },
     /** Keeps what somebody thinks of an answer; false when it is not remembered. */
     async rate(
@@ -173,6 +178,7 @@ function newest(turns: Turn[]): Turn[] {
   for (const turn of turns.slice(-MAX_TURNS).reverse()) {
     bytes += Buffer.byteLength(turn.question) + Buffer.byteLength(turn.answer);
     for (const { text } of turn.about ?? []) bytes += Buffer.byteLength(text);
+    bytes += turn.files === undefined ? 0 : JSON.stringify(turn.files).length;
     if (kept.length > 0 && bytes > MAX_BYTES) break;
     kept.unshift(turn);
   }

@@ -1,6 +1,6 @@
 import { StatusError } from '../../clients/errors.ts';
 import type { GatewayClient } from '../../clients/gateway.ts';
-import type { ChatMessage, Model } from '../../contracts/gateway.ts';
+import type { ChatMessage, ContentPart, Model } from '../../contracts/gateway.ts';
 import { estimateJsonTokens, estimatePromptTokens, roughTokens } from '../../contracts/tokens.ts';
 import { CommandError } from '../shared/errors.ts';
 import type { AnswerPart } from '../shared/invocation.ts';
@@ -18,10 +18,12 @@ const WAITS = 'It waits for your decision below.';
 /** What a model is asked, with what was said before. */
 interface Prompt {
   system: string;
-  turns: readonly Turn[];
+  turns: ReadonlyArray<Turn & { parts?: readonly ContentPart[] | undefined }>;
   question: string;
   /** What people wrote around the question, for as much room as there is. */
   people?: Pick<PeopleMessages, 'within'> | undefined;
+  /** What stands beside the question, and beside those of turns: files. */
+  parts?: readonly ContentPart[];
 }
 
 /** What an answer is generated in. */
@@ -39,6 +41,8 @@ export async function* generate(
   prompt: Prompt,
   options: {
     model: Model;
+    /** Why it is not the model that was to answer. */
+    instead?: string | undefined;
     gateway: GatewayClient;
     tools?: ToolCalls | undefined;
     /** What a model without functions is told besides. */
@@ -49,7 +53,7 @@ export async function* generate(
   },
 ): AsyncGenerator<Part, Generated> {
   const { model, gateway, requireBudget, run } = options;
-  run.began(model);
+  run.began(model, options.instead);
   let tools = offeredTo(model, prompt, options.tools);
   let asked = prompt;
   let hasFacts = false;
@@ -182,8 +186,7 @@ function offeredTo(
   const isTooMuch = () => context !== undefined && toolTokens(tools) > context / 3;
   if (isTooMuch()) tools.leaveOutWrites();
   if (isTooMuch()) return undefined;
-  const { system, question } = withTools(prompt, tools);
-  const left = leftBeside({ system, question }, context ?? ASSUMED_CONTEXT_TOKENS);
+  const left = leftBeside(withTools(prompt, tools), context ?? ASSUMED_CONTEXT_TOKENS);
   const forResults = context === undefined ? UNSAID_RESULT_TOKENS : (left - toolTokens(tools)) / 2;
   if (left < LEAST_RESULT_TOKENS || forResults < LEAST_RESULT_TOKENS) return undefined;
   tools.leaveRoom(forResults * BYTES_PER_TOKEN);
@@ -199,13 +202,18 @@ const withTools = (prompt: Prompt, tools: ToolCalls | undefined) =>
   tools ? withSystem(prompt, tools.prompt) : prompt;
 
 /** What a context has left for what was said before, beside the question and a reply. */
-const leftBeside = ({ system, question }: Pick<Prompt, 'system' | 'question'>, context: number) =>
+export const leftBeside = (
+  { system, question, parts }: Omit<Prompt, 'turns'>,
+  context = ASSUMED_CONTEXT_TOKENS,
+) =>
   context -
   replyTokens(context) -
-  estimatePromptTokens([
-    { role: 'system', content: system },
-    { role: 'user', content: question },
-  ]);
+  estimatePromptTokens([{ role: 'system', content: system }, questionOf(question, parts)]);
+
+const questionOf = (question: string, parts: readonly ContentPart[] = []): ChatMessage => ({
+  role: 'user',
+  content: parts.length === 0 ? question : [{ type: 'text', text: question }, ...parts],
+});
 
 /** Context assumed for a model that does not say its own: the smallest in the contract's catalog. */
 const ASSUMED_CONTEXT_TOKENS = 4096;
@@ -235,7 +243,7 @@ export function trim(
   if (context !== undefined) left -= estimatePromptTokens(exchange) + toolTokens(tools);
   const pairs = prompt.turns.map((turn) => {
     const pair: ChatMessage[] = [
-      { role: 'user', content: turn.question },
+      questionOf(turn.question, turn.parts),
       { role: 'assistant', content: turn.answer },
     ];
     return { pair, tokens: estimatePromptTokens(pair) };
@@ -249,11 +257,11 @@ export function trim(
     if (left < 0) break;
     history.unshift(...pair);
   }
-  const { system, question } = prompt;
+  const { system, question, parts } = prompt;
   return [
     { role: 'system', content: system },
     ...history,
-    { role: 'user', content: written + question },
+    questionOf(written + question, parts),
     ...exchange,
   ];
 }

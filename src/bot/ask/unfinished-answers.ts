@@ -16,6 +16,7 @@ import type {
 import { QuotedMessage } from '../shared/people-messages.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
 import type { Handling, LeftInvocation, SeenInvocations } from '../shared/seen-invocations.ts';
+import { SharedFile } from '../shared/shared-file.ts';
 import { underBroken } from './answer-buttons.ts';
 import { type Conversations, conversationKey } from './conversations.ts';
 
@@ -42,6 +43,7 @@ const Entry = z.object({
       message: z.string().optional(),
       /** The answer that this one takes the place of. */
       instead: z.string().optional(),
+      files: z.array(SharedFile).optional(),
     })
     .optional(),
 });
@@ -222,7 +224,7 @@ export async function openUnfinishedAnswers(
       { held, putOff }: Pick<Handling, 'held' | 'putOff'>,
       before?: ShownAnswer,
     ): Answer {
-      const { id, question, model, message, instead } = answer;
+      const { id, question, model, message, files, instead } = answer;
       const about = answer.about && [...answer.about];
       let beganAtMs = before?.beganAtMs;
       let isPutOff = false;
@@ -253,7 +255,7 @@ export async function openUnfinishedAnswers(
             private: answer.private,
             shown,
             thread,
-            asked: answer.private ? undefined : { question, model, about, message, instead },
+            asked: answer.private ? undefined : { question, model, about, message, files, instead },
           };
           underWay.set(id, entry);
           try {

@@ -69,6 +69,7 @@ const again = button({
       model,
       about,
       message,
+      files,
       instead = id,
     } = await lastAsked(
       answer,
@@ -77,7 +78,7 @@ const again = button({
     );
     const earlier = { note: 'Answered anew below.', actions: [] };
     const among = { about, message, around: invocation.around };
-    const asked = { handling, question, model, place, person, ...among };
+    const asked = { handling, question, model, files, place, person, ...among };
     return ask.answer({ ...asked, instead, last: id, earlier });
   },
 });

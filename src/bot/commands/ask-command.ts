@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { notedCard, noteIn } from '../incidents/incident-service.ts';
 import { toEveryone } from '../shared/invocation.ts';
 import { shortened } from '../shared/text-format.ts';
-import { command, optionalText, requiredText } from './command.ts';
+import { attachedFile, command, optionalText, requiredText } from './command.ts';
 
 /** `/ask`: a question, answered in a thread as it is generated, or a note for the incident over that thread. */
 export const askCommand = command({
@@ -13,11 +13,16 @@ export const askCommand = command({
     question: requiredText(100_000, 'What you want to know').min(1),
     model: optionalText(200, 'A model of /askwatch models; the default when left out'),
     private: z.boolean().optional().describe('true shows the answer only to you'),
+    file: attachedFile('A picture, a text or a PDF that the question is about').optional(),
   }),
   examples: ['/ask why is the sky blue?', '/ask private=true what does ECONNRESET mean?'],
   wholeLine: true,
-  async run({ question, model, private: only }, { ask, handling, incidents, invocation, person }) {
-    const { place, thread, about, around } = invocation;
+  async run(
+    { question, model, private: only, file },
+    { ask, handling, incidents, invocation, person },
+  ) {
+    const { place, thread, about, around, files: beside = [] } = invocation;
+    const files = [...(file ? [file] : []), ...beside];
     const text = noteIn(question);
     if (text !== undefined && thread !== undefined) {
       const by = shortened(person.name, 80);
@@ -25,7 +30,7 @@ export const askCommand = command({
         return toEveryone(notedCard(text));
       }
     }
-    const among = { about: about && [about], around };
+    const among = { about: about && [about], around, ...(files.length > 0 && { files }) };
     return ask.answer({ handling, question, model, private: only, place, person, ...among });
   },
 });

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Command, type Field, fieldsOf } from './command.ts';
+import { type Command, type Field, fieldsOf, typedFieldsOf } from './command.ts';
 
 /** The checked input of a command, or what is wrong with it in sentences that name the inputs. */
 export type CheckedInput =
@@ -52,6 +52,7 @@ function sentence(field: Field, value: unknown, issue: z.core.$ZodIssue): string
   if (field.kind === 'integer') return `${name} must be a whole number${range(field)}${not}`;
   if (field.kind === 'boolean') return `${name} must be true or false${not}`;
   if (field.kind === 'choice') return `${name} must be one of ${field.choices.join(', ')}${not}`;
+  if (field.kind === 'file') return `${name} must be a file that is sent along.`;
   if (issue.code === 'too_big') return `${name} is too long: at most ${issue.maximum} characters.`;
   return `${name}: ${issue.message}.`;
 }
@@ -140,7 +141,7 @@ function afterName(text: string, name: string): string | undefined {
 }
 
 function readWholeLine(rest: string, command: Command): Record<string, string> | string {
-  const fields = fieldsOf(command);
+  const fields = typedFieldsOf(command);
   const values: Record<string, string> = {};
   let at = 0;
   for (;;) {
@@ -169,7 +170,7 @@ function readWords(rest: string, command: Command): Record<string, string> | str
   if (rest.length > MAX_WORDS_LINE) {
     return `That line is too long: at most ${MAX_WORDS_LINE} characters.`;
   }
-  const fields = fieldsOf(command);
+  const fields = typedFieldsOf(command);
   const values: Record<string, string> = {};
   const words: string[] = [];
   for (let word = wordAt(rest, 0); word; word = wordAt(rest, word.end)) {

@@ -14,12 +14,14 @@ import type { PlatformTraits } from '../shared/platform-traits.ts';
 import type { Right } from '../shared/rights.ts';
 import type { Handling } from '../shared/seen-invocations.ts';
 import type { BotSettings } from '../shared/settings.ts';
+import { SharedFile } from '../shared/shared-file.ts';
 import type { Proposals } from '../tools/proposals.ts';
 import type { UsageLog } from '../usage/usage-log.ts';
 
 /**
  * A command, declared once; platforms, help, manifests and docs/commands.md are made from it.
- * `input` is flat: texts (`requiredText`, `optionalText`), whole numbers, booleans and choices, each with `.describe()`.
+ * `input` is flat: texts (`requiredText`, `optionalText`), whole numbers, booleans, choices and files (`attachedFile`), each
+ * with `.describe()`.
  */
 export interface Command<Input extends z.ZodObject = z.ZodObject> {
   /** What is typed after the slash: `ask`, `monitor add`. */
@@ -101,11 +103,14 @@ export const requiredText = (max: number, description: string) =>
 export const optionalText = (max: number, description: string) =>
   requiredText(max, description).optional();
 
+/** An input that is a file, on platforms where one can be given beside the others; nobody types it. */
+export const attachedFile = (description: string) => SharedFile.describe(description);
+
 /** One input of a command, in words every platform can use. */
 export interface Field {
   name: string;
   description: string;
-  kind: 'text' | 'integer' | 'boolean' | 'choice';
+  kind: 'text' | 'integer' | 'boolean' | 'choice' | 'file';
   required: boolean;
   choices: string[];
   /** A text that may have several lines. */
@@ -132,6 +137,10 @@ export function fieldsOf(declared: Command): readonly Field[] {
   return fields;
 }
 
+/** Those that can be typed, or filled into a form. */
+export const typedFieldsOf = (declared: Command): readonly Field[] =>
+  fieldsOf(declared).filter(({ kind }) => kind !== 'file');
+
 function readFields(declared: Command): Field[] {
   const schema = z.toJSONSchema(declared.input, { io: 'input' }) as {
     properties?: Record<string, FieldJsonSchema>;
@@ -152,12 +161,13 @@ function kindOf(property: FieldJsonSchema): Field['kind'] {
   if (property.enum) return 'choice';
   if (property.type === 'integer') return 'integer';
   if (property.type === 'boolean') return 'boolean';
+  if (property.type === 'object') return 'file';
   return 'text';
 }
 
 /** How a command is typed: `/monitor add <target> [name] [type]`. */
 export function usageOf(declared: Command): string {
-  const inputs = fieldsOf(declared).map(({ name, required, kind, choices }) => {
+  const inputs = typedFieldsOf(declared).map(({ name, required, kind, choices }) => {
     if (!required) return `[${name}]`;
     return kind === 'choice' ? `<${choices.join('|')}>` : `<${name}>`;
   });

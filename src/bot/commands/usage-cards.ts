@@ -1,10 +1,10 @@
 import { type Card, type CardPart, factsPart, tablePart, textPart } from '../shared/card.ts';
 import { shortened } from '../shared/text-format.ts';
-import { type Command, fieldsOf, usageOf } from './command.ts';
+import { type Command, typedFieldsOf, usageOf } from './command.ts';
 
 /** How one command is used: its inputs and lines that work. */
 export function usageCard(command: Command): Card {
-  const fields = fieldsOf(command);
+  const fields = typedFieldsOf(command);
   const facts = fields.map(({ name, description, required }) => ({
     label: required ? name : `${name} (optional)`,
     value: description,

@@ -1,6 +1,7 @@
 import type { Card, CardAction } from './card.ts';
 import type { Around, QuotedMessage } from './people-messages.ts';
 import type { Person, Place } from './place.ts';
+import type { SharedFile } from './shared-file.ts';
 
 /** Something a person said to Askwatch, from a slash command, a mention, a message in a thread or a button. */
 export interface Invocation {
@@ -12,6 +13,8 @@ export interface Invocation {
   /** The thread it was said in; absent at the top level of a channel. */
   thread?: string;
   person: Person;
+  /** What stands beside the message; read only when it is needed, from the platform of the place. */
+  files?: readonly SharedFile[];
   /** The message whose button was pressed, by the platform's own id; absent for whatever is no press. */
   pressed?: string;
   /** Where what people wrote around it stands; absent where all is said to the bot. */
@@ -55,6 +58,8 @@ export interface Answer {
   /** Its buttons know it by this. */
   id: string;
   question: string;
+  /** What came with the question. */
+  files?: SharedFile[] | undefined;
   /** The model that was asked for by name. */
   model?: string | undefined;
   /** The messages that the question is about, and the one that asks, as they are kept with it. */

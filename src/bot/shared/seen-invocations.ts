@@ -5,6 +5,7 @@ import { createEncryption } from '../../store/encryption.ts';
 import type { Store } from '../../store/store.ts';
 import type { Invocation } from './invocation.ts';
 import { Around, QuotedMessage } from './people-messages.ts';
+import { SharedFile } from './shared-file.ts';
 
 /** Which invocations were handled, so that a platform's repeats of one have no effect. */
 export type SeenInvocations = Awaited<ReturnType<typeof openSeenInvocations>>;
@@ -34,6 +35,8 @@ const StoredInvocation = z.object({
   /** The message that it is about, in the same way. */
   about: z.string().optional(),
   around: Around.optional(),
+  /** What came with it, likewise: its address may let anybody have it. */
+  files: z.string().optional(),
   place: z.object({ platform: z.string(), channel: z.string() }),
   thread: z.string().optional(),
   person: z.object({ id: z.string(), name: z.string() }),
@@ -104,12 +107,14 @@ export async function openSeenInvocations(store: Pick<Store, 'claims' | 'isShare
 
   function stored(invocation: Invocation, answer: string, isPrivate: boolean) {
     const { id, request, place, thread, person, pressed, about, around, origin } = invocation;
+    const { files = [] } = invocation;
     const encrypted = (value: unknown) => encryption?.encrypt(JSON.stringify(value), id);
     return {
       ...{ id, atMs: Date.now(), answer, place, thread, pressed, around, origin },
       person: { id: person.id, name: person.name },
       ...(!isPrivate && { request: encrypted(request) }),
       ...(!isPrivate && about && { about: encrypted(about) }),
+      ...(!isPrivate && files.length > 0 && { files: encrypted(files) }),
     };
   }
 
@@ -137,6 +142,7 @@ export async function openSeenInvocations(store: Pick<Store, 'claims' | 'isShare
         const { id, atMs, answer, place, thread, person, pressed, around, origin } = kept;
         const request = decrypted(id, kept.request, Request);
         const about = decrypted(id, kept.about, QuotedMessage);
+        const files = decrypted(id, kept.files, z.array(SharedFile));
         const invocation: Invocation = {
           ...{ id, place, person, request: request ?? { line: '' } },
           ...(thread !== undefined && { thread }),
@@ -144,6 +150,7 @@ export async function openSeenInvocations(store: Pick<Store, 'claims' | 'isShare
           ...(around && { around }),
           ...(about && { about }),
           ...(origin && { origin }),
+          ...(files && { files }),
         };
         const isKnown = request !== undefined;
         return {

@@ -1,4 +1,4 @@
-import { type Command, fieldsOf, usageOf } from '../../bot/commands/command.ts';
+import { type Command, typedFieldsOf, usageOf } from '../../bot/commands/command.ts';
 import type { Suggestion } from '../../bot/commands/suggest.ts';
 import { fittingSuggestions, isSuggested } from '../../bot/commands/suggest.ts';
 import type { ListedCommand } from '../shared/api-types.ts';
@@ -26,7 +26,7 @@ export function listedCommand(command: Command): ListedCommand {
     usage: usageOf(command),
     examples: command.examples ?? [],
     wholeLine: command.wholeLine ?? false,
-    fields: fieldsOf(command).map((field) => ({
+    fields: typedFieldsOf(command).map((field) => ({
       ...field,
       ...(isSuggested(field) && { suggested: true as const }),
     })),

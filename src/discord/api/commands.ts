@@ -90,6 +90,7 @@ function optionOf(field: Field): APIApplicationCommandBasicOption {
       ...(isLimit(field.max) ? { max_value: field.max } : {}),
     };
   }
+  if (field.kind === 'file') return { type: ApplicationCommandOptionType.Attachment, ...common };
   const offered = field.kind === 'choice' && field.choices.length <= MAX_CHOICES;
   if (isSuggested(field)) {
     return { type: ApplicationCommandOptionType.String, ...common, autocomplete: true };

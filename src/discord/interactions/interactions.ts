@@ -211,7 +211,7 @@ export async function answerWithQuestion(
 ): Promise<void> {
   const { interaction, conversations, missingPermissions, log } = handling;
   const { known, showQuestion } = options;
-  const content = questionLine(nameOf(interaction), answer.question);
+  const content = questionLine(nameOf(interaction), answer.question, answer.files);
   let message: string;
   try {
     ({ id: message } = await showQuestion({ content, flags: MessageFlags.SuppressEmbeds }));

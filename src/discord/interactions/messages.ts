@@ -2,9 +2,11 @@ import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits }
 import type { Answer, Invocation } from '../../bot/shared/invocation.ts';
 import { type Around, QUESTION_ABOUT } from '../../bot/shared/people-messages.ts';
 import type { Place } from '../../bot/shared/place.ts';
+import { WITHOUT_WORDS } from '../../bot/shared/shared-file.ts';
 import { channelTarget } from '../answers/answer-target.ts';
 import { pagesOf } from '../answers/end-answer.ts';
 import { showInConversation } from '../answers/show-answer.ts';
+import { attachedFile } from '../api/attachments.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import { isDeleted, isRefusal, reasonOf } from '../api/errors.ts';
 import { renderMessage } from '../render/render.ts';
@@ -56,11 +58,13 @@ export async function handleMessage(heard: Heard): Promise<void> {
   if (!mentioned && !direct && !(await isInConversation(heard))) return;
 
   const where = await whereOf(heard);
+  const files = message.attachments.map((one) => attachedFile(one, message));
   const { around } = where;
   const words = questionOf(message, me);
   // Who mentions the bot below a message, and says no more, asks about that.
   const isAbout = message.content !== '' && around?.repliesTo !== undefined;
-  const question = words === '' && isAbout ? QUESTION_ABOUT : words;
+  const unsaid = files.length > 0 ? WITHOUT_WORDS : isAbout ? QUESTION_ABOUT : '';
+  const question = words || unsaid;
   const said: Said = {
     id: message.id,
     channelId: message.channelId,
@@ -79,6 +83,7 @@ export async function handleMessage(heard: Heard): Promise<void> {
         ? { command: 'askwatch help', values: {} }
         : { command: 'ask', values: { question } },
     place: where.place,
+    ...(files.length > 0 && { files }),
     ...(where.thread === undefined ? {} : { thread: where.thread }),
     ...(around && { around }),
     person: { id: message.author.id, name: said.name, ...rightsOf(message) },
@@ -119,7 +124,10 @@ export async function replyTo(
   }
 }
 
-/** Without the intent such a message has no content, and there is nothing to answer. */
+/**
+ * Without the intent such a message has no content, and there is nothing to answer. Nor is there to a picture without a word, by
+ * which people may mean one another.
+ */
 async function isInConversation({ message, api, conversations }: Heard): Promise<boolean> {
   const { channel, channelId, content } = message;
   if (!channel.isThread() || content.trim() === '') return false;

@@ -8,6 +8,7 @@ import {
 import { type Card, withoutCharts } from '../../bot/shared/card.ts';
 import { sendCard } from '../answers/send-card.ts';
 import { retryUntilShown } from '../answers/show-answer.ts';
+import { attachedFile } from '../api/attachments.ts';
 import type { SubmittedForm } from '../api/interaction.ts';
 import type { Handling } from './interaction-context.ts';
 import {
@@ -87,7 +88,10 @@ function requestOf({ commandName, options }: ChatInputCommandInteraction) {
     subcommand === null ? options.data : (options.data[0]?.options ?? []);
   const command = subcommand === null ? commandName : `${commandName} ${subcommand}`;
   const values: Record<string, unknown> = Object.fromEntries(
-    given.map(({ name, value }) => [name, value]),
+    given.map(({ name, value, attachment }) => [
+      name,
+      attachment ? attachedFile(attachment) : value,
+    ]),
   );
   return { command, values };
 }

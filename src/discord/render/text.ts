@@ -60,9 +60,19 @@ export const oneLine = (text: string) => text.replace(/\s+/g, ' ').trim();
 /** Longest question that is repeated in full above its answer. */
 const MAX_QUESTION = 1_500;
 
-/** How a question from a slash command, which others do not see, is shown to them. */
-export function questionLine(name: string, question: string): string {
-  return `**${plainWithin(oneLine(name), 200)}** asked: ${plainWithin(oneLine(question), MAX_QUESTION)}`;
+/** Longest part of it that names what came with it. */
+const MAX_FILES = 200;
+
+/** How a question from a slash command, which others do not see, is shown to them, with the names of what came with it. */
+export function questionLine(
+  name: string,
+  question: string,
+  files: ReadonlyArray<{ name: string }> = [],
+): string {
+  const asked = plainWithin(oneLine(question), MAX_QUESTION);
+  const named = files.map((file) => oneLine(file.name)).join(', ');
+  const with_ = named === '' ? '' : ` (with ${plainWithin(named, MAX_FILES)})`;
+  return `**${plainWithin(oneLine(name), 200)}** asked: ${asked}${with_}`;
 }
 
 /** A thread's name: the question on one line. Source: Discord docs, "Start Thread from Message": 1 to 100 characters. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fieldsOf, usageOf } from '../../../src/bot/commands/command.ts';
+import { fieldsOf, typedFieldsOf, usageOf } from '../../../src/bot/commands/command.ts';
 import { checkInput, readLine } from '../../../src/bot/commands/command-input.ts';
 import { commands } from '../../../src/bot/commands/commands.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
@@ -116,7 +116,7 @@ describe('a typed line', () => {
     const quote = (text: string) => `"${text.replace(/[\\"“”]/g, '\\$&')}"`;
     const links = /<https?:/;
     const example = fc.constantFrom(...commands).chain((command) => {
-      const names = fieldsOf(command).map(({ name }) => name);
+      const names = typedFieldsOf(command).map(({ name }) => name);
       const value = fc
         .string({ unit: 'grapheme', maxLength: 40 })
         .filter((text) => !links.test(text));

@@ -11,6 +11,7 @@ import { onTestFinished } from 'vitest';
 import { eventually } from '../../helpers/eventually.ts';
 import type { AtEnd } from '../../helpers/temporary-folder.ts';
 import { type BucketLimit, COMMON_LIMIT, withGuards, withLimit } from './buckets.ts';
+import { type Cdn, createCdn, type SentFile } from './cdn.ts';
 import { sentForm } from './forms.ts';
 import { createGateway } from './gateway.ts';
 import { startHttp } from './http.ts';
@@ -74,10 +75,13 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     settings,
     gatewayUrl,
   });
+  const cdn: Cdn = createCdn({ origin: () => `http://127.0.0.1:${port}` });
+  state.addressOf = cdn.addressOf;
   const http = await startHttp({
     heardMs: options.heardMs,
     route: withGuards(limit ? withLimit(route, limit) : route),
     isGone: gateway.isGone,
+    serve: (incoming, outgoing) => cdn.serve(incoming, outgoing),
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       gateway.upgrade(request, socket, head),
   });
@@ -115,6 +119,8 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     settings,
     guildId: state.guildId,
     bot: state.bot,
+    /** Where files of messages are fetched. */
+    cdn,
     /** The server's first channel, and who talks when nobody else is named. */
     general,
     alice,
@@ -247,10 +253,13 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
       const { channel = general, user = alice, createdAtMs } = where;
       const known = [...(commands.get(state.guildId) ?? []), ...(commands.get('global') ?? [])];
       const type = InteractionType.ApplicationCommand;
+      const { attachments, given } = cdn.beside(values);
+      const data = typed(known, name, given);
+      const resolved = attachments && { resolved: { attachments } };
       return interactions.create(
         user,
         channel,
-        { type, data: typed(known, name, values) },
+        { type, data: { ...data, ...resolved } },
         createdAtMs,
       );
     },
@@ -308,13 +317,19 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
         user?: FakeUser;
         replyTo?: FakeMessage;
         mention?: boolean;
+        files?: readonly SentFile[];
       } = {},
     ): FakeMessage {
-      const { channel = general, user = alice, replyTo, mention = false } = where;
-      const message = state.addMessage(channel, user, {
-        content: mention ? `<@${state.bot.id}> ${content}` : content,
-        ...(replyTo ? { message_reference: { message_id: replyTo.id } } : {}),
-      });
+      const { channel = general, user = alice, replyTo, mention = false, files = [] } = where;
+      const message = state.addMessage(
+        channel,
+        user,
+        {
+          content: mention ? `<@${state.bot.id}> ${content}` : content,
+          ...(replyTo ? { message_reference: { message_id: replyTo.id } } : {}),
+        },
+        { attachments: files.map(cdn.keep) },
+      );
       gateway.announce('MESSAGE_CREATE', message);
       return message;
     },

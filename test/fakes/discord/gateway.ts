@@ -227,7 +227,7 @@ export function createGateway(options: GatewayOptions) {
           channel_type: channel?.type,
           ...(inGuild ? inGuildOf(state, message, channel.guild_id ?? '') : {}),
         };
-        const blank = { content: '', embeds: [], components: [] };
+        const blank = { content: '', embeds: [], components: [], attachments: [] };
         dispatchTo(session, t, hidden && !keeps ? { ...data, ...blank } : data);
       }
     },

@@ -55,6 +55,8 @@ export async function startHttp(options: {
   route(request: RestRequest): RestAnswer | undefined;
   /** Whether a process was killed: nothing that it asks for is heard. */
   isGone(from: string): boolean;
+  /** Answers what is no call of the API; false for one that is. */
+  serve(incoming: IncomingMessage, outgoing: ServerResponse): boolean;
   upgrade: NonNullable<Parameters<ReturnType<typeof createServer>['on']>[1]>;
   /** Within which all processes of the app have heard of a limit. */
   heardMs?: number | undefined;
@@ -66,6 +68,7 @@ export async function startHttp(options: {
   const tooEarly = createTooEarly(options.heardMs);
 
   async function answer(incoming: IncomingMessage, outgoing: ServerResponse) {
+    if (options.serve(incoming, outgoing)) return;
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const url = new URL(incoming.url ?? '/', 'http://fake');

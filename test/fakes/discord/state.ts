@@ -179,6 +179,8 @@ export function createState() {
         ...new Set([guildId, ...[...channels.values()].flatMap(({ guild_id }) => guild_id ?? [])]),
       ].filter((id) => (id !== guildId || state.inServer) && !left.has(id)),
     left,
+    /** Where a file can be fetched now. */
+    addressOf: ({ url }: FakeAttachment): string => url,
     /** Whether the bot has been added to the server. */
     inServer: true,
     checked,

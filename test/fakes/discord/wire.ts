@@ -1,5 +1,6 @@
 import { ChannelType } from 'discord.js';
 import { BOT_PERMISSIONS, type DiscordState, type FakeMessage, type FakeRole } from './state.ts';
+import type { FakeAttachment } from './uploads.ts';
 
 /** Somebody as a member of a server, as it goes over the wire. */
 export const memberOf = (state: DiscordState, id: string, guildId = state.guildId) => ({
@@ -28,9 +29,15 @@ export function wireMessage(state: DiscordState, message: FakeMessage): Record<s
     edited_timestamp: edits.length > 0 ? new Date().toISOString() : null,
     tts: false,
     pinned: false,
-    attachments: message.attachments.map(({ bytes: _bytes, ...file }) => file),
+    attachments: message.attachments.map((file) => wireAttachment(state, file)),
     ...(answered ? { referenced_message: wireMessage(state, answered) } : {}),
   };
+}
+
+/** A file of a message as it goes over the wire: each time with an address that is signed anew. */
+export function wireAttachment(state: DiscordState, attachment: FakeAttachment) {
+  const { bytes: _bytes, ...file } = attachment;
+  return { ...file, url: state.addressOf(attachment) };
 }
 
 /** A role as it goes over the wire. */

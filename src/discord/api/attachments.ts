@@ -1,0 +1,67 @@
+import { download } from '../../bot/shared/download.ts';
+import { FileError, GONE, type SharedFile, sharedFile } from '../../bot/shared/shared-file.ts';
+import type { ChannelApi } from './channel-api.ts';
+import { isRefusal, reasonOf } from './errors.ts';
+
+/** Discord's own; what is elsewhere was not sent with a message. Source: Discord docs, "Reference", "CDN Formatting". */
+const HOSTS = new Set(['cdn.discordapp.com', 'media.discordapp.net']);
+
+/** The fields of discord.js's `Attachment` that are read here. */
+interface Attached {
+  id: string;
+  name: string;
+  contentType: string | null;
+  size: number;
+  url: string;
+}
+
+/** What somebody sent, in a message or beside a command; of the latter Discord tells the address only once. */
+export const attachedFile = (
+  { id, name, contentType, size, url }: Attached,
+  message?: { id: string; channelId: string },
+): SharedFile =>
+  sharedFile({
+    ...{ name, mediaType: contentType, bytes: size },
+    ref: { id, url, channel: message?.channelId, message: message?.id },
+  });
+
+/**
+ * Streams what people sent, from Discord's own hosts and those of another address that is set for it. No token goes along: an
+ * address is signed, and is good for a day. After that the message is read again, which has a new one. Source: Discord docs,
+ * "Reference", "Signed Attachment CDN URLs".
+ */
+export function createReadAttachment({ api, apiUrl }: { api: ChannelApi; apiUrl: string }) {
+  const own = new URL(apiUrl);
+  const isAllowed = (url: URL) =>
+    (url.protocol === 'https:' && url.port === '' && HOSTS.has(url.hostname)) ||
+    (own.hostname !== 'discord.com' && url.origin === own.origin);
+
+  return async function* readAttachment(
+    { ref: { id, url, channel, message } }: SharedFile,
+    { signal }: { signal: AbortSignal },
+  ): AsyncGenerator<Uint8Array> {
+    if (url === undefined) throw new FileError(GONE, { isGone: true });
+    try {
+      yield* download(url, { isAllowed, signal });
+      return;
+    } catch (error) {
+      const isOver = error instanceof FileError && error.isGone;
+      if (!isOver || channel === undefined || message === undefined) throw error;
+    }
+    signal.throwIfAborted();
+    yield* download(await addressNow({ id, channel, message }), { isAllowed, signal });
+  };
+
+  async function addressNow(of: { id: string | undefined; channel: string; message: string }) {
+    try {
+      const { attachments } = await api.message(of.channel, of.message);
+      const found = attachments.find(({ id }) => id === of.id);
+      if (found) return found.url;
+    } catch (error) {
+      if (!isRefusal(error)) {
+        throw new FileError(`${reasonOf(error)} Ask again in a moment.`, { cause: error });
+      }
+    }
+    throw new FileError(GONE, { isGone: true });
+  }
+}

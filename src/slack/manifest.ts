@@ -14,6 +14,7 @@ export const BOT_SCOPES = [
   'channels:history', // follow-ups in threads; the look for an alert that may have been posted
   'chat:write',
   'commands',
+  'files:read', // pictures and files of a question
   'files:write', // documents of answers
   'groups:history', // the same in private channels
   'im:history', // direct messages

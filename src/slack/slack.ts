@@ -11,7 +11,9 @@ import {
   type Store,
 } from '../bot/platform.ts';
 import { type Card, withoutCharts } from '../bot/shared/card.ts';
+import { DeliveryError } from '../bot/shared/errors.ts';
 import { openPlatformLimits, type PlatformLimits } from '../bot/shared/platform-limits.ts';
+import { FileError } from '../bot/shared/shared-file.ts';
 import { createOrigins } from './answers/origin.ts';
 import { createBoltLog } from './api/bolt-log.ts';
 import { deliveryError } from './api/call-failure.ts';
@@ -264,6 +266,14 @@ export async function createSlack(options: {
       await deliver(name, ({ callsWhile }, channel) =>
         callsWhile(isOurs).messages.update(channel, posted.message, renderAlert(card), 'alert'),
       );
+    },
+
+    async *readFile(file, { channel: name, signal }) {
+      const { workspace } = await workspaces.at(name).catch((error: unknown) => {
+        if (!(error instanceof DeliveryError)) throw error;
+        throw new FileError(error.message, { cause: error });
+      });
+      yield* workspace.readFile(file, signal);
     },
 
     async endAnswer(unfinished) {

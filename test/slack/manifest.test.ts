@@ -132,7 +132,10 @@ test('the manifest asks for the scopes that its events and our calls need, and n
   expect(bot_events.filter((event) => !(event in needed))).toEqual([]);
   const ofEvents = bot_events.flatMap((event) => needed[event] ?? []);
   expect(manifest.oauth_config.scopes.bot.toSorted()).toEqual(
-    [...ofEvents, 'chat:write', 'commands', 'files:write', 'users:read'].toSorted(),
+    [
+      ...ofEvents,
+      ...['chat:write', 'commands', 'files:read', 'files:write', 'users:read'],
+    ].toSorted(),
   );
   // Each optional one is among them. Source: Slack docs, "Optional scopes".
   expect(manifest.oauth_config.scopes.bot_optional).toEqual(['files:write']);

@@ -3,8 +3,10 @@ import type { Command } from '../../bot/commands/command.ts';
 import { decodeAction } from '../../bot/shared/card.ts';
 import type { Invocation } from '../../bot/shared/invocation.ts';
 import type { Person } from '../../bot/shared/place.ts';
+import { WITHOUT_WORDS } from '../../bot/shared/shared-file.ts';
 import type { UserInput } from '../answers/user-input.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
+import { filesIn } from '../api/files.ts';
 import type { ShownMessage } from '../render/blocks.ts';
 import { FORM, type FormOrigin } from '../render/render-form.ts';
 import { decodeText } from '../render/text.ts';
@@ -21,6 +23,7 @@ export interface MessageEvent {
   thread_ts?: string | undefined;
   bot_id?: string | undefined;
   edited?: unknown;
+  files?: unknown;
 }
 
 /** The fields of a slash command that are read here. */
@@ -70,11 +73,13 @@ export function parseMessage(
   const text = event.text ?? '';
   const direct = event.channel_type === 'im' || event.channel.startsWith('D');
   const addressed = direct || event.type === 'app_mention' || mentions(text, self);
-  const question = decodeText(withoutMention(text, self), (id) =>
+  const said = decodeText(withoutMention(text, self), (id) =>
     id === self.userId ? self.name : undefined,
   ).trim();
-  // A picture without a word in a thread is not a question.
-  if (question === '' && !addressed) return undefined;
+  // A picture without a word in a thread is not a question: people may mean one another by it.
+  if (said === '' && !addressed) return undefined;
+  const files = filesIn(event.files);
+  const question = said === '' && files.length > 0 ? WITHOUT_WORDS : said;
   const { thread_ts: thread } = event;
   // All that is said in a direct conversation is said to the bot.
   const among = !direct && thread !== undefined && thread !== event.ts;
@@ -84,6 +89,7 @@ export function parseMessage(
     thread: thread ?? event.ts,
     person: { id: user, name: user },
     ...(among && { around: { thread, question: event.ts } }),
+    ...(files.length > 0 && { files }),
   });
   return { ...input, ts: event.ts, addressed, inThread: event.thread_ts !== undefined };
 }

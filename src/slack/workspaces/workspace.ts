@@ -10,6 +10,7 @@ import type { BotIdentity } from '../api/bot-identity.ts';
 import { isAccessEnded, readFailure } from '../api/call-failure.ts';
 import { createDocuments } from '../api/documents.ts';
 import { createEditPace, type EditPace } from '../api/edit-pace.ts';
+import { createReadFile } from '../api/files.ts';
 import { createMessages } from '../api/messages.ts';
 import type { Paces } from '../api/paces.ts';
 import { createSendQueue, onlyWhile, type SendQueue } from '../api/send-queue.ts';
@@ -91,6 +92,8 @@ export function createWorkspace(options: {
     endAnswer: createEndAnswer({ shownMessages, messages, streams, agent }),
     /** What people wrote in a thread. */
     readThread: createReadThread({ client, queue, self, log }),
+    /** Streams a file that somebody sent there. */
+    readFile: createReadFile(client),
     rightsOf: createRights({ client, self, log }),
     conversation: createConversation({
       showing: {

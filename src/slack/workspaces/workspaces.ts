@@ -89,7 +89,10 @@ export function onlyWorkspace(options: {
 /** What the manifest asks for. Without `chat:write` nothing works at all; the rest is missed one by one. */
 function checkScopes(granted: string[], log: Logger): void {
   if (granted.length === 0) return;
-  const wanted = ['chat:write', 'commands', 'app_mentions:read', 'channels:history', 'im:history'];
+  const wanted = [
+    ...['chat:write', 'commands', 'app_mentions:read', 'channels:history', 'im:history'],
+    'files:read',
+  ];
   const missing = wanted.filter((scope) => !granted.includes(scope));
   const advice = 'add them under "OAuth & Permissions" and install the app again';
   if (missing.includes('chat:write')) {

@@ -91,6 +91,7 @@ const SIGNATURES: Record<string, Signature> = {
   },
   'files.getUploadURLExternal': { needs: { filename: isFilled, length: isCount } },
   'usergroups.users.list': { needs: { usergroup: matches(/^S[0-9A-Z]{1,30}$/) } },
+  'files.info': { needs: { file: matches(/^F[0-9A-Z]{1,30}$/) } },
   'users.info': { needs: { user: isUser } },
   'views.open': { needs: { trigger_id: isFilled, view: isView } },
   'views.publish': { needs: { user_id: isFilled, view: isObject }, takes: { hash: isFilled } },

@@ -21,6 +21,7 @@ import {
   deliverHttp,
   sendSigned,
 } from './deliveries.ts';
+import { createFiles, type FilesFake, type SentFile } from './files.ts';
 import { createForms, formPayload, type ShownForm } from './forms.ts';
 import { createHomes, type HomeFake } from './home.ts';
 import { shownText } from './limits.ts';
@@ -79,9 +80,14 @@ export interface SlackFake
     where?: Where & { userName?: string; channelName?: string },
   ): Promise<Ack>;
   /** Writes a message, as typed; people are mentioned as `<@U…>`. Gives its ts at once, before it is delivered. */
-  say(text: string, where?: Where & { threadTs?: string; edited?: boolean }): string;
+  say(
+    text: string,
+    where?: Where & { threadTs?: string; edited?: boolean; files?: readonly SentFile[] },
+  ): string;
   /** `say`, with a mention of the bot in front. */
-  mention(text: string, where?: Where & { threadTs?: string }): string;
+  mention(text: string, where?: Where & { threadTs?: string; files?: readonly SentFile[] }): string;
+  /** The files that people send. */
+  files: FilesFake;
   /**
    * Presses a button as it is shown now: under the newest message that shows one with this label, or under the one named.
    * Resolves to the app's acknowledgement.
@@ -211,6 +217,12 @@ export async function startSlack(
   const uploads = createUploads(workspace, () => `http://${address}`);
   const tokens = { bot: 'xoxb-fake-bot-token-1234', app: 'xapp-fake-app-token-1234' };
   const signingSecret = 'fake-signing-secret';
+  const files = createFiles({
+    teamId,
+    address: () => address,
+    token: () => tokens.bot,
+    scopes: workspace.scopes,
+  });
   const refused = new Map<string, string>();
   const faults: { method: string; fault: Fault; left: number; channel: string | undefined }[] = [];
   const responses = new Map<string, ResponseAddress>();
@@ -243,6 +255,7 @@ export async function startSlack(
   });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (files.serve(request, response)) return;
     const bytes = await readAll(request);
     const path = request.url ?? '';
     if (path.startsWith('/upload/')) return upload(request, response, bytes);
@@ -334,6 +347,7 @@ export async function startSlack(
     const result =
       argumentsProblem(method, args) ??
       uploads.call(method, args) ??
+      (method === 'files.info' ? files.info(args.file) : undefined) ??
       forms.call(method, args) ??
       homes.call(method, args) ??
       streams.call(method, args) ??
@@ -526,7 +540,8 @@ export async function startSlack(
         },
       });
     },
-    say(typed, { channel: id = CHANNEL, user = USER, threadTs, edited } = {}) {
+    files,
+    say(typed, { channel: id = CHANNEL, user = USER, threadTs, edited, files: sent } = {}) {
       const text = written(typed);
       const message = workspace.say(id, { user, text, ...(threadTs ? { threadTs } : {}) });
       const { kind, member } = channel(id);
@@ -539,12 +554,15 @@ export async function startSlack(
         team: teamId,
         ...(threadTs ? { thread_ts: threadTs } : {}),
         ...(edited ? { edited: { user, ts: message.ts } } : {}),
+        ...(sent ? { files: sent.map(files.keep) } : {}),
       };
+      const shared = sent ? { subtype: 'file_share' } : {};
       const types = { public: 'channel', private: 'group', im: 'im', mpim: 'mpim' } as const;
       const events: Record<string, unknown>[] = [];
+      const channel_type = types[kind];
       // The app subscribes to no messages of groups of people who write directly.
       if (member && kind !== 'mpim')
-        events.push({ ...base, type: 'message', channel_type: types[kind] });
+        events.push({ ...base, ...shared, type: 'message', channel_type });
       if (kind !== 'im' && text.includes(`<@${workspace.botUserId}>`)) {
         const mention = { ...base, type: 'app_mention' };
         if (fake.mentionFirst) events.unshift(mention);

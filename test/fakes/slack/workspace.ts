@@ -120,6 +120,7 @@ export function createWorkspace(team: {
     'channels:history',
     'chat:write',
     'commands',
+    'files:read',
     'files:write',
     'groups:history',
     'im:history',

@@ -1,0 +1,110 @@
+import type { webApi } from '@slack/bolt';
+import { download } from '../../bot/shared/download.ts';
+import { FileError, GONE, type SharedFile, sharedFile } from '../../bot/shared/shared-file.ts';
+import { explainFailure, readFailure } from './call-failure.ts';
+
+/** Files of one message that are looked at: as many as a message of Slack's has at most. */
+const MAX_FILES = 10;
+
+const NO_SCOPE =
+  'the Slack app lacks the scope files:read. Add it under "OAuth & Permissions" and install the app again.';
+const ELSEWHERE = 'it is kept by another service than Slack. Send the file itself.';
+const CANVAS =
+  'it is a canvas or a list, which Askwatch cannot read. Copy what matters into the message.';
+const HIDDEN = 'the plan of this workspace hides files of this age. Send it again.';
+
+/** What is stored of a file of which Slack gives no bytes: why. */
+const UNREADABLE: Record<string, string> = {
+  tombstone: GONE,
+  external: ELSEWHERE,
+  hidden_by_limit: HIDDEN,
+  quip: CANVAS,
+  list: CANVAS,
+};
+
+/**
+ * The files of a message; takes the event as it came and believes none of it. Source: Slack docs, "File object", "Slack
+ * Connect": of a file of another workspace there is nothing but its id.
+ */
+export function filesIn(files: unknown): SharedFile[] {
+  return Array.isArray(files)
+    ? files.slice(0, MAX_FILES).flatMap((file) => fileIn(file) ?? [])
+    : [];
+}
+
+function fileIn(file: unknown): SharedFile | undefined {
+  const told = typeof file === 'object' && file !== null ? (file as Record<string, unknown>) : {};
+  const { id, name, title, mimetype, filetype, size, mode, is_external } = told;
+  if (typeof id !== 'string') return undefined;
+  const kind = is_external === true ? 'external' : [mode, filetype].find(isUnreadable);
+  const address = told.url_private_download ?? told.url_private;
+  return sharedFile({
+    ...{ name: name ?? title, mediaType: mimetype, bytes: size },
+    ref: {
+      id: id.slice(0, 50),
+      ...(kind === undefined ? typeof address === 'string' && { url: address } : { not: kind }),
+    },
+  });
+}
+
+const isUnreadable = (kind: unknown): kind is string =>
+  typeof kind === 'string' && Object.hasOwn(UNREADABLE, kind);
+
+/** Slack's hosts, or those of a Slack for governments where that is set. */
+const DOMAINS = ['slack.com', 'slack-files.com', 'slack-edge.com'];
+const GOVERNMENT = ['slack-gov.com', 'slack-gov-files.com', 'slack-gov-edge.com'];
+
+/**
+ * Streams the files of a workspace, from Slack's own hosts and from where another address of the Web API leads. The token goes
+ * to the address that Slack named, and to no other that this leads on to.
+ */
+export function createReadFile(client: webApi.WebClient) {
+  const own = new URL(client.slackApiUrl);
+  const isGovernment = isIn(own.hostname, GOVERNMENT);
+  const isSlack = isGovernment || isIn(own.hostname, DOMAINS);
+  const domains = isGovernment ? GOVERNMENT : DOMAINS;
+  const isAllowed = (url: URL) =>
+    (url.protocol === 'https:' && url.port === '' && isIn(url.hostname, domains)) ||
+    (!isSlack && url.origin === own.origin);
+
+  /** Slack sends whoever may not read a file to a page where people sign in, or shows that page in place of the file. */
+  function check({ status, headers }: Response, url: URL, { mediaType }: SharedFile) {
+    const to = headers.get('location');
+    const leadsTo = to !== null && URL.canParse(to, url.href) ? new URL(to, url) : undefined;
+    const isPage = headers.get('content-type')?.startsWith('text/html') === true;
+    const isSignIn = leadsTo?.searchParams.has('redir') ?? url.searchParams.has('redir');
+    const isInPlace = status === 200 && isPage && mediaType !== 'text/html';
+    if (isSignIn || isInPlace) throw new FileError(NO_SCOPE);
+  }
+
+  return async function* readFile(file: SharedFile, signal: AbortSignal) {
+    const { id = '', url, not } = file.ref;
+    if (not !== undefined) throw new FileError(UNREADABLE[not] ?? GONE);
+    const address = url ?? (await addressOf(id));
+    signal.throwIfAborted();
+    yield* download(address, {
+      isAllowed,
+      authorization: `Bearer ${client.token}`,
+      check: (answer, at) => check(answer, at, file),
+      signal,
+    });
+  };
+
+  async function addressOf(id: string): Promise<string> {
+    let found: SharedFile | undefined;
+    try {
+      found = fileIn((await client.files.info({ file: id })).file);
+    } catch (error) {
+      const { kind, code } = readFailure(error);
+      if (code === 'missing_scope') throw new FileError(NO_SCOPE);
+      if (kind === 'refused') throw new FileError(GONE, { isGone: true, cause: error });
+      throw new FileError(`${explainFailure(error)} Ask again in a moment.`, { cause: error });
+    }
+    const { url, not } = found?.ref ?? {};
+    if (url !== undefined) return url;
+    throw new FileError(not === undefined ? GONE : (UNREADABLE[not] ?? GONE));
+  }
+}
+
+const isIn = (host: string, domains: readonly string[]) =>
+  domains.some((domain) => host === domain || host.endsWith(`.${domain}`));

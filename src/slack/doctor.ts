@@ -78,7 +78,7 @@ function checkScopes(granted: readonly string[] | undefined, usesGroups: boolean
   if (!granted) return warning(check, 'Slack did not say which scopes the app was given.');
   const asked = slackManifest([]).oauth_config.scopes.bot;
   const lacks = (scope: string) => !granted.includes(scope);
-  const missing = asked.filter((scope) => lacks(scope) && !OPTIONAL_SCOPES.includes(scope));
+  const missing = asked.filter((scope) => lacks(scope) && !(scope in OPTIONAL_SCOPES));
   if (missing.length > 0) {
     return problem(check, `The app lacks ${missing.join(', ')}. ${REINSTALL}`);
   }
@@ -87,12 +87,10 @@ function checkScopes(granted: readonly string[] | undefined, usesGroups: boolean
       'WHO_MAY_ADD, WHO_MAY_MANAGE: they name user groups, and the app lacks usergroups:read. Add it under "OAuth & Permissions" and install the app again.';
     return problem(check, text);
   }
-  const left = OPTIONAL_SCOPES.filter(lacks);
+  const left = Object.entries(OPTIONAL_SCOPES).filter(([scope]) => lacks(scope));
   if (left.length > 0) {
-    return warning(
-      check,
-      `The app lacks ${left.join(', ')}, so postmortems are not attached as files. ${REINSTALL}`,
-    );
+    const effects = left.map(([scope, effect]) => `${scope} (${effect})`).join(', ');
+    return warning(check, `The app lacks ${effects}. ${REINSTALL}`);
   }
   return ok(check, `all ${asked.length} that Askwatch uses`);
 }

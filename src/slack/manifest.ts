@@ -21,8 +21,11 @@ export const BOT_SCOPES = [
   'users:read', // who is an admin of the workspace
 ];
 
-/** Those of them that whoever installs the app may leave out: an answer says then that its document could not be attached. */
-export const OPTIONAL_SCOPES = ['files:write'];
+/** Those of them that whoever installs the app may leave out, with what is not done then; an answer that is without says so. */
+export const OPTIONAL_SCOPES: Record<string, string> = {
+  'files:read': 'pictures and files are not read',
+  'files:write': 'postmortems are not attached as files',
+};
 
 /**
  * The manifest of the Slack app, with the scopes that the program uses and no more: in Socket Mode, or over HTTP for a
@@ -59,7 +62,7 @@ export function slackManifest(commands: readonly Command[], url?: string) {
       ...(url !== undefined && { redirect_urls: [new URL('/slack/oauth_redirect', url).href] }),
       scopes: {
         bot: BOT_SCOPES,
-        bot_optional: OPTIONAL_SCOPES,
+        bot_optional: Object.keys(OPTIONAL_SCOPES),
       },
     },
     settings: {

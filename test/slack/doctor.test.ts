@@ -52,7 +52,7 @@ test('a scope that may be left out is told with what it is for, and no problem',
   slack.scopes.delete('files:write');
   expect((await examine(slack)).get('Slack scopes')).toEqual({
     level: 'warning',
-    text: expect.stringMatching(/lacks files:write, so postmortems are not attached as files\. /),
+    text: expect.stringMatching(/lacks files:write \(postmortems are not attached as files\)\. /),
   });
 });
 

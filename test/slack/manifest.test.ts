@@ -138,7 +138,7 @@ test('the manifest asks for the scopes that its events and our calls need, and n
     ].toSorted(),
   );
   // Each optional one is among them. Source: Slack docs, "Optional scopes".
-  expect(manifest.oauth_config.scopes.bot_optional).toEqual(['files:write']);
+  expect(manifest.oauth_config.scopes.bot_optional).toEqual(['files:read', 'files:write']);
 });
 
 test('the manifest keeps Slack’s limits for names', () => {

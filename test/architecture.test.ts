@@ -71,6 +71,7 @@ const SUBROOMS: Record<string, string[]> = {
     'rules',
     'files',
     'ask',
+    'reports',
     'watch',
     'alerts',
     'commands',

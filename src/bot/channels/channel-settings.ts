@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { PlatformTraits } from '../shared/platform-traits.ts';
 import { inWords } from '../shared/text-format.ts';
-import { QuietHours, quietWords } from './quiet-hours.ts';
+import { clockWords, QuietHours, quietWords } from './quiet-hours.ts';
 
 /** A user group or role that is called when an outage begins. */
 const Mention = z.object({
@@ -12,6 +12,18 @@ const Mention = z.object({
 });
 export type Mention = z.infer<typeof Mention>;
 
+/** When a channel is told how its monitors did. */
+export const ReportSchedule = z.object({
+  every: z.enum(['daily', 'weekly', 'monthly']),
+  /** Of the day, by the clocks of the zone: 0 to 1439. */
+  minute: z.int().min(0).max(1439),
+  /** As IANA names it. */
+  zone: z.string(),
+  /** What was due before is not made. */
+  setAtMs: z.number(),
+});
+export type ReportSchedule = z.infer<typeof ReportSchedule>;
+
 /** How a channel is told of what it hears. */
 export const ChannelSettings = z.object({
   /** When nothing new is posted there. */
@@ -19,6 +31,7 @@ export const ChannelSettings = z.object({
   /** How often it is said that an outage goes on. */
   remindMs: z.number().positive().optional(),
   mention: Mention.optional(),
+  report: ReportSchedule.optional(),
 });
 export type ChannelSettings = z.infer<typeof ChannelSettings>;
 
@@ -38,7 +51,12 @@ export function changedSettings<Settings extends object>(
 }
 
 /** The settings in sentences; none when nothing is set. */
-export function settingsInSentences({ quiet, remindMs, mention }: ChannelSettings): string[] {
+export function settingsInSentences({
+  quiet,
+  remindMs,
+  mention,
+  report,
+}: ChannelSettings): string[] {
   return [
     ...(quiet
       ? [
@@ -51,8 +69,19 @@ export function settingsInSentences({ quiet, remindMs, mention }: ChannelSetting
           `While an outage goes on and nobody has acknowledged it, a line says so every ${everyInWords(remindMs)}.`,
         ]),
     ...(mention ? [`A new outage mentions ${mentionInWords(mention)}.`] : []),
+    ...(report ? [`A report comes ${scheduleInWords(report)}.`] : []),
   ];
 }
+
+const REPORT_DAYS = {
+  daily: 'every day',
+  weekly: 'every Monday',
+  monthly: 'on the first of every month',
+};
+
+/** `every Monday at 09:00 (Europe/Berlin)`. */
+export const scheduleInWords = ({ every, minute, zone }: ReportSchedule) =>
+  `${REPORT_DAYS[every]} at ${clockWords(minute)} (${zone})`;
 
 /** Lets tell that 60 minutes are an hour: `hour`, `4 hours`, `1 hour 30 minutes`. */
 const everyInWords = (ms: number) => inWords(ms).replace(/^1 (\w+)$/, '$1');
@@ -68,6 +97,15 @@ export function readInterval(text: string): number | undefined {
   const [, hours = '0', minutes = '0'] = INTERVAL.exec(text) ?? [];
   const ms = (Number(hours) * 60 + Number(minutes)) * 60_000;
   return ms >= MIN_REMIND_MS && ms <= MAX_REMIND_MS ? ms : undefined;
+}
+
+const TIME_OF_DAY = /^(\d{1,2}):(\d{2})$/;
+
+/** The minute of the day of a time such as `09:00`; `undefined` when it is none. Pure. */
+export function readTimeOfDay(text: string): number | undefined {
+  const [, hour = '24', minute = '0'] = TIME_OF_DAY.exec(text) ?? [];
+  const isTime = Number(hour) < 24 && Number(minute) < 60;
+  return isTime ? Number(hour) * 60 + Number(minute) : undefined;
 }
 
 /** The group or role that a text means on a platform; `undefined` when it means none. Pure. */

@@ -102,6 +102,10 @@ export function createChannels(store: Store) {
       const hearing = (await collection.get(placeKey(place))) ?? NO_SUBSCRIPTION;
       return [inASentence(hearing), ...settingsInSentences(hearing.settings ?? {})].join(' ');
     },
+    /** Whether a channel hears of anything. */
+    async isSubscribed(place: Place) {
+      return isSubscribed((await collection.get(placeKey(place))) ?? NO_SUBSCRIPTION);
+    },
     /** How a channel is told, by its one-word form. */
     async settingsOf(place: string) {
       return (await collection.get(place))?.settings ?? {};

@@ -33,7 +33,7 @@ export function quietUntilMs(hours: QuietHours, nowMs: number): number | undefin
 
 /** The hours as people write them: `22:00–07:00`. */
 export function quietWords({ fromMinute, toMinute }: QuietHours): string {
-  return `${clock(fromMinute)}–${clock(toMinute)}`;
+  return `${clockWords(fromMinute)}–${clockWords(toMinute)}`;
 }
 
 /** The minutes of the day in a text such as `22:00-07:00` or `22-7`; `undefined` when there are none, or no time between. Pure. */
@@ -68,7 +68,8 @@ function minuteOf(hour: number, minute: number): number | undefined {
   return (hour % 24) * 60 + minute;
 }
 
-const clock = (minute: number) =>
+/** `09:00`, of a minute of the day. */
+export const clockWords = (minute: number) =>
   [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':');
 
 function isQuietAt({ fromMinute, toMinute, zone }: QuietHours, atMs: number): boolean {

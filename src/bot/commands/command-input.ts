@@ -191,6 +191,16 @@ function readWords(rest: string, command: Command): Record<string, string> | str
     const word = words.shift();
     if (word !== undefined) values[name] = word;
   }
+  for (const { name, required, choices } of command.wordsChoose ? fields : []) {
+    const word = words[0]?.toLowerCase();
+    if (
+      required ||
+      values[name] !== undefined ||
+      !choices.some((one) => one.toLowerCase() === word)
+    )
+      continue;
+    values[name] = words.shift() ?? '';
+  }
   if (words.length === 0) return values;
   const open = fields.find(({ required, kind }) => !required && kind === 'text');
   if (!open || values[open.name] !== undefined) {

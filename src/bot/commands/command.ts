@@ -41,6 +41,8 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
    * fill the required inputs in order and those left over join into the first optional text.
    */
   wholeLine?: boolean;
+  /** In a typed line, words that are choices of inputs that may be left out fill these first, in their order. */
+  wordsChoose?: boolean;
   /** Platforms that have forms show one when the command is typed with nothing after it. */
   form?: {
     /** What stands over it, at most 24 characters (Slack's limit for titles of views). */

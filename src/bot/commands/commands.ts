@@ -11,6 +11,7 @@ import { monitorHeartbeat } from './monitor/heartbeat.ts';
 import { listPage, monitorList } from './monitor/list.ts';
 import { monitorPause, monitorRemove, monitorResume, removeForGood } from './monitor/manage.ts';
 import { newPushAddress, renewPushAddress } from './monitor/push-address.ts';
+import { monitorReport } from './monitor/report.ts';
 import { monitorShow } from './monitor/show.ts';
 import { proposalActions } from './proposal-actions.ts';
 
@@ -28,6 +29,7 @@ export const commands: readonly Command[] = [
   monitorList,
   monitorShow,
   monitorAlerts,
+  monitorReport,
   monitorPause,
   monitorResume,
   monitorRemove,

@@ -75,6 +75,24 @@ describe('a typed line', () => {
   });
 
   test.each([
+    ['', {}],
+    ['off', { switch: 'off' }],
+    ['ON Daily', { switch: 'ON', every: 'Daily' }],
+    [
+      'on weekly Europe/Berlin 08:30',
+      { switch: 'on', every: 'weekly', zone: 'Europe/Berlin 08:30' },
+    ],
+    ['weekly', { every: 'weekly' }],
+    ['on every=weekly UTC', { switch: 'on', every: 'weekly', zone: 'UTC' }],
+    ['weekly on', { every: 'weekly', zone: 'on' }],
+  ])(
+    'fills choices that may be left out with words that are such, where a command says so: report %s',
+    (words, values) => {
+      expect(read(`/monitor report ${words}`)).toEqual({ 'monitor report': values });
+    },
+  );
+
+  test.each([
     ['/monitor add https://example.com intervall=30', '“intervall”'],
     ['/monitor add https://example.com name=a name=b', '“name” is given twice.'],
     ['/monitor add https://example.com name=Shop more words', '“more words”'],

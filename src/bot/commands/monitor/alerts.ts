@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { readInterval, readMention, type SettingsChange } from '../../channels/channel-settings.ts';
-import { readHours, readZone } from '../../channels/quiet-hours.ts';
+import { readHours } from '../../channels/quiet-hours.ts';
 import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toEveryone } from '../../shared/invocation.ts';
 import { placeKey } from '../../shared/place.ts';
 import { type Call, command, optionalText } from '../command.ts';
+import { zoneIn } from './zone.ts';
 
 const input = z.object({
   switch: z.enum(['on', 'off']).describe('on or off'),
@@ -90,12 +91,7 @@ function quietIn({ quiet: hoursText, zone: zoneText }: Asked, now: SettingsChang
     if (zoneText === undefined) return { quiet: null };
     throw new CommandError('“zone” belongs to quiet hours: leave it out with quiet=off.');
   }
-  const zone = zoneText === undefined ? (now?.zone ?? 'UTC') : readZone(zoneText);
-  if (zone === undefined) {
-    throw new CommandError(
-      `“zone” must be a time zone such as Europe/Berlin, America/New_York or UTC, not “${zoneText}”.`,
-    );
-  }
+  const zone = zoneText === undefined ? (now?.zone ?? 'UTC') : zoneIn(zoneText);
   const hours = hoursText === undefined ? now : readHours(hoursText);
   if (hours) return { quiet: { ...hours, zone } };
   throw new CommandError(

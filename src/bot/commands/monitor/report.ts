@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import {
+  type ReportSchedule,
+  readTimeOfDay,
+  scheduleInWords,
+} from '../../channels/channel-settings.ts';
+import { nextInWords } from '../../reports/schedule.ts';
+import { textCard } from '../../shared/card.ts';
+import { CommandError } from '../../shared/errors.ts';
+import { toAsker, toEveryone } from '../../shared/invocation.ts';
+import { placeKey } from '../../shared/place.ts';
+import { type Call, command, optionalText } from '../command.ts';
+import { zoneIn } from './zone.ts';
+
+/** When a report comes for which no time was named. */
+const STANDARD_MINUTE = 9 * 60;
+
+const input = z.object({
+  switch: z.enum(['on', 'off']).optional().describe('on or off; how it stands when left out'),
+  every: z
+    .enum(['daily', 'weekly', 'monthly'])
+    .optional()
+    .describe('How often: of the day, the calendar week or the month before'),
+  zone: optionalText(
+    60,
+    'Time zone of its days, such as Europe/Berlin; that of the quiet hours, or UTC, when left out',
+  ),
+  time: optionalText(20, 'When on its day it comes, such as 08:30; 09:00 when left out'),
+});
+
+/** `/monitor report`: a message at its time that sums up how the monitors of this channel did. */
+export const monitorReport = command({
+  name: 'monitor report',
+  summary: 'How the monitors here did, daily, weekly or monthly: uptime, outages, what is slow',
+  right: {
+    setting: 'mayManage',
+    over: 'place',
+    to: 'set its reports',
+    when: ({ switch: turned }) => turned === 'on' || turned === 'off',
+  },
+  input,
+  wordsChoose: true,
+  examples: [
+    '/monitor report on weekly Europe/Berlin',
+    '/monitor report on daily time=08:30',
+    '/monitor report off',
+    '/monitor report',
+  ],
+  async run(asked, call) {
+    const { channels, place } = call;
+    if (asked.switch === 'on') return await turnOn(asked, call);
+    refuseMore(asked);
+    const now = (await channels.settingsOf(placeKey(place))).report;
+    if (asked.switch === 'off') {
+      await channels.change(place, { settings: { report: null } });
+      const text = now ? `It came ${scheduleInWords(now)}.` : 'There was none before either.';
+      return toEveryone(textCard('good', 'No report comes here any more', text));
+    }
+    if (now) return toAsker(scheduledCard('info', now));
+    return toAsker(
+      textCard(
+        'info',
+        'No report comes here',
+        'Turn one on: /monitor report on weekly Europe/Berlin',
+      ),
+    );
+  },
+});
+
+type Asked = z.output<typeof input>;
+
+function refuseMore({ every, zone, time }: Asked) {
+  if ([every, zone, time].every((value) => value === undefined)) return;
+  throw new CommandError('Say on before how often, zone and time: /monitor report on weekly UTC.');
+}
+
+async function turnOn(asked: Asked, { channels, place, settings: { alertPlaces } }: Call) {
+  const { quiet, report: before } = await channels.settingsOf(placeKey(place));
+  const { zone, minute } = zoneAndMinute(asked);
+  const wanted = {
+    every: asked.every ?? before?.every ?? 'weekly',
+    zone: zone ?? before?.zone ?? quiet?.zone ?? 'UTC',
+    minute: minute ?? before?.minute ?? STANDARD_MINUTE,
+  };
+  // What is due this very moment is not lost by saying once more what is so already.
+  const isSame = before && scheduleInWords(before) === scheduleInWords({ ...wanted, setAtMs: 0 });
+  const report = isSame ? before : { ...wanted, setAtMs: Date.now() };
+  await channels.change(place, { settings: { report } });
+  const hears =
+    alertPlaces.some((other) => placeKey(other) === placeKey(place)) ||
+    (await channels.isSubscribed(place));
+  const more = hears
+    ? []
+    : ['This channel hears no alerts yet, so there is nothing to tell: /monitor alerts on'];
+  return toEveryone(scheduledCard('good', report, more));
+}
+
+function scheduledCard(tone: 'good' | 'info', schedule: ReportSchedule, more: string[] = []) {
+  return textCard(
+    tone,
+    `A report comes here ${scheduleInWords(schedule)}`,
+    `The next one comes ${nextInWords(schedule, Date.now())}, of the monitors whose alerts this channel hears. It mentions nobody; in quiet hours it waits for their end.`,
+    ...more,
+  );
+}
+
+/** The zone and the time of day, in whichever of the two inputs they stand: typed words all come in the first. */
+function zoneAndMinute({ zone: zoneText = '', time: timeText = '' }: Asked) {
+  const words = `${zoneText} ${timeText}`.split(/\s+/).filter((word) => word !== '');
+  const times = words.filter((word) => /^\d/.test(word));
+  const zones = words.filter((word) => !/^\d/.test(word));
+  if (times.length > 1 || zones.length > 1) {
+    throw new CommandError(
+      'Give one zone and one time, such as: /monitor report on weekly Europe/Berlin 08:30',
+    );
+  }
+  const [[time], [zone]] = [times, zones];
+  const minute = time === undefined ? undefined : readTimeOfDay(time);
+  if (time !== undefined && minute === undefined) {
+    throw new CommandError(`“time” must be a time of day such as 08:30, not “${time}”.`);
+  }
+  return { minute, zone: zone === undefined ? undefined : zoneIn(zone) };
+}

@@ -1,0 +1,132 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ChannelSettings } from '../../../src/bot/channels/channel-settings.ts';
+import { type Person, type Place, placeKey } from '../../../src/bot/shared/place.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import type { Collection, Store } from '../../../src/store/store.ts';
+import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const SLACK: Place = { platform: 'slack', channel: 'C1' };
+const manager: Person = { id: 'U1', name: 'Ada', mayManage: async () => true };
+const member: Person = { id: 'U2', name: 'Bob', mayManage: async () => false };
+
+/** A bot that is told lines in a channel, and the report that is stored for it. */
+async function openChannel(settings = {}) {
+  const { log } = recordingLog();
+  const own = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const collections = new Map<string, Pick<Collection<unknown>, 'list'>>();
+  const store: Store = {
+    ...own,
+    collection(declaration) {
+      const collection = own.collection(declaration);
+      collections.set(declaration.name, collection);
+      return collection;
+    },
+  };
+  const { say, stop } = await startTestBot({ store, settings });
+  onTestFinished(async () => {
+    await stop();
+    await own.close();
+  });
+  return {
+    async say(line: string, person = manager) {
+      const reply = await say(line, { place: SLACK, person });
+      return { text: textOf(cardOf(reply)), isPrivate: reply.kind === 'card' && reply.private };
+    },
+    async stored() {
+      const documents = await collections.get('channels')?.list();
+      const found = documents?.find(({ id }) => id === placeKey(SLACK))?.document;
+      return (found as { settings?: ChannelSettings } | undefined)?.settings?.report;
+    },
+  };
+}
+
+describe('/monitor report', () => {
+  test('turns a report on, tells how it stands and turns it off', async () => {
+    const { say, stored } = await openChannel();
+    const beganAtMs = Date.now();
+    expect((await say('/monitor report')).text).toContain('No report comes here');
+    await say('/monitor alerts on');
+    const on = await say('/monitor report on weekly europe/berlin 08:30');
+    expect(on).toMatchObject({ isPrivate: false });
+    expect(on.text).toContain('A report comes here every Monday at 08:30 (Europe/Berlin)');
+    expect(on.text).not.toContain('hears no alerts');
+    expect(await stored()).toEqual({
+      every: 'weekly',
+      minute: 510,
+      zone: 'Europe/Berlin',
+      setAtMs: expect.any(Number),
+    });
+    expect((await stored())?.setAtMs).toBeGreaterThanOrEqual(beganAtMs);
+    const bare = await say('/monitor report', member);
+    expect(bare).toMatchObject({ isPrivate: true });
+    expect(bare.text).toMatch(/The next one comes \d{4}-\d\d-\d\d 08:30 \(Europe\/Berlin\)/);
+    expect((await say('/monitor alerts on remind=4h')).text).toContain(
+      'A report comes every Monday at 08:30 (Europe/Berlin).',
+    );
+    const off = await say('/monitor report off');
+    expect(off.text).toContain('It came every Monday at 08:30 (Europe/Berlin).');
+    expect(await stored()).toBeUndefined();
+  });
+
+  test('keeps what is not named, and since when it holds when nothing is different', async () => {
+    const { say, stored } = await openChannel();
+    await say('/monitor report on monthly zone=America/New_York time=10:15');
+    const first = await stored();
+    await say('/monitor report on');
+    expect(await stored()).toEqual(first);
+    await say('/monitor report on daily');
+    expect(await stored()).toMatchObject({ every: 'daily', zone: 'America/New_York', minute: 615 });
+    await say('/monitor report on 00:00');
+    expect(await stored()).toMatchObject({ every: 'daily', zone: 'America/New_York', minute: 0 });
+  });
+
+  test('takes the zone of the quiet hours, else UTC, and says that nothing is heard', async () => {
+    const { say, stored } = await openChannel();
+    expect((await say('/monitor report on')).text).toContain('hears no alerts yet');
+    expect(await stored()).toMatchObject({ every: 'weekly', minute: 540, zone: 'UTC' });
+    await say('/monitor report off');
+    await say('/monitor alerts on quiet=22-7 zone=Asia/Kolkata');
+    await say('/monitor report on daily');
+    expect(await stored()).toMatchObject({ every: 'daily', zone: 'Asia/Kolkata' });
+  });
+
+  test('knows a channel that hears every alert because the operator says so', async () => {
+    const { say } = await openChannel({ alertPlaces: [SLACK] });
+    expect((await say('/monitor report on')).text).not.toContain('hears no alerts');
+  });
+
+  test.each([
+    ['on zone=Mars/Olympus', '“zone” must be a time zone'],
+    ['on +02:00', '“zone” must be a time zone'],
+    ['on time=25:00', '“time” must be a time of day such as 08:30, not “25:00”.'],
+    ['on time=9', '“time” must be a time of day such as 08:30, not “9”.'],
+    ['on UTC Europe/Berlin', 'Give one zone and one time'],
+    ['weekly', 'Say on before how often'],
+    ['off daily', 'Say on before how often'],
+    ['on every=hourly', '“every” must be one of daily, weekly, monthly, not “hourly”.'],
+  ])('refuses with nothing changed: %s', async (words, sentence) => {
+    const { say, stored } = await openChannel();
+    await say('/monitor report on daily UTC');
+    const before = await stored();
+    expect((await say(`/monitor report ${words}`)).text).toContain(sentence);
+    expect(await stored()).toEqual(before);
+  });
+
+  test('lets only those who manage the channel set it', async () => {
+    const { say, stored } = await openChannel();
+    expect((await say('/monitor report on', member)).text).toContain('Only those who manage');
+    await say('/monitor report on');
+    expect((await say('/monitor report off', member)).text).toContain('Only those who manage');
+    expect(await stored()).toBeDefined();
+  });
+
+  test('keeps the report when alerts are turned off', async () => {
+    const { say, stored } = await openChannel();
+    await say('/monitor alerts on');
+    await say('/monitor report on');
+    await say('/monitor alerts off');
+    expect(await stored()).toBeDefined();
+  });
+});

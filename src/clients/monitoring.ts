@@ -20,6 +20,7 @@ import {
   type MonitorChange,
   MonitorChanges,
   MonitorDetails,
+  PartList,
   RecentIncidentList,
   RenewedPushToken,
   RollupList,
@@ -331,6 +332,15 @@ export function createMonitoringClient(options: {
     days({ days, after, ...options }: Options & { days?: number; after?: string } = {}) {
       const path = addedPath('days', {}) + query({ days, after });
       return ask({ method: 'GET', path }, DayList, options);
+    },
+    /** How parts of a time went for all monitors, between some moments (ISO 8601) in their order; a page as of `days`. */
+    parts({
+      moments,
+      after,
+      ...options
+    }: Options & { moments: readonly string[]; after?: string }) {
+      const path = addedPath('parts', {}) + query({ at: moments.join(','), after });
+      return ask({ method: 'GET', path }, PartList, options);
     },
     /** Of all monitors, newest first. */
     async recentIncidents({ limit, ...options }: Options & { limit?: number } = {}) {

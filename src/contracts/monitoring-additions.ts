@@ -25,6 +25,7 @@ export const AddedPath = {
   uptime: `${MONITORING_PREFIX}/monitors/:id/uptime`,
   /** Of all monitors, in one call or a few. */
   days: `${MONITORING_PREFIX}/days`,
+  parts: `${MONITORING_PREFIX}/parts`,
   recentIncidents: `${MONITORING_PREFIX}/incidents`,
   /** `start`, `fail`, or the exit code of the job, 0 to 255. */
   pushSignal: `${MONITORING_PREFIX}/push/:token/:signal`,
@@ -223,6 +224,28 @@ export const DayList = z.object({
   next: z.string().nullable(),
 });
 export type DayList = z.infer<typeof DayList>;
+
+/** Most moments that `MonitorParts` are between. */
+export const MAX_MOMENTS = 100;
+
+/**
+ * How parts of a time went for a monitor, between each two of the moments that were asked about: in each list one number for
+ * each part, in their order. Lists of numbers, as those of `MonitorDays`.
+ */
+export const MonitorParts = z.object({
+  id: z.string(),
+  created_at: UtcTime,
+  up_ms: z.array(z.number().nonnegative()).max(MAX_MOMENTS),
+  down_ms: z.array(z.number().nonnegative()).max(MAX_MOMENTS),
+  /** Checks that passed, and their mean response time, 0 where none did. */
+  passed: z.array(z.int().nonnegative()).max(MAX_MOMENTS),
+  mean_ms: z.array(z.number().nonnegative()).max(MAX_MOMENTS),
+});
+export type MonitorParts = z.infer<typeof MonitorParts>;
+
+/** Monitors with their parts, by id, as `DayList` has them. */
+export const PartList = z.object({ monitors: z.array(MonitorParts), next: z.string().nullable() });
+export type PartList = z.infer<typeof PartList>;
 
 /** How much of the time that was seen a monitor was not DOWN. */
 export const Uptime = z.object({

@@ -97,6 +97,7 @@ describe('a start without any setting', () => {
       '/api/v1/public/monitors/{id}/resume',
       '/api/v1/public/monitors/{id}/rollups',
       '/api/v1/public/monitors/{id}/uptime',
+      '/api/v1/public/parts',
       '/api/v1/public/push/{token}',
       '/api/v1/public/push/{token}/{signal}',
       '/v1/chat/completions',

@@ -23,6 +23,7 @@ const KEY_ROUTES: Array<[method: string, path: string, body?: object]> = [
   ['get', AddedPath.incidents],
   ['get', AddedPath.uptime],
   ['get', AddedPath.days],
+  ['get', AddedPath.parts],
   ['get', AddedPath.changes],
   ['get', AddedPath.recentIncidents],
   ['post', AddedPath.check],
@@ -110,6 +111,8 @@ test('every answer of the service is as the document describes it, and none is l
   for (const path of [MONITORS, AddedPath.days, AddedPath.recentIncidents]) {
     expect((await ask('get', path, sent(undefined))).status).toBe(200);
   }
+  const moments = { ...sent(undefined), query: '?at=2026-11-01T00:00:00Z,2026-11-02T00:00:00Z' };
+  expect((await ask('get', AddedPath.parts, moments)).status).toBe(200);
   const list = await fetch(url + MONITORS, sent(undefined));
   const cursor = list.headers.get(CURSOR_HEADER);
   for (const [after, status] of [
@@ -226,6 +229,7 @@ test('the document tells every query parameter and the idempotency key', async (
   ]);
   expect(parametersOf('get', AddedPath.uptime)).toEqual(['path id', 'query from', 'query to']);
   expect(parametersOf('get', AddedPath.days)).toEqual(['query after', 'query days']);
+  expect(parametersOf('get', AddedPath.parts)).toEqual(['query after', 'query at']);
   expect(parametersOf('get', AddedPath.recentIncidents)).toEqual([
     ...['query from', 'query limit', 'query to'],
   ]);

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Monitor, MonitorList } from '../../src/contracts/monitoring.ts';
-import type {
-  CheckRecord,
-  DayList,
-  Incident,
-  MonitorDetails,
-  RecentIncident,
-  Rollup,
-  Uptime,
+import {
+  type CheckRecord,
+  type DayList,
+  type Incident,
+  type MonitorDetails,
+  PartList,
+  type RecentIncident,
+  type Rollup,
+  type Uptime,
 } from '../../src/contracts/monitoring-additions.ts';
 import {
   countsByStatus,
@@ -198,6 +199,39 @@ describe('a service over the recorded week', () => {
       expect(up_ms, monitor.name).toEqual(days.map(({ upMs }) => upMs));
       expect(down_ms, monitor.name).toEqual(days.map(({ downMs }) => downMs));
     }
+  });
+
+  test('tells how parts of a time went for all monitors, wherever they are cut', async () => {
+    const service = await startRecordedWeek();
+    // Days of a zone that is half an hour off, then what is left until now and beyond.
+    const moments = [16, 17, 18, 19, 22, 24]
+      .map((day) => Date.UTC(2026, 10, day, 18, 30))
+      .concat(NOW_MS + HOUR_MS);
+    const list = PartList.parse(
+      await answerOf<PartList>(service, `/api/v1/public/parts?at=${moments.map(iso).join(',')}`),
+    );
+    expect(list.next).toBeNull();
+    expect(list.monitors).toHaveLength(200);
+    for (const { id, created_at, up_ms, down_ms, passed, mean_ms } of list.monitors) {
+      const monitor = MONITORS.find((one) => one.id === id);
+      if (!monitor) throw new Error(`${id} is not of the plan`);
+      expect(created_at).toBe(iso(monitor.createdMs));
+      const parts = moments.slice(1).map((toMs, at) => ({ fromMs: moments[at] ?? 0, toMs }));
+      const seen = parts.map((part) => uptimeOf(monitor, part));
+      // An hour that is cut counts in proportion.
+      for (const [at, { upMs, downMs }] of seen.entries()) {
+        const cut = down_ms[at] === downMs ? 0 : HOUR_MS;
+        expect(Math.abs((up_ms[at] ?? 0) - upMs), monitor.name).toBeLessThanOrEqual(cut);
+        expect(Math.abs((down_ms[at] ?? 0) - downMs), monitor.name).toBeLessThanOrEqual(cut);
+      }
+      // A ping takes no time.
+      const isTimed = monitor.type !== 'HEARTBEAT';
+      expect(mean_ms.map((ms) => ms > 0)).toEqual(passed.map((count) => isTimed && count > 0));
+    }
+    const search = list.monitors.find(({ id }) => id === monitorNamed('Search API').id);
+    const day = { fromMs: moments[1] ?? 0, toMs: moments[2] ?? 0 };
+    const right = meanResponseTime(monitorNamed('Search API'), day) ?? 0;
+    expect(Math.abs((search?.mean_ms[1] ?? 0) - right) / right).toBeLessThan(0.05);
   });
 
   test('has hours and minutes with response times of the level of their time', async () => {

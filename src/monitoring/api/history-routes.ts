@@ -8,6 +8,9 @@ import {
   Incident,
   IncidentList,
   MAX_DAYS,
+  MAX_MOMENTS,
+  type MonitorParts,
+  PartList,
   RecentIncident,
   RecentIncidentList,
   RollupList,
@@ -16,7 +19,7 @@ import {
 import { invalidValue } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server-types.ts';
 import type { History } from '../history/history.ts';
-import type { DayCounts, Range } from '../history/history-queries.ts';
+import type { DayCounts, Range, SeenPart } from '../history/history-queries.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time/clock.ts';
 import { incidentsOfAll, MAX_LISTED } from './incidents-of-all.ts';
 import { pageAfter } from './list-writer.ts';
@@ -97,6 +100,14 @@ export function addHistoryRoutes(scope: HttpServer, tools: RouteTools): void {
     return sendWritten(reply, json);
   });
 
+  scope.get(within(AddedPath.parts), { schema: partsSchema }, async ({ query }, reply) => {
+    const moments = momentsIn(query.at);
+    const ids = monitors.all().map(({ id }) => id);
+    const page = pageAfter(ids, query.after ?? '', PAGE_COUNT);
+    const json = await readable(writeParts({ ...page, moments }, tools));
+    return sendWritten(reply, json);
+  });
+
   scope.get(
     within(AddedPath.recentIncidents),
     { schema: recentIncidentsSchema },
@@ -128,6 +139,27 @@ function rangeOf(
 function incidentRange(query: Parameters<typeof rangeOf>[0], nowMs: number): Range {
   const range = rangeOf(query, Number.POSITIVE_INFINITY, nowMs);
   return range.toMs < nowMs ? range : { ...range, toMs: Number.POSITIVE_INFINITY };
+}
+
+/** Moments in a query. Throws the 400. */
+function momentsIn(text: string): number[] {
+  const texts = text.split(',');
+  if (texts.length < 2 || texts.length > MAX_MOMENTS) {
+    throw invalidValue('at', `give 2 to ${MAX_MOMENTS} times with commas between them`);
+  }
+  const moments = texts.map((one) => {
+    const { data, error } = GivenTime.safeParse(one);
+    if (error) throw invalidValue('at', error.issues[0]?.message ?? 'give times');
+    return Date.parse(data);
+  });
+  if (moments.some((atMs, at) => atMs <= (moments[at - 1] ?? -1))) {
+    throw invalidValue('at', 'each time must be after the one before it');
+  }
+  const [firstMs = 0] = moments;
+  if ((moments.at(-1) ?? 0) - firstMs > MAX_UPTIME_DAYS * DAY_MS) {
+    throw invalidValue('at', `ask for ${MAX_UPTIME_DAYS} days at most; older history is gone`);
+  }
+  return moments;
 }
 
 function refuseTooManyRows(by: RollupList['by'], { fromMs, toMs }: Range): void {
@@ -227,6 +259,12 @@ const uptimeSchema = monitorRoute({
   },
 });
 
+const after = z
+  .string()
+  .max(500)
+  .optional()
+  .describe('Only monitors whose id comes after this one: the `next` of the answer before.');
+
 /** GET /days. */
 const daysSchema = keyRoute({
   operationId: 'listDays',
@@ -235,17 +273,34 @@ const daysSchema = keyRoute({
     days: queryNumber(z.int().min(1).max(MAX_DAYS).default(MAX_DAYS)).describe(
       'How many, today included.',
     ),
-    after: z
-      .string()
-      .max(500)
-      .optional()
-      .describe('Only monitors whose id comes after this one: the `next` of the answer before.'),
+    after,
   }),
   response: { 200: DayList },
   components: { DayList },
   answers: {
     ...readAnswers,
     200: 'Up to 500 monitors, by id. Of each the days since the first one that was seen; a monitor that is PAUSED is there too.',
+  },
+});
+
+/** GET /parts. */
+const partsSchema = keyRoute({
+  operationId: 'listParts',
+  summary: 'Tell how parts of a time went for all monitors',
+  querystring: z.strictObject({
+    at: z
+      .string()
+      .max(MAX_MOMENTS * 40)
+      .describe(
+        `Where the parts begin and end: 2 to ${MAX_MOMENTS} times in their order with commas between them, written with Z.`,
+      ),
+    after,
+  }),
+  response: { 200: PartList },
+  components: { PartList },
+  answers: {
+    ...readAnswers,
+    200: 'Up to 500 monitors, by id, with a number for each part. What has not come yet was not seen.',
   },
 });
 
@@ -295,4 +350,37 @@ function rowOf(id: string, { upMs, downMs }: DayCounts = { upMs: [], downMs: [] 
   const first = found === -1 ? upMs.length : found;
   const listOf = (counts: readonly number[]) => `[${counts.slice(first).join(',')}]`;
   return `{"id":${JSON.stringify(id)},"up_ms":${listOf(upMs)},"down_ms":${listOf(downMs)}}`;
+}
+
+/** Writes the parts of these monitors as JSON of the contract's `PartList`. One that is gone meanwhile is left out. */
+async function writeParts(
+  asked: { ids: readonly string[]; moments: readonly number[]; next: string | null },
+  { monitors, history }: Pick<RouteTools, 'monitors' | 'history'>,
+): Promise<Buffer> {
+  const rows: string[] = [];
+  const turn = beginTurn();
+  for (let from = 0; from < asked.ids.length; from += TOGETHER_COUNT) {
+    const together = asked.ids.slice(from, from + TOGETHER_COUNT);
+    const found = await Promise.all(together.map((id) => history.parts(id, asked.moments)));
+    for (const [place, id] of together.entries()) {
+      const created = monitors.get(id)?.createdAtMs;
+      if (created !== undefined) rows.push(partsOf(id, created, found[place] ?? []));
+    }
+    if (turn.isOver()) await turn.next();
+  }
+  return Buffer.from(`{"next":${JSON.stringify(asked.next)},"monitors":[${rows.join(',')}]}`);
+}
+
+function partsOf(id: string, createdAtMs: number, parts: readonly SeenPart[]): string {
+  const mean = ({ passed, sumMs }: SeenPart) =>
+    passed === 0 ? 0 : Math.round((sumMs / passed) * 10) / 10;
+  const row: MonitorParts = {
+    id,
+    created_at: new Date(createdAtMs).toISOString(),
+    up_ms: parts.map(({ upMs }) => upMs),
+    down_ms: parts.map(({ downMs }) => downMs),
+    passed: parts.map(({ passed }) => passed),
+    mean_ms: parts.map(mean),
+  };
+  return JSON.stringify(row);
 }

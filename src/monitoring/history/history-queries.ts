@@ -53,8 +53,16 @@ export interface Told {
 /** The questions that a history answers. */
 export type HistoryQueries = ReturnType<typeof createHistoryQueries>;
 
+/** What was seen of a monitor in a part of a time: how long it was up and down, and what the checks that passed took in all. */
+export interface SeenPart {
+  upMs: number;
+  downMs: number;
+  passed: number;
+  sumMs: number;
+}
+
 /** Puts together what is stored, what is counted but not stored, and the newest results; waits until these are `restored`. */
-export function createHistoryQueries(parts: {
+export function createHistoryQueries(sources: {
   open: (monitor: string, nowMs: number) => Promise<OpenHours>;
   rollups: Rollups;
   entries: EntrySource;
@@ -62,7 +70,7 @@ export function createHistoryQueries(parts: {
   isForgotten: (monitor: string) => boolean;
   wallMs: () => number;
 }) {
-  const { open, rollups, entries, restored, isForgotten, wallMs } = parts;
+  const { open, rollups, entries, restored, isForgotten, wallMs } = sources;
 
   async function hoursAndDays(monitor: string, nowMs: number) {
     // First what is in memory: hours that are stored meanwhile are then in both, and not in neither.
@@ -82,6 +90,39 @@ export function createHistoryQueries(parts: {
     if (fromMs >= range.toMs) return [];
     const told = await entries.during(monitor, { fromMs, toMs: nowMs });
     return countedFrom(told, MINUTE_MS, { fromMs, toMs: nowMs });
+  }
+
+  /**
+   * What was seen between each two of some moments, which are in order. An hour that a moment cuts counts in proportion where
+   * its results are no longer in memory; its checks count where it begins.
+   */
+  async function parts(monitor: string, moments: readonly number[]): Promise<SeenPart[]> {
+    await restored;
+    const nowMs = wallMs();
+    const { hours, days } = await hoursAndDays(monitor, nowMs);
+    const found = moments
+      .slice(1)
+      .map((toMs, at) => ({ ...NOTHING_SEEN, fromMs: moments[at] ?? toMs, toMs }));
+    let past = 0;
+    for (const piece of [...daysBefore(days, hours), ...hours.map(asHour)]) {
+      const { startMs } = piece;
+      const endMs = Math.min(startMs + piece.lengthMs, Math.max(nowMs, startMs));
+      while ((found[past]?.toMs ?? endMs) <= startMs) past += 1;
+      for (const part of found.slice(past)) {
+        const cut = { fromMs: Math.max(part.fromMs, startMs), toMs: Math.min(part.toMs, endMs) };
+        if (cut.fromMs >= cut.toMs) break;
+        const isWhole = cut.fromMs === startMs && cut.toMs === endMs;
+        const share = isWhole ? 1 : (cut.toMs - cut.fromMs) / (endMs - startMs);
+        const told = isWhole ? undefined : await entries.atHand(monitor, cut);
+        const exact = told && exactly(told, cut);
+        part.upMs += exact?.upMs ?? Math.round(piece.upMs * share);
+        part.downMs += exact?.downMs ?? Math.round(piece.downMs * share);
+        if (cut.fromMs !== startMs) continue;
+        part.passed += piece.checks - piece.failures;
+        part.sumMs += piece.sumMs;
+      }
+    }
+    return found;
   }
 
   return {
@@ -149,33 +190,17 @@ export function createHistoryQueries(parts: {
       return { upMs, downMs };
     },
 
-    /**
-     * How long it was seen up and down, milliseconds; the three together are the range. An hour that the range cuts counts in
-     * proportion where its results are no longer in memory.
-     */
+    /** How long it was seen up and down, milliseconds; the three together are the range. As in `parts`. */
     async uptime(
       monitor: string,
       { fromMs, toMs }: Range,
     ): Promise<{ upMs: number; downMs: number; unseenMs: number }> {
-      await restored;
-      const nowMs = wallMs();
-      const { hours, days } = await hoursAndDays(monitor, nowMs);
-      let upMs = 0;
-      let downMs = 0;
-      for (const piece of [...daysBefore(days, hours), ...hours.map(asHour)]) {
-        const startMs = piece.startMs;
-        const endMs = Math.min(startMs + piece.lengthMs, Math.max(nowMs, startMs));
-        const cut = { fromMs: Math.max(fromMs, startMs), toMs: Math.min(toMs, endMs) };
-        if (cut.fromMs >= cut.toMs) continue;
-        const isWhole = cut.fromMs === startMs && cut.toMs === endMs;
-        const share = isWhole ? 1 : (cut.toMs - cut.fromMs) / (endMs - startMs);
-        const told = isWhole ? undefined : await entries.atHand(monitor, cut);
-        const exact = told && exactly(told, cut);
-        upMs += exact?.upMs ?? Math.round(piece.upMs * share);
-        downMs += exact?.downMs ?? Math.round(piece.downMs * share);
-      }
+      const [{ upMs, downMs } = { upMs: 0, downMs: 0 }] = await parts(monitor, [fromMs, toMs]);
       return { upMs, downMs, unseenMs: Math.max(0, toMs - fromMs) - upMs - downMs };
     },
+
+    /** What was seen between each two of some moments, which are in order. */
+    parts,
   };
 }
 
@@ -183,6 +208,8 @@ export function createHistoryQueries(parts: {
 type Piece = Tally & { lengthMs: number };
 
 const asHour = (hour: Tally): Piece => ({ ...hour, lengthMs: HOUR_MS });
+
+const NOTHING_SEEN = { upMs: 0, downMs: 0, passed: 0, sumMs: 0 };
 
 /** What days tell of the time before the first hour that is kept. */
 function daysBefore(days: readonly Tally[], hours: readonly Tally[]): Piece[] {
@@ -192,11 +219,15 @@ function daysBefore(days: readonly Tally[], hours: readonly Tally[]): Piece[] {
     .map((day) => {
       const endMs = Math.min(day.startMs + DAY_MS, firstMs);
       const kept = hours.filter(({ startMs }) => floorTo(startMs, DAY_MS) === day.startMs);
-      const sum = (of: 'upMs' | 'downMs') => kept.reduce((all, hour) => all + hour[of], 0);
+      const left = (of: 'upMs' | 'downMs' | 'checks' | 'failures' | 'sumMs') =>
+        kept.reduce((all, hour) => all - hour[of], day[of]);
       return {
         ...day,
-        upMs: day.upMs - sum('upMs'),
-        downMs: day.downMs - sum('downMs'),
+        upMs: left('upMs'),
+        downMs: left('downMs'),
+        checks: left('checks'),
+        failures: left('failures'),
+        sumMs: left('sumMs'),
         lengthMs: endMs - day.startMs,
       };
     });

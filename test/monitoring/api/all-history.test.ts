@@ -1,12 +1,18 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
-import { DayList, RecentIncidentList } from '../../../src/contracts/monitoring-additions.ts';
+import {
+  DayList,
+  PartList,
+  RecentIncidentList,
+  type Rollup,
+} from '../../../src/contracts/monitoring-additions.ts';
 import { startWebTarget } from '../../fakes/web-target.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
 import { startService } from '../../helpers/monitoring/service.ts';
 
 const DAYS = '/api/v1/public/days';
+const PARTS = '/api/v1/public/parts';
 const INCIDENTS = '/api/v1/public/incidents';
 const HOUR_MS = 3_600_000;
 
@@ -64,6 +70,51 @@ test('the days of all monitors are the same as those of each monitor', async () 
   expect(list.monitors.find(({ id }) => id === shopId)?.down_ms.at(-1)).toBe(2 * HOUR_MS);
   const one = DayList.parse((await service.call('GET', `${DAYS}?days=1`)).body);
   expect(one.monitors.every(({ up_ms }) => up_ms.length === 1)).toBe(true);
+});
+
+test('parts of a time are for all monitors what uptime and rollups tell of each', async () => {
+  const { service, clock, shopId, blogId } = await twoSites();
+  const nowMs = clock.wallMs();
+  const moments = [nowMs - 3.5 * HOUR_MS, nowMs - 2.5 * HOUR_MS, nowMs - HOUR_MS, nowMs + HOUR_MS];
+  const at = moments.map(iso).join(',');
+  const list = PartList.parse((await service.call('GET', `${PARTS}?at=${at}`)).body);
+  expect(list.monitors.map(({ id }) => id)).toEqual([shopId, blogId].sort());
+  expect(list.next).toBeNull();
+  for (const { id, up_ms, down_ms, passed, mean_ms } of list.monitors) {
+    for (const [place, toMs] of moments.slice(1).entries()) {
+      const query = `?from=${iso(moments[place] ?? 0)}&to=${iso(toMs)}`;
+      const { body } = await service.call('GET', `/api/v1/public/monitors/${id}/uptime${query}`);
+      expect({ up_ms: up_ms[place], down_ms: down_ms[place] }).toEqual({
+        up_ms: body.up_ms,
+        down_ms: body.down_ms,
+      });
+    }
+    const { body } = await service.call('GET', `/api/v1/public/monitors/${id}/rollups?by=hour`);
+    const rows = body.rollups as Rollup[];
+    const sum = (counts: number[]) => counts.reduce((all, count) => all + count, 0);
+    expect(sum(passed)).toBe(sum(rows.map(({ checks, failures }) => checks - failures)));
+    const took = rows.map((row) => (row.checks - row.failures) * (row.response_time_ms?.mean ?? 0));
+    expect(sum(mean_ms.map((ms, place) => ms * (passed[place] ?? 0)))).toBeCloseTo(sum(took), 0);
+    expect(mean_ms.map((ms) => ms > 0)).toEqual(passed.map((count) => count > 0));
+  }
+});
+
+test.each([
+  ['', 'at'],
+  ['?at=2026-11-01T00:00:00Z', 'at'],
+  ['?at=2026-11-01T00:00:00Z,2026-11-01T00:00:00Z', 'at'],
+  ['?at=2026-11-02T00:00:00Z,2026-11-01T00:00:00Z', 'at'],
+  ['?at=2026-11-01T00:00:00Z,yesterday', 'at'],
+  ['?at=2025-01-01T00:00:00Z,2026-11-01T00:00:00Z', 'at'],
+  [`?at=${Array.from({ length: 101 }, (_, no) => iso(no * HOUR_MS)).join(',')}`, 'at'],
+  [`?at=${'x'.repeat(5_000)}`, 'at'],
+])('parts between moments that make no sense are refused: %#', async (query, param) => {
+  const service = await startService();
+  const { status, body } = await service.call('GET', PARTS + query);
+  expect({ status, param: (body.error as { param?: string }).param }).toEqual({
+    status: 400,
+    param,
+  });
 });
 
 test('a day begins for all monitors at midnight, UTC', async () => {

@@ -29,6 +29,7 @@ import { openForget } from './forget.ts';
 import { createHomes } from './home/home.ts';
 import { createIncidents, incidentOfThread } from './incidents/incident-service.ts';
 import type { Bot, Platform } from './platform.ts';
+import { createReports } from './reports/reports.ts';
 import { systemClock } from './shared/clock.ts';
 import { type Place, placeKey } from './shared/place.ts';
 import type { PlatformTraits } from './shared/platform-traits.ts';
@@ -169,6 +170,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const timing = { clock: systemClock, random: Math.random };
   const lastPoll = await openLastPoll(store, { pollMs });
   const { settingsOf } = channels;
+  const reports = createReports({ monitoring, channels, alertPlaces });
   const alerting = createAlerting({
     store,
     state,
@@ -215,6 +217,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     conversations,
     proposals,
     budgets,
+    reports,
     traitsOf,
     log,
   };

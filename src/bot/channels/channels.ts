@@ -102,6 +102,10 @@ export function createChannels(store: Store) {
       const hearing = (await collection.get(placeKey(place))) ?? NO_SUBSCRIPTION;
       return [inASentence(hearing), ...settingsInSentences(hearing.settings ?? {})].join(' ');
     },
+    /** A function that tells whether a channel hears of a monitor, as subscribed now. */
+    async hears(place: Place) {
+      return isSubscribedTo((await collection.get(placeKey(place))) ?? NO_SUBSCRIPTION);
+    },
     /** Whether a channel hears of anything. */
     async isSubscribed(place: Place) {
       return isSubscribed((await collection.get(placeKey(place))) ?? NO_SUBSCRIPTION);

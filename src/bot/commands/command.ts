@@ -8,6 +8,7 @@ import type { ChannelDefaults } from '../ask/channel-defaults.ts';
 import type { Conversations } from '../ask/conversations.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Incidents } from '../incidents/incident-service.ts';
+import type { Reports } from '../reports/reports.ts';
 import type { CommandResult, Invocation } from '../shared/invocation.ts';
 import type { Person, Place } from '../shared/place.ts';
 import type { PlatformTraits } from '../shared/platform-traits.ts';
@@ -196,6 +197,7 @@ export interface Call {
   conversations: Conversations;
   proposals: Proposals;
   budgets: Budgets;
+  reports: Reports;
   /** What is known of a platform. */
   traitsOf(platform: string): PlatformTraits;
   log: Logger;

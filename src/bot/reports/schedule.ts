@@ -1,5 +1,5 @@
 import type { ReportSchedule } from '../channels/channel-settings.ts';
-import { firstAtMs, wallMs, wallWords } from './wall-time.ts';
+import { firstAtMs, wallMs, wallWords } from '../shared/wall-time.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

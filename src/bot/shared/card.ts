@@ -75,6 +75,8 @@ export interface Chart {
   stepMs: number;
   /** Times in which it was down, within that of the points, in order and apart from each other. */
   outages: { fromMs: number; toMs: number }[];
+  /** By whose clocks it is read, as IANA names the zone; then a step of a day is as long as that day was there. */
+  zone?: string;
   /** Says the same where no chart can be shown. */
   text: string;
 }

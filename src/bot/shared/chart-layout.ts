@@ -1,5 +1,6 @@
 import type { Chart } from './card.ts';
 import { inUnits } from './text-format.ts';
+import { wallMs } from './wall-time.ts';
 
 /** The room of a chart, and what is kept free of it on each side for labels; all in pixels. */
 export interface ChartBox {
@@ -39,6 +40,7 @@ export function layOut(chart: Chart, box: ChartBox, zoneMs = 0): ChartLayout {
   const { points, outages } = chart;
   const stepMs = Math.max(1, chart.stepMs);
   const fromMs = points[0]?.atMs ?? 0;
+  const aheadMs = chart.zone === undefined ? zoneMs : wallAt(chart.zone, fromMs) - fromMs;
   const toMs = (points.at(-1)?.atMs ?? 0) + stepMs;
   const plotWidth = Math.max(1, box.width - box.left - box.right);
   const plotHeight = Math.max(1, box.height - box.top - box.bottom);
@@ -63,7 +65,10 @@ export function layOut(chart: Chart, box: ChartBox, zoneMs = 0): ChartLayout {
       .filter(({ atMs, value }) => value === null && !isDown(atMs, ends(atMs)))
       .map(({ atMs }) => span(atMs, ends(atMs))),
     values: marks.map((value) => ({ y: y(value), label: valueWords(value, chart.unit) })),
-    times: timeMarks(points, stepMs, { zoneMs, plotWidth }).map((atMs) => ({ x: x(atMs), atMs })),
+    times: timeMarks(points, stepMs, { zoneMs: aheadMs, plotWidth }).map((atMs) => ({
+      x: x(atMs),
+      atMs,
+    })),
   };
 }
 
@@ -71,6 +76,31 @@ export function layOut(chart: Chart, box: ChartBox, zoneMs = 0): ChartLayout {
 export function valueWords(value: number, unit: string): string {
   if (value === 0) return '0';
   return unit === 'ms' ? inUnits(value) : `${Number(value.toPrecision(3))} ${unit}`;
+}
+
+/** A chart of more is labelled with days; a day on which the clocks are set may have 25 hours. */
+const LONG_MS = 25 * 3_600_000;
+
+/**
+ * What stands at a moment of a chart: `14:00`, or the day (`11-23`) where it is of more than one; by the clocks of its zone, or
+ * of one that is `zoneMs` ahead of UTC. Nothing for what is no time. Pure.
+ */
+export function momentLabel(chart: Chart, atMs: number, zoneMs = 0): string {
+  const wall = chart.zone === undefined ? atMs + zoneMs : wallAt(chart.zone, atMs);
+  const date = new Date(wall);
+  if (Number.isNaN(date.getTime())) return '';
+  const isLong = chart.points.length * chart.stepMs > LONG_MS;
+  return isLong ? date.toISOString().slice(5, 10) : date.toISOString().slice(11, 16);
+}
+
+/** As UTC has it where the zone is not known here: a browser may be older than the program. */
+function wallAt(zone: string, atMs: number): number {
+  try {
+    return wallMs(zone, atMs);
+  } catch (error) {
+    if (error instanceof RangeError) return atMs;
+    throw error;
+  }
 }
 
 const shareOf = (part: number) => Math.min(1, Math.max(0, part));
@@ -110,7 +140,7 @@ function timeMarks(
   { zoneMs, plotWidth }: { zoneMs: number; plotWidth: number },
 ): number[] {
   const most = Math.max(1, Math.min(TIME_MARKS, Math.floor(plotWidth / TIME_MARK_WIDTH)));
-  const hours = [1, 2, 3, 4, 6, 12, 24].map((count) => count * 3_600_000);
+  const hours = [1, 2, 3, 4, 6, 12, 24, 48, 96, 168].map((count) => count * 3_600_000);
   const spanMs = points.length * stepMs;
   const everyMs = hours.find((ms) => spanMs / ms <= most) ?? spanMs / most;
   const turn = (atMs: number) => Math.floor((atMs + zoneMs) / everyMs);

@@ -115,7 +115,7 @@ const whatOf = (asked: Parameters<typeof timeSpanInWords>[0], monitor: string | 
   `uptime of ${monitor === undefined ? 'all monitors' : shortened(monitor, 60)} in ${timeSpanInWords(asked, STANDARD)}`;
 
 /** Rounded down, so that whoever was down for a moment never reads 100 %. */
-const percentOf = (share: number) => Math.floor(share * 100_000) / 1000;
+export const percentOf = (share: number) => Math.floor(share * 100_000) / 1000;
 const percentInWords = (percent: number) => `${percent} %`;
 
 const seconds = (ms: number) => Math.round(ms / 1000);

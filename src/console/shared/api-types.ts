@@ -155,6 +155,7 @@ export const ShownCard: z.ZodType<Card> = z
           points: newestOf(z.object({ atMs: z.number(), value: z.number().nullable() })),
           stepMs: z.number().positive(),
           outages: newestOf(z.object({ fromMs: z.number(), toMs: z.number() })),
+          zone: textOf(MAX_CELL).exactOptional(),
           text: textOf(MAX_CELL),
         }),
       ]),

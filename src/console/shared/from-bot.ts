@@ -4,7 +4,12 @@
  * schemas, which the page does without.
  */
 export { encodeAction, linkOf } from '../../bot/shared/card.ts';
-export { type ChartLayout, layOut, valueWords } from '../../bot/shared/chart-layout.ts';
+export {
+  type ChartLayout,
+  layOut,
+  momentLabel,
+  valueWords,
+} from '../../bot/shared/chart-layout.ts';
 export { stepInWords } from '../../bot/shared/invocation.ts';
 export { type ObservedSpan, observedSpans } from '../../bot/shared/observed-spans.ts';
 export { severityOf } from '../../bot/shared/status.ts';

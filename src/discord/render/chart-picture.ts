@@ -1,6 +1,11 @@
 import { createRequire } from 'node:module';
 import type { Chart } from '../../bot/shared/card.ts';
-import { type ChartBox, type ChartLayout, layOut } from '../../bot/shared/chart-layout.ts';
+import {
+  type ChartBox,
+  type ChartLayout,
+  layOut,
+  momentLabel,
+} from '../../bot/shared/chart-layout.ts';
 
 /** As wide as Discord shows a picture of an embed, drawn twice as fine for sharp screens. */
 const BOX: ChartBox = { width: 520, height: 200, left: 58, right: 14, top: 16, bottom: 30 };
@@ -43,7 +48,7 @@ interface Label {
 }
 
 /**
- * The chart as a picture, in PNG. Nothing of it is a text of anybody's: numbers, clocks in UTC, and the word "down".
+ * The chart as a picture, in PNG. Nothing of it is a text of anybody's: numbers, clocks or days in UTC or the chart's zone, and the word "down".
  * Throws when the library or the font is missing on this machine, or a unit has characters that the font may lack.
  */
 export async function pictureOf(chart: Chart): Promise<Buffer> {
@@ -69,7 +74,7 @@ export function svgOf(chart: Chart): string {
     ...layout.outages.map((span) => bandOf(span, COLOR.down)),
     linesOf(layout),
     `<g font-family="${FONT.family}" font-size="${FONT.size}">`,
-    `<g fill="${COLOR.words}">${axisLabels(layout).map(textOf).join('')}</g>`,
+    `<g fill="${COLOR.words}">${axisLabels(layout, chart).map(textOf).join('')}</g>`,
     `<g fill="${COLOR.downWords}">${downLabels(layout).map(textOf).join('')}</g>`,
     '</g></svg>',
   ].join('');
@@ -100,17 +105,18 @@ function linesOf({ runs }: ChartLayout): string {
   return (lines.length > 0 ? line : '') + dots.join('');
 }
 
-function axisLabels({ values, times }: ChartLayout): Label[] {
+function axisLabels({ values, times }: ChartLayout, chart: Chart): Label[] {
   const right = { x: BOX.left - 8, anchor: 'end' } as const;
   const y = BOX.height - BOX.bottom + 20;
   const clocks = times
     // The corner is for the zone, which all of them are in.
     .filter(({ x }) => x > BOX.left + 14)
-    .map(({ x, atMs }): Label => ({ text: clockOf(atMs), x, y, anchor: 'middle' }));
+    .map(({ x, atMs }): Label => ({ text: momentLabel(chart, atMs), x, y, anchor: 'middle' }));
   return [
     ...values.map(({ y: at, label }): Label => ({ text: label, y: at + 4.5, ...right })),
     ...clocks,
-    { text: 'UTC', y, ...right },
+    // What a zone is called may have characters that the font lacks; the card names it.
+    ...(chart.zone === undefined ? [{ text: 'UTC', y, ...right }] : []),
   ];
 }
 
@@ -125,7 +131,5 @@ function textOf({ text, x, y, anchor }: Label): string {
 }
 
 const escaped = (text: string) => text.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
-
-const clockOf = (atMs: number) => new Date(atMs).toISOString().slice(11, 16);
 
 const round = (pixels: number) => Math.round(pixels * 100) / 100;

@@ -1,5 +1,6 @@
 import type { types } from '@slack/bolt';
 import type { Chart } from '../../bot/shared/card.ts';
+import { momentLabel } from '../../bot/shared/chart-layout.ts';
 import { oneLine } from './blocks.ts';
 import { clip } from './text.ts';
 
@@ -44,7 +45,7 @@ export function renderChart(chart: Chart): ChartBlock | undefined {
   if (bars.some(({ value }) => value > MAX_VALUE)) return undefined;
   const isLong = chart.points.length * chart.stepMs > 24 * 3_600_000;
   const data = bars.map(({ atMs, value, note }) => ({
-    label: clip(`${startOf(atMs, isLong)}${note}`, MAX_LABEL),
+    label: clip(`${startOf(chart, atMs, isLong)}${note}`, MAX_LABEL),
     value,
   }));
   const categories = data.map(({ label }) => label);
@@ -57,7 +58,7 @@ export function renderChart(chart: Chart): ChartBlock | undefined {
       series: [{ name: clip(nameOf(chart), MAX_LABEL) || 'Value', data }],
       axis_config: {
         categories,
-        x_label: 'From (UTC)',
+        x_label: clip(`From (${oneLine(chart.zone ?? 'UTC')})`, MAX_AXIS_LABEL),
         y_label: clip(oneLine(chart.unit), MAX_AXIS_LABEL) || 'Value',
       },
     },
@@ -87,8 +88,9 @@ export function barsOf({ points, stepMs, outages }: Chart): Bar[] {
 /** What is measured: the title as far as its first comma. */
 const nameOf = ({ title }: Chart) => oneLine(title.split(',')[0] ?? '');
 
-/** `14:00`, with the date before it where the clock alone would come twice. */
-function startOf(atMs: number, isLong: boolean): string {
+/** `14:00`, with the date before it where the clock alone would come twice; of a chart with a zone, as that has it. */
+function startOf(chart: Chart, atMs: number, isLong: boolean): string {
+  if (chart.zone !== undefined) return momentLabel(chart, atMs);
   const [date = '', clock = ''] = new Date(atMs).toISOString().split('T');
   return `${isLong ? `${date.slice(5)} ` : ''}${clock.slice(0, 5)}`;
 }

@@ -10,7 +10,7 @@ import {
   spanSoFar,
   toMsOf,
 } from '../../../src/bot/reports/schedule.ts';
-import { firstAtMs } from '../../../src/bot/reports/wall-time.ts';
+import { firstAtMs } from '../../../src/bot/shared/wall-time.ts';
 import { long } from '../../helpers/long.ts';
 
 const MINUTE = 60_000;

@@ -67,6 +67,19 @@ describe('the picture of a chart', () => {
     expect(svgOf(chartOf([1], { unit: '<b>' }))).toContain('>1 &#60;b&#62;</text>');
   });
 
+  test('of more than a day has days along its bottom, as the clocks of its zone have them', () => {
+    const labels = (zone?: string) => {
+      // The last one begins after the clocks were set.
+      const begins = [22, 23, 24].map((day) => Date.UTC(2026, 9, day, 22));
+      const points = [...begins, Date.UTC(2026, 9, 25, 23)].map((atMs) => ({ atMs, value: 1 }));
+      const chart = chartOf([], { points, stepMs: 24 * HOUR_MS, ...(zone && { zone }) });
+      return [...svgOf(chart).matchAll(/>(\d\d-\d\d|UTC)</g)].map(([, label]) => label);
+    };
+    expect(labels('Europe/Berlin')).toEqual(['10-24', '10-25', '10-26']);
+    expect(labels()).toEqual(['10-23', '10-24', '10-25', 'UTC']);
+    expect(labels('No/Zone')).toEqual(['10-23', '10-24', '10-25']);
+  });
+
   test('holds nothing but shapes, numbers and clocks, whatever the chart’s words are', () => {
     const words = fc.oneof(fc.string({ unit: anyCharacter }), fc.constant(HOSTILE));
     fc.assert(
@@ -74,7 +87,7 @@ describe('the picture of a chart', () => {
         const svg = svgOf({ ...chart, unit: 'ms', points: chart.points.map(countable) });
         expect(
           svg.replace(
-            /<\/?(?:svg|rect|path|circle|g)\b[^<>]*>|<text [^<>]*>[\w #&:;.]+<\/text>/g,
+            /<\/?(?:svg|rect|path|circle|g)\b[^<>]*>|<text [^<>]*>[\w #&:;.-]+<\/text>/g,
             '',
           ),
         ).toBe('');

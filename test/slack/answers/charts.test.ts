@@ -59,6 +59,13 @@ describe('a chart as Slack’s own', () => {
     const week = renderChart(chartOf(Array(7).fill(5), { stepMs: 24 * HOUR_MS }));
     expect(week?.chart.axis_config.categories[0]).toBe('11-21 11:00');
     expect(renderChart(chartOf([7]))?.chart.axis_config.categories).toEqual(['11:00']);
+    // 11:00 UTC is midnight there.
+    const points = [0, 1, 2].map((day) => ({ atMs: START + day * 24 * HOUR_MS, value: 5 }));
+    const days = { points, stepMs: 24 * HOUR_MS, zone: 'Pacific/Auckland' };
+    expect(renderChart(chartOf([], days))?.chart.axis_config).toMatchObject({
+      categories: ['11-22', '11-23', '11-24'],
+      x_label: 'From (Pacific/Auckland)',
+    });
   });
 
   test('keeps the limits whatever is in it, its bars in order and each of its own points only', () => {

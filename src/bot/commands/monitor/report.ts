@@ -4,7 +4,7 @@ import {
   readTimeOfDay,
   scheduleInWords,
 } from '../../channels/channel-settings.ts';
-import { nextInWords } from '../../reports/schedule.ts';
+import { nextInWords, spanSoFar } from '../../reports/schedule.ts';
 import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
@@ -16,11 +16,14 @@ import { zoneIn } from './zone.ts';
 const STANDARD_MINUTE = 9 * 60;
 
 const input = z.object({
-  switch: z.enum(['on', 'off']).optional().describe('on or off; how it stands when left out'),
+  switch: z
+    .enum(['on', 'off', 'now'])
+    .optional()
+    .describe('on, off, or now for one up to this moment; how it stands when left out'),
   every: z
     .enum(['daily', 'weekly', 'monthly'])
     .optional()
-    .describe('How often: of the day, the calendar week or the month before'),
+    .describe('Of the day, the calendar week or the month before; weekly when left out'),
   zone: optionalText(
     60,
     'Time zone of its days, such as Europe/Berlin; that of the quiet hours, or UTC, when left out',
@@ -43,12 +46,14 @@ export const monitorReport = command({
   examples: [
     '/monitor report on weekly Europe/Berlin',
     '/monitor report on daily time=08:30',
+    '/monitor report now',
     '/monitor report off',
     '/monitor report',
   ],
   async run(asked, call) {
     const { channels, place } = call;
     if (asked.switch === 'on') return await turnOn(asked, call);
+    if (asked.switch === 'now') return await reportNow(asked, call);
     refuseMore(asked);
     const now = (await channels.settingsOf(placeKey(place))).report;
     if (asked.switch === 'off') {
@@ -68,6 +73,18 @@ export const monitorReport = command({
 });
 
 type Asked = z.output<typeof input>;
+
+/** A report of the last day, week or month, up to now. */
+async function reportNow(asked: Asked, { channels, reports, place }: Call) {
+  if (asked.time !== undefined) {
+    throw new CommandError('“time” belongs to on: a report now is one up to this moment.');
+  }
+  const { quiet, report } = await channels.settingsOf(placeKey(place));
+  const zone = zoneAndMinute(asked).zone ?? report?.zone ?? quiet?.zone ?? 'UTC';
+  const span = spanSoFar(asked.every ?? report?.every ?? 'weekly', zone, Date.now());
+  const { signal } = new AbortController();
+  return toEveryone(await reports.of(place, span, { signal }));
+}
 
 function refuseMore({ every, zone, time }: Asked) {
   if ([every, zone, time].every((value) => value === undefined)) return;

@@ -1,6 +1,6 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Chart } from '../../../shared/api-types.ts';
-import { type ChartLayout, layOut, valueWords } from '../../../shared/from-bot.ts';
+import { type ChartLayout, layOut, momentLabel, valueWords } from '../../../shared/from-bot.ts';
 
 const HEIGHT = 190;
 const MARGINS = { left: 56, right: 10, top: 12, bottom: 26 };
@@ -39,7 +39,7 @@ export function ChartView({ chart }: { chart: Chart }) {
         >
           <title id={`${id}-title`}>{chart.title}</title>
           <desc id={`${id}-words`}>{wordsOf(chart)}</desc>
-          <Ground layout={layout} width={width} />
+          <Ground layout={layout} chart={chart} width={width} />
           <Lines layout={layout} />
           <Hints layout={layout} chart={chart} />
         </svg>
@@ -64,7 +64,7 @@ function useWidth() {
   return { frame, width };
 }
 
-function Ground({ layout, width }: { layout: ChartLayout; width: number }) {
+function Ground({ layout, chart, width }: { layout: ChartLayout; chart: Chart; width: number }) {
   const { top, left, right, bottom } = MARGINS;
   const plotHeight = HEIGHT - top - bottom;
   const band = ({ x, width: wide }: { x: number; width: number }, kind: string) => (
@@ -93,7 +93,7 @@ function Ground({ layout, width }: { layout: ChartLayout; width: number }) {
         <g key={atMs}>
           <line class="grid" x1={x} x2={x} y1={HEIGHT - bottom} y2={HEIGHT - bottom + 4} />
           <text x={x} y={HEIGHT - 7} text-anchor={x < left + 16 ? 'start' : 'middle'}>
-            {clockOf(atMs)}
+            {clockOf(atMs, chart)}
           </text>
         </g>
       ))}
@@ -123,7 +123,7 @@ function Hints({ layout, chart }: { layout: ChartLayout; chart: Chart }) {
       {layout.steps.map(({ x, width, atMs, value }) => (
         <rect key={atMs} x={x} y={top} width={width} height={HEIGHT - top - bottom}>
           <title>
-            {`${clockOf(atMs)} to ${clockOf(atMs + chart.stepMs)}: ${stepWords(value, atMs, chart)}`}
+            {`${clockOf(atMs, chart)} to ${clockOf(atMs + chart.stepMs, chart)}: ${stepWords(value, atMs, chart)}`}
           </title>
         </rect>
       ))}
@@ -138,7 +138,8 @@ function stepWords(value: number | null, atMs: number, { unit, stepMs, outages }
 }
 
 /** The chart for whoever cannot see it. */
-function wordsOf({ points, outages, unit }: Chart): string {
+function wordsOf(chart: Chart): string {
+  const { points, outages, unit } = chart;
   const values = points.flatMap(({ value }) => value ?? []);
   const span =
     values.length === 0
@@ -146,13 +147,14 @@ function wordsOf({ points, outages, unit }: Chart): string {
       : `From ${valueWords(Math.min(...values), unit)} to ${valueWords(Math.max(...values), unit)}.`;
   const named = outages
     .slice(-MAX_NAMED)
-    .map(({ fromMs, toMs }) => `${clockOf(fromMs)} to ${clockOf(toMs)}`);
+    .map(({ fromMs, toMs }) => `${clockOf(fromMs, chart)} to ${clockOf(toMs, chart)}`);
   const more = outages.length > MAX_NAMED ? ` and ${outages.length - MAX_NAMED} times before` : '';
   return outages.length === 0 ? span : `${span} Down from ${named.join(', ')}${more}.`;
 }
 
-/** A service may send any number; one that is no time has no clock. */
-function clockOf(atMs: number): string {
+/** As the reader's clock has it, or that of the chart. A service may send any number; one that is no time has no clock. */
+function clockOf(atMs: number, chart: Chart): string {
+  if (chart.zone !== undefined) return momentLabel(chart, atMs);
   const date = new Date(atMs);
   return Number.isNaN(date.getTime()) ? '' : clock.format(date);
 }

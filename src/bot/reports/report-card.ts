@@ -1,0 +1,161 @@
+import { type Card, type Fact, factsPart, tablePart, textPart } from '../shared/card.ts';
+import { counted, inUnits, inWords, shortened } from '../shared/text-format.ts';
+import { wallDay, wallWords } from '../shared/wall-time.ts';
+import { reportChart } from './report-chart.ts';
+import type { OutageCount, ReportFacts } from './report-facts.ts';
+import { fromMsOf, type ReportSpan, toMsOf } from './schedule.ts';
+
+const MAX_ROWS = 8;
+const MAX_SLOW = 3;
+const MAX_NAMED = 3;
+const MAX_NAME = 50;
+const MAX_CAUSE = 120;
+
+/** Less of the time that nobody saw is no more than what lies between two checks. */
+const MIN_UNSEEN_PERCENT = 0.1;
+
+/** A report, as people see it; `sentences` are a model's about these facts. Pure. */
+export function reportCard(facts: ReportFacts, sentences?: string): Card {
+  const { span, monitors, percent } = facts;
+  const title = titleOf(span);
+  if (monitors === 0) {
+    return {
+      tone: 'info',
+      title: `${title}: nothing is heard here`,
+      parts: [
+        textPart(
+          'This channel hears of no monitor, so there is nothing to tell. /monitor alerts on lets it hear all, and /monitor alerts on shop those with “shop” in name or target.',
+        ),
+      ],
+    };
+  }
+  return {
+    tone: percent === undefined ? 'info' : facts.downMs > 0 ? 'warning' : 'good',
+    title: `${title}: ${percent === undefined ? 'nothing was seen' : `${percent} % up`}`,
+    parts: [
+      ...(sentences === undefined ? [] : [textPart(sentences)]),
+      factsPart(...factsOf(facts)),
+      ...downParts(facts),
+      ...reportChart(facts),
+    ],
+  };
+}
+
+/** `Weekly report`. */
+export const titleOf = ({ every }: ReportSpan) =>
+  `${{ daily: 'Daily', weekly: 'Weekly', monthly: 'Monthly' }[every]} report`;
+
+/** The time of a report, as its clocks have it: `2026-11-16 to 2026-11-22 (Europe/Berlin)`. Pure. */
+export function spanInWords(span: ReportSpan): string {
+  const { zone, isSoFar, every } = span;
+  const [fromMs, toMs] = [fromMsOf(span), toMsOf(span)];
+  if (isSoFar) return `${wallWords(zone, fromMs)} to ${wallWords(zone, toMs)} (${zone})`;
+  const first = wallDay(zone, fromMs);
+  return every === 'daily'
+    ? `${first} (${zone})`
+    : `${first} to ${wallDay(zone, toMs - 1)} (${zone})`;
+}
+
+/** What it is held against: `the week before`. Pure. */
+export const beforeInWords = ({ every, isSoFar }: ReportSpan) =>
+  isSoFar
+    ? `the ${{ daily: '24 hours', weekly: '7 days', monthly: '30 days' }[every]} before`
+    : `the ${{ daily: 'day', weekly: 'week', monthly: 'month' }[every]} before`;
+
+function factsOf(facts: ReportFacts): Fact[] {
+  const { span, monitors, seen, longest, unseenPercent } = facts;
+  const unseen = monitors - seen;
+  const not = unseen === 0 ? '' : `, of which nothing was seen of ${unseen}`;
+  return [
+    { label: 'Time', value: spanInWords(span) },
+    { label: 'Monitors', value: `${monitors}${not}` },
+    ...(facts.percent === undefined ? [] : [{ label: 'Uptime', value: uptimeInWords(facts) }]),
+    { label: 'Outages', value: outagesInWords(facts) },
+    ...(longest
+      ? [
+          {
+            label: 'Longest',
+            value: `${named(longest.name)} from ${wallWords(span.zone, longest.fromMs)} for ${inWords(longest.lastedMs)}${longest.goesOn ? ', and it went on' : ''}: ${shortened(longest.cause, MAX_CAUSE)}`,
+          },
+        ]
+      : []),
+    ...slowFacts(facts),
+    ...namesFact('Down now', facts.downNow),
+    ...namesFact('New', facts.added),
+    ...namesFact('Paused now', facts.pausedNow),
+    ...(unseenPercent >= MIN_UNSEEN_PERCENT
+      ? [
+          {
+            label: 'Not seen',
+            value: `${Math.round(unseenPercent * 10) / 10} % of the monitors’ time: they were paused or in maintenance, or nobody checked. It counts neither as up nor as down.`,
+          },
+        ]
+      : []),
+  ];
+}
+
+function uptimeInWords({ span, percent = 0, percentBefore }: ReportFacts): string {
+  if (percentBefore === undefined)
+    return `${percent} %; nothing was seen in ${beforeInWords(span)}`;
+  const points = Math.round((percent - percentBefore) * 1_000) / 1_000;
+  if (points === 0) return `${percent} %, as in ${beforeInWords(span)}`;
+  const than = points > 0 ? 'more' : 'less';
+  return `${percent} %, ${Math.abs(points)} percentage points ${than} than in ${beforeInWords(span)} (${percentBefore} %)`;
+}
+
+function outagesInWords({ span, outages, outagesBefore, downMs }: ReportFacts): string {
+  const long = downMs > 0 ? `, ${inWords(downMs)} down in all` : '';
+  return `${countInWords(outages)} (${beforeInWords(span)}: ${countInWords(outagesBefore)})${long}`;
+}
+
+const countInWords = ({ count, isLeast }: OutageCount) =>
+  isLeast ? `at least ${count}` : count === 0 ? 'none' : `${count}`;
+
+function slowFacts({ slowest, span }: ReportFacts): Fact[] {
+  if (slowest.length === 0) return [];
+  const all = slowest.slice(0, MAX_SLOW).map(({ name, meanMs, beforeMs }, at) => {
+    const before = beforeMs === undefined ? 'not seen' : inUnits(beforeMs);
+    const then = at === 0 ? `${beforeInWords(span)}: ${before}` : before;
+    return `${named(name)} ${inUnits(meanMs)} (${then})`;
+  });
+  return [{ label: 'Slowest', value: all.join(', ') }];
+}
+
+function namesFact(label: string, names: readonly string[]): Fact[] {
+  if (names.length === 0) return [];
+  const more = names.length - MAX_NAMED;
+  const shown = names.slice(0, MAX_NAMED).map(named).join(', ');
+  return [{ label, value: more > 0 ? `${shown} and ${more} more` : shown }];
+}
+
+const named = (name: string) => shortened(name, MAX_NAME);
+
+/** Those that were down the most, and what there is of others. */
+function downParts({ down, seen, span }: ReportFacts) {
+  if (down.length === 0) return [];
+  const percent = (share: number | undefined) => (share === undefined ? 'not seen' : `${share} %`);
+  const rows = down
+    .slice(0, MAX_ROWS)
+    .map((one) => [
+      named(one.name),
+      percent(one.percent),
+      percent(one.percentBefore),
+      inWords(one.downMs),
+      one.outages === 0 ? '–' : String(one.outages),
+    ]);
+  const more = down.length - rows.length;
+  const never = seen - down.length;
+  const others = [
+    ...(more > 0 ? [`${counted(more, 'monitor')} more ${more === 1 ? 'was' : 'were'} down`] : []),
+    ...(never > 0
+      ? [`${counted(never, 'monitor')} ${never === 1 ? 'was' : 'were'} never down`]
+      : []),
+  ];
+  const before = beforeInWords(span).replace('the ', '');
+  return [
+    tablePart(['Monitor', 'Uptime', capital(before), 'Down', 'Outages'], rows),
+    ...(others.length > 0 ? [textPart(`${capital(others.join(', and '))}.`)] : []),
+  ];
+}
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

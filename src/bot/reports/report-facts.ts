@@ -1,0 +1,262 @@
+import type { MonitoringClient } from '../../clients/monitoring.ts';
+import type { Monitor } from '../../contracts/monitoring.ts';
+import type { MonitorParts } from '../../contracts/monitoring-additions.ts';
+import type { MonitorRef } from '../channels/channels.ts';
+import { isDown } from '../shared/status.ts';
+import { percentOf } from '../tools/get-uptime.ts';
+import { listAll, offered } from '../tools/monitors.ts';
+import { isoTime } from '../tools/tool.ts';
+import { fromMsOf, type ReportSpan, toMsOf } from './schedule.ts';
+
+/** How one part of the time of a report went, for all its monitors together. */
+export interface ReportStep {
+  fromMs: number;
+  toMs: number;
+  seenMs: number;
+  downMs: number;
+  /** Of all checks that passed; `null` where none did. */
+  meanMs: number | null;
+}
+
+/** A monitor that was down. */
+export interface DownMonitor {
+  name: string;
+  percent: number;
+  downMs: number;
+  /** Absent where nothing was seen of it in the span before. */
+  percentBefore?: number;
+  outages: number;
+}
+
+/** Outages of a time; when not all are known there were at least so many. */
+export interface OutageCount {
+  count: number;
+  isLeast: boolean;
+}
+
+/** What a report tells. Names and causes are as the service has them, and hostile until rendered. */
+export interface ReportFacts {
+  span: ReportSpan;
+  /** That the channel hears, with those that are paused, and those of which anything was seen. */
+  monitors: number;
+  seen: number;
+  /** Of what was seen; absent where nothing was. */
+  percent?: number;
+  percentBefore?: number;
+  /** How much of the monitors' time nobody saw, since each was made. */
+  unseenPercent: number;
+  downMs: number;
+  outages: OutageCount;
+  outagesBefore: OutageCount;
+  longest?: { name: string; fromMs: number; lastedMs: number; goesOn: boolean; cause: string };
+  /** Those with the least uptime first. */
+  down: DownMonitor[];
+  /** Those whose checks took the longest on average first; not those whose jobs tell of themselves. */
+  slowest: Array<{ name: string; meanMs: number; beforeMs?: number }>;
+  downNow: string[];
+  pausedNow: string[];
+  /** Made in this time. */
+  added: string[];
+  steps: ReportStep[];
+}
+
+/** Reading all monitors of a large service takes longer than what people wait for. */
+const READ_MS = 60_000;
+
+/** As many as the service lists at once. */
+const MAX_INCIDENTS = 1_000;
+
+/**
+ * What there is to report of the monitors that `hears` takes. Throws what the client throws, and a `CommandError` where the
+ * service tells nothing of the past.
+ */
+export async function gatherFacts(options: {
+  monitoring: MonitoringClient;
+  hears: (monitor: MonitorRef) => boolean;
+  span: ReportSpan;
+  signal: AbortSignal;
+}): Promise<ReportFacts> {
+  const { monitoring, hears, span, signal } = options;
+  const { beforeMs } = span;
+  const [fromMs, toMs] = [fromMsOf(span), toMsOf(span)];
+  const monitors = (await listAll(monitoring, { signal })).filter(hears);
+  const rows =
+    monitors.length === 0 ? [] : await readParts(monitoring, [beforeMs, ...span.cuts], signal);
+  const byId = new Map(monitors.map((monitor) => [monitor.id, monitor]));
+  const incidentsOf = async (from: number, to: number) => {
+    const range = { from: isoTime(from), to: isoTime(to), limit: MAX_INCIDENTS };
+    const list = await offered('incidents', monitoring.incidentList({ ...range, signal }));
+    const isLeast = !list.complete || list.total > list.incidents.length;
+    return { isLeast, found: list.incidents.filter(({ monitor = '' }) => byId.has(monitor)) };
+  };
+  const [now, before] =
+    monitors.length === 0
+      ? [NO_INCIDENTS, NO_INCIDENTS]
+      : await Promise.all([incidentsOf(fromMs, toMs), incidentsOf(beforeMs, fromMs)]);
+
+  const measured = rows.flatMap((row) => {
+    const monitor = byId.get(row.id);
+    if (!monitor) return [];
+    const [earlier = NOTHING, ...parts] = partsOf(row);
+    return [{ row, monitor, earlier, parts, all: sumOf(parts) }];
+  });
+  const all = sumOf(measured.map((one) => one.all));
+  const allBefore = sumOf(measured.map(({ earlier }) => earlier));
+  const thereMs = measured.reduce(
+    (sum, { row }) => sum + toMs - Math.min(toMs, Math.max(fromMs, Date.parse(row.created_at))),
+    0,
+  );
+  const seenMs = all.upMs + all.downMs;
+  const isTimed = ({ monitor, all: { passed } }: (typeof measured)[number]) =>
+    monitor.check_type !== 'HEARTBEAT' && passed > 0;
+  return {
+    span,
+    monitors: monitors.length,
+    seen: measured.filter(({ all: { upMs, downMs } }) => upMs + downMs > 0).length,
+    ...percentFields(all, allBefore),
+    unseenPercent: thereMs > seenMs ? 100 - percentOf(seenMs / thereMs) : 0,
+    downMs: all.downMs,
+    outages: { count: now.found.length, isLeast: now.isLeast },
+    outagesBefore: { count: before.found.length, isLeast: before.isLeast },
+    ...longestOf(now.found, { byId, toMs }),
+    down: measured
+      .filter(({ all: { downMs } }) => downMs > 0)
+      .sort(
+        (a, b) =>
+          shareUp(a.all) - shareUp(b.all) ||
+          b.all.downMs - a.all.downMs ||
+          a.monitor.name.localeCompare(b.monitor.name, 'en'),
+      )
+      .map(({ monitor, earlier, all: own }) => ({
+        name: monitor.name,
+        percent: percentOf(shareUp(own)),
+        downMs: own.downMs,
+        ...(earlier.upMs + earlier.downMs > 0 && { percentBefore: percentOf(shareUp(earlier)) }),
+        outages: now.found.filter((one) => one.monitor === monitor.id).length,
+      })),
+    slowest: measured
+      .filter(isTimed)
+      .sort((a, b) => meanOf(b.all) - meanOf(a.all))
+      .map(({ monitor, earlier, all: own }) => ({
+        name: monitor.name,
+        meanMs: meanOf(own),
+        ...(earlier.passed > 0 && { beforeMs: meanOf(earlier) }),
+      })),
+    downNow: namesOf(monitors.filter(isDown)),
+    pausedNow: namesOf(monitors.filter(({ status }) => status.toUpperCase() === 'PAUSED')),
+    added: namesOf(
+      measured
+        .filter(({ row }) => isWithin(Date.parse(row.created_at), fromMs, toMs))
+        .map(({ monitor }) => monitor),
+    ),
+    steps: stepsOf(span, measured.filter(isTimed), measured),
+  };
+}
+
+type FoundIncidents = Awaited<ReturnType<MonitoringClient['incidentList']>>['incidents'];
+
+const NO_INCIDENTS: { isLeast: boolean; found: FoundIncidents } = { isLeast: false, found: [] };
+
+async function readParts(
+  monitoring: MonitoringClient,
+  moments: readonly number[],
+  signal: AbortSignal,
+): Promise<MonitorParts[]> {
+  const rows: MonitorParts[] = [];
+  let after: string | undefined;
+  do {
+    const page = await offered(
+      'how parts of a time went',
+      monitoring.parts({
+        moments: moments.map(isoTime),
+        ...(after !== undefined && { after }),
+        timeoutMs: READ_MS,
+        signal,
+      }),
+    );
+    rows.push(...page.monitors);
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  return rows;
+}
+
+/** What was seen of one or more monitors. */
+interface Seen {
+  upMs: number;
+  downMs: number;
+  passed: number;
+  tookMs: number;
+}
+
+const NOTHING: Seen = { upMs: 0, downMs: 0, passed: 0, tookMs: 0 };
+
+const partsOf = ({ up_ms, down_ms, passed, mean_ms }: MonitorParts): Seen[] =>
+  up_ms.map((upMs, at) => ({
+    upMs,
+    downMs: down_ms[at] ?? 0,
+    passed: passed[at] ?? 0,
+    tookMs: (passed[at] ?? 0) * (mean_ms[at] ?? 0),
+  }));
+
+const sumOf = (parts: readonly Seen[]): Seen =>
+  parts.reduce(
+    (sum, one) => ({
+      upMs: sum.upMs + one.upMs,
+      downMs: sum.downMs + one.downMs,
+      passed: sum.passed + one.passed,
+      tookMs: sum.tookMs + one.tookMs,
+    }),
+    NOTHING,
+  );
+
+const shareUp = ({ upMs, downMs }: Seen) => upMs / (upMs + downMs);
+const meanOf = ({ tookMs, passed }: Seen) => Math.round((tookMs / passed) * 10) / 10;
+const namesOf = (monitors: readonly Monitor[]) => monitors.map(({ name }) => name);
+const isWithin = (atMs: number, fromMs: number, toMs: number) => atMs >= fromMs && atMs < toMs;
+
+function percentFields(all: Seen, before: Seen): Pick<ReportFacts, 'percent' | 'percentBefore'> {
+  return {
+    ...(all.upMs + all.downMs > 0 && { percent: percentOf(shareUp(all)) }),
+    ...(before.upMs + before.downMs > 0 && { percentBefore: percentOf(shareUp(before)) }),
+  };
+}
+
+/** The longest outage, as long as it lasted until the end of the time. */
+function longestOf(
+  incidents: FoundIncidents,
+  { byId, toMs }: { byId: ReadonlyMap<string, Monitor>; toMs: number },
+): Pick<ReportFacts, 'longest'> {
+  const [longest] = incidents
+    .map(({ monitor = '', started_at, ended_at, cause }) => {
+      const endedMs = ended_at === null ? toMs : Date.parse(ended_at);
+      const fromMs = Date.parse(started_at);
+      return {
+        name: byId.get(monitor)?.name ?? '',
+        fromMs,
+        lastedMs: Math.min(endedMs, toMs) - fromMs,
+        goesOn: ended_at === null || endedMs > toMs,
+        cause,
+      };
+    })
+    .sort((a, b) => b.lastedMs - a.lastedMs);
+  return longest ? { longest } : {};
+}
+
+/** The steps of the span; response times are of the monitors that have them. */
+function stepsOf(
+  { cuts }: ReportSpan,
+  timed: ReadonlyArray<{ parts: readonly Seen[] }>,
+  measured: ReadonlyArray<{ parts: readonly Seen[] }>,
+): ReportStep[] {
+  return cuts.slice(1).map((toMs, at) => {
+    const step = sumOf(measured.map(({ parts }) => parts[at] ?? NOTHING));
+    const times = sumOf(timed.map(({ parts }) => parts[at] ?? NOTHING));
+    return {
+      fromMs: cuts[at] ?? toMs,
+      toMs,
+      seenMs: step.upMs + step.downMs,
+      downMs: step.downMs,
+      meanMs: times.passed > 0 ? meanOf(times) : null,
+    };
+  });
+}

@@ -29,6 +29,7 @@ import { openForget } from './forget.ts';
 import { createHomes } from './home/home.ts';
 import { createIncidents, incidentOfThread } from './incidents/incident-service.ts';
 import type { Bot, Platform } from './platform.ts';
+import { createReporter } from './reports/reporter.ts';
 import { createReports } from './reports/reports.ts';
 import { systemClock } from './shared/clock.ts';
 import { type Place, placeKey } from './shared/place.ts';
@@ -189,13 +190,17 @@ export async function createBot(options: BotOptions): Promise<Bot> {
         log,
         onChange: sender.wake,
       });
+      const onChange = sender.wake;
+      const reporter = createReporter({ state: held, channels, reports, onChange, ...timing, log });
+      const parts = [sender, poller, reporter];
       return {
         start() {
           sender.start(started);
           poller.start();
+          reporter.start();
         },
         wake: sender.wake,
-        stop: async () => void (await Promise.all([poller.stop(), sender.stop()])),
+        stop: async () => void (await Promise.all(parts.map((part) => part.stop()))),
       };
     },
     ...timing,

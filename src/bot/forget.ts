@@ -108,14 +108,13 @@ function withoutPlaces(watching: Watching, gone: GonePlaces, hearAll: readonly s
   const left = closed.filter(({ place }) => !gone.has(place));
   const isTold = alerts.some(
     (alert) =>
-      (alert.kind === 'group' && gone.has(alert.place)) ||
+      (isOfOnePlace(alert) && gone.has(alert.place)) ||
       alert.deliveries.some(({ place }) => gone.has(place)),
   );
   if (!isTold && left.length === closed.length) return watching;
   const anew = hearAll.filter((place) => gone.has(place));
   const others = alerts.flatMap((alert): Alert[] => {
-    // A group is of one place.
-    if (alert.kind === 'group') return gone.has(alert.place) ? [] : [alert];
+    if (isOfOnePlace(alert)) return gone.has(alert.place) ? [] : [alert];
     const kept = alert.deliveries.filter(({ place }) => !gone.has(place));
     const isToTell = alert.kind === 'incident' && isOpen(alert);
     const more = isToTell ? anew.map((place) => newDelivery(place, alert.id)) : [];
@@ -124,3 +123,5 @@ function withoutPlaces(watching: Watching, gone: GonePlaces, hearAll: readonly s
   });
   return { ...rest, alerts: others, ...(left.length > 0 && { closed: left }) };
 }
+
+const isOfOnePlace = (alert: Alert) => alert.kind === 'group' || alert.kind === 'report';

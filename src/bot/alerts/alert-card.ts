@@ -28,6 +28,7 @@ export function alertCard(alert: Alert, telling: Telling): Card {
   if (alert.kind === 'notice') {
     return textCard(alert.endedAtMs === undefined ? 'warning' : 'good', alert.title, alert.text);
   }
+  if (alert.kind === 'report') return alert.card;
   if (alert.kind === 'blindness') return monitoringOutageCard(alert);
   return alert.kind === 'group' ? groupCard(alert, telling) : incidentCard(alert, telling);
 }
@@ -40,7 +41,8 @@ export function lineCard(alert: Alert, line: NonNullable<Delivery['line']>): Car
 
 /** What was told before is known by now, but not how long it took. */
 function lineEnd(alert: Alert, { atMs }: NonNullable<Delivery['line']>): string {
-  if (alert.kind === 'notice' || ('gone' in alert && alert.gone)) return '';
+  if (alert.kind === 'notice' || alert.kind === 'report') return '';
+  if ('gone' in alert && alert.gone) return '';
   // What flapped says by itself for how long.
   const one = alert.kind === 'group' ? onlyMember(alert) : alert;
   if (one && 'flapping' in one && one.flapping) return '';

@@ -259,14 +259,15 @@ export function createSender(options: {
     }
     const { goesOn: showsOpen, ...posted } = taken;
     const nowMs = clock.nowMs();
-    // A message that an earlier try may have made shows what was true then; it is brought up to date next.
+    // A message that an earlier try may have made shows what was true then; it is brought up to date next. A report never changes.
+    const isSurelyShown = !attempted || alert.kind === 'report';
     const found = (now: Delivery) =>
       showsOpen ? withShownOpen(succeeded(now), nowMs) : succeeded(now);
     await recordDelivered({ place, postId, request: 'new' }, (now, nowAlert) => ({
       ...(attempted ? found(now) : afterDelivery(now, { shown: alert, now: nowAlert }, nowMs)),
       posted,
       mention,
-      told: !attempted && nowAlert.id === alert.id ? alert.version : 0,
+      told: isSurelyShown && nowAlert.id === alert.id ? alert.version : 0,
     }));
   }
 

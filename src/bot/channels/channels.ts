@@ -121,6 +121,14 @@ export function createChannels(store: Store) {
       );
       return (place: string) => all.get(place) ?? {};
     },
+    /** The channels that are told how their monitors did, and when. */
+    async schedules() {
+      return (await collection.list()).flatMap(({ id, document }) => {
+        const place = parsePlace(id);
+        const schedule = document.settings?.report;
+        return place && schedule ? [{ place, schedule }] : [];
+      });
+    },
     /** The channels that hear of anything. */
     async places() {
       return (await collection.list()).flatMap(({ id, document }) => {

@@ -297,12 +297,13 @@ export function isDelivered(
 }
 
 /**
- * Leaves out the oldest alerts that are over and stay so, beyond what is kept. `dropped` counts those not told everywhere.
+ * Leaves out the oldest alerts that are over and stay so, beyond what is kept; of reports each channel has one at most. `dropped` counts those not told everywhere.
  * Pure.
  */
 export function prune(alerts: Alert[], nowMs: number): { alerts: Alert[]; dropped: number } {
   const isOver = (alert: Alert) =>
-    alert.kind === 'notice' || (alert.endedAtMs !== undefined && !mayFlapOn(alert, nowMs));
+    alert.kind === 'notice' ||
+    (alert.kind !== 'report' && alert.endedAtMs !== undefined && !mayFlapOn(alert, nowMs));
   const isSettled = (alert: Alert) =>
     alert.deliveries.every((delivery) => isDelivered(alert, delivery));
   const over = alerts.filter(isOver);
@@ -324,7 +325,8 @@ export const SNOOZE_MS = 3_600_000;
 export const heldUntil = ({ heldUntilMs = 0 }: Delivery, nowMs: number) =>
   heldUntilMs - nowMs <= SNOOZE_MS ? heldUntilMs : 0;
 
-export const goesOn = (alert: Alert) => alert.kind !== 'notice' && alert.endedAtMs === undefined;
+export const goesOn = (alert: Alert) =>
+  alert.kind !== 'notice' && alert.kind !== 'report' && alert.endedAtMs === undefined;
 
 /** Whether a place has no message yet, and is to have one. */
 export const isUndelivered = ({ posted, dead }: Delivery) =>

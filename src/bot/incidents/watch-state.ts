@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { State } from '../../store/state.ts';
+import { StoredCard } from '../shared/stored-card.ts';
 
 /** A monitor as last seen. */
 export const KnownMonitor = z.object({
@@ -221,7 +222,28 @@ export const Group = z.object({
 });
 export type Group = z.infer<typeof Group>;
 
-export const Alert = z.discriminatedUnion('kind', [Incident, Notice, MonitoringOutage, Group]);
+/**
+ * How the monitors of a place did in a time. It never changes, and stays until the next one of its place: as long as it is
+ * there, it is known to be made.
+ */
+const Report = z.object({
+  kind: z.literal('report'),
+  ...alertFields,
+  /** Its place, in its one-word form. */
+  place: z.string(),
+  /** When it was to be made. */
+  dueMs: z.number(),
+  card: StoredCard,
+});
+export type Report = z.infer<typeof Report>;
+
+export const Alert = z.discriminatedUnion('kind', [
+  Incident,
+  Notice,
+  MonitoringOutage,
+  Group,
+  Report,
+]);
 export type Alert = z.infer<typeof Alert>;
 
 /** The incidents among some alerts, in their order. */

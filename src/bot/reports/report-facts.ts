@@ -2,6 +2,7 @@ import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { MonitorParts } from '../../contracts/monitoring-additions.ts';
 import type { MonitorRef } from '../channels/channels.ts';
+import { groupBy } from '../incidents/watch-state.ts';
 import { isDown } from '../shared/status.ts';
 import { percentOf } from '../tools/get-uptime.ts';
 import { listAll, offered } from '../tools/monitors.ts';
@@ -66,33 +67,53 @@ const READ_MS = 60_000;
 /** As many as the service lists at once. */
 const MAX_INCIDENTS = 1_000;
 
-/**
- * What there is to report of the monitors that `hears` takes. Throws what the client throws, and a `CommandError` where the
- * service tells nothing of the past.
- */
-export async function gatherFacts(options: {
-  monitoring: MonitoringClient;
-  hears: (monitor: MonitorRef) => boolean;
+/** What the service tells of the time of a report, and of the one before, of all monitors. */
+export interface SpanRecord {
   span: ReportSpan;
-  signal: AbortSignal;
-}): Promise<ReportFacts> {
-  const { monitoring, hears, span, signal } = options;
-  const { beforeMs } = span;
-  const [fromMs, toMs] = [fromMsOf(span), toMsOf(span)];
-  const monitors = (await listAll(monitoring, { signal })).filter(hears);
-  const rows =
-    monitors.length === 0 ? [] : await readParts(monitoring, [beforeMs, ...span.cuts], signal);
-  const byId = new Map(monitors.map((monitor) => [monitor.id, monitor]));
-  const incidentsOf = async (from: number, to: number) => {
+  monitors: readonly Monitor[];
+  rows: readonly MonitorParts[];
+  incidents: ListedIncidents;
+  incidentsBefore: ListedIncidents;
+}
+
+type ListedIncidents = Awaited<ReturnType<MonitoringClient['incidentList']>>;
+
+/**
+ * Asks for all that a report needs, in a few calls. Throws what the client throws, and a `CommandError` where the service tells
+ * nothing of the past.
+ */
+export async function readSpan(
+  monitoring: MonitoringClient,
+  span: ReportSpan,
+  signal: AbortSignal,
+): Promise<SpanRecord> {
+  const incidentsOf = (from: number, to: number) => {
     const range = { from: isoTime(from), to: isoTime(to), limit: MAX_INCIDENTS };
-    const list = await offered('incidents', monitoring.incidentList({ ...range, signal }));
-    const isLeast = !list.complete || list.total > list.incidents.length;
-    return { isLeast, found: list.incidents.filter(({ monitor = '' }) => byId.has(monitor)) };
+    return offered('incidents', monitoring.incidentList({ ...range, signal }));
   };
-  const [now, before] =
-    monitors.length === 0
-      ? [NO_INCIDENTS, NO_INCIDENTS]
-      : await Promise.all([incidentsOf(fromMs, toMs), incidentsOf(beforeMs, fromMs)]);
+  const [fromMs, toMs] = [fromMsOf(span), toMsOf(span)];
+  const [monitors, rows, incidents, incidentsBefore] = await Promise.all([
+    listAll(monitoring, { signal }),
+    readParts(monitoring, [span.beforeMs, ...span.cuts], signal),
+    incidentsOf(fromMs, toMs),
+    incidentsOf(span.beforeMs, fromMs),
+  ]);
+  return { span, monitors, rows, incidents, incidentsBefore };
+}
+
+/** What there is to report of the monitors that `hears` takes. Pure. */
+export function factsOf(record: SpanRecord, hears: (monitor: MonitorRef) => boolean): ReportFacts {
+  const { span, rows } = record;
+  const [fromMs, toMs] = [fromMsOf(span), toMsOf(span)];
+  const monitors = record.monitors.filter(hears);
+  const byId = new Map(monitors.map((monitor) => [monitor.id, monitor]));
+  const own = ({ incidents, total, complete }: ListedIncidents) => ({
+    found: incidents.filter(({ monitor = '' }) => byId.has(monitor)),
+    isLeast: byId.size > 0 && (!complete || total > incidents.length),
+  });
+  const [now, before] = [own(record.incidents), own(record.incidentsBefore)];
+
+  const outages = groupBy(now.found, ({ monitor }) => monitor);
 
   const measured = rows.flatMap((row) => {
     const monitor = byId.get(row.id);
@@ -132,7 +153,7 @@ export async function gatherFacts(options: {
         percent: percentOf(shareUp(own)),
         downMs: own.downMs,
         ...(earlier.upMs + earlier.downMs > 0 && { percentBefore: percentOf(shareUp(earlier)) }),
-        outages: now.found.filter((one) => one.monitor === monitor.id).length,
+        outages: outages.get(monitor.id)?.length ?? 0,
       })),
     slowest: measured
       .filter(isTimed)
@@ -152,10 +173,6 @@ export async function gatherFacts(options: {
     steps: stepsOf(span, measured.filter(isTimed), measured),
   };
 }
-
-type FoundIncidents = Awaited<ReturnType<MonitoringClient['incidentList']>>['incidents'];
-
-const NO_INCIDENTS: { isLeast: boolean; found: FoundIncidents } = { isLeast: false, found: [] };
 
 async function readParts(
   monitoring: MonitoringClient,
@@ -223,7 +240,7 @@ function percentFields(all: Seen, before: Seen): Pick<ReportFacts, 'percent' | '
 
 /** The longest outage, as long as it lasted until the end of the time. */
 function longestOf(
-  incidents: FoundIncidents,
+  incidents: ListedIncidents['incidents'],
   { byId, toMs }: { byId: ReadonlyMap<string, Monitor>; toMs: number },
 ): Pick<ReportFacts, 'longest'> {
   const [longest] = incidents

@@ -1,13 +1,17 @@
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Channels } from '../channels/channels.ts';
-import type { Card } from '../shared/card.ts';
+import { type Card, textCard } from '../shared/card.ts';
+import { CommandError } from '../shared/errors.ts';
 import { type Place, placeKey } from '../shared/place.ts';
-import { reportCard } from './report-card.ts';
-import { gatherFacts } from './report-facts.ts';
+import { reportCard, titleOf } from './report-card.ts';
+import { factsOf, readSpan, type SpanRecord } from './report-facts.ts';
 import type { ReportSpan } from './schedule.ts';
 
 /** What makes reports. */
 export type Reports = ReturnType<typeof createReports>;
+
+/** Reports that are made at about one time. */
+export type ReportRound = ReturnType<Reports['round']>;
 
 export function createReports(options: {
   monitoring: MonitoringClient;
@@ -16,12 +20,37 @@ export function createReports(options: {
   alertPlaces: readonly Place[];
 }) {
   const { monitoring, channels, alertPlaces } = options;
+
+  async function cardOf(place: Place, record: SpanRecord): Promise<Card> {
+    const hearsAll = alertPlaces.some((other) => placeKey(other) === placeKey(place));
+    const hears = hearsAll ? () => true : await channels.hears(place);
+    return reportCard(factsOf(record, hears));
+  }
+
   return {
-    /** The report of a time for a channel. Throws as `gatherFacts` does. */
-    async of(place: Place, span: ReportSpan, { signal }: { signal: AbortSignal }): Promise<Card> {
-      const hearsAll = alertPlaces.some((other) => placeKey(other) === placeKey(place));
-      const hears = hearsAll ? () => true : await channels.hears(place);
-      return reportCard(await gatherFacts({ monitoring, hears, span, signal }));
+    /** The report of a time for a channel. Throws as `readSpan` does. */
+    async of(place: Place, span: ReportSpan, signal: AbortSignal): Promise<Card> {
+      return await cardOf(place, await readSpan(monitoring, span, signal));
+    },
+    /**
+     * Makes reports for many channels, whose times are mostly the same: of each the service is asked once. Where it tells nothing
+     * of the past, a report says so. Throws what the client throws.
+     */
+    round() {
+      const records = new Map<string, Promise<SpanRecord>>();
+      return {
+        async of(place: Place, span: ReportSpan, signal: AbortSignal): Promise<Card> {
+          const key = JSON.stringify([span.beforeMs, span.cuts]);
+          const asked = records.get(key) ?? readSpan(monitoring, span, signal);
+          records.set(key, asked);
+          try {
+            return await cardOf(place, { ...(await asked), span });
+          } catch (error) {
+            if (!(error instanceof CommandError)) throw error;
+            return textCard('info', `${titleOf(span)}: nothing is known`, error.message);
+          }
+        },
+      };
     },
   };
 }

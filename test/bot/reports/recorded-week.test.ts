@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { reportCard } from '../../../src/bot/reports/report-card.ts';
-import { gatherFacts, type ReportFacts } from '../../../src/bot/reports/report-facts.ts';
+import { factsOf, type ReportFacts, readSpan } from '../../../src/bot/reports/report-facts.ts';
 import {
   dueReport,
   fromMsOf,
@@ -31,12 +31,12 @@ import { startRecordedWeek } from '../../helpers/recorded-week/recorded-week.ts'
 const HOUR = 3_600_000;
 
 /** The facts that the service tells of a time, of monitors whose names are taken. */
-async function factsOf(span: ReportSpan, takes: (name: string) => boolean = () => true) {
+async function toldOf(span: ReportSpan, takes: (name: string) => boolean = () => true) {
   const { url, key } = await startRecordedWeek();
   const monitoring = createMonitoringClient({ baseUrl: url, apiKey: key });
   onTestFinished(() => monitoring.close());
   const { signal } = new AbortController();
-  return await gatherFacts({ monitoring, hears: ({ name }) => takes(name), span, signal });
+  return factsOf(await readSpan(monitoring, span, signal), ({ name }) => takes(name));
 }
 
 const span = (one: ReportSpan): Span => ({ fromMs: fromMsOf(one), toMs: toMsOf(one) });
@@ -119,7 +119,7 @@ function expectRight(
 
 describe('a report of the recorded week', () => {
   test('tells of the last seven days what is right of 200 monitors', async () => {
-    const facts = await factsOf(spanSoFar('weekly', 'UTC', NOW_MS));
+    const facts = await toldOf(spanSoFar('weekly', 'UTC', NOW_MS));
     expectRight(facts);
     const card = reportCard(facts);
     const text = textOf(card);
@@ -155,7 +155,7 @@ describe('a report of the recorded week', () => {
     if (!week || !day) throw new Error('Nothing is due.');
     expect(span(week)).toEqual({ fromMs: november('15 23:00'), toMs: november('22 23:00') });
     expect(span(day)).toEqual({ fromMs: november('23 23:00'), toMs: november('24 23:00') });
-    const facts = await factsOf(week);
+    const facts = await toldOf(week);
     expectRight(facts);
     expect(textOf(reportCard(facts))).toContain('Time: 2026-11-16 to 2026-11-22 (Europe/Berlin)');
     expect(facts.steps).toHaveLength(7);
@@ -166,7 +166,7 @@ describe('a report of the recorded week', () => {
         seenMs: right.upMs + right.downMs,
       });
     }
-    const ofDay = await factsOf(day);
+    const ofDay = await toldOf(day);
     expectRight(ofDay);
     expect(ofDay.steps).toHaveLength(24);
     const [chart] = reportCard(ofDay).parts.filter((part) => part.kind === 'chart');
@@ -183,12 +183,12 @@ describe('a report of the recorded week', () => {
     const week = dueReport(schedule, november('23 08:00'))?.span;
     if (!week) throw new Error('Nothing is due.');
     expect(fromMsOf(week)).toBe(november('15 18:30'));
-    expectRight(await factsOf(week), MONITORS, 200 * HOUR);
+    expectRight(await toldOf(week), MONITORS, 200 * HOUR);
   });
 
   test('is about the monitors that the channel hears, and those alone', async () => {
     const shops = MONITORS.filter(({ name }) => name.toLowerCase().includes('shop'));
-    const facts = await factsOf(spanSoFar('weekly', 'UTC', NOW_MS), (name) =>
+    const facts = await toldOf(spanSoFar('weekly', 'UTC', NOW_MS), (name) =>
       name.toLowerCase().includes('shop'),
     );
     expectRight(facts, shops);
@@ -202,7 +202,7 @@ describe('a report of the recorded week', () => {
     );
     if (!calm) throw new Error('Every monitor was down.');
     const card = reportCard(
-      await factsOf(spanSoFar('daily', 'UTC', NOW_MS), (name) => name === calm.name),
+      await toldOf(spanSoFar('daily', 'UTC', NOW_MS), (name) => name === calm.name),
     );
     expect(card).toMatchObject({ tone: 'good', title: 'Daily report: 100 % up' });
     expect(textOf(card)).toContain('Outages: none (the 24 hours before: none)');
@@ -213,7 +213,7 @@ describe('a report of the recorded week', () => {
   test('of a monitor that was made in that time says what is not known', async () => {
     const young = MONITORS.find(({ createdMs }) => createdMs >= NOW_MS - 7 * 24 * HOUR);
     if (!young) throw new Error('No monitor is new.');
-    const facts = await factsOf(
+    const facts = await toldOf(
       spanSoFar('weekly', 'UTC', NOW_MS),
       (name) => name === monitorNamed(young.name).name,
     );
@@ -224,7 +224,7 @@ describe('a report of the recorded week', () => {
   });
 
   test('of a channel that hears nothing says how it can', async () => {
-    const card = reportCard(await factsOf(spanSoFar('weekly', 'UTC', NOW_MS), () => false));
+    const card = reportCard(await toldOf(spanSoFar('weekly', 'UTC', NOW_MS), () => false));
     expect(card.title).toBe('Weekly report: nothing is heard here');
     expect(textOf(card)).toContain('/monitor alerts on');
   });

@@ -27,7 +27,7 @@ export async function startAdditions(monitors: Monitor[], answer: Asked = () => 
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://service');
     const [id = '', what] = pathname.split('/').slice(5);
-    const isList = id === '';
+    const isList = id === '' && pathname.endsWith('/monitors');
     if (!isList) asked.push(`${what} ${id}`);
     const answered = isList
       ? { status: listed ? 200 : 400, body: { count: monitors.length, monitors } }

@@ -83,7 +83,7 @@ async function reportNow(asked: Asked, { channels, reports, place }: Call) {
   const zone = zoneAndMinute(asked).zone ?? report?.zone ?? quiet?.zone ?? 'UTC';
   const span = spanSoFar(asked.every ?? report?.every ?? 'weekly', zone, Date.now());
   const { signal } = new AbortController();
-  return toEveryone(await reports.of(place, span, { signal }));
+  return toEveryone(await reports.of(place, span, signal));
 }
 
 function refuseMore({ every, zone, time }: Asked) {

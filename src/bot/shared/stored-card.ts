@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { type Card, TONES } from './card.ts';
+
+const Fact = z.object({
+  label: z.string(),
+  value: z.union([z.string(), z.object({ atMs: z.number() })]),
+});
+
+const Chart = z.object({
+  kind: z.literal('chart'),
+  title: z.string(),
+  unit: z.string(),
+  points: z.array(z.object({ atMs: z.number(), value: z.number().nullable() })),
+  stepMs: z.number(),
+  outages: z.array(z.object({ fromMs: z.number(), toMs: z.number() })),
+  zone: z.string().exactOptional(),
+  text: z.string(),
+});
+
+/** A card that is kept until its place has it: one that only tells, without buttons. */
+export const StoredCard: z.ZodType<Pick<Card, 'tone' | 'title' | 'parts' | 'footer'>> = z.object({
+  tone: z.enum(Object.keys(TONES) as [Card['tone'], ...Card['tone'][]]),
+  title: z.string(),
+  parts: z.array(
+    z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('text'), text: z.string() }),
+      z.object({ kind: z.literal('facts'), facts: z.array(Fact) }),
+      z.object({
+        kind: z.literal('table'),
+        columns: z.array(z.string()),
+        rows: z.array(z.array(z.string())),
+      }),
+      Chart,
+    ]),
+  ),
+  footer: z.string().exactOptional(),
+});

@@ -1,7 +1,7 @@
 import type { GrowingAnswer } from '../../bot/ask/live-answer.ts';
 import { restOfMarkdown, splitMarkdown } from '../../bot/ask/split-markdown.ts';
 import { linkOf } from '../../bot/shared/card.ts';
-import type { AnswerStep } from '../../bot/shared/invocation.ts';
+import type { AnswerDocument, AnswerStep } from '../../bot/shared/invocation.ts';
 import { isMask, withoutMasks } from '../../bot/shared/masked-links.ts';
 import { renderButtons } from '../render/render.ts';
 import { oneLine, plain, plainUnlinked, plainWithin, withoutMentions } from '../render/text.ts';
@@ -31,8 +31,8 @@ const MAX_STEP_URL = 180;
 const FILE_NAME = 'answer.md';
 
 /**
- * The messages of an answer as it is now, the rest of a long answer as a file under the last one; buttons are there, too.
- * `note` stands in for the answer's own, `unattached` says why there can be no file. Pure.
+ * The messages of an answer as it is now, the rest of a long answer and its document as files under the last one; buttons are
+ * there, too. `note` stands in for the answer's own, `unattached` says why there can be no files. Pure.
  */
 export function messagesOf(
   view: GrowingAnswer,
@@ -40,7 +40,12 @@ export function messagesOf(
 ): AnswerMessage[] {
   const text = withoutMasks(view.text);
   const rest = view.end ? restOfMarkdown(text, MAX_PIECE, MAX_PIECES) : '';
-  const notes = [restNote(rest, unattached), note ?? view.end?.note];
+  const { document } = view;
+  const notes = [
+    restNote(rest, unattached),
+    documentNote(document, unattached),
+    note ?? view.end?.note,
+  ];
   const lines = [
     ...(view.progress === undefined ? [] : [progressLine(view.progress)]),
     ...(view.end ? notes : []).flatMap((one) => (one ? [`*${plain(one)}*`] : [])),
@@ -52,8 +57,12 @@ export function messagesOf(
   return contents.map((content, index) => {
     if (index < contents.length - 1) return { content, components: [] };
     const components = renderButtons(view.actions);
-    const hasFile = rest !== '' && unattached === undefined;
-    return { content, components, ...(hasFile && { file: { name: FILE_NAME, text: rest } }) };
+    const files = [
+      ...(rest === '' ? [] : [{ name: FILE_NAME, text: rest }]),
+      ...(document ? [{ name: document.name, text: document.text }] : []),
+    ];
+    const hasFiles = files.length > 0 && unattached === undefined;
+    return { content, components, ...(hasFiles && { files }) };
   });
 }
 
@@ -101,6 +110,12 @@ function restNote(rest: string, unattached: string | undefined): string | undefi
     ? `${size} is in the file ${FILE_NAME}.`
     : `${size} could not be attached. ${unattached}`;
 }
+
+/** What stands under it is seen; only where there is nothing it has to be said. */
+const documentNote = (document: AnswerDocument | undefined, unattached: string | undefined) =>
+  document && unattached !== undefined
+    ? `The file ${document.name} could not be attached. ${unattached}`
+    : undefined;
 
 /** What comes after the text ends the last message, or stands alone where it does not fit. */
 function withLines(contents: string[], lines: string): string[] {

@@ -8,7 +8,7 @@ import type { renderButtons, renderMessage } from '../render/render.ts';
 export interface AnswerMessage {
   content: string;
   components: ReturnType<typeof renderButtons>;
-  file?: TextFile;
+  files?: TextFile[];
 }
 
 /** A card below an answer: its embed is shown, while those of an answer's links are not. */

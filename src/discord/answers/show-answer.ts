@@ -98,8 +98,8 @@ export async function showAnswer(
     try {
       await retryUntilShown(() => screen(messages));
     } catch (error) {
-      if (!isRefusal(error) || !messages.some(({ file }) => file)) throw error;
-      log.warn({ err: error }, 'the rest of an answer could not be attached');
+      if (!isRefusal(error) || !messages.some(({ files }) => files)) throw error;
+      log.warn({ err: error }, 'the files of an answer could not be attached');
       const bare = messagesOf(view, { note, unattached: explain(error) });
       await retryUntilShown(() => screen(bare));
     }

@@ -64,7 +64,7 @@ export function createChannelApi(rest: REST, log: Logger) {
     async edit(
       channel: string,
       message: string,
-      change: RESTPatchAPIChannelMessageJSONBody & { file?: TextFile },
+      change: RESTPatchAPIChannelMessageJSONBody & { files?: TextFile[] },
     ) {
       // Without the field an edit is read anew with Discord's default, which pings.
       const request = requestWith({ ...change, allowed_mentions: NO_MENTIONS });
@@ -136,23 +136,28 @@ export interface TextFile {
   text: string;
 }
 
-/** A message to be posted, and the file that goes under it. */
+/** A message to be posted, and the files that go under it. */
 type NewMessage = Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & {
   nonce: string;
-  file?: TextFile;
+  files?: TextFile[];
 };
 
 /**
- * The request for a message. Its file takes the place of any that an earlier try put under the message. Source: Discord docs,
+ * The request for a message. Its files take the place of any that an earlier try put under the message. Source: Discord docs,
  * "Uploading Files".
  */
-export function requestWith({ file, ...body }: { file?: TextFile; [field: string]: unknown }) {
-  if (!file) return { body };
-  const { name, text } = file;
+export function requestWith({
+  files = [],
+  ...body
+}: {
+  files?: readonly TextFile[];
+  [field: string]: unknown;
+}) {
+  if (files.length === 0) return { body };
   const contentType = 'text/markdown; charset=utf-8';
   return {
-    body: { ...body, attachments: [{ id: '0', filename: name }] },
-    files: [{ name, contentType, data: Buffer.from(text) }],
+    body: { ...body, attachments: files.map(({ name }, at) => ({ id: `${at}`, filename: name })) },
+    files: files.map(({ name, text }) => ({ name, contentType, data: Buffer.from(text) })),
   };
 }
 

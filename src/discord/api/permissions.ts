@@ -47,7 +47,10 @@ export const PERMISSIONS = {
   SendMessagesInThreads: { shown: 'Send Messages in Threads', use: 'answers in threads' },
   CreatePublicThreads: { shown: 'Create Public Threads', use: 'opens a thread for each question' },
   EmbedLinks: { shown: 'Embed Links', use: 'alerts are embeds' },
-  AttachFiles: { shown: 'Attach Files', use: 'charts, and the rest of a very long answer' },
+  AttachFiles: {
+    shown: 'Attach Files',
+    use: 'charts, postmortems, and the rest of a very long answer',
+  },
   ReadMessageHistory: {
     shown: 'Read Message History',
     use: 'replies under alerts, and looks up whether an alert was posted already',

@@ -1,0 +1,124 @@
+// Bolt first: what is imported first decides which undici is the global one, and uploads must not depend on that.
+import '@slack/bolt';
+import { expect, test } from 'vitest';
+import { startDiscord } from '../../fakes/discord/discord.ts';
+import type { FakeMessage } from '../../fakes/discord/state.ts';
+import { startTestBot } from '../../helpers/bot.ts';
+import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { eventually } from '../../helpers/eventually.ts';
+
+const NAME = /^postmortem-[a-z\d]{8}-\d{4}-\d\d-\d\d\.md$/;
+const HOSTILE = 'Shop @everyone <@&1> [x](https://evil.example)';
+
+/** What a model writes below a summary, so that nothing is added. */
+const OTHERS = [
+  ...['## Timeline', '## Cause', '## Effect', '## What people did and said', '## Open questions'],
+];
+
+const labelsOf = ({ components }: FakeMessage) =>
+  components.flatMap((row) => row.components.map(({ label }) => label));
+
+/** A channel whose alert is over, and what stands where the postmortem is written. */
+async function startWithAlert(name = 'Shop') {
+  // A postmortem is several messages.
+  const discord = await startDiscord({ limit: false });
+  const place = { platform: 'discord', channel: discord.general.id };
+  const running = await startTestBot({ settings: { alertPlaces: [place] } });
+  const platform = await startPlatform(discord, running.bot);
+  const shop = running.service.add({ name });
+  await running.bot.start([platform.platform]);
+  await eventually(() => running.service.requests.length > 1);
+  running.service.setStatus(shop.id, 'DOWN');
+  const alert = await eventually(() => discord.channel(discord.general.id)[0]);
+  running.service.setStatus(shop.id, 'UP');
+  await eventually(() => labelsOf(alert).includes('Summarise'));
+  /** The last message of the answer, once its end is there. */
+  const end = (channel = alert.id, label = 'Regenerate') =>
+    eventually(() => discord.channel(channel).findLast((one) => labelsOf(one).includes(label)));
+  return { discord, ...running, alert, end };
+}
+
+const filesOf = (messages: readonly FakeMessage[]) =>
+  messages.flatMap(({ attachments }) => attachments);
+const textOf = ({ attachments }: FakeMessage, at = 0) => attachments[at]?.bytes.toString() ?? '';
+
+test('a postmortem is a file under the last message of its answer, in the thread of the alert', async () => {
+  const { discord, alert, end } = await startWithAlert(HOSTILE);
+  discord.press(alert, 'Summarise');
+  const last = await end();
+  expect(last.attachments).toMatchObject([
+    { filename: expect.stringMatching(NAME), content_type: 'text/markdown; charset=utf-8' },
+  ]);
+  expect(filesOf(discord.channel(alert.id))).toHaveLength(1);
+  const text = textOf(last);
+  expect(text).toMatch(/^# Postmortem draft: Shop .* recovered\n/);
+  expect(text).toContain('## Open questions');
+  expect(text).not.toMatch(/@everyone|<@|\]\(/);
+  const withFile = discord.requests.filter(({ uploads }) => uploads.length > 0);
+  expect(withFile.map(({ body }) => body?.allowed_mentions)).toMatchObject([{ parse: [] }]);
+});
+
+test('so it is where there are no threads', async () => {
+  const { discord, alert, end } = await startWithAlert();
+  discord.deny(discord.general, 'CreatePublicThreads');
+  discord.press(alert, 'Summarise');
+  const last = await end(discord.general.id);
+  expect(last.attachments).toMatchObject([{ filename: expect.stringMatching(NAME) }]);
+});
+
+test('where the model fails it is the draft by rules', async () => {
+  const { discord, alert, end, provider } = await startWithAlert();
+  provider.failWith({ kind: 'status', status: 503 });
+  discord.press(alert, 'Summarise');
+  const last = await end(alert.id, 'Try again');
+  expect(last.content).toContain('The file is put together without a model.');
+  expect(textOf(last)).toContain('## Timeline');
+});
+
+test('where no files may be attached, the last message says so and what to do', async () => {
+  const { discord, alert, end } = await startWithAlert();
+  discord.deny(discord.general, 'AttachFiles');
+  discord.press(alert, 'Summarise');
+  const last = await end();
+  expect(last.content).toMatch(/The file postmortem-\S+\.md could not be attached\..*Attach Files/);
+  expect(filesOf(discord.channel(alert.id))).toEqual([]);
+});
+
+test('a file that was sent though its answer was lost is there once', async () => {
+  const { discord, alert, end, provider } = await startWithAlert();
+  provider.answerWith(['## Summary\n\n', `All is well.\n\n${OTHERS.join('\n\n')}`]);
+  const wake = provider.holdChunks(1);
+  discord.press(alert, 'Summarise');
+  await eventually(() => discord.channel(alert.id).some(({ content }) => /Summary/.test(content)));
+  // Before the end there may be one more change, and each is tried four times at once.
+  discord.fail({ method: 'PATCH', path: /messages/, applied: true, drop: true, times: 6 });
+  wake();
+  await end();
+  const sent = () => discord.requests.filter(({ uploads }) => uploads.length > 0).length;
+  await eventually(() => sent() > 1);
+  expect(filesOf(discord.channel(alert.id))).toHaveLength(1);
+});
+
+test('of a postmortem that is too long for messages there is the rest as well, and the file is whole', async () => {
+  const { discord, alert, end, provider } = await startWithAlert();
+  const words = Array.from({ length: 5_000 }, (_, no) => `w${no}`).join(' ');
+  provider.answerWith(`# Postmortem draft: Shop recovered\n\n## Summary\n\n${words}`);
+  discord.press(alert, 'Summarise');
+  const last = await end();
+  expect(last.attachments.map(({ filename }) => filename)).toEqual([
+    'answer.md',
+    expect.stringMatching(NAME),
+  ]);
+  expect(textOf(last, 1)).toContain(words);
+});
+
+test('one that is made anew has a file of its own, and the one before keeps its own', async () => {
+  const { discord, alert, end } = await startWithAlert();
+  discord.press(alert, 'Summarise');
+  const first = await end();
+  discord.press(first, 'Regenerate');
+  await eventually(() => filesOf(discord.channel(alert.id)).length === 2);
+  const last = await end();
+  expect(last.id).not.toBe(first.id);
+  expect([first, last].map(({ attachments }) => attachments.length)).toEqual([1, 1]);
+});

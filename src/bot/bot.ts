@@ -17,7 +17,7 @@ import { createToolCalls } from './ask/tool-calls.ts';
 import { openUnfinishedAnswers } from './ask/unfinished-answers.ts';
 import { createChannels } from './channels/channels.ts';
 import { createPersonPlaces } from './channels/person-places.ts';
-import { actions, commands } from './commands/commands.ts';
+import { actions, commands, messageActions } from './commands/commands.ts';
 import { createDispatch, createOpenForm } from './commands/dispatch.ts';
 import { openForwarding } from './commands/forwarding.ts';
 import { isIncidentQuestion, isPostmortemQuestion } from './commands/incident-actions.ts';
@@ -210,7 +210,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const incidents = createIncidents({ state, nowMs: Date.now, onChange: alerting.wake });
   const services = {
     commands,
-    actions,
+    actions: [...actions, ...messageActions],
     incidents,
     settings,
     monitoring,

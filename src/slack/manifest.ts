@@ -1,3 +1,4 @@
+import { ASK_ABOUT } from '../bot/commands/ask-about.ts';
 import { type Command, topLevelNames, usageOf } from '../bot/commands/command.ts';
 import { SUGGESTED_PROMPTS } from './answers/agent.ts';
 
@@ -51,6 +52,14 @@ export function slackManifest(commands: readonly Command[], url?: string) {
           'Ask an AI, and watch your services. Answers appear as they are written.',
         suggested_prompts: SUGGESTED_PROMPTS,
       },
+      shortcuts: [
+        {
+          name: ASK_ABOUT.label,
+          type: 'message',
+          callback_id: ASK_ABOUT.id,
+          description: ASK_ABOUT.summary,
+        },
+      ],
       bot_user: { display_name: 'Askwatch', always_online: true },
       slash_commands: topLevelNames(commands).map((name) => ({
         ...slashCommand(name, commands),

@@ -289,7 +289,7 @@ export async function createSlack(options: {
     },
 
     readAround: (name, around, limits) =>
-      deliver(name, (workspace, channel) => workspace.readThread(channel, around, limits)),
+      deliver(name, (workspace, channel) => workspace.people.read(channel, around, limits)),
 
     async announce({ channel: name, posted: { thread }, card, id, attempted, isOurs = always }) {
       await deliver(name, ({ callsWhile }, channel) => {

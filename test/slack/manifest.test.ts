@@ -48,6 +48,14 @@ const Accepted = z.strictObject({
     background_color: z.string().regex(/^#[0-9a-f]{3}([0-9a-f]{3})?$/),
   }),
   features: z.strictObject({
+    shortcuts: z.array(
+      z.strictObject({
+        name: z.string().min(1).max(24),
+        type: z.enum(['message', 'global']),
+        callback_id: z.string().min(1).max(255),
+        description: z.string().min(1).max(150),
+      }),
+    ),
     app_home: z.strictObject({
       home_tab_enabled: z.boolean(),
       messages_tab_enabled: z.boolean(),

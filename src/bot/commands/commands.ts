@@ -1,4 +1,5 @@
 import { answerActions } from './answer-actions.ts';
+import { askAboutCommand } from './ask-about.ts';
 import { askCommand } from './ask-command.ts';
 import { budgetCommand, forgetCommand, modelCommand, promptCommand } from './askwatch-channel.ts';
 import { helpCommand, modelsCommand } from './askwatch-commands.ts';
@@ -46,3 +47,6 @@ export const actions: readonly Command[] = [
   newPushAddress,
   renewPushAddress,
 ];
+
+/** What is done with a message that somebody chose; nobody types these either. */
+export const messageActions: readonly Command[] = [askAboutCommand];

@@ -82,7 +82,7 @@ export function createDispatch(
     const asked = read(request, services);
     if ('card' in asked) return 'line' in request && /\bprivate\b/i.test(request.line);
     const { private: only } = asked.values;
-    return only !== undefined && only !== false && only !== 'false';
+    return only !== undefined && only !== false && only !== 'false' && only !== 'no';
   }
 
   const isElsewhere = (

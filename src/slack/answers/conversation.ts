@@ -108,7 +108,14 @@ export function createConversation(options: {
           if (readFailure(error).kind !== 'refused') throw error;
         }
       }
-      await messages.postEphemeral(destinationOf(input), invocation.person.id, content);
+      try {
+        await messages.postEphemeral(destinationOf(input), invocation.person.id, content);
+      } catch (error) {
+        // A message may be asked about where the bot is not: there the gesture's own address is all that is left.
+        const { responseUrl: last } = input;
+        if (!last || !NOT_THERE.has(readFailure(error).code)) throw error;
+        await respond(last, content, 'ephemeral');
+      }
     };
   }
 

@@ -1,6 +1,7 @@
 import type { App, Context } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { whileGenerated } from '../../bot/ask/answer-buttons.ts';
+import { ASK_ABOUT, askAboutCommand } from '../../bot/commands/ask-about.ts';
 import { type Command, topLevelNames } from '../../bot/commands/command.ts';
 import { formOf, formProblems } from '../../bot/commands/form.ts';
 import type { Bot } from '../../bot/platform.ts';
@@ -14,12 +15,14 @@ import { escapeText } from '../render/text.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import { deliveryOf, storedInTime } from './acknowledge.ts';
+import { openAskAbout } from './ask-about.ts';
 import { createHome } from './home.ts';
 import {
   inputIn,
   inputOf,
   type MessageEvent,
   parseButtonPress,
+  parseChosenMessage,
   parseCommand,
   parseForm,
   parseMessage,
@@ -41,6 +44,7 @@ export function listen(
   const home = createHome({ workspaces, bot, log });
   const names = topLevelNames(bot.commands);
   const commands = new Set(names);
+  const withForms = [...bot.commands, askAboutCommand];
 
   /**
    * The input with its channel and id qualified by the workspace, since two workspaces may use the same, and with a person
@@ -103,7 +107,7 @@ export function listen(
 
   /** Shows the inputs that go with what was chosen; false when that was in no form of ours. */
   async function changeForm({ client }: Workspace, payload: unknown): Promise<boolean> {
-    const filled = parseForm(payload, bot.commands);
+    const filled = parseForm(payload, withForms);
     if (!filled) return false;
     const { viewId, hash, command, origin, values } = filled;
     try {
@@ -175,8 +179,21 @@ export function listen(
     if (!home.press(workspace, body)) log.debug('a press of something that is no button of ours');
   });
 
+  app.shortcut(
+    { callback_id: ASK_ABOUT.id, type: 'message_action' },
+    async ({ ack, body, context }) => {
+      await ack();
+      const workspace = await workspaceOf(context);
+      const chosen = workspace && parseChosenMessage(body);
+      if (!chosen) return log.debug('a message was chosen where Askwatch is not installed');
+      const { channel, person } = chosen;
+      const input = qualify(workspace, inputIn(channel, { id: '', request: { line: '' }, person }));
+      await openAskAbout(workspace, chosen, { bot, ...input.invocation, log });
+    },
+  );
+
   app.view({ callback_id: FORM, type: 'view_submission' }, async ({ ack, body, context }) => {
-    const filled = parseForm(body, bot.commands);
+    const filled = parseForm(body, withForms);
     const problems = filled ? formProblems(filled.command, filled.values) : {};
     if (Object.keys(problems).length > 0) {
       await ack({ response_action: 'errors', errors: problems });

@@ -1,14 +1,16 @@
 import type { SlashCommand as BoltCommand, types } from '@slack/bolt';
+import { ASK_ABOUT } from '../../bot/commands/ask-about.ts';
 import type { Command } from '../../bot/commands/command.ts';
 import { decodeAction } from '../../bot/shared/card.ts';
 import type { Invocation } from '../../bot/shared/invocation.ts';
 import type { Person } from '../../bot/shared/place.ts';
 import { WITHOUT_WORDS } from '../../bot/shared/shared-file.ts';
+import type { SlackMessage } from '../answers/people-messages.ts';
 import type { UserInput } from '../answers/user-input.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { filesIn } from '../api/files.ts';
 import type { ShownMessage } from '../render/blocks.ts';
-import { FORM, type FormOrigin } from '../render/render-form.ts';
+import { ABOUT_BLOCK, type AboutOrigin, FORM, type FormOrigin } from '../render/render-form.ts';
 import { decodeText } from '../render/text.ts';
 
 /** The fields of `message` and `app_mention` events that are read here. Source: Slack docs, "message event". */
@@ -183,6 +185,40 @@ const isBlock = (block: unknown): block is types.KnownBlock =>
 const tsOf = (value: unknown) =>
   typeof value === 'string' && /^\d{1,12}\.\d{1,9}$/.test(value) ? value : undefined;
 
+/** A message that somebody chose to ask about. */
+export interface ChosenMessage {
+  /** Lets a form open, for three seconds. */
+  trigger: string;
+  channel: string;
+  person: Person;
+  ts: string;
+  thread?: string;
+  message: SlackMessage;
+  responseUrl?: string;
+}
+
+/**
+ * A message that somebody chose to ask about; undefined for anything else. Takes the payload as it came and believes none of
+ * it. Source: Slack docs, "Shortcuts payload", "message_action".
+ */
+export function parseChosenMessage(payload: unknown): ChosenMessage | undefined {
+  const { type, callback_id, trigger_id, channel, user, message, response_url } = fieldsOf(payload);
+  const chosen = fieldsOf(message);
+  const place = textOf(fieldsOf(channel).id);
+  const person = personOf(user);
+  const trigger = textOf(trigger_id);
+  const ts = tsOf(chosen.ts);
+  if (type !== 'message_action' || callback_id !== ASK_ABOUT.id) return undefined;
+  if (!place || !person || !trigger || ts === undefined) return undefined;
+  const thread = tsOf(chosen.thread_ts);
+  const responseUrl = textOf(response_url);
+  return {
+    ...{ trigger, channel: place, person, ts, message: chosen },
+    ...(thread !== undefined && { thread }),
+    ...(responseUrl !== undefined && { responseUrl }),
+  };
+}
+
 /** A form of ours as somebody has filled it in, or is about to. */
 export interface FilledForm {
   viewId: string;
@@ -191,6 +227,8 @@ export interface FilledForm {
   command: Command;
   origin: FormOrigin;
   values: Record<string, string>;
+  /** What the message says that it is about, as the form shows it. */
+  aboutText: string;
   person: Person;
 }
 
@@ -200,20 +238,36 @@ export interface FilledForm {
  */
 export function parseForm(payload: unknown, commands: readonly Command[]): FilledForm | undefined {
   const { view, user } = fieldsOf(payload);
-  const { id, hash, callback_id, private_metadata, state } = fieldsOf(view);
+  const { id, hash, callback_id, private_metadata, state, blocks } = fieldsOf(view);
   const person = personOf(user);
   const origin = originOf(private_metadata);
   const command = commands.find(({ name, form }) => form && name === origin?.command);
   if (callback_id !== FORM || !origin || !command) return undefined;
   if (typeof id !== 'string' || typeof hash !== 'string' || !person) return undefined;
-  return { viewId: id, hash, command, origin, values: valuesIn(state), person };
+  const aboutText = aboutTextIn(blocks);
+  return { viewId: id, hash, command, origin, values: valuesIn(state), aboutText, person };
+}
+
+/** What a form quotes. */
+function aboutTextIn(blocks: unknown): string {
+  const all = Array.isArray(blocks) ? blocks.map(fieldsOf) : [];
+  const quote = all.find(({ block_id }) => block_id === ABOUT_BLOCK);
+  const firstOf = ({ elements }: Record<string, unknown>) =>
+    fieldsOf(Array.isArray(elements) ? elements[0] : undefined);
+  return textOf(firstOf(firstOf(quote ?? {})).text) ?? '';
 }
 
 /** A submitted form as an input of its person in the channel where they opened it. */
-export function inputOf({ viewId, command, origin, values, person }: FilledForm): UserInput {
-  const { channel, responseUrl, home } = origin;
+export function inputOf({ viewId, command, origin, values, aboutText, person }: FilledForm) {
+  const { channel, responseUrl, home, about } = origin;
   const request = { command: command.name, values };
-  const input = inputIn(channel, { id: `slack:${viewId}`, request, person });
+  const invocation = { id: `slack:${viewId}`, request, person };
+  const input: UserInput = about
+    ? {
+        ...inputIn(channel, { ...invocation, ...aboutOf(channel, about, aboutText) }),
+        inThread: true,
+      }
+    : inputIn(channel, invocation);
   return {
     ...input,
     ...(home && { isInHome: true }),
@@ -221,14 +275,32 @@ export function inputOf({ viewId, command, origin, values, person }: FilledForm)
   };
 }
 
+/** What a form that is about a message says of it: the answer comes in its thread, or in a new one under it. */
+function aboutOf(channel: string, { ts, thread, author }: AboutOrigin, text: string) {
+  const atMs = Math.round(Number(ts) * 1_000);
+  // All that is said in a direct conversation is said to the bot.
+  const among = thread !== undefined && !channel.startsWith('D');
+  return {
+    thread: thread ?? ts,
+    about: { id: ts, author, text, atMs },
+    ...(among && { around: { thread } }),
+  };
+}
+
 function originOf(text: unknown): FormOrigin | undefined {
   try {
-    const { command, channel, responseUrl, home } = fieldsOf(JSON.parse(String(text)));
+    const { command, channel, responseUrl, home, about } = fieldsOf(JSON.parse(String(text)));
     if (typeof command !== 'string' || typeof channel !== 'string') return undefined;
+    const { ts: chosen, thread: inside, author } = fieldsOf(about);
+    const ts = tsOf(chosen);
+    const thread = tsOf(inside);
     return {
       command,
       channel,
       home: home === true,
+      ...(ts !== undefined && {
+        about: { ts, author: textOf(author) ?? 'somebody', ...(thread && { thread }) },
+      }),
       ...(typeof responseUrl === 'string' && { responseUrl }),
     };
   } catch {

@@ -2,7 +2,7 @@ import type { types } from '@slack/bolt';
 import type { Command, Field, FormBegin } from '../../bot/commands/command.ts';
 import { formFields, withFirst } from '../../bot/commands/form.ts';
 import { channelElement, plainText, section } from './blocks.ts';
-import { clip } from './text.ts';
+import { clip, plain } from './text.ts';
 
 /** Source: Slack docs, "Views" and the pages of the elements. */
 const MAX_TITLE = 24;
@@ -20,7 +20,19 @@ export interface FormOrigin {
   responseUrl?: string;
   /** It was opened in somebody's home, not in the channel. */
   home?: boolean;
+  /** The message that it is about, but for what that says: the form shows it. */
+  about?: AboutOrigin;
 }
+
+export interface AboutOrigin {
+  ts: string;
+  /** The thread that the message stands in, or that stands under it. */
+  thread?: string;
+  author: string;
+}
+
+/** The block that shows what the message says. */
+export const ABOUT_BLOCK = 'askwatch-about';
 
 /** Whether what stands in a form at first has room in one of Slack's. */
 export const isShowable = ({ values = {} }: FormBegin) =>
@@ -30,7 +42,11 @@ export const isShowable = ({ values = {} }: FormBegin) =>
 export function renderForm(
   command: Command,
   origin: FormOrigin,
-  { begin = {}, chosen = {} }: { begin?: FormBegin; chosen?: Record<string, unknown> } = {},
+  {
+    begin = {},
+    chosen = {},
+    about,
+  }: { begin?: FormBegin; chosen?: Record<string, unknown>; about?: string } = {},
 ): types.ModalView {
   const { form } = command;
   const values = withFirst(command, { ...begin.values, ...chosen });
@@ -52,9 +68,21 @@ export function renderForm(
     submit: plainText(clip(form?.send ?? 'Send', MAX_TITLE)),
     close: plainText('Cancel'),
     private_metadata: JSON.stringify(origin),
-    blocks: [...(origin.home ? [section([channelElement(origin.channel)])] : []), ...inputs],
+    blocks: [
+      ...(origin.home ? [section([channelElement(origin.channel)])] : []),
+      ...(about === undefined ? [] : [quoteOf(about)]),
+      ...inputs,
+    ],
   };
 }
+
+const quoteOf = (text: string): types.RichTextBlock => ({
+  type: 'rich_text',
+  block_id: ABOUT_BLOCK,
+  elements: [
+    { type: 'rich_text_quote', elements: [{ type: 'text', text: plain(text).trim() || '…' }] },
+  ],
+});
 
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 

@@ -4,7 +4,7 @@ import type { Store } from '../../bot/platform.ts';
 import { createAgent } from '../answers/agent.ts';
 import { createConversation } from '../answers/conversation.ts';
 import { createEndAnswer } from '../answers/end-answer.ts';
-import { createReadThread } from '../answers/read-thread.ts';
+import { createPeopleMessages } from '../answers/people-messages.ts';
 import { createShownMessages } from '../answers/shown-messages.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { isAccessEnded, readFailure } from '../api/call-failure.ts';
@@ -90,10 +90,10 @@ export function createWorkspace(options: {
     checkAccess,
     /** Ends an answer that an earlier process left in a channel. */
     endAnswer: createEndAnswer({ shownMessages, messages, streams, agent }),
-    /** What people wrote in a thread. */
-    readThread: createReadThread({ client, queue, self, log }),
     /** Streams a file that somebody sent there. */
     readFile: createReadFile(client),
+    /** What people wrote. */
+    people: createPeopleMessages({ client, queue, self, log }),
     rightsOf: createRights({ client, self, log }),
     conversation: createConversation({
       showing: {

@@ -127,8 +127,9 @@ export function formPayload({ id, hash, view, values }: ShownForm) {
       return [name, { [action_id]: { type, ...given } }];
     }),
   );
-  const { callback_id, private_metadata } = view;
-  return { id, hash, callback_id, private_metadata, type: 'modal', state: { values: state } };
+  const { callback_id, private_metadata, blocks } = view;
+  const shown = { callback_id, private_metadata, blocks };
+  return { id, hash, ...shown, type: 'modal', state: { values: state } };
 }
 
 function viewProblem(view: View) {

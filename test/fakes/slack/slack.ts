@@ -93,6 +93,8 @@ export interface SlackFake
    * Resolves to the app's acknowledgement.
    */
   press(label: string, where?: Where & { ts?: string }): Promise<Ack>;
+  /** Chooses a shortcut of the app from the menu of a message; resolves to the app's acknowledgement. */
+  chooseFor(ts: string, callbackId: string, where?: Where): Promise<Ack>;
   /** The Home tab of the app, as each person sees it. */
   home: HomeFake;
   /** The form that stands open. */
@@ -597,6 +599,39 @@ export async function startSlack(
           count: gestures,
         }),
       );
+    },
+    chooseFor(ts, callback_id, { channel: id = CHANNEL, user = USER } = {}) {
+      const found = channel(id).messages.find((message) => message.ts === ts);
+      if (!found) throw new Error(`There is no message ${ts} in ${id}.`);
+      const trigger_id = gesture(user);
+      const {
+        metadata: _metadata,
+        called: _called,
+        locked: _locked,
+        edits: _edits,
+        ...message
+      } = found;
+      const replies = channel(id).messages.filter(({ thread_ts }) => thread_ts === ts).length;
+      return deliver({
+        type: 'interactive',
+        payload: {
+          type: 'message_action',
+          callback_id,
+          trigger_id,
+          message_ts: ts,
+          action_ts: `${Math.floor(Date.now() / 1000)}.${String(gestures).padStart(6, '0')}`,
+          team: { id: teamId, domain: 'fake' },
+          user: { id: user, name: nameOf(user), username: nameOf(user), team_id: teamId },
+          channel: { id, name: 'general' },
+          response_url: openResponses({ channel: id, user }),
+          // A message with replies names its own thread.
+          message: {
+            type: 'message',
+            ...message,
+            ...(replies > 0 && { thread_ts: ts, reply_count: replies }),
+          },
+        },
+      });
     },
     pressSlackStop(channel, thread) {
       const streaming_message_ts = streams.stopSession(channel, thread);

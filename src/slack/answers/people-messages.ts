@@ -53,10 +53,8 @@ const SAID = new Set<unknown>([
 
 const TOO_OFTEN = 'Slack lets the bot read messages only so often. Ask again in a minute.';
 
-/** Reads what people wrote in a thread. Throws what the `WebClient` throws, or a `DeliveryError`. */
-export type ReadThread = ReturnType<typeof createReadThread>;
-
-export function createReadThread(options: {
+/** Reads what people wrote. `read` throws what the `WebClient` throws, or a `DeliveryError`. */
+export function createPeopleMessages(options: {
   client: webApi.WebClient;
   queue: SendQueue;
   self: BotIdentity;
@@ -143,11 +141,11 @@ export function createReadThread(options: {
     return { newest, count, problem };
   }
 
-  return async (
+  async function read(
     channel: string,
     { thread, question }: Around,
     limits: ReadLimits,
-  ): Promise<ReadMessages | undefined> => {
+  ): Promise<ReadMessages | undefined> {
     if (thread === undefined) return undefined;
     const { newest, count, problem } = await pagesOf(channel, { thread, question }, limits);
     const newestFirst = newest.toReversed();
@@ -161,6 +159,15 @@ export function createReadThread(options: {
       asker: names.get(limits.asker),
       ...(problem !== undefined && { problem }),
     };
+  }
+
+  return {
+    read,
+    /** A message that somebody chose, with the names that come in time. */
+    async chosen(message: SlackMessage, signal: AbortSignal): Promise<WrittenMessage> {
+      const names = await namesOf([...authorOf(message), ...mentionedIn(message)], signal);
+      return writtenOf(message, { names, self });
+    },
   };
 }
 

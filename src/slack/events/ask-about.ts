@@ -1,0 +1,64 @@
+import type { Logger } from 'pino';
+import { askAboutCommand } from '../../bot/commands/ask-about.ts';
+import type { Bot } from '../../bot/platform.ts';
+import type { Person, Place } from '../../bot/shared/place.ts';
+import { shortened } from '../../bot/shared/text-format.ts';
+import { createShowCard } from '../answers/charts.ts';
+import { explainFailure, readFailure } from '../api/call-failure.ts';
+import { respond } from '../api/response-url.ts';
+import { renderNote } from '../render/render-answer.ts';
+import { renderForm } from '../render/render-form.ts';
+import type { Workspace } from '../workspaces/workspace.ts';
+import type { ChosenMessage } from './parse-events.ts';
+
+/** Half of the three seconds within which a form opens, for the names of those who are in the message. */
+const NAMES_MS = 1_000;
+
+const MAX_AUTHOR = 80;
+
+/**
+ * Opens the form that asks about a message; whoever gets none is told why. What the message says stands in the form, where
+ * Slack keeps it until that is sent, whichever process hears of it then. Never throws.
+ */
+export async function openAskAbout(
+  { client, people }: Workspace,
+  { trigger, channel, ts, thread, message, responseUrl }: ChosenMessage,
+  {
+    bot,
+    place,
+    person,
+    log,
+  }: { bot: Pick<Bot, 'openForm'>; place: Place; person: Person; log: Logger },
+): Promise<void> {
+  async function tell(show: (address: string) => Promise<unknown>) {
+    try {
+      if (responseUrl !== undefined) await show(responseUrl);
+    } catch (error) {
+      log.debug({ err: error }, 'nor could the person be told');
+    }
+  }
+  const [{ author, text }, opened] = await Promise.all([
+    people.chosen(message, AbortSignal.timeout(NAMES_MS)),
+    bot.openForm(askAboutCommand, { place, person }),
+  ]);
+  if ('card' in opened) {
+    const { card } = opened;
+    const showCard = createShowCard(log);
+    return await tell((to) => showCard(card, (content) => respond(to, content, 'ephemeral')));
+  }
+  const about = { ts, author: shortened(author, MAX_AUTHOR), ...(thread && { thread }) };
+  const origin = {
+    command: askAboutCommand.name,
+    channel,
+    about,
+    ...(responseUrl && { responseUrl }),
+  };
+  try {
+    const view = renderForm(askAboutCommand, origin, { begin: opened.begin, about: text });
+    await client.views.open({ trigger_id: trigger, view });
+  } catch (error) {
+    log.warn({ reason: readFailure(error).code }, 'a form could not be shown');
+    const note = `The form could not be opened. ${explainFailure(error)} Choose it again.`;
+    await tell((to) => respond(to, renderNote(note), 'ephemeral'));
+  }
+}

@@ -22,6 +22,7 @@ import {
   createEventStreams,
   type StreamedEvent,
 } from './playground/event-streams.ts';
+import { createFiles, filesCollection, piecesCollection } from './playground/files.ts';
 import { historyCollection, openHistory } from './playground/history.ts';
 import { createMessageIntake } from './playground/message-intake.ts';
 import { openPeople, peopleCollection } from './playground/people.ts';
@@ -65,7 +66,12 @@ export async function createConsole(options: {
   const { kit, store, channels: named = [], log, pageFolder } = options;
   const { account = { keys: {} } } = options;
   const streams = createEventStreams(store.events(consoleEvents));
-  const history = await openHistory(store.collection(historyCollection), { streams, log });
+  const files = createFiles(store.collection(filesCollection), store.collection(piecesCollection));
+  const history = await openHistory(store.collection(historyCollection), {
+    streams,
+    onRemoved: files.removeWith,
+    log,
+  });
   const privates = createPrivateMessages(streams);
   const channels = await openChannels(store.collection(channelsCollection), { named, streams });
   const people = await openPeople(store.collection(peopleCollection), { streams, log });
@@ -101,7 +107,7 @@ export async function createConsole(options: {
   }
 
   const answers = createAnswers({ history, privates, streams, log });
-  const intake = createMessageIntake({ history, privates, answers, log });
+  const intake = createMessageIntake({ history, privates, answers, files, log });
 
   /** What the bot of this process makes of what somebody does; nothing while it has none. */
   function ownIntake() {
@@ -165,6 +171,7 @@ export async function createConsole(options: {
     history,
     privates,
     answers,
+    files,
     requireOpen,
     accept,
     suggest: async (input, typed) => shownSuggestions((await bot?.suggest(input, typed)) ?? []),
@@ -198,6 +205,7 @@ export async function createConsole(options: {
       history.close();
       await login?.close();
     },
+    readFile: (file, { channel }) => files.read(file, channel),
     async takeOver(takenOver) {
       if (isStopped) throw new DeliveryError('The console has stopped.', { permanent: false });
       await intake.takeOver(takenOver);

@@ -53,7 +53,16 @@ export const isGrowing = ({ body }: Message) => body.kind === 'answer' && body.g
 /** Reads the stored messages. What changes is sent to every tab. */
 export async function openHistory(
   collection: Collection<RootMessage>,
-  { streams, log }: { streams: EventStreams; log: Logger },
+  {
+    streams,
+    onRemoved = async () => {},
+    log,
+  }: {
+    streams: EventStreams;
+    /** Called with channel messages that are gone. */
+    onRemoved?(messages: readonly string[]): Promise<void>;
+    log: Logger;
+  },
 ) {
   const roots = new Map<string, RootMessage>();
   // Memory follows what is stored, so that neither it nor a tab shows what a restart would forget.
@@ -84,6 +93,10 @@ export async function openHistory(
       await collection.update(id, () => undefined);
       streams.send({ kind: 'removed', message: id });
     }
+    if (surplus.length === 0) return;
+    await onRemoved(surplus).catch((error: unknown) => {
+      log.error({ err: error }, 'files of messages that are gone stay until they are old');
+    });
   }
 
   /** Nothing is written once it is another process that answers. */

@@ -5,6 +5,7 @@ import { type Card, decodeAction, textCard } from '../../bot/shared/card.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import type { Answer, Invocation, Reply, TakenOver } from '../../bot/shared/invocation.ts';
+import { WITHOUT_WORDS } from '../../bot/shared/shared-file.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
 import {
   type ButtonPress,
@@ -16,6 +17,7 @@ import {
   type TypedLine,
 } from '../shared/api-types.ts';
 import { type Answers, type MessageFrame, threadGone } from './answers.ts';
+import { type ConsoleFiles, shownFile } from './files.ts';
 import { formFor, problemsOf, refusalOf } from './forms.ts';
 import { type History, interrupted, isGrowing } from './history.ts';
 import type { PrivateMessages } from './private-messages.ts';
@@ -33,7 +35,7 @@ const INVOCATION = 'console:';
 const mayManage = async () => true;
 
 /** What an interaction asks of the bot, and in which thread. */
-interface AskedOfBot extends Pick<Invocation, 'request'>, Pick<Origin, 'kind'> {
+interface AskedOfBot extends Pick<Invocation, 'request' | 'files'>, Pick<Origin, 'kind'> {
   thread: string | undefined;
   /** The message whose button was pressed. */
   pressed?: string;
@@ -67,9 +69,10 @@ export function createMessageIntake(options: {
   history: History;
   privates: PrivateMessages;
   answers: Answers;
+  files: ConsoleFiles;
   log: Logger;
 }) {
-  const { history, privates, answers, log } = options;
+  const { history, privates, answers, files: sentFiles, log } = options;
   const remembered = new Map<string, Promise<Outcome>>();
   const underWay = new Set<Promise<Outcome>>();
 
@@ -96,8 +99,8 @@ export function createMessageIntake(options: {
   async function invocationOf(interaction: Interaction, by: Someone): Promise<Invocation> {
     const { id, channel } = interaction;
     const isPress = 'action' in interaction;
-    const asked = await (isPress ? askedByPress(interaction) : askedByWords(interaction));
-    const { request, thread, pressed, kind } = asked;
+    const asked = await (isPress ? askedByPress(interaction) : askedByWords(interaction, by));
+    const { request, thread, pressed, files = [], kind } = asked;
     const name = pressed === undefined ? by.name : presserName(by.name);
     const origin: Origin = { name: by.name, kind };
     return {
@@ -107,23 +110,29 @@ export function createMessageIntake(options: {
       person: { ...by, name, mayManage },
       ...(thread === undefined ? {} : { thread }),
       ...(pressed === undefined ? {} : { pressed }),
+      ...(files.length > 0 && { files }),
       origin,
     };
   }
 
-  async function askedByWords(interaction: TypedLine | SubmittedForm): Promise<AskedOfBot> {
+  async function askedByWords(
+    interaction: TypedLine | SubmittedForm,
+    by: Someone,
+  ): Promise<AskedOfBot> {
     await requireThread(interaction);
     const { thread } = interaction;
     if ('values' in interaction) {
       const { command, values } = interaction;
       return { request: { command, values }, thread, kind: 'form' };
     }
-    const { text } = interaction;
+    const { id, text, channel, files: ids = [] } = interaction;
+    const message = thread ?? `q${id}`;
+    const files = await sentFiles.send(ids, { channel, person: by.id, message });
     // A line without a slash is a question.
     const request = text.startsWith('/')
       ? { line: text }
-      : { command: 'ask', values: { question: text } };
-    return { request, thread, kind: 'typed' };
+      : { command: 'ask', values: { question: text || WITHOUT_WORDS } };
+    return { request, thread, files, kind: 'typed' };
   }
 
   /**
@@ -274,7 +283,11 @@ export function createMessageIntake(options: {
     const atMs = shownBefore?.beganAtMs ?? own.atMs;
     if (!shownBefore) {
       const author = { kind: 'person' as const, ...shownFor.by };
-      const body = { kind: 'text' as const, text: reply.question };
+      const files = (reply.files ?? []).map(({ name, mediaType = '', ref: { id = '' } }) =>
+        shownFile({ id, name, mediaType }),
+      );
+      const text = reply.question;
+      const body = { kind: 'text' as const, text, ...(files.length > 0 && { files }) };
       await showPublic({ id: question, author, atMs, body }, shownFor);
     }
     await answers.show(reply, { ...own, atMs }, { kind: 'thread', root });

@@ -6,20 +6,24 @@ import { type Guards, guarded } from '../login/guards.ts';
 import {
   ButtonPress,
   Dismissal,
+  GivenFile,
   type Interaction,
   type ListedMessage,
   type Message,
   Named,
   type OlderMessages,
   type Outcome,
+  type ShownFile,
   type Someone,
   SubmittedForm,
   TypedLine,
 } from '../shared/api-types.ts';
 import { beginStream } from '../shared/event-stream.ts';
+import { MAX_FILE_BYTES } from '../shared/file-limits.ts';
 import { type Answers, threadGone } from './answers.ts';
 import type { ConsoleChannels } from './channels.ts';
 import type { EventStreams } from './event-streams.ts';
+import type { ConsoleFiles } from './files.ts';
 import { type History, listedOf } from './history.ts';
 import type { People } from './people.ts';
 import type { PrivateMessages } from './private-messages.ts';
@@ -30,6 +34,7 @@ const EventsQuery = z.object({
 });
 
 const ThreadPath = z.object({ id: z.string().min(1).max(100) });
+const FilePath = z.object({ id: z.uuid() });
 const ChannelPath = z.object({ channel: z.string().min(1).max(50) });
 const OlderQuery = z.object({ before: z.string().min(1).max(100) });
 const SuggestQuery = z.object({ input: z.string().max(50), typed: z.string().max(300) });
@@ -42,6 +47,7 @@ export interface Playground {
   history: History;
   privates: PrivateMessages;
   answers: Answers;
+  files: ConsoleFiles;
   /** Throws an `HttpError` once the console has stopped. */
   requireOpen(): void;
   /** Hands what somebody does to the bot, and resolves to where its outcome is shown. Throws `HttpError`. */
@@ -59,6 +65,7 @@ export function addPlaygroundRoutes(
   addEventRoute(server, guards, playground);
   addReadingRoutes(server, guards, playground);
   addInteractionRoutes(server, guards, playground);
+  addFileRoutes(server, guards, playground);
   addNamingRoutes(server, guards, playground);
 }
 
@@ -141,6 +148,42 @@ function addInteractionRoutes(server: HttpServer, guards: Guards, playground: Pl
     },
   );
 }
+
+/** What base64 takes, and what stands beside it. */
+const FILE_BODY_BYTES = Math.ceil(MAX_FILE_BYTES / 3) * 4 + 10_000;
+
+function addFileRoutes(server: HttpServer, guards: Guards, playground: Playground) {
+  const { people, channels, files, requireOpen } = playground;
+  server.post(
+    '/console/files',
+    { ...guarded(guards.write, { body: GivenFile }), bodyLimit: FILE_BODY_BYTES },
+    async (request, reply): Promise<ShownFile> => {
+      requireOpen();
+      const person = await people.of(request, reply);
+      const { channel, name, data } = request.body;
+      if (!(await channels.has(channel))) throw notFound('There is no such channel.');
+      const bytes = Buffer.from(data, 'base64');
+      return await files.add({ channel, person: person.id, name, bytes });
+    },
+  );
+  server.get(
+    '/console/files/:id',
+    guarded(guards.fetch, { params: FilePath }),
+    async (request, reply) => {
+      const { name, mediaType, bytes } = await files.fetch(request.params.id);
+      const isPicture = mediaType.startsWith('image/');
+      // Nothing but a picture is shown: a text could be a page.
+      reply.header('content-type', isPicture ? mediaType : 'application/octet-stream');
+      const how = isPicture ? 'inline' : 'attachment';
+      const encoded = encodeURIComponent(name).replace(/['()*]/g, escapeByte);
+      reply.header('content-disposition', `${how}; filename*=UTF-8''${encoded}`);
+      return await reply.send(bytes);
+    },
+  );
+}
+
+/** What `encodeURIComponent` leaves as it is and a header does not. */
+const escapeByte = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 
 function addNamingRoutes(server: HttpServer, guards: Guards, { people, channels }: Playground) {
   const route = guarded(guards.write, { body: Named });

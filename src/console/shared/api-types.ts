@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Field } from '../../bot/commands/command.ts';
 import { type Card, type CardAction, linkOf } from '../../bot/shared/card.ts';
 import type { AnswerStep } from '../../bot/shared/invocation.ts';
+import { MAX_FILE_BYTES, MAX_FILES } from './file-limits.ts';
 
 export type { Field } from '../../bot/commands/command.ts';
 export type { Card, CardAction, CardPart, Chart, Fact } from '../../bot/shared/card.ts';
@@ -17,12 +18,29 @@ const interaction = {
   thread: MessageId.optional(),
 };
 
-/** One line that a person typed, in a channel or in a thread of it. */
-export const TypedLine = z.strictObject({
-  ...interaction,
-  text: z.string().trim().min(1).max(16_000),
-});
+/** One line that a person typed, in a channel or in a thread of it; files alone need no words. */
+export const TypedLine = z
+  .strictObject({
+    ...interaction,
+    text: z.string().trim().max(16_000),
+    /** Those that were kept before, by their ids. */
+    files: z.array(z.uuid()).max(MAX_FILES).optional(),
+  })
+  .refine(({ text, files = [] }) => text !== '' || files.length > 0, {
+    path: ['text'],
+    error: 'write something, or attach a file',
+  });
 export type TypedLine = z.infer<typeof TypedLine>;
+
+/** A file that somebody is about to send. */
+export const GivenFile = z.strictObject({
+  channel: z.string().min(1).max(50),
+  name: z.string().max(1_000),
+  /** What is in it, in base64. */
+  data: z.string().max(Math.ceil(MAX_FILE_BYTES / 3) * 4, {
+    error: `a file has at most ${MAX_FILE_BYTES / 1_000_000} MB`,
+  }),
+});
 
 /** A press of a button under a card or an answer. */
 export const ButtonPress = z.strictObject({
@@ -188,9 +206,22 @@ const Step: z.ZodType<AnswerStep> = z
 /** What is looked at for an answer, as it is stored and sent. */
 export const ShownSteps = listOf(Step, MAX_STEPS);
 
+/** A file as a message shows it. */
+export const ShownFile = z.object({
+  id: z.string(),
+  name: textOf(MAX_CELL),
+  /** Whether it can be shown as one. */
+  picture: z.boolean(),
+});
+export type ShownFile = z.infer<typeof ShownFile>;
+
 /** What a message shows: words as typed, a card, or an answer in Markdown that may still be growing. */
 export const Body = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('text'), text: textOf(MAX_TEXT) }),
+  z.object({
+    kind: z.literal('text'),
+    text: textOf(MAX_TEXT),
+    files: listOf(ShownFile, MAX_FILES).exactOptional(),
+  }),
   z.object({ kind: z.literal('card'), card: ShownCard }),
   z.object({
     kind: z.literal('answer'),

@@ -14,7 +14,7 @@ export function Channel(props: {
   channel: string;
   composer: RefObject<ComposerControl | null>;
   openRoot: string | undefined;
-  onSay: (text: string) => Promise<void>;
+  onSay: (text: string, files: string[]) => Promise<void>;
   onOpenThread: (root: string) => void;
   /** `at` is where to say that it did not work. */
   onPress: (pressed: Pressed, at: ComposerControl | null) => Promise<void>;
@@ -75,6 +75,7 @@ export function Channel(props: {
       {!isMissing && (
         <Composer
           control={composer}
+          channel={channel}
           draft={channel}
           label={`Message to ${channel}`}
           placeholder="Ask, or / for commands"

@@ -5,6 +5,7 @@ import type {
   Message,
   OlderMessages,
   Outcome,
+  ShownFile,
   Someone,
 } from '../../shared/api-types.ts';
 import { encodeAction } from '../../shared/from-bot.ts';
@@ -25,6 +26,16 @@ export interface Pressed {
   message: string;
   /** Only this person has the message. */
   private?: true;
+}
+
+/** What is in a file, read off the thread that the page runs in. */
+function base64Of(file: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result).split(',', 2)[1] ?? '');
+    reader.onerror = () => reject(new Error('This file cannot be read.'));
+    reader.readAsDataURL(file);
+  });
 }
 
 /** What the page knows, kept live, and what it can do. */
@@ -132,7 +143,14 @@ export function createClient() {
       void fetchThread(root);
     },
     /** Resolves to where the outcome is shown; throws an `Error` with a sentence to show. */
-    send: (text: string, where: Where) => interact('/console/sayings', { text }, where),
+    send: (text: string, files: string[], where: Where) =>
+      interact('/console/sayings', { text, ...(files.length > 0 && { files }) }, where),
+    /** Has the server keep a file that is to be sent; throws like `send`, or when the signal aborts. */
+    async upload(channel: string, name: string, file: Blob, signal: AbortSignal) {
+      const data = await base64Of(file);
+      signal.throwIfAborted();
+      return await post<ShownFile>('/console/files', { channel, name, data });
+    },
     /** Resolves and throws like `send`. */
     press: async (pressed: Pressed, where: Where) => {
       const action = encodeAction(pressed.action);

@@ -45,8 +45,8 @@ export function Playground({ client }: { client: Client }) {
   const openThread = (next: string | undefined) => go({ channel, root: next });
   const inThread = root === undefined ? { channel } : { channel, thread: root };
 
-  async function say(text: string, where: Where) {
-    follow(await client.send(text, where), where);
+  async function say(text: string, files: string[], where: Where) {
+    follow(await client.send(text, files, where), where);
   }
 
   async function press(pressed: Pressed, where: Where, at: ComposerControl | null) {
@@ -59,9 +59,9 @@ export function Playground({ client }: { client: Client }) {
   }
 
   const { person, names, commands } = state;
-  const { suggest, dismiss } = client;
+  const { suggest, dismiss, upload } = client;
   const reader = useMemo(
-    () => ({ person, names, commands, suggest, dismiss }),
+    () => ({ person, names, commands, suggest, dismiss, upload }),
     [person, names, commands],
   );
   const listed = state.messages.find(({ message }) => message.id === root) ?? state.thread?.listed;
@@ -86,7 +86,7 @@ export function Playground({ client }: { client: Client }) {
           composer={composer}
           key={channel}
           openRoot={root}
-          onSay={(text) => say(text, { channel })}
+          onSay={(text, files) => say(text, files, { channel })}
           onOpenThread={openThread}
           onPress={(pressed, at) => press(pressed, { channel }, at)}
           onOlder={() => client.fetchOlder(channel)}
@@ -96,7 +96,8 @@ export function Playground({ client }: { client: Client }) {
             key={root}
             thread={state.thread}
             listed={listed}
-            onSay={(text) => say(text, inThread)}
+            channel={channel}
+            onSay={(text, files) => say(text, files, inThread)}
             onClose={() => {
               openThread(undefined);
               setNext({});

@@ -18,12 +18,13 @@ function isTyping(): boolean {
 export function ThreadPanel(props: {
   thread: OpenThread;
   listed: ListedMessage | undefined;
-  onSay: (text: string) => Promise<void>;
+  channel: string;
+  onSay: (text: string, files: string[]) => Promise<void>;
   onClose: () => void;
   /** `at` is where to say that it did not work. */
   onPress: (pressed: Pressed, at: ComposerControl | null) => Promise<void>;
 }) {
-  const { thread, listed, onSay, onClose, onPress } = props;
+  const { thread, listed, channel, onSay, onClose, onPress } = props;
   const composer = useRef<ComposerControl>(null);
   const { person } = useContext(Reader);
   const press = (pressed: Pressed) => onPress(pressed, composer.current);
@@ -73,6 +74,7 @@ export function ThreadPanel(props: {
         <Composer
           control={composer}
           label="Message to the thread"
+          channel={channel}
           draft={thread.root}
           placeholder="Ask a follow-up"
           onSay={onSay}

@@ -16,6 +16,9 @@ const icon = (line: string, transform?: string) => () => (
 );
 
 export const SendIcon = icon('M12 19V5M5.5 11.5 12 5l6.5 6.5');
+export const AttachIcon = icon(
+  'M20 11.5l-7.8 7.8a5 5 0 0 1-7-7L13 4.5a3.3 3.3 0 0 1 4.7 4.7l-7.7 7.7a1.7 1.7 0 0 1-2.4-2.4l7-7',
+);
 export const CloseIcon = icon('M6 6l12 12M18 6 6 18');
 export const PlusIcon = icon('M12 5v14M5 12h14');
 export const MenuIcon = icon('M4 7h16M4 12h16M4 17h16');

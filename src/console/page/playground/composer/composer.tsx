@@ -10,9 +10,10 @@ import {
 } from 'preact/hooks';
 import { keepDraft, keepWhileSent, keptDraft } from '../../shared/draft.ts';
 import { Problem, submitting } from '../../shared/form.tsx';
-import { SendIcon } from '../../shared/icons.tsx';
+import { AttachIcon, SendIcon } from '../../shared/icons.tsx';
 import { sentenceOf } from '../../shared/requests.ts';
 import { Reader } from '../reader-context.ts';
+import { AttachedFiles, useAttachedFiles } from './attached-files.tsx';
 import { CommandHint, SuggestionList } from './command-help.tsx';
 import type { Completion, Suggested, Suggestion } from './completion.ts';
 import { complete } from './completion.ts';
@@ -26,16 +27,19 @@ export interface ComposerControl {
   complain(problem: string): void;
 }
 
-/** The line to type in, with suggestions above it. Enter sends, Shift+Enter begins a new line. */
+/**
+ * The line to type in, with suggestions above it. Enter sends, Shift+Enter begins a new line. Files are pasted, dropped or chosen.
+ */
 export function Composer(props: {
   control: RefObject<ComposerControl | null>;
   label: string;
+  channel: string;
   /** The name under which an unsent line is kept. */
   draft: string;
   placeholder: string;
-  onSay: (text: string) => Promise<void>;
+  onSay: (text: string, files: string[]) => Promise<void>;
 }) {
-  const { control, label, draft, placeholder, onSay } = props;
+  const { control, label, channel, draft, placeholder, onSay } = props;
   const { commands } = useContext(Reader);
   const input = useRef<HTMLTextAreaElement>(null);
   const placeCaret = useRef(false);
@@ -46,6 +50,9 @@ export function Composer(props: {
   const [quietFor, setQuietFor] = useState<string>();
   const [sending, setSending] = useState(false);
   const [problem, setProblem] = useState('');
+  const attached = useAttachedFiles(channel, setProblem);
+  const chooser = useRef<HTMLInputElement>(null);
+  const [isOver, setIsOver] = useState(false);
   const listId = useId();
 
   const completion = complete(line, commands);
@@ -85,21 +92,47 @@ export function Composer(props: {
     placeCaret.current = false;
   }, [line]);
 
+  const isEmpty = line.trim() === '' && attached.ids.length === 0;
+  const canSend = !isEmpty && !sending && !attached.isSending;
+
+  /** Takes the files of what is pasted or dropped; false when there are none. */
+  function takeFiles(event: Event, files: FileList | undefined) {
+    if (!files || files.length === 0) return false;
+    event.preventDefault();
+    attached.add(files);
+    return true;
+  }
+
+  function onDrag(event: DragEvent) {
+    if (!event.dataTransfer?.types.includes('Files')) return;
+    // Without this the browser would leave the page for the file.
+    event.preventDefault();
+    setIsOver(event.type !== 'dragleave');
+  }
+
+  function onDrop(event: DragEvent) {
+    setIsOver(false);
+    if (takeFiles(event, event.dataTransfer?.files)) input.current?.focus();
+  }
+
   async function send() {
     const text = line.trim();
-    if (text === '' || sending) return;
+    const { ids } = attached;
+    if (!canSend) return;
+    const putBack = attached.take();
     const settle = keepWhileSent(draft, text);
     setSending(true);
     setProblem('');
     change('');
     try {
-      await onSay(text);
+      await onSay(text, ids);
       settle(true);
     } catch (error) {
       settle(false);
       setProblem(sentenceOf(error));
       // Nothing typed is lost, unless something new is being typed already.
       setLine((now) => (now === '' ? text : now));
+      putBack();
     }
     setSending(false);
   }
@@ -133,7 +166,14 @@ export function Composer(props: {
   }
 
   return (
-    <form class="composer" onSubmit={submitting(() => void send())}>
+    <form
+      class={isOver ? 'composer over' : 'composer'}
+      onSubmit={submitting(() => void send())}
+      onDragEnter={onDrag}
+      onDragOver={onDrag}
+      onDragLeave={onDrag}
+      onDrop={onDrop}
+    >
       {suggestions.length > 0 && (
         <SuggestionList
           id={listId}
@@ -144,6 +184,7 @@ export function Composer(props: {
       )}
       {suggestions.length === 0 && completion.hint && <CommandHint hint={completion.hint} />}
       <Problem text={problem} />
+      <AttachedFiles files={attached.files} onRemove={attached.remove} />
       <div class="line framed">
         <button
           type="button"
@@ -154,6 +195,29 @@ export function Composer(props: {
         >
           /
         </button>
+        <button
+          type="button"
+          class="attach square"
+          aria-label="Attach files"
+          title="Attach pictures, texts or PDFs"
+          onClick={() => chooser.current?.click()}
+        >
+          <AttachIcon />
+        </button>
+        <input
+          ref={chooser}
+          type="file"
+          class="chooser"
+          multiple
+          hidden
+          aria-label="Files to attach"
+          onChange={({ currentTarget: chosen }) => {
+            attached.add(chosen.files ?? []);
+            // The same file may be chosen again.
+            chosen.value = '';
+            input.current?.focus();
+          }}
+        />
         <textarea
           ref={input}
           rows={1}
@@ -172,13 +236,9 @@ export function Composer(props: {
             setCaretAtEnd(area.selectionEnd === area.value.length)
           }
           onKeyDown={onKeyDown}
+          onPaste={(event) => takeFiles(event, event.clipboardData?.files)}
         />
-        <button
-          type="submit"
-          class="send square filled"
-          aria-label="Send"
-          disabled={line.trim() === '' || sending}
-        >
+        <button type="submit" class="send square filled" aria-label="Send" disabled={!canSend}>
           <SendIcon />
         </button>
       </div>

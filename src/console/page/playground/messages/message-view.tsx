@@ -8,6 +8,7 @@ import type { Pressed } from '../client.ts';
 import { Reader, useName } from '../reader-context.ts';
 import { AnswerView } from './answer-view.tsx';
 import { CardView } from './card-view.tsx';
+import { SentFiles } from './sent-files.tsx';
 
 /** One message with who wrote it and when; `children` stand under it. */
 export function MessageView({
@@ -55,6 +56,7 @@ export function MessageView({
           </p>
         )}
         {body.kind === 'text' && <p class="typed">{body.text}</p>}
+        {body.kind === 'text' && body.files && <SentFiles files={body.files} />}
         {body.kind === 'card' && <CardView card={body.card} onPress={press} />}
         {body.kind === 'answer' && <AnswerView answer={body} onPress={press} />}
         {message.private && (

@@ -1,0 +1,145 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { startModelProvider } from '../../fakes/model-provider.ts';
+import { findingsOf } from '../../helpers/browser/axe.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { input, messages, thread, threadInput } from '../../helpers/console/open-page.ts';
+import { openPage, sidewaysPx, tabTo } from '../../helpers/console/open-playground.ts';
+import { startTestConsole } from '../../helpers/console/test-console.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
+import { png } from '../../helpers/files/made-pictures.ts';
+import { partsSaid, SEES } from '../../helpers/files/sending-bot.ts';
+
+const PICTURE = { name: 'screen.png', mimeType: 'image/png', buffer: png(40, 30) };
+const SHOWN = `data:image/png;base64,${PICTURE.buffer.toString('base64')}`;
+const LOG = { name: 'app.log', mimeType: 'text/plain', buffer: Buffer.from('line 1') };
+
+async function open(options: Parameters<typeof openPage>[1] = {}) {
+  const provider = await startModelProvider({ models: [{ id: 'sees', ...SEES }] });
+  const running = await startTestConsole({ provider });
+  const opened = await openPage(running, options);
+  /** The parts of the newest question that the model was given. */
+  const said = async () => {
+    const call = await eventually(() => provider.calls.at(-1));
+    return partsSaid(call).at(-1);
+  };
+  return { ...running, ...opened, said };
+}
+
+const channel = (page: Page) => page.getByRole('main');
+const attached = (page: Page) => channel(page).getByLabel('Attached files').getByRole('listitem');
+const chooser = (page: Page) => channel(page).locator('input[type=file]');
+
+/** Has the browser paste or drop a file on the line, as it does for one that a person has. */
+function give(page: Page, how: 'paste' | 'drop', { name, mimeType, buffer }: typeof PICTURE) {
+  return input(page).evaluate(
+    (line, { how, name, mimeType, base64 }) => {
+      const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+      const data = new DataTransfer();
+      data.items.add(new File([bytes], name, { type: mimeType }));
+      const options = { bubbles: true, cancelable: true };
+      const event =
+        how === 'paste'
+          ? new ClipboardEvent('paste', { ...options, clipboardData: data })
+          : new DragEvent('drop', { ...options, dataTransfer: data });
+      return line.dispatchEvent(event);
+    },
+    { how, name, mimeType, base64: buffer.toString('base64') },
+  );
+}
+
+inBrowser('files in the browser', () => {
+  test.each(['paste', 'drop'] as const)('are sent with the line: %s', async (how) => {
+    const { page, complaints, said } = await open();
+    // The browser itself is to do nothing with it.
+    expect(await give(page, how, PICTURE)).toBe(false);
+    await attached(page).locator('img').waitFor();
+    await input(page).fill('what is it?');
+    await input(page).press('Enter');
+    const answer = thread(page).locator('.markdown:not(.growing)', { hasText: 'Hello from' });
+    await answer.waitFor();
+    expect(await said()).toEqual(['what is it?', expect.stringContaining('screen.png'), SHOWN]);
+    expect(await attached(page).count()).toBe(0);
+    const shown = messages(page).getByRole('link', { name: 'screen.png' }).locator('img');
+    await shown.waitFor();
+    const width = () => shown.evaluate((it) => (it as HTMLImageElement).naturalWidth);
+    await eventuallyEquals(width, 40);
+    expect(complaints).toEqual([]);
+  });
+
+  test('are chosen with a button, by keyboard, taken away, and need no word', async () => {
+    const { page, complaints, said } = await open();
+    const button = channel(page).getByRole('button', { name: 'Attach files' });
+    await tabTo(page, button);
+    const [chosen] = await Promise.all([
+      page.waitForEvent('filechooser'),
+      page.keyboard.press('Enter'),
+    ]);
+    await chosen.setFiles([PICTURE, LOG]);
+    await eventuallyEquals(() => attached(page).count(), 2);
+    const send = channel(page).getByRole('button', { name: 'Send' });
+    await eventuallyEquals(() => send.isEnabled(), true);
+    await tabTo(
+      page,
+      channel(page).getByRole('button', { name: 'Take away app.log' }),
+      'Shift+Tab',
+    );
+    await page.keyboard.press('Enter');
+    await eventuallyEquals(() => attached(page).count(), 1);
+    expect(await findingsOf(page)).toEqual([]);
+    await tabTo(page, send);
+    await page.keyboard.press('Enter');
+    await thread(page).locator('.markdown:not(.growing)', { hasText: 'Hello from' }).waitFor();
+    expect((await said())?.[0]).toBe('What is in this?');
+    expect(await findingsOf(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  test('are sent in a thread, too', async () => {
+    const { page, said, provider } = await open();
+    await input(page).fill('hello');
+    await input(page).press('Enter');
+    await thread(page).locator('.markdown:not(.growing)', { hasText: 'Hello from' }).waitFor();
+    await thread(page).locator('input[type=file]').setInputFiles([PICTURE]);
+    await thread(page).getByLabel('Attached files').locator('img').waitFor();
+    await threadInput(page).fill('and this?');
+    await threadInput(page).press('Enter');
+    await eventually(() => provider.calls.length === 2);
+    expect(await said()).toContain(SHOWN);
+  });
+
+  test('are refused with words, and nothing that was typed is lost', async () => {
+    const { page } = await open();
+    const problem = channel(page).locator('.problem');
+    await input(page).fill('what is it?');
+    const archive = { name: 'a.zip', mimeType: 'image/png', buffer: Buffer.from('PK\x03\x04') };
+    await chooser(page).setInputFiles([archive]);
+    await problem
+      .getByText('“a.zip” is not attached. It cannot be read: it is an archive')
+      .waitFor();
+    expect(await attached(page).count()).toBe(0);
+    const large = { ...LOG, buffer: Buffer.alloc(4_500_001, 32) };
+    await chooser(page).setInputFiles([large]);
+    await problem.getByText('“app.log” is larger than 4.5 MB.').waitFor();
+    await chooser(page).setInputFiles(Array(5).fill(LOG));
+    await problem.getByText('A message takes 4 files.').waitFor();
+    await eventuallyEquals(() => attached(page).count(), 4);
+    expect(await input(page).inputValue()).toBe('what is it?');
+  });
+
+  test('have names that are letters, and scroll nothing sideways at 320 px', async () => {
+    const { page, complaints } = await open({ viewport: { width: 320, height: 640 } });
+    const name = `<img src=x onerror=window.hacked=1>${'x'.repeat(100)}.log`;
+    await chooser(page).setInputFiles([{ ...LOG, name }, PICTURE]);
+    await attached(page).locator('img').waitFor();
+    expect(await sidewaysPx(page)).toBe(0);
+    await input(page).fill('what is it?');
+    await input(page).press('Enter');
+    await thread(page).locator('.markdown:not(.growing)', { hasText: 'Hello from' }).waitFor();
+    await thread(page).getByRole('link', { name: '<img src=x' }).waitFor();
+    expect(await sidewaysPx(page)).toBe(0);
+    expect(await page.evaluate('window.hacked')).toBeUndefined();
+    expect(complaints).toEqual([]);
+  });
+});

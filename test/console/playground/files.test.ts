@@ -1,0 +1,255 @@
+import { expect, test } from 'vitest';
+import {
+  createFiles,
+  filesCollection,
+  piecesCollection,
+} from '../../../src/console/playground/files.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { startModelProvider } from '../../fakes/model-provider.ts';
+import {
+  openTab,
+  repliesOf,
+  startTestConsole,
+  type Tab,
+} from '../../helpers/console/test-console.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { png } from '../../helpers/files/made-pictures.ts';
+import { partsSaid, SEES } from '../../helpers/files/sending-bot.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const PICTURE = png();
+const SHOWN = `data:image/png;base64,${PICTURE.toString('base64')}`;
+
+const startSeeing = async () =>
+  await startTestConsole({
+    provider: await startModelProvider({ models: [{ id: 'sees', ...SEES }] }),
+  });
+
+/** Has the server keep a file, as the page does. */
+async function attach(tab: Tab, name: string, bytes: Buffer, channel = 'general') {
+  const data = bytes.toString('base64');
+  const response = await tab.tell('files', { channel, name, data });
+  return { status: response.status, body: await response.json() };
+}
+
+const sayWith = async (tab: Tab, text: string, files: string[], more: object = {}) => {
+  const id = crypto.randomUUID();
+  const response = await tab.tell('sayings', {
+    id,
+    channel: 'general',
+    text,
+    files,
+    ...more,
+  });
+  return { id, status: response.status, body: await response.json() };
+};
+
+const isOver = async (url: string, root: string, answers: number) =>
+  (await repliesOf(url, root)).filter(({ body }) => body.kind === 'answer' && !body.growing)
+    .length === answers;
+
+test('shows a model what somebody sends, and everybody the message with it', async () => {
+  const { url, provider, messages } = await startSeeing();
+  const tab = await openTab(url);
+  const { body: picture } = await attach(tab, 'screen.png', PICTURE);
+  expect(picture).toEqual({ id: expect.any(String), name: 'screen.png', picture: true });
+  const { body: log } = await attach(tab, 'app.log', Buffer.from('line 1'));
+  const { id } = await sayWith(tab, 'what is wrong?', [picture.id, log.id]);
+  await eventually(() => isOver(url, `q${id}`, 1));
+  expect(partsSaid(provider.calls[0] as never)[0]).toEqual([
+    'what is wrong?',
+    expect.stringContaining('Picture “screen.png”'),
+    SHOWN,
+    expect.stringContaining('line 1'),
+  ]);
+  expect((await messages.get(`q${id}`))?.message.body).toEqual({
+    kind: 'text',
+    text: 'what is wrong?',
+    files: [picture, { id: log.id, name: 'app.log', picture: false }],
+  });
+});
+
+test('asks what is in files that come without a word', async () => {
+  const { url, provider } = await startSeeing();
+  const tab = await openTab(url);
+  const { body } = await attach(tab, 'screen.png', PICTURE);
+  const { id } = await sayWith(tab, '', [body.id]);
+  await eventually(() => isOver(url, `q${id}`, 1));
+  expect(partsSaid(provider.calls[0] as never)[0]?.[0]).toBe('What is in this?');
+  expect((await sayWith(tab, '  ', [])).status).toBe(400);
+});
+
+test('shows a file of earlier again for a later question of its thread', async () => {
+  const { url, provider } = await startSeeing();
+  const tab = await openTab(url);
+  const { body } = await attach(tab, 'screen.png', PICTURE);
+  const { id } = await sayWith(tab, 'what is it?', [body.id]);
+  await eventually(() => isOver(url, `q${id}`, 1));
+  await tab.say('which colour?', { thread: `q${id}` });
+  await eventually(() => isOver(url, `q${id}`, 2));
+  expect(partsSaid(provider.calls[1] as never)[0]).toContain(SHOWN);
+});
+
+test('gives a browser a picture as one, and everything else as a file to keep', async () => {
+  const { url } = await startSeeing();
+  const tab = await openTab(url);
+  const fetched = async (id: string) => {
+    const response = await fetch(`${url}/console/files/${id}`, { headers: { cookie: tab.cookie } });
+    const { headers } = response;
+    const named = ['content-type', 'content-disposition', 'x-content-type-options'];
+    return {
+      bytes: Buffer.from(await response.arrayBuffer()),
+      headers: named.map((name) => headers.get(name)),
+    };
+  };
+  const { body: picture } = await attach(tab, 'a b.png', PICTURE);
+  expect(await fetched(picture.id)).toEqual({
+    bytes: PICTURE,
+    headers: ['image/png', "inline; filename*=UTF-8''a%20b.png", 'nosniff'],
+  });
+  const page = Buffer.from('<script>alert(1)</script>');
+  const { body: text } = await attach(tab, `x"\r\nSet-Cookie: a=b; 'ü.html`, page);
+  expect(await fetched(text.id)).toEqual({
+    bytes: page,
+    headers: [
+      'application/octet-stream',
+      "attachment; filename*=UTF-8''x%22%20Set-Cookie%3A%20a%3Db%3B%20%27%C3%BC.html",
+      'nosniff',
+    ],
+  });
+});
+
+test.each([
+  ['an archive', Buffer.from('PK\x03\x04'), 422, /an archive or an Office document/],
+  ['nothing', Buffer.alloc(0), 422, /it is empty/],
+  ['a picture that is cut off', PICTURE.subarray(0, 40), 422, /damaged or not whole/],
+  ['a picture of 50,000 pixels', png(2, 2, { says: [50_000, 50_000] }), 422, /50,000 × 50,000/],
+  ['one that is too large', Buffer.alloc(4_500_001, 32), 400, /at most 4.5 MB/],
+])('refuses %s when it is attached', async (_what, bytes, status, why) => {
+  const { url } = await startSeeing();
+  const tab = await openTab(url);
+  const refused = await attach(tab, 'screen.png', bytes);
+  expect(refused.status).toBe(status);
+  expect(refused.body.error.message).toMatch(why);
+});
+
+test('takes no body that is larger than the largest file', async () => {
+  const { url } = await startSeeing();
+  const tab = await openTab(url);
+  expect((await attach(tab, 'screen.png', Buffer.alloc(6_000_000, 32))).status).toBe(413);
+});
+
+test('keeps the largest file and reads it back', async () => {
+  const { url, provider } = await startSeeing();
+  const tab = await openTab(url);
+  const large = png(2, 2, { padding: 4_499_000 });
+  const { body } = await attach(tab, 'large.png', large);
+  const { id } = await sayWith(tab, 'what is it?', [body.id]);
+  await eventually(() => isOver(url, `q${id}`, 1));
+  const address = `data:image/png;base64,${large.toString('base64')}`;
+  expect(partsSaid(provider.calls[0] as never)[0]?.[2] === address).toBe(true);
+});
+
+test('takes no file of somebody else, of another channel, or that is not there', async () => {
+  const { url, provider } = await startSeeing();
+  const [ada, bob] = [await openTab(url), await openTab(url)];
+  const { body: adas } = await attach(ada, 'screen.png', PICTURE);
+  await ada.tell('channels', { name: 'ops' });
+  const { body: elsewhere } = await attach(ada, 'screen.png', PICTURE, 'ops');
+  for (const [tab, id] of [
+    [bob, adas.id],
+    [ada, elsewhere.id],
+    [ada, crypto.randomUUID()],
+  ] as const) {
+    const refused = await sayWith(tab, 'what is it?', [id]);
+    expect(refused.status).toBe(404);
+    expect(refused.body.error.message).toMatch(/no longer there\. Take it away/);
+  }
+  expect((await sayWith(ada, 'five?', Array(5).fill(adas.id))).status).toBe(400);
+  expect(provider.calls).toEqual([]);
+});
+
+test('refuses files that another site sends', async () => {
+  const { url } = await startSeeing();
+  const body = JSON.stringify({ channel: 'general', name: 'x', data: 'eA==' });
+  const send = (headers: Record<string, string>) =>
+    fetch(`${url}/console/files`, { method: 'POST', headers, body });
+  const json = { 'content-type': 'application/json' };
+  expect((await send({ ...json, origin: 'https://evil.example' })).status).toBe(403);
+  expect((await send({ origin: url, 'content-type': 'text/plain' })).status).toBe(415);
+});
+
+async function openFiles() {
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const index = store.collection(filesCollection);
+  const pieces = store.collection(piecesCollection);
+  const files = createFiles(index, pieces);
+  return { files, index, pieces, close: () => store.close() };
+}
+
+const OF = { channel: 'general', person: 'p1', name: 'a.txt' };
+
+test('keeps no more than it has room for: the oldest go, and what is in them', async () => {
+  const { files, index, pieces, close } = await openFiles();
+  const atMs = Date.now();
+  const entry = (no: number) => ({
+    ...{ id: `old-${no}`, channel: 'general', person: 'p1', name: 'a', mediaType: 'text/plain' },
+    ...{ bytes: 40_000_000, atMs, message: 'q1' },
+  });
+  await index.update('files', () => ({ files: [entry(1), entry(2)] }));
+  await pieces.update('old-1 0', () => ({ base64: 'eA==' }));
+  const { id } = await files.add({ ...OF, bytes: Buffer.alloc(4_000_000, 97) });
+  expect((await index.get('files'))?.files.map((one) => one.id)).toEqual(['old-1', 'old-2', id]);
+  await index.update('files', (all) => ({ files: [entry(0), ...(all?.files ?? [])] }));
+  await pieces.update('old-0 0', () => ({ base64: 'eA==' }));
+  await files.add({ ...OF, bytes: Buffer.from('text') });
+  const left = (await index.get('files'))?.files.map((one) => one.id) ?? [];
+  expect(left).not.toContain('old-0');
+  expect(left).toContain('old-1');
+  expect(await pieces.get('old-0 0')).toBeUndefined();
+  await close();
+});
+
+test('forgets what was never sent, and what came with messages that are gone', async () => {
+  const { files, index, pieces, close } = await openFiles();
+  const unsent = await files.add({ ...OF, bytes: Buffer.from('unsent') });
+  const sent = await files.add({ ...OF, bytes: Buffer.from('sent') });
+  await files.send([sent.id], { channel: 'general', person: 'p1', message: 'q1' });
+  const age = (ms: number) =>
+    index.update('files', (all) => ({
+      files: (all?.files ?? []).map((one) => ({ ...one, atMs: one.atMs - ms })),
+    }));
+  await age(3_601_000);
+  const other = await files.add({ ...OF, bytes: Buffer.from('other') });
+  const ids = async () => (await index.get('files'))?.files.map(({ id }) => id);
+  expect(await ids()).toEqual([sent.id, other.id]);
+  expect(await pieces.get(`${unsent.id} 0`)).toBeUndefined();
+  await files.removeWith(['q1']);
+  expect(await ids()).toEqual([other.id]);
+  expect(await pieces.get(`${sent.id} 0`)).toBeUndefined();
+  await expect(files.fetch(sent.id)).rejects.toThrow('no longer there');
+  await close();
+});
+
+test('removes files with the messages that make room for newer ones', async () => {
+  const stored = Array.from({ length: 200 }, (_, no) => ({
+    channel: 'general',
+    message: {
+      ...{ id: `m${no}`, author: { kind: 'askwatch' as const }, atMs: no },
+      body: { kind: 'text' as const, text: `${no}` },
+    },
+    replies: [],
+  }));
+  const provider = await startModelProvider({ models: [{ id: 'sees', ...SEES }] });
+  const { url } = await startTestConsole({ provider, stored });
+  const tab = await openTab(url);
+  const { body } = await attach(tab, 'screen.png', PICTURE);
+  await sayWith(tab, 'in an old thread?', [body.id], { thread: 'm0' });
+  const status = async () =>
+    (await fetch(`${url}/console/files/${body.id}`, { headers: { cookie: tab.cookie } })).status;
+  expect(await status()).toBe(200);
+  await tab.say('one more');
+  await eventually(async () => (await status()) === 404);
+});

@@ -17,7 +17,7 @@ export const SharedFile = z.object({
   name: z.string().max(MAX_NAME),
   mediaType: z.string().max(100).optional(),
   bytes: z.number().nonnegative().optional(),
-  /** Its platform's own: no secret stands in it. */
+  /** Its platform's own: ids, or an address that no token is part of. */
   ref: z.record(z.string().max(20), z.string().max(MAX_REF)),
 });
 export type SharedFile = z.infer<typeof SharedFile>;

@@ -10,7 +10,7 @@ import {
   type Platform,
   type Store,
 } from '../bot/platform.ts';
-import { type Card, withoutCharts } from '../bot/shared/card.ts';
+import { type Card, hasChart, withoutCharts } from '../bot/shared/card.ts';
 import { DeliveryError } from '../bot/shared/errors.ts';
 import { openPlatformLimits, type PlatformLimits } from '../bot/shared/platform-limits.ts';
 import { FileError } from '../bot/shared/shared-file.ts';
@@ -255,9 +255,12 @@ export async function createSlack(options: {
 
     async post({ channel: name, card, id, attempted, isOurs = always }) {
       const alert = { id, goesOn: card.goesOn, attempted };
-      return await deliver(name, async ({ callsWhile }, channel) => {
+      return await deliver(name, async ({ callsWhile, showCard }, channel) => {
         const { messages } = callsWhile(isOurs);
-        const { ts, goesOn } = await messages.postAlert({ channel }, renderAlert(card), alert);
+        const send = (content: Content) => messages.postAlert({ channel }, content, alert);
+        const { ts, goesOn } = hasChart(card)
+          ? await showCard(card, send)
+          : await send(renderAlert(card));
         return { message: ts, thread: ts, goesOn };
       });
     },

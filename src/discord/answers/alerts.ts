@@ -7,6 +7,7 @@ import type { IsOurs } from '../../bot/shared/messenger.ts';
 import { type ChannelApi, SNOWFLAKE } from '../api/channel-api.ts';
 import { isInvalidForm, isRefusal } from '../api/errors.ts';
 import { renderLine, renderMessage } from '../render/render.ts';
+import { postCard } from './send-card.ts';
 
 /**
  * Posting a card once, and changing it later.
@@ -65,19 +66,19 @@ export function createAlerts(
       const digest = digestOf(id);
       const refers = { goingOn: `ref ${digest.slice(0, 8)}`, over: `ref ${digest.slice(8, 16)}` };
       const role = roleOf(card);
-      const send = (shown: Card) => {
-        const { embeds, components } = renderMessage(shown);
-        const message = {
-          ...contentOf(role),
-          embeds: embeds.map((embed) =>
-            withReference(embed, card.goesOn ? refers.goingOn : refers.over),
-          ),
-          components,
-          nonce: digest.slice(0, 25),
-        };
-        assertOurs(isOurs);
-        return api.send(channel, message, { called: role });
-      };
+      const send = (shown: Card) =>
+        postCard(shown, log, ({ embeds, ...rest }) => {
+          const message = {
+            ...contentOf(role),
+            ...rest,
+            embeds: embeds.map((embed) =>
+              withReference(embed, card.goesOn ? refers.goingOn : refers.over),
+            ),
+            nonce: digest.slice(0, 25),
+          };
+          assertOurs(isOurs);
+          return api.send(channel, message, { called: role });
+        });
       const earlier = attempted
         ? await find(channel, refersTo(...Object.values(refers)))
         : undefined;

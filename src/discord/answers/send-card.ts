@@ -1,6 +1,7 @@
 import { AttachmentBuilder } from 'discord.js';
 import type { Logger } from 'pino';
 import { type Card, type Chart, chartText, textPart } from '../../bot/shared/card.ts';
+import type { Picture } from '../api/channel-api.ts';
 import { isRefusal } from '../api/errors.ts';
 import { pictureOf } from '../render/chart-picture.ts';
 import { renderMessage } from '../render/render.ts';
@@ -8,6 +9,9 @@ import { within, withoutMentions } from '../render/text.ts';
 
 /** A card as a message, with the picture of its chart. */
 type CardMessage = ReturnType<typeof renderMessage> & { files?: AttachmentBuilder[] };
+
+/** The same as plain data, as a channel takes it. */
+type PostedCard = ReturnType<typeof renderMessage> & { picture?: Picture };
 
 /** Source: Discord docs, "Attachment Object". */
 const MAX_DESCRIPTION = 1_024;
@@ -23,6 +27,19 @@ export async function sendCard<T>(
   log: Logger,
   send: (message: CardMessage) => Promise<T>,
 ): Promise<T> {
+  return await postCard(card, log, ({ picture, ...message }) => {
+    if (!picture) return send(message);
+    const { data, ...described } = picture;
+    return send({ ...message, files: [new AttachmentBuilder(data, described)] });
+  });
+}
+
+/** The same as a message of a channel. */
+export async function postCard<T>(
+  card: Card,
+  log: Logger,
+  send: (message: PostedCard) => Promise<T>,
+): Promise<T> {
   const pictured = await renderPictured(card, log);
   if (!pictured) return await send(renderMessage(card));
   try {
@@ -35,10 +52,10 @@ export async function sendCard<T>(
 }
 
 /** An embed has one picture: further charts stay texts. */
-async function renderPictured(card: Card, log: Logger): Promise<CardMessage | undefined> {
+async function renderPictured(card: Card, log: Logger): Promise<PostedCard | undefined> {
   const chart = card.parts.find((part) => part.kind === 'chart');
-  const png = chart && (await draw(chart, log));
-  if (!png) return undefined;
+  const data = chart && (await draw(chart, log));
+  if (!data) return undefined;
   const parts = card.parts.map((part) =>
     part === chart ? textPart(`${chart.title}: see the picture`) : part,
   );
@@ -47,7 +64,7 @@ async function renderPictured(card: Card, log: Logger): Promise<CardMessage | un
   return {
     embeds: embeds.map((embed) => ({ ...embed, image: { url: `attachment://${NAME}` } })),
     components,
-    files: [new AttachmentBuilder(png, { name: NAME, description })],
+    picture: { name: NAME, data, description },
   };
 }
 

@@ -136,10 +136,19 @@ export interface TextFile {
   text: string;
 }
 
-/** A message to be posted, and the files that go under it. */
+/** A picture that an embed of a message shows. */
+export interface Picture {
+  name: string;
+  data: Buffer;
+  /** For whoever cannot see it. */
+  description: string;
+}
+
+/** A message to be posted, and the files that go under it, or the picture that it shows. */
 type NewMessage = Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & {
   nonce: string;
   files?: TextFile[];
+  picture?: Picture;
 };
 
 /**
@@ -148,11 +157,20 @@ type NewMessage = Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & {
  */
 export function requestWith({
   files = [],
+  picture,
   ...body
 }: {
   files?: readonly TextFile[];
+  picture?: Picture;
   [field: string]: unknown;
 }) {
+  if (picture) {
+    const { name, data, description } = picture;
+    return {
+      body: { ...body, attachments: [{ id: '0', filename: name, description }] },
+      files: [{ name, contentType: 'image/png', data }],
+    };
+  }
   if (files.length === 0) return { body };
   const contentType = 'text/markdown; charset=utf-8';
   return {

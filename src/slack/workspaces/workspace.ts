@@ -2,6 +2,7 @@ import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import type { Store } from '../../bot/platform.ts';
 import { createAgent } from '../answers/agent.ts';
+import { createShowCard } from '../answers/charts.ts';
 import { createConversation } from '../answers/conversation.ts';
 import { createEndAnswer } from '../answers/end-answer.ts';
 import { createPeopleMessages } from '../answers/people-messages.ts';
@@ -83,6 +84,8 @@ export function createWorkspace(options: {
     queue,
     messages,
     callsWhile,
+    /** Shows what Askwatch posts by itself, with its charts where the workspace takes them. */
+    showCard: createShowCard(log),
     agent,
     /** What Slack counts of the whole workspace. */
     counts,

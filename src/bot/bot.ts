@@ -31,6 +31,7 @@ import { createIncidents, incidentOfThread } from './incidents/incident-service.
 import type { Bot, Platform } from './platform.ts';
 import { createReporter } from './reports/reporter.ts';
 import { createReports } from './reports/reports.ts';
+import { createNarrator } from './reports/sentences.ts';
 import { systemClock } from './shared/clock.ts';
 import { type Place, placeKey } from './shared/place.ts';
 import type { PlatformTraits } from './shared/platform-traits.ts';
@@ -171,7 +172,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const timing = { clock: systemClock, random: Math.random };
   const lastPoll = await openLastPoll(store, { pollMs });
   const { settingsOf } = channels;
-  const reports = createReports({ monitoring, channels, alertPlaces });
+  const narrate = createNarrator({ gateway, catalog, channelDefaults, budgets, usageLog, log });
+  const reports = createReports({ monitoring, channels, alertPlaces, narrate });
   const alerting = createAlerting({
     store,
     state,

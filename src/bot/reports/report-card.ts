@@ -2,8 +2,9 @@ import { type Card, type Fact, factsPart, tablePart, textPart } from '../shared/
 import { counted, inUnits, inWords, shortened } from '../shared/text-format.ts';
 import { wallDay, wallWords } from '../shared/wall-time.ts';
 import { reportChart } from './report-chart.ts';
-import type { OutageCount, ReportFacts } from './report-facts.ts';
+import { type OutageCount, pointsMore, type ReportFacts } from './report-facts.ts';
 import { fromMsOf, type ReportSpan, toMsOf } from './schedule.ts';
+import type { Sentences } from './sentences.ts';
 
 const MAX_ROWS = 8;
 const MAX_SLOW = 3;
@@ -15,7 +16,7 @@ const MAX_CAUSE = 120;
 const MIN_UNSEEN_PERCENT = 0.1;
 
 /** A report, as people see it; `sentences` are a model's about these facts. Pure. */
-export function reportCard(facts: ReportFacts, sentences?: string): Card {
+export function reportCard(facts: ReportFacts, sentences?: Sentences): Card {
   const { span, monitors, percent } = facts;
   const title = titleOf(span);
   if (monitors === 0) {
@@ -33,11 +34,14 @@ export function reportCard(facts: ReportFacts, sentences?: string): Card {
     tone: percent === undefined ? 'info' : facts.downMs > 0 ? 'warning' : 'good',
     title: `${title}: ${percent === undefined ? 'nothing was seen' : `${percent} % up`}`,
     parts: [
-      ...(sentences === undefined ? [] : [textPart(sentences)]),
+      ...(sentences ? [textPart(sentences.text)] : []),
       factsPart(...factsOf(facts)),
       ...downParts(facts),
       ...reportChart(facts),
     ],
+    ...(sentences && {
+      footer: `The sentences above the figures are by ${shortened(sentences.model, MAX_NAME)}.`,
+    }),
   };
 }
 
@@ -94,10 +98,10 @@ function factsOf(facts: ReportFacts): Fact[] {
   ];
 }
 
-function uptimeInWords({ span, percent = 0, percentBefore }: ReportFacts): string {
-  if (percentBefore === undefined)
-    return `${percent} %; nothing was seen in ${beforeInWords(span)}`;
-  const points = Math.round((percent - percentBefore) * 1_000) / 1_000;
+function uptimeInWords(facts: ReportFacts): string {
+  const { span, percent = 0, percentBefore } = facts;
+  const points = pointsMore(facts);
+  if (points === undefined) return `${percent} %; nothing was seen in ${beforeInWords(span)}`;
   if (points === 0) return `${percent} %, as in ${beforeInWords(span)}`;
   const than = points > 0 ? 'more' : 'less';
   return `${percent} %, ${Math.abs(points)} percentage points ${than} than in ${beforeInWords(span)} (${percentBefore} %)`;

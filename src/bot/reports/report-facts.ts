@@ -61,6 +61,12 @@ export interface ReportFacts {
   steps: ReportStep[];
 }
 
+/** Percentage points of uptime more than before, of the percentages as they are told; `undefined` where one is not known. Pure. */
+export const pointsMore = ({ percent, percentBefore }: ReportFacts): number | undefined =>
+  percent === undefined || percentBefore === undefined
+    ? undefined
+    : Math.round((percent - percentBefore) * 1_000) / 1_000;
+
 /** Reading all monitors of a large service takes longer than what people wait for. */
 const READ_MS = 60_000;
 

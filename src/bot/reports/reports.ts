@@ -6,6 +6,7 @@ import { type Place, placeKey } from '../shared/place.ts';
 import { reportCard, titleOf } from './report-card.ts';
 import { factsOf, readSpan, type SpanRecord } from './report-facts.ts';
 import type { ReportSpan } from './schedule.ts';
+import type { Narrator } from './sentences.ts';
 
 /** What makes reports. */
 export type Reports = ReturnType<typeof createReports>;
@@ -18,19 +19,22 @@ export function createReports(options: {
   channels: Pick<Channels, 'hears'>;
   /** Channels that hear every alert, as the operator set it. */
   alertPlaces: readonly Place[];
+  /** What has a model say what matters most; nothing is said when left out. */
+  narrate?: Narrator;
 }) {
-  const { monitoring, channels, alertPlaces } = options;
+  const { monitoring, channels, alertPlaces, narrate } = options;
 
-  async function cardOf(place: Place, record: SpanRecord): Promise<Card> {
+  async function cardOf(place: Place, record: SpanRecord, signal: AbortSignal): Promise<Card> {
     const hearsAll = alertPlaces.some((other) => placeKey(other) === placeKey(place));
     const hears = hearsAll ? () => true : await channels.hears(place);
-    return reportCard(factsOf(record, hears));
+    const facts = factsOf(record, hears);
+    return reportCard(facts, await narrate?.(place, facts, signal));
   }
 
   return {
     /** The report of a time for a channel. Throws as `readSpan` does. */
     async of(place: Place, span: ReportSpan, signal: AbortSignal): Promise<Card> {
-      return await cardOf(place, await readSpan(monitoring, span, signal));
+      return await cardOf(place, await readSpan(monitoring, span, signal), signal);
     },
     /**
      * Makes reports for many channels, whose times are mostly the same: of each the service is asked once. Where it tells nothing
@@ -44,7 +48,7 @@ export function createReports(options: {
           const asked = records.get(key) ?? readSpan(monitoring, span, signal);
           records.set(key, asked);
           try {
-            return await cardOf(place, { ...(await asked), span });
+            return await cardOf(place, { ...(await asked), span }, signal);
           } catch (error) {
             if (!(error instanceof CommandError)) throw error;
             return textCard('info', `${titleOf(span)}: nothing is known`, error.message);

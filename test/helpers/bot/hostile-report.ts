@@ -35,8 +35,9 @@ export function hostileReport(sentences?: string) {
     complete: false,
   };
   const record = { span, monitors, rows, incidents, incidentsBefore: incidents };
+  const facts = factsOf(record, () => true);
   return reportCard(
-    factsOf(record, () => true),
-    sentences,
+    facts,
+    sentences === undefined ? undefined : { text: sentences, model: HOSTILE },
   );
 }

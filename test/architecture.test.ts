@@ -65,6 +65,7 @@ const SUBROOMS: Record<string, string[]> = {
   bot: [
     'shared',
     'usage',
+    'feedback',
     'channels',
     'incidents',
     'tools',

@@ -10,7 +10,7 @@ import { createAsk } from './ask/ask.ts';
 import { createBudgets } from './ask/budgets.ts';
 import { createCatalog } from './ask/catalog.ts';
 import { createChannelDefaults } from './ask/channel-defaults.ts';
-import { conversationKey, createConversations } from './ask/conversations.ts';
+import { conversationKey, createConversations, threadOfKey } from './ask/conversations.ts';
 import { createPeopleReader } from './ask/people-messages.ts';
 import { createShownAnswers } from './ask/shown-answers.ts';
 import { createToolCalls } from './ask/tool-calls.ts';
@@ -19,10 +19,12 @@ import { createChannels } from './channels/channels.ts';
 import { createPersonPlaces } from './channels/person-places.ts';
 import { actions, commands, messageActions } from './commands/commands.ts';
 import { createDispatch, createOpenForm } from './commands/dispatch.ts';
+import { formOfPress } from './commands/form.ts';
 import { openForwarding } from './commands/forwarding.ts';
 import { isIncidentQuestion, isPostmortemQuestion } from './commands/incident-actions.ts';
 import { createSuggest } from './commands/suggest.ts';
 import { createTakeovers } from './commands/takeovers.ts';
+import { createFeedback, type Feedback } from './feedback/feedback.ts';
 import { createPdfReader } from './files/pdf.ts';
 import { createFileReader } from './files/read-files.ts';
 import { openForget } from './forget.ts';
@@ -57,6 +59,8 @@ export interface BotOptions {
   usageLog?: UsageLog;
   /** The module that reads PDFs in a thread of its own, where it does not lie beside the program. */
   pdfWorkerUrl?: URL | undefined;
+  /** Where something else reads how answers were rated, too. */
+  feedback?: Feedback;
   log: Logger;
 }
 
@@ -77,6 +81,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   });
   const channelDefaults = createChannelDefaults(store);
   const { usageLog = createUsageLog(store) } = options;
+  const { feedback = createFeedback(store, { days: settings.feedbackDays }) } = options;
   const budgets = createBudgets({ channelDefaults, usageLog });
   const places = createPersonPlaces(store, {
     hasHomes: (platform) => traitsOf(platform).hasHomes ?? false,
@@ -114,6 +119,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     usageLog,
     people,
     files,
+    evidence: feedback.evidence,
     async contextOf(place, thread, signal) {
       const found = incidentAt(place, thread);
       if (!found) return undefined;
@@ -225,6 +231,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     proposals,
     budgets,
     reports,
+    feedback,
     traitsOf,
     log,
   };
@@ -242,7 +249,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     channels,
     channelDefaults,
     unfinished,
-    others: [usageLog, places, shownAnswers, proposals],
+    others: [usageLog, places, shownAnswers, proposals, feedback],
+    feedback,
     state,
     alertPlaces,
     log,
@@ -261,15 +269,24 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     log,
   });
   const openForm = createOpenForm(services);
+  const forms = [...commands, ...actions].filter(({ form }) => form);
   const alerts = () => state.current()?.alerts;
   const homes = createHomes({ ...services, places, alerts, openForm });
 
   let tidying: NodeJS.Timeout | undefined;
   let tidied = Promise.resolve();
+  /** Of a version that kept ratings with what was said. */
+  const moveRatings = () =>
+    conversations.moveRatings(async (key, { id, ratings, question, answer, atMs, model }) => {
+      const said = { question, answer, calls: [] };
+      const times = { wholeAtMs: atMs };
+      await feedback.takeOver(id, ratings, { ...threadOfKey(key), model, times, atMs, said });
+    });
   const tidy = () => {
-    tidied = Promise.all(
-      [conversations, usageLog, places, proposals].map((one) => one.forgetOld()),
-    ).then(
+    tidied = Promise.all([
+      ...[conversations, usageLog, places, proposals].map((one) => one.forgetOld()),
+      moveRatings().then(feedback.forgetOld),
+    ]).then(
       () => {},
       (error: unknown) => {
         log.error({ err: error }, 'what is old could not be forgotten');
@@ -279,6 +296,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
 
   return {
     commands,
+    forms,
+    formOfPress: (request) => formOfPress(request, { actions, forms }),
     async dispatch(invocation, onStored) {
       const [reply] = await Promise.all([dispatch(invocation, onStored), places.note(invocation)]);
       return reply;

@@ -5,13 +5,14 @@ import type { ChannelDefaults } from './ask/channel-defaults.ts';
 import type { Conversations } from './ask/conversations.ts';
 import type { UnfinishedAnswers } from './ask/unfinished-answers.ts';
 import type { Channels } from './channels/channels.ts';
+import type { Feedback } from './feedback/feedback.ts';
 import { isOpen, newDelivery } from './incidents/incidents.ts';
 import type { Alert, Watching, WatchState } from './incidents/watch-state.ts';
 import type { Bot } from './platform.ts';
 import { GoneChannels, type GonePlaces, type Place, parsePlace, placeKey } from './shared/place.ts';
 
 /**
- * Forgets what was kept for a thread, or for channels: what was said, who said how much, which alerts they hear and were
+ * Forgets what was kept for a thread, or for channels: what was said and how it was rated, who said how much, which alerts they hear and were
  * told, their model and prompt. What is to be forgotten is noted first, so that a start after a kill goes on with it: that
  * has happened when this resolves.
  */
@@ -24,13 +25,14 @@ export async function openForget(
     unfinished: UnfinishedAnswers;
     /** What else keeps something of places. */
     others: ReadonlyArray<{ forgetPlaces(gone: GonePlaces): Promise<void> }>;
+    feedback: Pick<Feedback, 'forgetThread'>;
     state: WatchState;
     /** Those that hear every alert. */
     alertPlaces: readonly Place[];
     log: Logger;
   },
 ): Promise<Pick<Bot, 'forget' | 'forgetAll' | 'keptChannels'>> {
-  const { conversations, channels, channelDefaults, unfinished, others } = options;
+  const { conversations, channels, channelDefaults, unfinished, others, feedback } = options;
   const { state, alertPlaces, log } = options;
   const noted = store.collection<GoneChannels>({
     name: 'forgetting',
@@ -86,6 +88,7 @@ export async function openForget(
       }
       await unfinished.forgetThread(place, thread);
       await conversations.remove(place, thread);
+      await feedback.forgetThread({ place: placeKey(place), thread });
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Catalog } from './ask/catalog.ts';
 import type { ShownAnswers } from './ask/shown-answers.ts';
 import type { Command } from './commands/command.ts';
 import type { Dispatch, OpenForm } from './commands/dispatch.ts';
+import type { PressedForm } from './commands/form.ts';
 import type { Suggest } from './commands/suggest.ts';
 import type { Homes } from './home/home.ts';
 import type { Incidents } from './incidents/incident-service.ts';
@@ -15,6 +16,13 @@ import type { UsageLog } from './usage/usage-log.ts';
 /** What the bot is to its platforms, and to what shows or ends it. */
 export interface Bot {
   readonly commands: readonly Command[];
+  /** The commands that have a form, also of those that only buttons carry. */
+  readonly forms: readonly Command[];
+  /** The form that a press of a button opens besides what it does, where it does. Pure. */
+  formOfPress(request: {
+    command: string;
+    values: Record<string, unknown>;
+  }): PressedForm | undefined;
   /** The one door: checks, refuses repeats, runs the command. Never throws; every error becomes a card. */
   readonly dispatch: Dispatch;
   /** How the form of a command begins for somebody; a card says why they get none. Never throws. */

@@ -63,6 +63,13 @@ const askVariables = {
     shown: '60',
     schema: wholeNumber(1, 600).transform(toMs).default(60_000),
   },
+  feedbackDays: {
+    name: 'FEEDBACK_DAYS',
+    about:
+      'days for which answers that were rated are kept, for `askwatch feedback export`; 0 keeps ratings alone, without what was said',
+    shown: '90',
+    schema: wholeNumber(0, 3650).default(90),
+  },
 };
 
 const alertVariables = (known: readonly PlatformRegistration[]) => ({

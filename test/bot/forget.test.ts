@@ -5,6 +5,7 @@ import { createShownAnswers } from '../../src/bot/ask/shown-answers.ts';
 import { openUnfinishedAnswers } from '../../src/bot/ask/unfinished-answers.ts';
 import { createChannels } from '../../src/bot/channels/channels.ts';
 import { createPersonPlaces } from '../../src/bot/channels/person-places.ts';
+import { createFeedback } from '../../src/bot/feedback/feedback.ts';
 import { openForget } from '../../src/bot/forget.ts';
 import { newDelivery } from '../../src/bot/incidents/incidents.ts';
 import type { Group, Incident } from '../../src/bot/incidents/watch-state.ts';
@@ -40,6 +41,7 @@ async function open(
   const channels = createChannels(store);
   const channelDefaults = createChannelDefaults(store);
   const usageLog = createUsageLog(store);
+  const feedback = createFeedback(store, { days: 90 });
   const places = createPersonPlaces(store, {
     hasHomes: (platform) => platform === 'slack',
     log,
@@ -65,8 +67,9 @@ async function open(
     shownAnswers,
     unfinished,
     state,
+    feedback,
   };
-  const others = [usageLog, places, shownAnswers];
+  const others = [usageLog, places, shownAnswers, feedback];
   const forgetting = await openForget(store, { ...kept, others, alertPlaces, log });
   life.writes = writes;
   return { ...kept, ...forgetting, nowMs, lines, life, close: () => real.close() };
@@ -83,6 +86,7 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
     shownAnswers,
     unfinished,
     state,
+    feedback,
   } = kept;
   const team = place.channel.split('/')[0] ?? '';
   const person = { id: `U-${team}`, name: `ada of ${team}` };
@@ -96,6 +100,12 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
     await usageLog.add({ place, person: person.id, name: person.name, ...tokens });
     await places.note({ place: { ...place, channel: `${place.channel}${n}` }, person });
     await shownAnswers.add(place, `m${n}`, { place, thread: `of ${team}` });
+    const at = { place: placeKey(place), thread: 'thread' };
+    const calls = [{ tool: 'list_monitors', input: '{}', result: `looked up ${n} for ${team}` }];
+    await feedback.evidence.keep(at, `${team}-r${n}`, calls);
+    const said = { question: `rated ${n} of ${team}?`, answer: team, calls };
+    const by = { ...at, person: person.id, invocation: `rate ${n}` };
+    await feedback.rate(`${team}-r${n}`, 'bad', by, { model: 'm', times: {}, said });
     const answer = { kind: 'answer', id: `${team}-${n}`, question: `what of ${team}?` } as const;
     const gesture = { id: `g ${team} ${n}`, request: { line: '/ask' }, place, person };
     await unfinished
@@ -137,8 +147,8 @@ async function lived(): Promise<string> {
   for (const place of [SHOP, HOME]) await live(kept, place);
   const kinds = new Set((await filesWith('T0SHOP', folder)).map((name) => name.split('/')[0]));
   expect([...kinds].sort()).toEqual([
-    ...['asked', 'channel-asking', 'channels', 'conversations', 'person-places', 'shown-answers'],
-    ...['unfinished-answers', 'watching-a'],
+    ...['answer-evidence', 'asked', 'channel-asking', 'channels', 'conversations', 'feedback'],
+    ...['person-places', 'shown-answers', 'unfinished-answers', 'watching-a'],
   ]);
   await kept.close();
   return folder;
@@ -148,6 +158,10 @@ async function lived(): Promise<string> {
 async function expectHome(kept: Awaited<ReturnType<typeof open>>) {
   const { conversations, channels, channelDefaults, usageLog, places, shownAnswers, state, nowMs } =
     kept;
+  expect(await kept.feedback.countsIn(placeKey(HOME), 0)).toEqual([
+    { model: 'm', good: 0, bad: 2 },
+  ]);
+  expect(await kept.feedback.countsIn(placeKey(SHOP), 0)).toEqual([]);
   const texts = (await conversations.turns(conversationKey(HOME, 'thread'))).map(
     (turn) => turn.question,
   );
@@ -190,6 +204,8 @@ test('a deleted thread is in no file any more', async () => {
   await kept.forget(SHOP, 'thread');
   expect(await filesWith('T0SHOP 1?', folder)).toEqual([]);
   expect(await filesWith('what of T0SHOP?', folder)).toEqual([]);
+  expect(await filesWith('rated 1 of T0SHOP?', folder)).toEqual([]);
+  expect(await filesWith('for T0SHOP', folder)).toEqual([]);
   expect(await kept.channelDefaults.of(SHOP)).toEqual({ prompt: 'You are 2 of T0SHOP' });
 });
 

@@ -29,6 +29,7 @@ describe('settings', () => {
       mayAdd: 'everyone',
       mayManage: 'managers',
       askStallMs: 60_000,
+      feedbackDays: 90,
       alertPlaces: [],
       alertPollMs: 5_000,
     });

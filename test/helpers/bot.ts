@@ -77,6 +77,7 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
     askModel: undefined,
     askSystemPrompt: undefined,
     askStallMs: 45_000,
+    feedbackDays: 90,
     alertPlaces: [],
     alertPollMs: 50,
     mayAdd: 'everyone',

@@ -56,6 +56,7 @@ export const PRESSED: Row[] = [
     row(`answer ${verb}`, 'nothing', { answer: 'a1' }),
   ),
   row('answer rate', 'nothing', { answer: 'a1', as: 'good' }),
+  row('answer explain', 'nothing', { answer: 'a1', reason: 'wrong' }),
   ...['confirm', 'cancel'].map((verb) => row(`proposal ${verb}`, 'nothing', { proposal: 'p1' })),
   row('monitor list page', 'nothing', { page: '1' }),
   row('monitor remove for good', 'shared', { monitor: 'mon_1' }),

@@ -16,13 +16,16 @@ export const underWhole = (answer: string, { isCutOff }: { isCutOff: boolean }):
   ...thumbs(answer),
 ];
 
-export const thumbs = (answer: string): CardAction[] => [
-  action('👍', 'rate', answer, { as: 'good' }),
-  action('👎', 'rate', answer, { as: 'bad' }),
+export const thumbs = (answer: string, more = {}): CardAction[] => [
+  action('👍', 'rate', answer, { as: 'good', ...more }),
+  action('👎', 'rate', answer, { as: 'bad', ...more }),
 ];
 
 /** The button under one that is not whole. */
 export const underBroken = (answer: string): CardAction[] => [action('Try again', 'again', answer)];
 
-/** The button under an answer that only one person sees. */
-export const underPrivate = (answer: string): CardAction[] => [action('Share', 'share', answer)];
+/** The buttons under an answer that only one person sees. */
+export const underPrivate = (answer: string): CardAction[] => [
+  action('Share', 'share', answer),
+  ...thumbs(answer, { private: 'true' }),
+];

@@ -24,6 +24,7 @@ export async function* answerByRules(
   run.began(RULES);
   const outcome = yield* look(understood, { tools, run });
   const text = textOf(understood, outcome);
+  run.says();
   yield { kind: 'text', text };
   return { text, isCutOff: false };
 }
@@ -34,6 +35,7 @@ export async function* answerWith(
   run: AnswerRun,
 ): AsyncGenerator<Part, { text: string; isCutOff: boolean }> {
   run.began(RULES);
+  run.says();
   yield { kind: 'text', text };
   return { text, isCutOff: false };
 }

@@ -9,6 +9,8 @@ const MAX_ANSWER_MS = 600_000;
 /** Starts the clock of an answer; `signal` is the platform's. */
 export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number) {
   const controller = new AbortController();
+  const askedAtMs = Date.now();
+  let firstTextAtMs: number | undefined;
   const atEnd: Array<() => void> = [];
   let cutNote: string | undefined;
   let began: { model: Pick<Model, 'id'>; instead: string | undefined; atMs: number } | undefined;
@@ -75,6 +77,12 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     get model() {
       return began?.model.id;
     },
+    /** Its text begins, if it has not. */
+    says() {
+      firstTextAtMs ??= Date.now();
+    },
+    /** When it was asked for and began, Unix time; it is whole now. */
+    times: () => ({ askedAtMs, firstTextAtMs, wholeAtMs: Date.now() }),
     /** What it used, where the gateway has said that. */
     get tokens() {
       return tokensUsed();

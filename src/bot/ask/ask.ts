@@ -3,6 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { GatewayClient } from '../../clients/gateway.ts';
 import type { Store } from '../../store/store.ts';
+import type { EvidenceCall } from '../feedback/answer-evidence.ts';
+import type { Feedback, RatedAnswer } from '../feedback/feedback.ts';
 import type { FileReader } from '../files/read-files.ts';
 import { understand } from '../rules/rules.ts';
 import { CommandError } from '../shared/errors.ts';
@@ -15,7 +17,7 @@ import type {
 } from '../shared/invocation.ts';
 import { orAborted } from '../shared/or-aborted.ts';
 import type { Around, QuotedMessage } from '../shared/people-messages.ts';
-import type { Person, Place } from '../shared/place.ts';
+import { type Person, type Place, placeKey } from '../shared/place.ts';
 import type { Handling } from '../shared/seen-invocations.ts';
 import type { BotSettings } from '../shared/settings.ts';
 import { type SharedFile, WITHOUT_WORDS } from '../shared/shared-file.ts';
@@ -103,6 +105,12 @@ interface Whole extends Generated {
   unread?: string | undefined;
 }
 
+/** How an answer came about. */
+interface Made {
+  generated: NonNullable<Turn['generated']>;
+  calls: readonly EvidenceCall[];
+}
+
 /** What stands under an answer from its end on. */
 type Ending = Pick<Extract<AnswerPart, { kind: 'end' }>, 'note' | 'actions' | 'cards' | 'document'>;
 
@@ -121,6 +129,8 @@ export function createAsk(options: {
   usageLog: UsageLog;
   /** What people wrote around a question. */
   people: ReturnType<typeof createPeopleReader>;
+  /** Gets what was looked up for each whole answer. */
+  evidence: Pick<Feedback['evidence'], 'keep'>;
   /** What is to be known in a thread besides what was said in it. */
   contextOf(place: Place, thread: string, signal: AbortSignal): Promise<string | undefined>;
   /** Notes that an answer ends where it is; false when there is none of this id. */
@@ -196,12 +206,15 @@ export function createAsk(options: {
       if (!held.isHeld()) return yield { kind: 'lost' };
       // Before the answer is kept: whoever finds that finds them, too.
       const cards = await propose(tools.proposed(), asked);
-      if (key !== undefined) await keep(key, { id, asked, answer: text, about: people?.about });
+      const times = run.times();
+      const made = { generated: { model: run.model, times }, calls: tools.made() };
+      const about = people?.about;
+      if (thread !== undefined) await keep(thread, { id, asked, answer: text, about, ...made });
       run.end();
       if (key === undefined) {
         const { person, question, model, files } = asked;
-        const said = { question, model, files, about: people?.about, text, footer: run.footer() };
-        privates.keep(id, { person: person.id, ...said });
+        const said = { question, model, files, about, text, footer: run.footer() };
+        privates.keep(id, { person: person.id, ...said, ...made });
       }
       const actions = key === undefined ? underPrivate(id) : underWhole(id, whole);
       const doubt = whole.isCutOff ? CUT_OFF : whole.doubt;
@@ -233,11 +246,16 @@ export function createAsk(options: {
   }
 
   /** Keeps a whole answer. Throws a `CommandError` that says what it means when it cannot be. */
-  async function keep(key: string, { answer, ...answered }: Answered & { answer: string }) {
+  async function keep(
+    thread: string,
+    { answer, generated, calls, ...answered }: Answered & Made & { answer: string },
+  ) {
+    const { instead, place } = answered.asked;
+    const turn = { ...keptOf(answered), answer, atMs: Date.now(), generated };
     try {
-      const { asked } = answered;
-      const turn = { ...keptOf(answered), answer, atMs: Date.now() };
-      await conversations.add(key, turn, asked.instead);
+      // First: whoever finds the answer may rate it.
+      await options.evidence.keep({ place: placeKey(place), thread }, answered.id, calls);
+      await conversations.add(conversationKey(place, thread), turn, instead);
     } catch (error) {
       log.error({ err: error }, 'an answer could not be stored');
       throw new CommandError(
@@ -387,7 +405,10 @@ export function createAsk(options: {
           yield { kind: 'text', text: examples };
           return { ...whole, text: text + examples, unread };
         }
-        if (next.value.kind === 'text') isEmpty = false;
+        if (next.value.kind === 'text') {
+          isEmpty = false;
+          run.says();
+        }
         yield next.value;
       }
     } catch (error) {
@@ -409,7 +430,7 @@ export function createAsk(options: {
     thread: string | undefined,
     signal: AbortSignal,
   ): AsyncGenerator<AnswerPart> {
-    const { text, footer } = shared;
+    const { text, footer, generated, calls } = shared;
     // Two presses at one moment.
     if (!privates.forget(id)) return yield { kind: 'end', footer, note: 'It is shared already.' };
     yield { kind: 'text', text };
@@ -420,7 +441,7 @@ export function createAsk(options: {
         const key = conversationKey(asked.place, thread);
         endTurn = await turnIn(key, asked.handling, signal);
         await conversations.open(key, { ofPeople: options.people.isOfPeople(asked, thread) });
-        await keep(key, { id, asked, answer: text });
+        await keep(thread, { id, asked, answer: text, generated, calls });
       }
       end = { actions: underWhole(id, { isCutOff: false }) };
     } catch (error) {
@@ -496,6 +517,13 @@ export function createAsk(options: {
     },
     /** Whether a private answer can be shared from this process, which gave it. */
     hasPrivate: (id: string, person: string) => privates.of(id, person) !== undefined,
+    /** A private answer as its reader may rate it, from this process, which gave it. */
+    ratedPrivate(id: string, person: string): RatedAnswer | undefined {
+      const answer = privates.of(id, person);
+      if (!answer) return undefined;
+      const { question, text, generated, calls } = answer;
+      return { ...generated, said: { question, answer: text, calls: [...calls] } };
+    },
     /** A private answer for everyone, where its reader asks for that. */
     share(
       id: string,
@@ -582,7 +610,7 @@ function noteAfter(notes: ReadonlyArray<string | undefined>): string | undefined
 }
 
 /** An answer that one person saw. */
-interface PrivateAnswer {
+interface PrivateAnswer extends Made {
   person: string;
   question: string;
   model: string | undefined;

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
+import { AnswerTimes } from '../feedback/feedback.ts';
 import { QuotedMessage } from '../shared/people-messages.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
 import { SharedFile } from '../shared/shared-file.ts';
-
-const Rating = z.enum(['good', 'bad']);
 
 /** One question and its whole answer; they are remembered together or not at all. */
 const Turn = z.object({
@@ -21,8 +20,10 @@ const Turn = z.object({
   message: z.string().optional(),
   /** What came with the question: where it is found, and nothing of what is in it. */
   files: z.array(SharedFile).optional(),
-  /** What people think of the answer, by their ids. */
-  ratings: z.record(z.string(), Rating).optional(),
+  /** The model that answered, and when. */
+  generated: z.object({ model: z.string().optional(), times: AnswerTimes }).optional(),
+  /** What people think of the answer, by their ids: of a version that kept that here. */
+  ratings: z.record(z.string(), z.enum(['good', 'bad'])).optional(),
 });
 export type Turn = z.infer<typeof Turn>;
 
@@ -54,8 +55,6 @@ export type Conversations = ReturnType<typeof createConversations>;
 const MAX_TURNS = 50;
 /** Larger than the longest context (200,000 tokens at about four bytes each would be 800 KB, which nobody types). */
 const MAX_BYTES = 512 * 1024;
-/** Opinions of one answer. */
-const MAX_RATINGS = 100;
 const KEEP_MS = 90 * 86_400_000;
 
 /** The key of a thread's conversation. */
@@ -63,6 +62,12 @@ export const conversationKey = (place: Place, thread: string) => `${placeKey(pla
 
 /** The place of a conversation, in its one-word form: no platform has a channel with a colon in its name. */
 const placeOfKey = (key: string) => key.split(':', 2).join(':');
+
+/** The place and the thread of a conversation. */
+export const threadOfKey = (key: string) => {
+  const place = placeOfKey(key);
+  return { place, thread: key.slice(place.length + 1) };
+};
 
 /** Conversations in the store: the newest turns of each, kept for 90 days after the last. */
 export function createConversations(store: Store) {
@@ -122,22 +127,21 @@ export function createConversations(store: Store) {
       const { id, question, model, about, message, files } = last;
       return { id, question, model, about, message, files, instead: unanswered?.instead };
     },
-    /** Keeps what somebody thinks of an answer; false when it is not remembered. */
-    async rate(
-      key: string,
-      answer: string,
-      { person, as }: { person: string; as: z.infer<typeof Rating> },
-    ) {
-      let isKept = false;
-      await collection.update(key, (current) => {
-        isKept = current?.turns.some(({ id }) => id === answer) ?? false;
-        if (!current || !isKept) return current;
-        const turns = current.turns.map((turn) =>
-          turn.id === answer ? { ...turn, ratings: rated(turn.ratings, person, as) } : turn,
-        );
-        return { ...current, turns };
-      });
-      return isKept;
+    /** Moves the ratings that an older version kept here to where `move` keeps them. */
+    async moveRatings(move: (key: string, turn: RatedTurn) => Promise<void>) {
+      for (const { id: key, document } of await collection.list()) {
+        const rated = document.turns.filter(isRated);
+        if (rated.length === 0) continue;
+        for (const turn of rated) await move(key, turn);
+        // One that came meanwhile, by a process of that version, is moved the next time.
+        const moved = new Set(rated.map(({ id, ratings }) => JSON.stringify([id, ratings])));
+        await collection.update(key, (current) => {
+          const turns = current?.turns.map(({ ratings, ...turn }) =>
+            moved.has(JSON.stringify([turn.id, ratings])) ? turn : { ...turn, ratings },
+          );
+          return current && turns && { ...current, turns };
+        });
+      }
     },
     /** Forgets what was said; the thread stays ours. Resolves to how many turns that were. */
     async forget(key: string) {
@@ -170,6 +174,11 @@ export function createConversations(store: Store) {
 /** What stays of a conversation whatever becomes of its turns. */
 const keptOf = (conversation: Conversation | undefined) =>
   conversation?.ofPeople ? { ofPeople: true } : {};
+/** A turn with ratings that are kept in it. */
+export type RatedTurn = Turn & { id: string; ratings: NonNullable<Turn['ratings']> };
+
+const isRated = (turn: Turn): turn is RatedTurn =>
+  turn.id !== undefined && turn.ratings !== undefined;
 
 /** The last turns that fit the bounds; the very last always stays. */
 function newest(turns: Turn[]): Turn[] {
@@ -183,14 +192,4 @@ function newest(turns: Turn[]): Turn[] {
     kept.unshift(turn);
   }
   return kept;
-}
-
-/** With one more opinion; of very many the oldest goes. */
-function rated(
-  ratings: Turn['ratings'] = {},
-  person: string,
-  as: z.infer<typeof Rating>,
-): NonNullable<Turn['ratings']> {
-  const { [person]: _, ...others } = ratings;
-  return Object.fromEntries([...Object.entries(others).slice(1 - MAX_RATINGS), [person, as]]);
 }

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
 import type { ChatMessage } from '../../contracts/gateway.ts';
+import type { EvidenceCall } from '../feedback/answer-evidence.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
 import type { AnswerStep } from '../shared/invocation.ts';
@@ -54,6 +55,7 @@ export function createToolCalls(options: {
   const done = new Set<string>();
   const proposed: Proposed[] = [];
   const given: string[] = [];
+  const made: EvidenceCall[] = [];
   let called = 0;
   let leftMs = maxMs;
   let leftBytes = MAX_BYTES;
@@ -170,6 +172,8 @@ export function createToolCalls(options: {
     },
     /** What was given for calls so far, as the model reads it. */
     given: (): readonly string[] => given,
+    /** All calls so far, with what came of them. */
+    made: (): readonly EvidenceCall[] => made,
     /** What is to be confirmed, in its order. */
     proposed: (): readonly Proposed[] => proposed,
     /** Whether a model that calls once more would be given nothing. */
@@ -179,7 +183,15 @@ export function createToolCalls(options: {
       leftBytes = Math.min(leftBytes, Math.max(0, Math.floor(bytes)));
     },
     /** One call of somebody who is no model. Throws only when the answer is cut. */
-    ask: (name: string, input: unknown, signal: AbortSignal) => ask(name, () => input, signal),
+    async *ask(
+      name: string,
+      input: unknown,
+      signal: AbortSignal,
+    ): AsyncGenerator<AnswerStep, Outcome, undefined> {
+      const outcome = yield* ask(name, () => input, signal);
+      made.push({ tool: name, input: JSON.stringify(input), result: toldOf(outcome) });
+      return outcome;
+    },
     /** Runs calls one after another, and returns what is sent back of them. Throws only when the answer is cut. */
     async *run(
       calls: readonly ToolCall[],
@@ -191,6 +203,7 @@ export function createToolCalls(options: {
         const outcome = yield* ask(name, () => readArguments(text), signal);
         const content = cut(toldOf(outcome));
         if ('output' in outcome) given.push(content);
+        made.push({ tool: name, input: text, result: content });
         messages.push({ role: 'tool', tool_call_id: call.id, content });
       }
       return messages;

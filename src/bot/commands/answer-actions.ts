@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { thumbs } from '../ask/answer-buttons.ts';
 import { conversationKey } from '../ask/conversations.ts';
-import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
-import { toAsker } from '../shared/invocation.ts';
 import { shortened } from '../shared/text-format.ts';
+import { explain, rate } from './answer-feedback.ts';
 import { type Call, type Command, command, type Once, requiredText } from './command.ts';
 
 const input = z.object({
@@ -101,21 +100,6 @@ const goOn = button({
   },
 });
 
-/** What people think of an answer, kept with it. */
-const rate = command({
-  name: 'answer rate',
-  summary: 'Say whether an answer is good',
-  right: 'anyone',
-  input: input.extend({ as: z.enum(['good', 'bad']).describe('good or bad') }),
-  async run({ answer, as }, { conversations, invocation: { place, thread }, person }) {
-    const key = thread === undefined ? undefined : conversationKey(place, thread);
-    if (key === undefined || !(await conversations.rate(key, answer, { person: person.id, as }))) {
-      throw new CommandError('This answer is no longer remembered.');
-    }
-    return toAsker(textCard('good', `Thank you, kept as ${as}`));
-  },
-});
-
 /** Shows everyone what only one person saw. */
 const share = button({
   name: 'answer share',
@@ -134,4 +118,4 @@ const share = button({
 });
 
 /** What buttons under answers can do; nobody types these. */
-export const answerActions = [stop, again, goOn, rate, share];
+export const answerActions = [stop, again, goOn, rate, explain, share];

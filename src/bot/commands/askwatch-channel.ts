@@ -6,6 +6,7 @@ import { conversationKey } from '../ask/conversations.ts';
 import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { toAsker, toEveryone } from '../shared/invocation.ts';
+import { placeKey } from '../shared/place.ts';
 import { inWords, shortened } from '../shared/text-format.ts';
 import { type Call, command, optionalText } from './command.ts';
 
@@ -186,7 +187,7 @@ export const forgetCommand = command({
   right: 'anyone',
   input: z.object({}),
   examples: ['/askwatch forget'],
-  async run(_input, { ask, conversations, invocation: { place, thread } }) {
+  async run(_input, { ask, conversations, feedback, invocation: { place, thread } }) {
     if (thread === undefined) {
       throw new CommandError(
         'This forgets one thread: say it inside that thread. Where a slash command cannot be typed there, mention Askwatch first: @Askwatch /askwatch forget.',
@@ -199,9 +200,10 @@ export const forgetCommand = command({
       );
     }
     const turns = await conversations.forget(conversationKey(place, thread));
+    await feedback.forgetThread({ place: placeKey(place), thread });
     return said(
       turns === 0 ? 'There was nothing to forget' : 'This thread is forgotten',
-      'The next question here is answered as if it were the first.',
+      'The next question here is answered as if it were the first. How its answers were rated is forgotten, too.',
     );
   },
 });

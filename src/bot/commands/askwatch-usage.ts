@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import type { RatingCounts } from '../feedback/feedback.ts';
 import { type Card, type CardPart, tablePart, textCard } from '../shared/card.ts';
 import { toAsker } from '../shared/invocation.ts';
+import { placeKey } from '../shared/place.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import type { UsageEntry } from '../usage/usage-log.ts';
 import { sumsBy, type UsageSum } from '../usage/usage-sums.ts';
@@ -13,27 +15,31 @@ const MAX_ROWS = 10;
 /** `/askwatch usage`: who asked how much in this channel. */
 export const usageCommand = command({
   name: 'askwatch usage',
-  summary: 'Who asked how much in this channel, and which models answered',
+  summary: 'Who asked how much in this channel, which models answered, and how that was rated',
   right: 'anyone',
   input: z.object({
     days: z.int().min(1).max(90).optional().describe('How many days back; 30 when left out'),
   }),
   examples: ['/askwatch usage', '/askwatch usage days=7'],
-  async run({ days = 30 }, { usageLog, place }) {
-    const answers = await usageLog.since(place, Date.now() - days * DAY_MS);
-    return toAsker(usageCard(answers, days));
+  async run({ days = 30 }, { usageLog, feedback, place }) {
+    const fromMs = Date.now() - days * DAY_MS;
+    const answers = await usageLog.since(place, fromMs);
+    const ratings = await feedback.countsIn(placeKey(place), fromMs);
+    return toAsker(usageCard(answers, days, ratings));
   },
 });
 
-/** Answers by person and by model, those with most tokens first. Pure. */
-export function usageCard(answers: readonly UsageEntry[], days: number): Card {
+/** Answers by person and by model, those with most tokens first, and how those of each model were rated. Pure. */
+export function usageCard(
+  answers: readonly UsageEntry[],
+  days: number,
+  ratings: readonly RatingCounts[] = [],
+): Card {
   const span = days === 1 ? 'the last day' : `the last ${days} days`;
   if (answers.length === 0) {
-    return textCard(
-      'info',
-      `Nobody asked here in ${span}`,
-      'Ask something: /ask why is the sky blue?',
-    );
+    const hint = 'Ask something: /ask why is the sky blue?';
+    const card = textCard('info', `Nobody asked here in ${span}`, hint);
+    return { ...card, parts: [...card.parts, ...ratingsTable(ratings)] };
   }
   const all = total(sumsBy(answers, 'model'));
   const isPartly = answers.some(({ tokens }) => tokens === undefined);
@@ -43,6 +49,7 @@ export function usageCard(answers: readonly UsageEntry[], days: number): Card {
     parts: [
       table('Person', answers, { by: 'person', shown: 'name' }),
       table('Model', answers, { by: 'model', shown: 'model' }),
+      ...ratingsTable(ratings),
     ],
     footer: [
       'Tokens of questions, of what was sent with them, and of answers.',
@@ -52,6 +59,21 @@ export function usageCard(answers: readonly UsageEntry[], days: number): Card {
       ...(isPartly ? ['Some answers came without a count.'] : []),
     ].join(' '),
   };
+}
+
+/** Not a table where nobody rated anything. */
+function ratingsTable(ratings: readonly RatingCounts[]): CardPart[] {
+  if (ratings.length === 0) return [];
+  const others = ratings.slice(MAX_ROWS);
+  const sumOf = (as: 'good' | 'bad') => others.reduce((sum, one) => sum + one[as], 0);
+  const rest = { model: `${others.length} others`, good: sumOf('good'), bad: sumOf('bad') };
+  const shown = [...ratings.slice(0, MAX_ROWS), ...(others.length > 0 ? [rest] : [])];
+  return [
+    tablePart(
+      ['Model', 'Rated'],
+      shown.map(({ model, good, bad }) => [shortened(model, 60), `👍 ${good} · 👎 ${bad}`]),
+    ),
+  ];
 }
 
 /** One row for all answers that are alike in `by`; it shows `shown` of the last of them. */

@@ -7,6 +7,7 @@ import type { Catalog } from '../ask/catalog.ts';
 import type { ChannelDefaults } from '../ask/channel-defaults.ts';
 import type { Conversations } from '../ask/conversations.ts';
 import type { Channels } from '../channels/channels.ts';
+import type { Feedback } from '../feedback/feedback.ts';
 import type { Incidents } from '../incidents/incident-service.ts';
 import type { Reports } from '../reports/reports.ts';
 import type { CommandResult, Invocation } from '../shared/invocation.ts';
@@ -58,8 +59,10 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
     required?: ReadonlyArray<Extract<keyof z.output<Input>, string>>;
     /** Texts that may have several lines. */
     long?: ReadonlyArray<Extract<keyof z.output<Input>, string>>;
+    /** What the button that opens it says, and nobody fills in. */
+    carried?: ReadonlyArray<Extract<keyof z.output<Input>, string>>;
     /** What stands in it at first; empty without this. Throws a `CommandError` for those who are to get no form. */
-    begin?(call: Omit<Call, 'invocation' | 'handling'>): Promise<FormBegin>;
+    begin?(call: FormCall): Promise<FormBegin>;
     /** Throws a `CommandError` for inputs that are right one by one but do not go together. */
     check?(input: z.output<Input>): void;
   };
@@ -68,6 +71,8 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
    * same button is, as of a double click.
    */
   once?(input: z.output<Input>, invocation: Invocation): Once;
+  /** The form that a press of its button opens besides, where it does, and what that carries. */
+  opens?(input: z.output<Input>): { form: string; carried: Record<string, string> } | undefined;
   /** Whether only another process that shares the store can do it, which is given it then; if none can, it is run here. */
   isElsewhere?(input: z.output<Input>, call: Pick<Call, 'ask' | 'person'>): boolean;
   run(input: z.output<Input>, call: Call): Promise<CommandResult>;
@@ -81,6 +86,13 @@ export interface Once {
   keepMs: number;
   /** Where who comes second finds what comes of it, as a sentence. */
   shown: string;
+}
+
+/** What a form is opened with. */
+export interface FormCall extends Omit<Call, 'invocation' | 'handling'> {
+  /** The thread of the button that opens it. */
+  thread?: string | undefined;
+  carried: Record<string, string>;
 }
 
 /** How a form begins, each by the name of its input. */
@@ -198,6 +210,7 @@ export interface Call {
   proposals: Proposals;
   budgets: Budgets;
   reports: Reports;
+  feedback: Feedback;
   /** What is known of a platform. */
   traitsOf(platform: string): PlatformTraits;
   log: Logger;

@@ -41,7 +41,12 @@ const LATE_MS = 15 * 60_000;
 /** How the form of a command begins for somebody; a card says why they get none. Never throws. */
 export type OpenForm = (
   command: Command,
-  where: { place: Place; person: Person },
+  where: {
+    place: Place;
+    person: Person;
+    thread?: string | undefined;
+    carried?: Record<string, string>;
+  },
 ) => Promise<{ begin: FormBegin } | { card: Card }>;
 
 /** What is done with what people ask. None of it throws; every error becomes a card. */
@@ -198,9 +203,9 @@ const INTERRUPTED_PRIVATE = textCard(
 
 /** Opens forms: how one begins for somebody, or why they get none. */
 export function createOpenForm(services: Services): OpenForm {
-  return async (command, { place, person }) => {
+  return async (command, { place, person, thread, carried = {} }) => {
     const { form, right } = command;
-    const call = { ...services, place, person };
+    const call = { ...services, place, person, thread, carried };
     try {
       if (right !== 'anyone') await requireRight(right, call);
       return { begin: (await form?.begin?.(call)) ?? {} };

@@ -105,6 +105,12 @@ export function answerOfButton(text: string): { answer: string; stops: boolean }
   return answer === undefined ? undefined : { answer, stops: action?.command === 'answer stop' };
 }
 
+/** How a button rates an answer, for platforms that have buttons of their own for that; undefined for any other. Pure. */
+export function ratingOfButton({ command, values }: CardAction): 'good' | 'bad' | undefined {
+  if (command !== 'answer rate') return undefined;
+  return values.as === 'good' || values.as === 'bad' ? values.as : undefined;
+}
+
 /** What a press of a button asks for; it comes from outside, so it is checked like anything that is said. */
 export function decodeAction(
   text: string,

@@ -10,6 +10,8 @@ export interface BotSettings {
   pagesUrl?: string | undefined;
   /** An answer with no new text for so long is ended with a note. */
   askStallMs: number;
+  /** How long rated answers are kept; 0 keeps ratings without their answers. */
+  feedbackDays: number;
   /** Channels that hear every alert. */
   alertPlaces: Place[];
   alertPollMs: number;

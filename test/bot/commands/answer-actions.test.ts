@@ -1,14 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { underBroken } from '../../../src/bot/ask/answer-buttons.ts';
-import { createConversations } from '../../../src/bot/ask/conversations.ts';
 import { type CardAction, encodeAction } from '../../../src/bot/shared/card.ts';
 import type { Reply } from '../../../src/bot/shared/invocation.ts';
 import type { Person } from '../../../src/bot/shared/place.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { asKilled } from '../../helpers/after-kill.ts';
 import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const ada: Person = { id: 'U1', name: 'Ada <!here>' };
@@ -142,32 +139,11 @@ test('an answer that reached the longest its model gives can go on', async () =>
   expect(textOf(stale)).toContain('Only the last answer of a thread can go on');
 });
 
-test('ratings of an answer are kept with it, one for each person', async () => {
-  const folder = await temporaryFolder();
-  const { ask, press, stop } = await start({ folder });
-  const { end } = await ask('why?', 'T1');
-  for (const [person, label] of [
-    [ada, '👍'],
-    [grace, '👎'],
-    [ada, '👎'],
-  ] as const) {
-    const thanks = await press(end.actions, label, { thread: 'T1', person });
-    expect(thanks).toMatchObject({ kind: 'card', private: true, card: { tone: 'good' } });
-  }
-  const elsewhere = cardOf(await press(end.actions, '👍', { thread: 'T2' }));
-  expect(textOf(elsewhere)).toContain('no longer remembered');
-  await stop();
-  const again = await openLowdbStore({ folder, log: recordingLog().log });
-  const [turn] = await createConversations(again).turns('console:general:T1');
-  expect(turn?.ratings).toEqual({ U1: 'bad', U2: 'bad' });
-  await again.close();
-});
-
 test('a private answer is shared once, by whom it was shown to, and its thread remembers it', async () => {
   const { provider, ask, press, told } = await start();
   provider.answerWith('Quietly.');
   const { end } = await ask('private=true why?');
-  expect(labels(end.actions)).toEqual(['Share']);
+  expect(labels(end.actions)).toEqual(['Share', '👍', '👎']);
   const stranger = cardOf(await press(end.actions, 'Share', { person: grace }));
   expect(textOf(stranger)).toContain('cannot be shared');
   const shared = await press(end.actions, 'Share');

@@ -107,7 +107,7 @@ inBrowser('asking in the browser', () => {
     );
     await again.getByRole('button', { name: 'Bad answer' }).waitFor();
     await again.getByRole('button', { name: 'Good answer' }).click();
-    await thread(page).getByText('Thank you, kept as good').waitFor();
+    await thread(page).getByText('Thank you, kept as 👍').waitFor();
     expect(complaints).toEqual([]);
   });
 

@@ -178,7 +178,7 @@ describe('an answer in a thread', () => {
       shown: 'thread',
       message: thread,
     });
-    expect(await privateCard(mine)).toContain('Thank you, kept as good');
+    expect(await privateCard(mine)).toContain('Thank you, kept as 👍');
     expect(privately(mine)[0]?.command).toBe('👍');
     // Everyone hears of this later one.
     await mine.say('/monitor list');
@@ -196,7 +196,7 @@ describe('a private answer', () => {
     provider.answerWith('Quietly.');
     await mine.say('/ask private=true why?');
     const quiet = await privateAnswer(mine);
-    expect(labelsOf(quiet)).toEqual(['Share']);
+    expect(labelsOf(quiet)).toEqual(['Share', '👍', '👎']);
     expect(await listedAt(url)).toEqual([]);
 
     const said = await mine.press(quiet, 'Share');

@@ -144,7 +144,7 @@ test('alone with the bot an answer is made anew, rated, and stays one with the c
   discord.press(first, 'Regenerate');
   const { all, last } = await answered(channel.id, 4);
   expect(all[2]?.content).toBe('**Alice** asked: Why?');
-  expect(await toldBy(running, last, '👎')).toContain('Thank you, kept as bad');
+  expect(await toldBy(running, last, '👎')).toContain('Thank you, kept as 👎');
   discord.slash('ask', { question: 'And now?' }, { channel });
   await answered(channel.id, 6);
   expect(told()).toEqual(['Why?', 'Second.', 'And now?']);
@@ -171,7 +171,7 @@ test.each(['slash', 'mention'] as const)(
     discord.press(second, 'Regenerate', { user: discord.addUser('bob') });
     const { last: third } = await answered(general.id, 6);
     expect(told()).toEqual(['Why?']);
-    expect(await toldBy(running, third, '👍')).toContain('Thank you, kept as good');
+    expect(await toldBy(running, third, '👍')).toContain('Thank you, kept as 👍');
     discord.say('And now?', { mention: true, replyTo: third });
     const { last: fourth } = await answered(general.id, 8);
     expect(told()).toEqual(['Why?', 'Third.', 'And now?']);
@@ -198,14 +198,14 @@ test('buttons work after a restart: in a thread, alone with the bot, and in the 
   await platform.stop();
   await startPlatform(discord, bot);
   for (const answer of [inThread, direct, inChannel]) {
-    expect(await toldBy(running, answer, '👍')).toContain('Thank you, kept as good');
+    expect(await toldBy(running, answer, '👍')).toContain('Thank you, kept as 👍');
   }
 });
 
 test('what people think of an answer is thanked for to them only', async () => {
   const running = await start();
   const { thread, answer } = await running.askInThread('Why?');
-  expect(await toldBy(running, answer, '👍')).toContain('Thank you, kept as good');
+  expect(await toldBy(running, answer, '👍')).toContain('Thank you, kept as 👍');
   expect(running.discord.channel(thread)).toHaveLength(1);
   expect(labelsOf(answer)).toEqual(WHOLE);
 });
@@ -215,7 +215,7 @@ test('a private answer is shared in a thread of its own, which remembers it', as
   const { discord, provider, answered, askPrivately, told } = running;
   provider.answerWith('Quietly.');
   const answer = await askPrivately('Psst?');
-  expect(labelsOf(answer)).toEqual(['Share']);
+  expect(labelsOf(answer)).toEqual(['Share', '👍', '👎']);
   const pressed = discord.press(answer, 'Share');
   const thread = await eventually(() => discord.threads()[0]);
   const { last: shared } = await answered(thread.id, 1);
@@ -230,7 +230,7 @@ test('a private answer is shared in a thread of its own, which remembers it', as
   await answered(thread.id, 3);
   expect(told()).toEqual(['Psst?', 'Quietly.', 'And now?']);
   expect(provider.calls).toHaveLength(2);
-  expect(labelsOf(answer)).toEqual(['Share']);
+  expect(labelsOf(answer)).toEqual(['Share', '👍', '👎']);
   expect(discord.threads()).toHaveLength(1);
 });
 
@@ -289,7 +289,7 @@ test.each([false, true])(
     const all = pieces().map(labelsOf);
     expect(all.length).toBeGreaterThan(3);
     expect(all.slice(0, -1).flat()).toEqual([]);
-    expect(all.at(-1)).toEqual(only ? ['Share'] : WHOLE);
+    expect(all.at(-1)).toEqual(only ? ['Share', '👍', '👎'] : WHOLE);
   },
 );
 

@@ -45,6 +45,7 @@ export async function askCase(
   const settings: BotSettings = {
     askModel: undefined,
     askStallMs: STALL_MS,
+    feedbackDays: 90,
     alertPlaces: [],
     alertPollMs: 30_000,
     mayAdd: 'everyone',

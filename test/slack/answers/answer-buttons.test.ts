@@ -90,7 +90,7 @@ test('a thumb is thanked for where nobody else sees it', async () => {
   const answer = await shows(fake, thread, WHOLE);
   await fake.press('👍', { ...GRACE, ts: answer.ts });
   await eventually(() => fake.whispers(CHANNEL, GRACE.user).length === 1);
-  expect(fake.whispers(CHANNEL, GRACE.user)[0]).toContain('Thank you, kept as good');
+  expect(fake.whispers(CHANNEL, GRACE.user)[0]).toContain('Thank you, kept as 👍');
   expect(fake.whispers(CHANNEL)).toEqual([]);
 });
 

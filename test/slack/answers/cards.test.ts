@@ -207,7 +207,7 @@ describe('in private', () => {
       const { messages, ephemerals } = fake.channel(CHANNEL);
       expect(proposed.thread_ts).toBe(thread);
       const public_ = messages.filter(({ bot_id }) => bot_id);
-      expect(ephemerals.map(labelsOf).slice(-2)).toEqual([['Share'], OPEN]);
+      expect(ephemerals.map(labelsOf).slice(-2)).toEqual([['Share', '👍', '👎'], OPEN]);
       const { length } = ephemerals;
       await fake.press('Watch');
       await eventually(() => labelsOf(proposed).length === 0);

@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import { conversationKey } from '../ask/conversations.ts';
+import type { Case, RatedAnswer } from '../feedback/feedback.ts';
+import { type Card, textCard } from '../shared/card.ts';
+import { CommandError } from '../shared/errors.ts';
+import { toAsker } from '../shared/invocation.ts';
+import { placeKey } from '../shared/place.ts';
+import { counted } from '../shared/text-format.ts';
+import { type Call, command, optionalText, requiredText } from './command.ts';
+
+/** What somebody writes of an answer. */
+const MAX_WHAT = 1_000;
+
+/** Whether more than the rating of a private answer may be kept. */
+const RATING_ALONE = 'only my rating';
+const ALL = 'the question and the answer, too';
+
+const answerInput = {
+  answer: requiredText(40, 'The answer the button stands under'),
+  private: z.boolean().optional().describe('Whether only one person sees it'),
+};
+
+const NOT_REMEMBERED =
+  'This answer is no longer remembered here, so it cannot be rated. Ask again, and rate the new one.';
+
+/** An answer as it is known where somebody sees it, in the thread that remembers it; `undefined` when it is not. */
+async function ratedIn(
+  { answer, private: isPrivate }: { answer: string; private?: boolean | undefined },
+  thread: string | undefined,
+  {
+    ask,
+    conversations,
+    feedback,
+    place,
+    person,
+  }: Pick<Call, 'ask' | 'conversations' | 'feedback' | 'place' | 'person'>,
+): Promise<RatedAnswer | undefined> {
+  if (isPrivate) return ask.ratedPrivate(answer, person.id);
+  if (thread === undefined) return undefined;
+  const turns = await conversations.turns(conversationKey(place, thread));
+  const turn = turns.find(({ id }) => id === answer);
+  if (!turn) return undefined;
+  const { question, answer: text, atMs, model, generated } = turn;
+  const calls = await feedback.evidence.of({ place: placeKey(place), thread }, answer);
+  const { model: answered = model, times = { wholeAtMs: atMs } } = generated ?? {};
+  return { model: answered, times, said: { question, answer: text, calls } };
+}
+
+/** Without its words. */
+const wordless = (rated: RatedAnswer | undefined): RatedAnswer | undefined =>
+  rated && { model: rated.model, times: rated.times };
+
+/** Whether somebody in a place sees an answer that was rated. */
+const isSeenIn = (kept: Case | undefined, place: string, person: string) =>
+  kept?.place === place && (kept.thread !== undefined || Object.hasOwn(kept.ratings, person));
+
+/** What people think of an answer: one rating a person, which they change or take back. */
+export const rate = command({
+  name: 'answer rate',
+  summary: 'Say whether an answer is good',
+  right: 'anyone',
+  input: z.object({ ...answerInput, as: z.enum(['good', 'bad']).describe('good or bad') }),
+  isElsewhere: ({ answer, private: isPrivate }, { ask, person }) =>
+    isPrivate === true && !ask.hasPrivate(answer, person.id),
+  opens: ({ answer, private: isPrivate, as }) =>
+    as === 'bad'
+      ? { form: explain.name, carried: { answer, ...(isPrivate && { private: 'true' }) } }
+      : undefined,
+  async run({ as, ...about }, call) {
+    const { feedback, invocation, place, person } = call;
+    // Only its own thread remembers it.
+    const thread = about.private ? undefined : invocation.thread;
+    const rated = await ratedIn(about, thread, call);
+    const by = {
+      ...{ person: person.id, place: placeKey(place), thread },
+      invocation: invocation.id,
+    };
+    const known = about.private ? wordless(rated) : rated;
+    const now = await feedback.rate(about.answer, as, by, known);
+    if (!now) throw new CommandError(NOT_REMEMBERED);
+    if (now === 'none') {
+      return toAsker(textCard('info', 'Taken back', 'Nothing of yours is kept for this answer.'));
+    }
+    return toAsker(thanksCard(now, { feedback, isPrivate: about.private ?? false }));
+  },
+});
+
+function thanksCard(
+  as: 'good' | 'bad',
+  { feedback, isPrivate }: Pick<Call, 'feedback'> & { isPrivate: boolean },
+): Card {
+  return textCard(
+    'good',
+    `Thank you, kept as ${as === 'good' ? '👍' : '👎'}`,
+    'Press the other one to change it, or the same one again to take it back.',
+    keptText(feedback, isPrivate),
+  );
+}
+
+function keptText({ keepsTexts, days }: Call['feedback'], isPrivate: boolean): string {
+  const isAlone = isPrivate || !keepsTexts;
+  return `${isAlone ? 'Only the rating is' : 'The question, the answer and what was looked up for it are'} kept for ${counted(days, 'day')}, for whoever runs Askwatch.`;
+}
+
+/** What was wrong with an answer, which is rated as bad by that. */
+export const explain = command({
+  name: 'answer explain',
+  summary: 'Say what was wrong with an answer',
+  right: 'anyone',
+  input: z.object({
+    ...answerInput,
+    reason: z
+      .enum(['wrong', 'out of date', 'not what I asked', 'too long'])
+      .optional()
+      .describe('What fits best, if anything does'),
+    what: optionalText(MAX_WHAT, 'What was wrong, or what would have been right, if you like'),
+    keep: z
+      .enum([RATING_ALONE, ALL])
+      .optional()
+      .describe('What may be kept of this private answer; your rating alone when left out'),
+  }),
+  form: {
+    title: 'What was wrong?',
+    send: 'Send',
+    carried: ['answer', 'private'],
+    inputs: ({ private: isPrivate }) => [
+      'reason',
+      'what',
+      ...(String(isPrivate) === 'true' ? (['keep'] as const) : []),
+    ],
+    long: ['what'],
+    async begin({ thread, carried, ...call }) {
+      const { feedback, place, person } = call;
+      const { answer = '' } = carried;
+      const isPrivate = carried.private === 'true';
+      if (!feedback.keepsTexts) throw new CommandError('Nothing but the rating is kept here.');
+      const kept = await feedback.get(answer);
+      const isSeen = isSeenIn(kept, placeKey(place), person.id);
+      // The same press again takes it back, and asks for nothing.
+      if (isSeen && kept?.ratings[person.id]?.as === 'bad') throw new CommandError('Taken back.');
+      if (!isSeen && !(await ratedIn({ answer, private: isPrivate }, thread, call))) {
+        throw new CommandError(NOT_REMEMBERED);
+      }
+      return {};
+    },
+  },
+  isElsewhere: ({ answer, private: isPrivate, keep }, { ask, person }) =>
+    isPrivate === true && keep === ALL && !ask.hasPrivate(answer, person.id),
+  async run({ reason, what, keep, ...about }, call) {
+    const { feedback, invocation, place, person } = call;
+    const kept = await feedback.get(about.answer);
+    if (!isSeenIn(kept, placeKey(place), person.id)) throw new CommandError(NOT_REMEMBERED);
+    const { thread } = kept ?? {};
+    const isAlone = thread === undefined && keep !== ALL;
+    const rated = await ratedIn({ ...about, private: thread === undefined }, thread, call);
+    const by = {
+      ...{ person: person.id, place: placeKey(place), thread },
+      invocation: invocation.id,
+    };
+    const words = isAlone ? {} : { ...(reason && { reason }), ...(what && { what }) };
+    const isKept = await feedback.explain(
+      about.answer,
+      words,
+      by,
+      isAlone ? wordless(rated) : rated,
+    );
+    if (!isKept) throw new CommandError(NOT_REMEMBERED);
+    if (isAlone) {
+      return toAsker(
+        textCard(
+          'good',
+          'Thank you, kept as 👎',
+          'Only the rating is kept, and nothing of what you wrote.',
+        ),
+      );
+    }
+    if (keep === ALL && !rated) {
+      return toAsker(
+        textCard(
+          'warning',
+          'Only what you wrote is kept',
+          'The private answer is no longer known: it is written nowhere, and forgotten after an hour.',
+        ),
+      );
+    }
+    return toAsker(textCard('good', 'Thank you, that helps', keptText(feedback, false)));
+  },
+});

@@ -1,0 +1,330 @@
+import { expect, test } from 'vitest';
+import { conversationKey, createConversations } from '../../../src/bot/ask/conversations.ts';
+import { exportedLines } from '../../../src/bot/feedback/export.ts';
+import { createFeedback } from '../../../src/bot/feedback/feedback.ts';
+import { type CardAction, encodeAction } from '../../../src/bot/shared/card.ts';
+import type { Person, Place } from '../../../src/bot/shared/place.ts';
+import { OFFLINE_PROVIDER } from '../../../src/contracts/gateway.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { filesWith } from '../../helpers/files-with.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const ada: Person = { id: 'U1', name: 'Ada' };
+const grace: Person = { id: 'U2', name: 'Grace' };
+
+interface Where {
+  thread?: string | undefined;
+  person?: Person;
+  place?: Place;
+  id?: string;
+}
+
+/** A bot on a folder, what people do with it, and what is kept of that once it has stopped. */
+async function start(options: Parameters<typeof startTestBot>[0] = {}) {
+  const folder = options.folder ?? (await temporaryFolder());
+  const running = await startTestBot({ ...options, folder });
+  let gestures = 0;
+  function handle(
+    request: { line: string } | { command: string; values: Record<string, unknown> },
+    { thread, person = ada, place = CHANNEL, id }: Where,
+    pressed = false,
+  ) {
+    gestures += 1;
+    return running.bot.dispatch({
+      id: id ?? `rating:${process.pid}:${folder}:${gestures}`,
+      ...{ request, place, person },
+      ...(thread !== undefined && { thread }),
+      // A second press of one message within two seconds is a double click.
+      ...(pressed && { pressed: `message ${gestures}` }),
+    });
+  }
+  const ask = async (line: string, thread?: string) =>
+    await readAnswer(await handle({ line: `/ask ${line}` }, { thread }), thread);
+  const actionOf = (actions: readonly CardAction[] | undefined, label: string) => {
+    const action = actions?.find((one) => one.label === label);
+    if (!action) throw new Error(`There is no button ${label}.`);
+    encodeAction(action);
+    return action;
+  };
+  const press = async (
+    actions: readonly CardAction[] | undefined,
+    label: string,
+    where: Where = {},
+  ) => {
+    const { command, values } = actionOf(actions, label);
+    return cardOf(await handle({ command, values }, where, true));
+  };
+  /** Opens the form of a button, as a platform does before it has the press done. */
+  const openForm = async (
+    actions: readonly CardAction[] | undefined,
+    { thread, person = ada, place = CHANNEL }: Where = {},
+  ) => {
+    const pressed = running.bot.formOfPress(actionOf(actions, '👎'));
+    if (!pressed) throw new Error('The button opens no form.');
+    const { command, carried } = pressed;
+    const opened = await running.bot.openForm(command, { place, person, thread, carried });
+    return 'card' in opened ? undefined : { command: command.name, carried };
+  };
+  const send = async (
+    form: { command: string; carried: Record<string, string> } | undefined,
+    values: Record<string, string>,
+    where: Where = {},
+  ) => {
+    if (!form) throw new Error('There is no form.');
+    const request = { command: form.command, values: { ...form.carried, ...values } };
+    return cardOf(await handle(request, where));
+  };
+  async function exported() {
+    await running.stop();
+    const store = await openLowdbStore({ folder, log: recordingLog().log });
+    const lines: Array<Record<string, unknown>> = [];
+    const feedback = createFeedback(store, { days: 90 });
+    for await (const line of exportedLines(feedback, {}, (text) => text)) {
+      lines.push(JSON.parse(line));
+    }
+    await store.close();
+    return lines;
+  }
+  return { ...running, folder, handle, ask, actionOf, press, openForm, send, exported };
+}
+
+const T1 = { thread: 'T1' };
+
+test('a rated answer is kept with its question, what was looked up, its model and its times', async () => {
+  const bot = await start();
+  bot.service.add({ name: 'Shop', status: 'DOWN' });
+  bot.provider.answerWith((body) =>
+    body.messages.at(-1).role === 'tool'
+      ? 'Shop is down.'
+      : { calls: [{ name: 'list_monitors', arguments: '{"status":"down"}' }] },
+  );
+  const before = Date.now();
+  const { end } = await bot.ask('what is down?', 'T1');
+  expect(textOf(await bot.press(end.actions, '👍', T1))).toMatch(
+    /kept as 👍[\s\S]*what was looked up for it are kept for 90 days/,
+  );
+  expect(textOf(await bot.press(end.actions, '👎', { ...T1, person: grace }))).toContain('👎');
+  const usage = textOf(cardOf(await bot.say('/askwatch usage')));
+  expect(usage).toContain('| 👍 1 · 👎 1');
+  const [line, ...others] = await bot.exported();
+  expect(others).toEqual([]);
+  expect(line).toMatchObject({
+    ...{ up: 1, down: 1, question: 'what is down?', answer: 'Shop is down.' },
+    ...{ platform: 'console', model: expect.stringMatching(/\w/), tools: ['list_monitors'] },
+    calls: [
+      {
+        tool: 'list_monitors',
+        input: { status: 'down' },
+        result: { matching: 1, monitors: [{ name: 'Shop', status: 'DOWN' }] },
+      },
+    ],
+  });
+  expect(usage).toContain(String(line?.model));
+  const [asked, first, whole] = ['askedAt', 'firstTextAt', 'wholeAt'].map((name) =>
+    Date.parse(String(line?.[name])),
+  );
+  expect(asked).toBeGreaterThanOrEqual(before);
+  expect(first).toBeGreaterThanOrEqual(asked ?? 0);
+  expect(whole).toBeGreaterThanOrEqual(first ?? 0);
+});
+
+test('what rules have looked up is kept, too', async () => {
+  const bot = await start({ models: [{ id: 'offline', owned_by: OFFLINE_PROVIDER } as never] });
+  bot.service.add({ name: 'Shop', status: 'DOWN' });
+  const { end, text } = await bot.ask('what is down?', 'T1');
+  expect(text).toContain('Shop');
+  await bot.press(end.actions, '👍', T1);
+  const [line] = await bot.exported();
+  expect(line).toMatchObject({ model: 'rules, no model', tools: ['list_monitors'], answer: text });
+});
+
+test('a rating is changed by the other button, taken back by the same again, and both are said', async () => {
+  const bot = await start();
+  const { end } = await bot.ask('why?', 'T1');
+  for (const [label, said] of [
+    ['👍', 'Thank you, kept as 👍'],
+    ['👎', 'Thank you, kept as 👎'],
+    ['👎', 'Taken back'],
+    ['👎', 'Thank you, kept as 👎'],
+    ['👍', 'Thank you, kept as 👍'],
+  ] as const) {
+    expect((await bot.press(end.actions, label, T1)).title).toBe(said);
+  }
+  expect(await bot.exported()).toMatchObject([{ up: 1, down: 0 }]);
+});
+
+test('a double click counts once, and the same delivery again does nothing', async () => {
+  const bot = await start();
+  const { end } = await bot.ask('why?', 'T1');
+  const { command, values } = bot.actionOf(end.actions, '👎');
+  const gesture = { request: { command, values }, place: CHANNEL, person: ada, ...T1 };
+  const first = await bot.bot.dispatch({ id: 'x1', ...gesture, pressed: 'm' });
+  expect(first.kind).toBe('card');
+  expect(await bot.bot.dispatch({ id: 'x2', ...gesture, pressed: 'm' })).toEqual({
+    kind: 'nothing',
+  });
+  expect(await bot.bot.dispatch({ id: 'x1', ...gesture, pressed: 'm' })).toEqual({
+    kind: 'nothing',
+  });
+  expect(await bot.exported()).toMatchObject([{ up: 0, down: 1 }]);
+});
+
+test('👎 opens a form, once, and counts whether or not that is sent', async () => {
+  const bot = await start();
+  const { end } = await bot.ask('why?', 'T1');
+  expect(bot.bot.formOfPress(bot.actionOf(end.actions, '👍'))).toBe(undefined);
+  const form = await bot.openForm(end.actions, T1);
+  expect(form?.command).toBe('answer explain');
+  await bot.press(end.actions, '👎', T1);
+  const usage = async () => textOf(cardOf(await bot.say('/askwatch usage')));
+  expect(await usage()).toContain('👍 0 · 👎 1');
+  const what = '<!channel> @everyone *bold* `code` [x](http://evil.example)\n'.repeat(5);
+  const thanks = await bot.send(form, { reason: 'out of date', what });
+  expect(textOf(thanks)).not.toContain('evil.example');
+  expect(thanks.tone).toBe('good');
+  expect(await usage()).toContain('👍 0 · 👎 1');
+  // This press takes it back, and asks for nothing.
+  expect(await bot.openForm(end.actions, T1)).toBeUndefined();
+  expect(await bot.openForm(end.actions, { ...T1, person: grace })).toBeDefined();
+  expect(await bot.exported()).toMatchObject([
+    { down: 1, wrong: [{ reason: 'out of date', what: what.trim() }] },
+  ]);
+});
+
+test('what is too long or no choice changes nothing and says so', async () => {
+  const bot = await start();
+  const { end } = await bot.ask('why?', 'T1');
+  const form = await bot.openForm(end.actions, T1);
+  await bot.press(end.actions, '👎', T1);
+  const long = await bot.send(form, { what: 'x'.repeat(1_000_000) });
+  expect(textOf(long)).toContain('too long: at most 1000 characters');
+  expect((await bot.send(form, { reason: 'ugly' })).tone).toBe('warning');
+  expect(await bot.exported()).toMatchObject([{ down: 1 }]);
+  expect(await filesWith('xxxxxxxxxx', bot.folder)).toEqual([]);
+});
+
+test('who does not see an answer cannot rate it, and gets no form', async () => {
+  const bot = await start();
+  const { end } = await bot.ask('why?', 'T1');
+  const form = await bot.openForm(end.actions, T1);
+  const elsewhere = { ...T1, place: { platform: 'console', channel: 'other' } };
+  for (const where of [{ thread: 'T2' }, {}, elsewhere]) {
+    expect(textOf(await bot.press(end.actions, '👎', where))).toContain('no longer remembered');
+    expect(await bot.openForm(end.actions, where)).toBeUndefined();
+  }
+  await bot.press(end.actions, '👎', T1);
+  for (const where of [{ thread: 'T2' }, elsewhere]) {
+    expect(textOf(await bot.press(end.actions, '👍', where))).toContain('no longer remembered');
+  }
+  expect(textOf(await bot.send(form, { what: 'no' }, elsewhere))).toContain('no longer remembered');
+  expect(await bot.exported()).toMatchObject([{ up: 0, down: 1 }]);
+});
+
+test('a forgotten thread takes its ratings along, and its buttons rate nothing any more', async () => {
+  const bot = await start();
+  bot.provider.answerWith('Since it rains.');
+  const { end } = await bot.ask('why is it wet?', 'T1');
+  await bot.press(end.actions, '👎', T1);
+  const form = await bot.openForm(end.actions, { ...T1, person: grace });
+  const forgotten = await bot.say('/askwatch forget', T1);
+  expect(textOf(cardOf(forgotten))).toContain('This thread is forgotten');
+  for (const label of ['👍', '👎']) {
+    expect(textOf(await bot.press(end.actions, label, T1))).toContain('no longer remembered');
+  }
+  expect(textOf(await bot.send(form, { what: 'no' }))).toContain('no longer remembered');
+  expect(await bot.exported()).toEqual([]);
+  for (const text of ['Since it rains.', 'why is it wet?']) {
+    expect(await filesWith(text, bot.folder)).toEqual([]);
+  }
+});
+
+test('of a private answer only the rating is kept, and no file holds a word of it', async () => {
+  const bot = await start();
+  bot.provider.answerWith('It is the dragonfruit.');
+  const { end } = await bot.ask('private=true what is a pitaya?');
+  const form = await bot.openForm(end.actions);
+  expect(form?.carried.private).toBe('true');
+  expect(textOf(await bot.press(end.actions, '👎'))).toContain('Only the rating is kept');
+  expect(textOf(await bot.press(end.actions, '👎', { person: grace }))).toContain(
+    'no longer remembered',
+  );
+  expect(await bot.openForm(end.actions, { person: grace })).toBeUndefined();
+  const thanks = await bot.send(form, { reason: 'wrong', what: 'a kiwi it is' });
+  expect(textOf(thanks)).toContain('nothing of what you wrote');
+  const stranger = await bot.send(form, { what: 'mine' }, { person: grace });
+  expect(textOf(stranger)).toContain('no longer remembered');
+  const [line, ...others] = await bot.exported();
+  expect(others).toEqual([]);
+  expect(line).toMatchObject({ private: true, down: 1, model: expect.stringMatching(/\w/) });
+  expect(line).toHaveProperty('wholeAt');
+  for (const name of ['question', 'answer', 'calls', 'wrong']) {
+    expect(line).not.toHaveProperty(name);
+  }
+  for (const text of ['dragonfruit', 'pitaya', 'kiwi']) {
+    expect(await filesWith(text, bot.folder)).toEqual([]);
+  }
+});
+
+test('a private answer is kept where its asker allows it', async () => {
+  const bot = await start();
+  bot.provider.answerWith('It is the dragonfruit.');
+  const { end } = await bot.ask('private=true what is a pitaya?');
+  const form = await bot.openForm(end.actions);
+  await bot.press(end.actions, '👎');
+  const keep = 'the question and the answer, too';
+  await bot.send(form, { what: 'a kiwi it is', keep });
+  expect(await bot.exported()).toMatchObject([
+    {
+      ...{ private: true, down: 1, question: 'what is a pitaya?' },
+      ...{ answer: 'It is the dragonfruit.', wrong: [{ what: 'a kiwi it is' }] },
+    },
+  ]);
+});
+
+test('a private answer that is shared is rated as any other', async () => {
+  const bot = await start();
+  bot.provider.answerWith('Quietly.');
+  const { end } = await bot.ask('private=true psst?');
+  await bot.press(end.actions, '👍');
+  const { command, values } = bot.actionOf(end.actions, 'Share');
+  const shared = await readAnswer(await bot.handle({ command, values }, {}), 'T5');
+  await bot.press(shared.end.actions, '👎', { thread: 'T5', person: grace });
+  const lines = await bot.exported();
+  expect(lines).toMatchObject([{ up: 1, down: 1, question: 'psst?', answer: 'Quietly.' }]);
+  expect(lines[0]).not.toHaveProperty('private');
+});
+
+test('where nothing but ratings is kept, 👎 counts and asks for nothing', async () => {
+  const bot = await start({ settings: { feedbackDays: 0 } });
+  bot.provider.answerWith('Since it rains.');
+  const { end } = await bot.ask('why is it wet?', 'T1');
+  expect(await bot.openForm(end.actions, T1)).toBeUndefined();
+  expect(textOf(await bot.press(end.actions, '👎', T1))).toContain('Only the rating is kept');
+  expect(await bot.exported()).toMatchObject([{ down: 1 }]);
+  expect(await filesWith('Since it rains.', `${bot.folder}/feedback`)).toEqual([]);
+});
+
+test('ratings that an older version kept with its answers count still', async () => {
+  const folder = await temporaryFolder();
+  const store = await openLowdbStore({ folder, log: recordingLog().log });
+  const atMs = Date.now() - 1_000;
+  const turn = { id: 'old', question: 'why?', answer: 'So.', atMs, model: 'm1' };
+  await createConversations(store).add(conversationKey(CHANNEL, 'T1'), {
+    ...turn,
+    ratings: { U1: 'good', U2: 'bad' },
+  });
+  await store.close();
+  const bot = await start({ folder });
+  await bot.bot.start([]);
+  const values = { answer: 'old', as: 'good' };
+  await eventually(async () => {
+    const usage = textOf(cardOf(await bot.say('/askwatch usage')));
+    return usage.includes('m1 | 👍 1 · 👎 1');
+  });
+  const changed = await bot.handle({ command: 'answer rate', values }, { ...T1, person: grace });
+  expect(cardOf(changed).title).toBe('Thank you, kept as 👍');
+  expect(await bot.exported()).toMatchObject([{ up: 2, down: 0, question: 'why?', answer: 'So.' }]);
+});

@@ -3,7 +3,7 @@ import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { Messages } from '../api/messages.ts';
 import type { Streams } from '../api/streams.ts';
-import { type Content, context, type ShownMessage } from '../render/blocks.ts';
+import { type Content, context, isButtons, type ShownMessage } from '../render/blocks.ts';
 import { renderEnd, renderNote } from '../render/render-answer.ts';
 import { harmless } from '../render/text.ts';
 import type { Agent } from './agent.ts';
@@ -85,7 +85,7 @@ export function createEndAnswer(options: {
 export function withEnd({ text = '', blocks }: ShownMessage, under: types.KnownBlock[]): Content {
   const prose: types.KnownBlock[] =
     blocks && blocks.length > 0
-      ? blocks.filter((block) => block.type !== 'actions' && !isWaiting(block))
+      ? blocks.filter((block) => !isButtons(block) && !isWaiting(block))
       : text.trim() === ''
         ? []
         : [{ type: 'markdown', text: harmless(text) }];

@@ -5,7 +5,7 @@ import type { BotIdentity } from '../api/bot-identity.ts';
 import { isDocument } from '../api/documents.ts';
 import { readingOf, readMessages } from '../api/messages.ts';
 import type { SendQueue } from '../api/send-queue.ts';
-import type { ShownMessage } from '../render/blocks.ts';
+import { isButtons, type ShownMessage } from '../render/blocks.ts';
 import { isWaitingLine } from '../render/render-answer.ts';
 
 /** A message as Slack gives it back, as far as it is read here. */
@@ -140,11 +140,15 @@ function isPostedFor({ metadata }: FoundMessage, invocation: string): boolean {
 }
 
 const buttonsOf = ({ blocks = [] }: ShownMessage) =>
-  blocks.flatMap((block) =>
-    block.type === 'actions'
-      ? block.elements.flatMap((element) => ('value' in element && element.value) || [])
-      : [],
-  );
+  blocks
+    .filter(isButtons)
+    .flatMap(({ elements }) =>
+      elements.flatMap((element) =>
+        element.type === 'feedback_buttons'
+          ? [element.positive_button.value, element.negative_button.value]
+          : ('value' in element && element.value) || [],
+      ),
+    );
 
 export const hasButtons = (message: ShownMessage) => buttonsOf(message).length > 0;
 

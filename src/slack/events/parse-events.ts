@@ -153,12 +153,15 @@ export function parseButtonPress(payload: unknown): UserInput | undefined {
   };
 }
 
+/** What has a value and is pressed. */
+const BUTTONS = new Set<unknown>(['button', 'feedback_buttons']);
+
 /** A button of ours that was pressed, and what it asks for; undefined for anything else. */
 function pressIn(payload: unknown) {
   const { type, actions } = fieldsOf(payload);
   const action = fieldsOf(Array.isArray(actions) ? actions[0] : undefined);
   const request = decodeAction(textOf(action.value) ?? '');
-  if (type !== 'block_actions' || action.type !== 'button' || !request) return undefined;
+  if (type !== 'block_actions' || !BUTTONS.has(action.type) || !request) return undefined;
   return { action, request };
 }
 

@@ -1,5 +1,5 @@
 import type { types } from '@slack/bolt';
-import { type Card, type CardAction, encodeAction } from '../../bot/shared/card.ts';
+import { type Card, type CardAction, encodeAction, ratingOfButton } from '../../bot/shared/card.ts';
 import { clip, plain } from './text.ts';
 
 /** What a message shows: blocks, and a text for notifications and for readers that show no blocks. */
@@ -30,11 +30,46 @@ export function context(text: string): types.ContextBlock {
 /** Source: Slack docs, "Button element", in UTF-16 units. */
 const MAX_BUTTON = 75;
 
-/** Buttons as one block, or none; each has all that a press needs to be known. Their ids only have to differ in a message. */
+/** The blocks that hold buttons. */
+export const isButtons = (
+  block: types.KnownBlock,
+): block is types.ActionsBlock | types.ContextActionsBlock =>
+  block.type === 'actions' || block.type === 'context_actions';
+
+/**
+ * Buttons as blocks, none where there are none; each has all that a press needs to be known. Their ids only have to differ in a
+ * message. The two that rate an answer are Slack's own, but for what one person sees: Slack's page says nothing of that.
+ * Source: Slack docs, "Context actions block", "Feedback buttons element"; without a `block_id` each edit gets a new one, as
+ * that page wants it.
+ */
 export function renderButtons(
   actions: readonly CardAction[] = [],
   link?: Card['link'],
-): types.ActionsBlock[] {
+): Array<types.ActionsBlock | types.ContextActionsBlock> {
+  const [good, bad] = (['good', 'bad'] as const).map((as) =>
+    actions.find((action) => ratingOfButton(action) === as && action.values.private === undefined),
+  );
+  if (!good || !bad) return renderActions(actions, link);
+  const others = actions.filter((action) => action !== good && action !== bad);
+  return [...renderActions(others, link), renderRating(good, bad)];
+}
+
+function renderRating(good: CardAction, bad: CardAction): types.ContextActionsBlock {
+  const button = (action: CardAction, accessibility_label: string) => ({
+    text: plainText(action.label),
+    accessibility_label,
+    value: encodeAction(action),
+  });
+  const element: types.FeedbackButtons = {
+    type: 'feedback_buttons',
+    action_id: 'askwatch-rating',
+    positive_button: button(good, 'Good answer'),
+    negative_button: button(bad, 'Bad answer'),
+  };
+  return { type: 'context_actions', elements: [element] };
+}
+
+function renderActions(actions: readonly CardAction[], link?: Card['link']): types.ActionsBlock[] {
   const buttons = [
     ...actions.map((action) => ({ label: action.label, value: encodeAction(action) })),
     ...(link ? [link] : []),

@@ -24,15 +24,29 @@ interface Press {
 }
 
 interface Button {
+  type: string;
   action_id: string;
   text: { text: string };
   value?: string;
   url?: string;
 }
 
+/** Slack's own pair of buttons. */
+interface FeedbackButtons extends Pick<Button, 'type' | 'action_id'> {
+  positive_button: Pick<Button, 'text' | 'value'>;
+  negative_button: Pick<Button, 'text' | 'value'>;
+}
+
 function buttonsOf({ blocks }: { blocks?: unknown }): Button[] {
-  const all = (blocks ?? []) as { type: string; elements?: Button[] }[];
-  return all.flatMap(({ type, elements = [] }) => (type === 'actions' ? elements : []));
+  const all = (blocks ?? []) as { type: string; elements?: Array<Button | FeedbackButtons> }[];
+  return all
+    .filter(({ type }) => type === 'actions' || type === 'context_actions')
+    .flatMap(({ elements = [] }) => elements)
+    .flatMap((element) => {
+      if (!('positive_button' in element)) return [element];
+      const { type, action_id, positive_button, negative_button } = element;
+      return [positive_button, negative_button].map((one) => ({ type, action_id, ...one }));
+    });
 }
 
 /** The buttons that a message shows, in their order. */
@@ -75,7 +89,7 @@ export function pressPayload(press: Press): Record<string, unknown> {
             bot_id: 'B00ASKWATCH',
             ts: shown.ts,
             text: shown.text,
-            blocks: shown.blocks,
+            blocks: withIds(shown.blocks),
             ...inThread,
           },
         }),
@@ -83,7 +97,7 @@ export function pressPayload(press: Press): Record<string, unknown> {
     response_url: press.responseUrl,
     actions: [
       {
-        type: 'button',
+        type: button.type,
         action_id: button.action_id,
         block_id: 'b1',
         text: { type: 'plain_text', text: label, emoji: false },
@@ -94,6 +108,12 @@ export function pressPayload(press: Press): Record<string, unknown> {
     ],
   };
 }
+
+/** Slack names the blocks that an app gave no name. */
+const withIds = (blocks: unknown) =>
+  Array.isArray(blocks)
+    ? blocks.map((block, at) => ({ block_id: `made-by-slack-${at}`, ...block }))
+    : blocks;
 
 /** The handle of a person of the fake: `U00ADA` is ada. */
 export const nameOf = (user: string) => user.slice(3).toLowerCase();

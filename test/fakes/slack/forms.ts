@@ -144,7 +144,10 @@ function viewProblem(view: View) {
     blocks.length > LIMITS.blocks ||
     new Set(inputs.map(({ block_id }) => block_id)).size < inputs.length ||
     blocks.some((block) =>
-      block.type === 'input' ? blockProblem(block) : blocksProblem([block]) !== undefined,
+      block.type === 'input'
+        ? blockProblem(block)
+        : // Those are for messages alone.
+          block.type === 'context_actions' || blocksProblem([block]) !== undefined,
     )
   );
 }

@@ -13,6 +13,7 @@ interface Block {
 
 const KNOWN_BLOCKS = [
   'actions',
+  'context_actions',
   'header',
   'section',
   'context',
@@ -38,6 +39,7 @@ export const LIMITS = {
   context: 10,
   contextText: 2_000,
   actions: 25,
+  contextActions: 5,
   buttonText: 75,
   buttonValue: 2_000,
   buttonUrl: 3_000,
@@ -84,6 +86,11 @@ function isBlockRight(block: Block): boolean {
       );
     case 'actions':
       return isList(block.elements, LIMITS.actions, isButton) && areIdsUnique(block.elements);
+    case 'context_actions':
+      return (
+        isList(block.elements, LIMITS.contextActions, isFeedbackButtons) &&
+        areIdsUnique(block.elements)
+      );
     case 'markdown':
       return typeof block.text === 'string' && block.text !== '';
     case 'rich_text':
@@ -107,6 +114,25 @@ function isButton(element: unknown): boolean {
     (value === undefined || isFilled(value, LIMITS.buttonValue)) &&
     (url === undefined || (isFilled(url, LIMITS.buttonUrl) && URL.canParse(String(url)))) &&
     isFilled(action_id, LIMITS.actionId)
+  );
+}
+
+/** Source: Slack docs, "Feedback buttons element"; of the elements of its block this fake knows no other. */
+function isFeedbackButtons(element: unknown): boolean {
+  const { type, action_id, positive_button, negative_button } = fieldsOf(element);
+  const isRight = (button: unknown) => {
+    const { text, value, accessibility_label: label } = fieldsOf(button);
+    return (
+      isText(text, LIMITS.buttonText, ['plain_text']) &&
+      isFilled(value, LIMITS.buttonValue) &&
+      (label === undefined || isFilled(label, LIMITS.buttonText))
+    );
+  };
+  return (
+    type === 'feedback_buttons' &&
+    isFilled(action_id, LIMITS.actionId) &&
+    isRight(positive_button) &&
+    isRight(negative_button)
   );
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { labelsOf, pressPayload } from '../../fakes/slack/buttons.ts';
-import { shownText } from '../../fakes/slack/limits.ts';
+import { blocksProblem, shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
 import type { Message } from '../../fakes/slack/workspace.ts';
 import { eventually } from '../../helpers/eventually.ts';
@@ -135,5 +135,41 @@ test('“Continue” goes on below, and is no longer under the first part, which
   expect(shownText(rest)).toContain('and half.');
   await eventually(() => labelsOf(half).length === 2);
   expect(labelsOf(half)).toEqual(['👍', '👎']);
+  // Slack wants another name for a block with each edit, and gives one where there is none.
+  const last = (half.blocks as object[]).at(-1);
+  expect(last).toMatchObject({ type: 'context_actions' });
+  expect(last).not.toHaveProperty('block_id');
   expect(shownText(half)).toMatch(/Half[\s\S]*It goes on below\./);
+});
+
+test('the two thumbs are Slack’s own, beside the other buttons', async () => {
+  const { fake } = await runSlack();
+  const answer = await shows(fake, await ask(fake, 'why?'), WHOLE);
+  const blocks = answer.blocks as Array<{ type: string; elements: object[] }>;
+  expect(blocks.map(({ type }) => type).slice(-2)).toEqual(['actions', 'context_actions']);
+  expect(blocks.at(-1)?.elements).toMatchObject([
+    {
+      type: 'feedback_buttons',
+      positive_button: { text: { text: '👍' }, accessibility_label: 'Good answer' },
+      negative_button: { text: { text: '👎' }, accessibility_label: 'Bad answer' },
+    },
+  ]);
+  expect(fake.unhandled).toEqual([]);
+});
+
+test('the fake takes Slack’s own buttons within their limits', () => {
+  const button = (text: string, value: string) => ({ text: { type: 'plain_text', text }, value });
+  const block = (good: object, bad = button('👎', 'b')) => [
+    {
+      type: 'context_actions',
+      elements: [
+        { type: 'feedback_buttons', action_id: 'a', positive_button: good, negative_button: bad },
+      ],
+    },
+  ];
+  expect(blocksProblem(block(button('👍', 'a'.repeat(2_000))))).toBeUndefined();
+  expect(blocksProblem(block(button('👍', 'a'.repeat(2_001))))).toBe('invalid_blocks');
+  expect(blocksProblem(block(button('👍'.repeat(40), 'a')))).toBe('invalid_blocks');
+  expect(blocksProblem(block(button('👍', 'a'), button('', 'b')))).toBe('invalid_blocks');
+  expect(blocksProblem([{ type: 'context_actions', elements: [] }])).toBe('invalid_blocks');
 });

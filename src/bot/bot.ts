@@ -18,8 +18,7 @@ import { openUnfinishedAnswers } from './ask/unfinished-answers.ts';
 import { createChannels } from './channels/channels.ts';
 import { createPersonPlaces } from './channels/person-places.ts';
 import { actions, commands, messageActions } from './commands/commands.ts';
-import { createDispatch, createOpenForm } from './commands/dispatch.ts';
-import { formOfPress } from './commands/form.ts';
+import { createDispatch, createFormOfPress, createOpenForm } from './commands/dispatch.ts';
 import { openForwarding } from './commands/forwarding.ts';
 import { isIncidentQuestion, isPostmortemQuestion } from './commands/incident-actions.ts';
 import { createSuggest } from './commands/suggest.ts';
@@ -297,7 +296,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   return {
     commands,
     forms,
-    formOfPress: (request) => formOfPress(request, { actions, forms }),
+    formOfPress: createFormOfPress(services, { forms, openForm }),
     async dispatch(invocation, onStored) {
       const [reply] = await Promise.all([dispatch(invocation, onStored), places.note(invocation)]);
       return reply;

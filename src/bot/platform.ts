@@ -1,8 +1,7 @@
 import type { Catalog } from './ask/catalog.ts';
 import type { ShownAnswers } from './ask/shown-answers.ts';
 import type { Command } from './commands/command.ts';
-import type { Dispatch, OpenForm } from './commands/dispatch.ts';
-import type { PressedForm } from './commands/form.ts';
+import type { Dispatch, FormOfPress, OpenForm } from './commands/dispatch.ts';
 import type { Suggest } from './commands/suggest.ts';
 import type { Homes } from './home/home.ts';
 import type { Incidents } from './incidents/incident-service.ts';
@@ -18,11 +17,8 @@ export interface Bot {
   readonly commands: readonly Command[];
   /** The commands that have a form, also of those that only buttons carry. */
   readonly forms: readonly Command[];
-  /** The form that a press of a button opens besides what it does, where it does. Pure. */
-  formOfPress(request: {
-    command: string;
-    values: Record<string, unknown>;
-  }): PressedForm | undefined;
+  /** The form that a press of a button opens besides what it does, to be asked for before that. Never throws. */
+  readonly formOfPress: FormOfPress;
   /** The one door: checks, refuses repeats, runs the command. Never throws; every error becomes a card. */
   readonly dispatch: Dispatch;
   /** How the form of a command begins for somebody; a card says why they get none. Never throws. */

@@ -62,10 +62,14 @@ export const rate = command({
   input: z.object({ ...answerInput, as: z.enum(['good', 'bad']).describe('good or bad') }),
   isElsewhere: ({ answer, private: isPrivate }, { ask, person }) =>
     isPrivate === true && !ask.hasPrivate(answer, person.id),
-  opens: ({ answer, private: isPrivate, as }) =>
-    as === 'bad'
-      ? { form: explain.name, carried: { answer, ...(isPrivate && { private: 'true' }) } }
-      : undefined,
+  async opens({ answer, private: isPrivate, as }, { feedback, place, person }) {
+    const kept = as === 'bad' ? await feedback.get(answer) : undefined;
+    // What is rated so already is taken back by it, and asks for nothing.
+    const isRatedSo =
+      isSeenIn(kept, placeKey(place), person.id) && kept?.ratings[person.id]?.as === 'bad';
+    if (as !== 'bad' || isRatedSo) return undefined;
+    return { form: explain.name, carried: { answer, ...(isPrivate && { private: 'true' }) } };
+  },
   async run({ as, ...about }, call) {
     const { feedback, invocation, place, person } = call;
     // Only its own thread remembers it.
@@ -112,12 +116,12 @@ export const explain = command({
     reason: z
       .enum(['wrong', 'out of date', 'not what I asked', 'too long'])
       .optional()
-      .describe('What fits best, if anything does'),
-    what: optionalText(MAX_WHAT, 'What was wrong, or what would have been right, if you like'),
+      .describe('Your 👎 counts already. Say more if you like: what fits best?'),
+    what: optionalText(MAX_WHAT, 'In your words, or what would have been right'),
     keep: z
       .enum([RATING_ALONE, ALL])
       .optional()
-      .describe('What may be kept of this private answer; your rating alone when left out'),
+      .describe('What may be kept of this private answer; only your rating when left out'),
   }),
   form: {
     title: 'What was wrong?',
@@ -136,8 +140,6 @@ export const explain = command({
       if (!feedback.keepsTexts) throw new CommandError('Nothing but the rating is kept here.');
       const kept = await feedback.get(answer);
       const isSeen = isSeenIn(kept, placeKey(place), person.id);
-      // The same press again takes it back, and asks for nothing.
-      if (isSeen && kept?.ratings[person.id]?.as === 'bad') throw new CommandError('Taken back.');
       if (!isSeen && !(await ratedIn({ answer, private: isPrivate }, thread, call))) {
         throw new CommandError(NOT_REMEMBERED);
       }

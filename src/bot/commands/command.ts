@@ -71,8 +71,11 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
    * same button is, as of a double click.
    */
   once?(input: z.output<Input>, invocation: Invocation): Once;
-  /** The form that a press of its button opens besides, where it does, and what that carries. */
-  opens?(input: z.output<Input>): { form: string; carried: Record<string, string> } | undefined;
+  /** The form that a press of its button opens besides, where it does before it is done, and what that carries. */
+  opens?(
+    input: z.output<Input>,
+    call: Omit<FormCall, 'carried'>,
+  ): Promise<{ form: string; carried: Record<string, string> } | undefined>;
   /** Whether only another process that shares the store can do it, which is given it then; if none can, it is run here. */
   isElsewhere?(input: z.output<Input>, call: Pick<Call, 'ask' | 'person'>): boolean;
   run(input: z.output<Input>, call: Call): Promise<CommandResult>;

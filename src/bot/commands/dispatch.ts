@@ -49,6 +49,22 @@ export type OpenForm = (
   },
 ) => Promise<{ begin: FormBegin } | { card: Card }>;
 
+/** The form that a press of a button opens, what that carries and how it begins. */
+export interface PressedForm {
+  command: Command;
+  carried: Record<string, string>;
+  begin: FormBegin;
+}
+
+/**
+ * The form that a press of a button opens besides what it does; to be asked for before that is done. None for most, for whom
+ * `whereOf` is not asked, and for those who get none now. Never throws.
+ */
+export type FormOfPress = (
+  request: Invocation['request'],
+  whereOf: () => Promise<{ place: Place; person: Person; thread?: string | undefined }>,
+) => Promise<PressedForm | undefined>;
+
 /** What is done with what people ask. None of it throws; every error becomes a card. */
 export interface Dispatching {
   dispatch: Dispatch;
@@ -211,6 +227,32 @@ export function createOpenForm(services: Services): OpenForm {
       return { begin: (await form?.begin?.(call)) ?? {} };
     } catch (error) {
       return { card: errorCard(error, command, { isTyped: true, log: services.log }) };
+    }
+  };
+}
+
+/** Finds the forms that presses open. */
+export function createFormOfPress(
+  services: Services,
+  { forms, openForm }: { forms: readonly Command[]; openForm: OpenForm },
+): FormOfPress {
+  const { actions, log } = services;
+  return async (request, whereOf) => {
+    if (!('command' in request)) return undefined;
+    const pressed = actions.find(({ name }) => name === request.command);
+    const checked = pressed?.opens && checkInput(pressed, request.values);
+    if (!checked?.ok) return undefined;
+    try {
+      const where = await whereOf();
+      const opens = await pressed?.opens?.(checked.input, { ...services, ...where });
+      const command = opens && forms.find(({ name }) => name === opens.form);
+      if (!command) return undefined;
+      const { carried } = opens;
+      const opened = await openForm(command, { ...where, carried });
+      return 'card' in opened ? undefined : { command, carried, begin: opened.begin };
+    } catch (error) {
+      log.warn({ err: error }, 'the form of a button could not be opened');
+      return undefined;
     }
   };
 }

@@ -8,24 +8,6 @@ export function formOf(line: string, commands: readonly Command[]): Command | un
   return commands.find((command) => command.form && command.name === name);
 }
 
-/** The form that a press of a button opens, and what that carries; none for most. */
-export interface PressedForm {
-  command: Command;
-  carried: Record<string, string>;
-}
-
-/** The form that a press of a button opens besides what it does. Pure. */
-export function formOfPress(
-  { command: name, values }: { command: string; values: Record<string, unknown> },
-  { actions, forms }: Record<'actions' | 'forms', readonly Command[]>,
-): PressedForm | undefined {
-  const pressed = actions.find((action) => action.name === name);
-  const checked = pressed?.opens && checkInput(pressed, values);
-  const opened = checked?.ok ? pressed?.opens?.(checked.input) : undefined;
-  const command = opened && forms.find((form) => form.name === opened.form);
-  return command && { command, carried: opened.carried };
-}
-
 /** What a form carries of these values. Pure. */
 export function carriedIn(
   { form }: Command,

@@ -18,7 +18,7 @@ import {
 } from '../shared/api-types.ts';
 import { type Answers, type MessageFrame, threadGone } from './answers.ts';
 import { type ConsoleFiles, shownFile } from './files.ts';
-import { formFor, problemsOf, refusalOf } from './forms.ts';
+import { formFor, formOfPress, problemsOf, refusalOf } from './forms.ts';
 import { type History, interrupted, isGrowing } from './history.ts';
 import type { PrivateMessages } from './private-messages.ts';
 
@@ -85,14 +85,22 @@ export function createMessageIntake(options: {
     const problems = 'values' in interaction ? problemsOf(bot, interaction) : undefined;
     if (problems) return problems;
 
-    const shownFor = shownForOf(invocation);
+    const { command, ...where } = shownForOf(invocation);
+    // What nobody can type is no command to anybody.
+    const isTyped =
+      !('values' in interaction) || bot.commands.some(({ name }) => name === interaction.command);
+    const shownFor = { ...where, command: isTyped ? command : undefined };
+    // What there is to ask is known before the press changes that.
+    const asked = 'action' in interaction ? await formOfPress(bot, invocation) : undefined;
     let isStored = false;
     const reply = await bot.dispatch(invocation, () => {
       isStored = true;
     });
     if (!isStored) throw notDone();
     const refusal = 'values' in interaction ? refusalOf(reply) : undefined;
-    return refusal ?? (await show(reply, shownFor));
+    if (refusal) return refusal;
+    const outcome = await show(reply, shownFor);
+    return asked ? { shown: 'form', form: asked } : outcome;
   }
 
   /** Throws `HttpError` when the message or the thread is gone, or the button is none. */

@@ -77,6 +77,8 @@ export interface ShownForm {
   fields: Record<string, Field[]>;
   /** What stands in it at first. */
   values: Record<string, string>;
+  /** What goes with it, and nobody fills in. */
+  carried?: Record<string, string>;
 }
 
 /** The outcome of an interaction: where what came of it is to be seen. */

@@ -6,7 +6,7 @@ import type { Place } from '../../bot/shared/place.ts';
 import { withNote } from '../answers/end-answer.ts';
 import { retryUntilShown } from '../answers/show-answer.ts';
 import { renderButtons, renderMessage } from '../render/render.ts';
-import { FORM } from '../render/render-form.ts';
+import { FORM, isShowable, renderForm } from '../render/render-form.ts';
 import { questionLine } from '../render/text.ts';
 import { openAgain } from './forms.ts';
 import type { Handling } from './interaction-context.ts';
@@ -20,10 +20,12 @@ import {
   goOn,
   isPrivate,
   nameOf,
+  personOf,
   placeOf,
   threadOf,
   threadUnder,
 } from './interactions.ts';
+import { inTime } from './open-form.ts';
 
 /** A press of a button, and what it is handled with. */
 type Pressed = Handling<ButtonInteraction>;
@@ -40,12 +42,34 @@ export async function handleButton(pressed: Pressed): Promise<void> {
     await openAgain(pressed, request.values);
     return;
   }
-  if (!(await acknowledged(pressed, command, () => press.deferUpdate()))) return;
+  if (!(await acknowledged(pressed, command, await acknowledgementOf(pressed, request)))) return;
   if (!request) {
     log.debug({ customId: press.customId }, 'a button that is none of ours was pressed');
     return;
   }
   await carryOutPress(pressed, request);
+}
+
+/**
+ * A form can be nothing but the first response to a press, and whether there is one is known before the press changes that. So it
+ * is what acknowledges the press of a button that opens one, if its person gets it now.
+ */
+async function acknowledgementOf(
+  pressed: Pressed,
+  request: ReturnType<typeof decodeAction>,
+): Promise<() => Promise<unknown>> {
+  const { interaction: press, bot } = pressed;
+  const opened =
+    request &&
+    (await inTime(
+      bot.formOfPress(request, async () => ({
+        ...{ place: placeOf(press), person: personOf(pressed) },
+        ...(isPrivate(press) ? {} : await conversationOf(pressed)),
+      })),
+    ));
+  if (!opened || !isShowable(opened.begin)) return () => press.deferUpdate();
+  const form = renderForm(opened.command, opened.carried, opened.begin);
+  return () => press.showModal(form);
 }
 
 /** Does what a button asks for whose press was acknowledged. */

@@ -1,6 +1,6 @@
 import { type ButtonInteraction, MessageFlags, type ModalSubmitInteraction } from 'discord.js';
 import { type Command, fieldsOf } from '../../bot/commands/command.ts';
-import { formProblems } from '../../bot/commands/form.ts';
+import { carriedIn, formProblems } from '../../bot/commands/form.ts';
 import { type Card, decodeAction, textCard } from '../../bot/shared/card.ts';
 import type { SubmittedForm } from '../api/interaction.ts';
 import { renderMessage } from '../render/render.ts';
@@ -13,7 +13,7 @@ import { carryOut } from './slash-commands.ts';
 /** Opens a form again, as it was filled in; as it first was when that is no longer known. */
 export async function openAgain(
   handling: Handling<ButtonInteraction>,
-  { of, draft = '' }: Record<string, string>,
+  { of, draft = '', ...carried }: Record<string, string>,
 ): Promise<void> {
   const { interaction: press, drafts, log } = handling;
   const command = commandWithForm(handling, of);
@@ -21,7 +21,7 @@ export async function openAgain(
     log.debug({ customId: press.customId }, 'a button for a form that is none of ours');
     return;
   }
-  const opened = await formFor(handling, command, drafts.of(draft));
+  const opened = await formFor(handling, command, { ...drafts.of(draft), ...carried });
   await acknowledged(handling, command.name, () =>
     'form' in opened
       ? press.showModal(opened.form)
@@ -42,8 +42,8 @@ export async function handleForm(
     return;
   }
   const handling = { ...context, interaction: sent };
-  const values = valuesOf(sent, command);
-  const mendable = mending(context, command.name, values);
+  const values = { ...valuesOf(sent, command), ...carriedIn(command, request?.values ?? {}) };
+  const mendable = mending(context, command, values);
   const problems = Object.values(formProblems(command, values));
   if (problems.length > 0) {
     const message = renderMessage(
@@ -53,8 +53,13 @@ export async function handleForm(
     await acknowledged(handling, command.name, () => sent.reply({ ...message, flags }));
     return;
   }
-  const acknowledgement = await acknowledged(handling, command.name, () => sent.deferReply());
-  if (acknowledgement) await carryOutForm(handling, command.name, values, acknowledgement);
+  // What a button opened changes nothing that others see.
+  const ephemeral = command.form?.carried !== undefined;
+  const defer = () => sent.deferReply(ephemeral ? { flags: MessageFlags.Ephemeral } : {});
+  const acknowledgement = await acknowledged(handling, command.name, defer);
+  if (!acknowledgement) return;
+  if (acknowledgement === 'before') sent.ephemeral = ephemeral;
+  await carryOutForm(handling, command.name, values, acknowledgement);
 }
 
 /** Does what a filled form asks for, which was acknowledged. */
@@ -65,11 +70,14 @@ export async function carryOutForm(
   acknowledgement: 'now' | 'before',
 ): Promise<void> {
   const texts = Object.entries(values).map(([name, value]) => [name, String(value)]);
-  const mendable = mending(handling, command, Object.fromEntries(texts));
+  const known = commandWithForm(handling, command);
+  const mendable = known
+    ? mending(handling, known, Object.fromEntries(texts))
+    : (card: Card) => card;
   await carryOut(handling, {
     command,
     values,
-    ephemeral: false,
+    ephemeral: handling.interaction.ephemeral === true,
     acknowledgement,
     // What only the sender sees and is not good is something to mend.
     changed: (card, only) => (only && card.tone !== 'good' ? mendable(card) : card),
@@ -78,9 +86,9 @@ export async function carryOutForm(
 
 /** Gives a card the button that opens the form again, as it was filled in. */
 const mending =
-  ({ drafts }: InteractionContext, command: string, values: Record<string, string>) =>
+  ({ drafts }: InteractionContext, command: Command, values: Record<string, string>) =>
   (card: Card): Card => {
-    const again = { of: command, draft: drafts.keep(values) };
+    const again = { of: command.name, draft: drafts.keep(values), ...carriedIn(command, values) };
     const action = { label: 'Open the form again', command: FORM, values: again };
     return { ...card, actions: [...(card.actions ?? []), action] };
   };
@@ -88,7 +96,7 @@ const mending =
 const commandWithForm = (
   { bot }: InteractionContext,
   name: string | undefined,
-): Command | undefined => bot.commands.find((command) => command.form && command.name === name);
+): Command | undefined => bot.forms.find((command) => command.name === name);
 
 const isPlaced = (sent: ModalSubmitInteraction): sent is SubmittedForm => sent.channelId !== null;
 

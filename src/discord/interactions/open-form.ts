@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { APIModalInteractionResponseCallbackData } from 'discord.js';
 import { type Command, fieldsOf } from '../../bot/commands/command.ts';
+import { carriedIn } from '../../bot/commands/form.ts';
 import { type Card, textCard } from '../../bot/shared/card.ts';
 import { isShowable, renderForm } from '../render/render-form.ts';
 import type { Handling } from './interaction-context.ts';
@@ -28,15 +29,22 @@ export async function formFor(
   values: Record<string, unknown>,
 ): Promise<{ form: APIModalInteractionResponseCallbackData } | { card: Card }> {
   const where = { place: placeOf(handling.interaction), person: personOf(handling) };
-  const over = new AbortController();
-  const late = pause(BEGIN_LIMIT_MS, undefined, { signal: over.signal }).catch(() => undefined);
-  const opened = await Promise.race([handling.bot.openForm(command, where), late]);
-  over.abort();
+  const carried = carriedIn(command, values);
+  const opened = await inTime(handling.bot.openForm(command, { ...where, carried }));
   if (!opened) return noForm(command, 'What belongs into it did not come in time.');
   if ('card' in opened) return opened;
   const { begin } = opened;
   if (!isShowable(begin)) return noForm(command, 'What stands in it is too long for one.');
   return { form: renderForm(command, values, begin) };
+}
+
+/** What a form begins with; `undefined` when that comes too late for one. */
+export async function inTime<T>(opening: Promise<T>): Promise<T | undefined> {
+  const over = new AbortController();
+  const late = pause(BEGIN_LIMIT_MS, undefined, { signal: over.signal }).catch(() => undefined);
+  const opened = await Promise.race([opening, late]);
+  over.abort();
+  return opened;
 }
 
 const noForm = ({ name }: Command, why: string) => {

@@ -5,7 +5,7 @@ import {
   TextInputStyle,
 } from 'discord.js';
 import { type Command, type Field, type FormBegin, fieldsOf } from '../../bot/commands/command.ts';
-import { formFields } from '../../bot/commands/form.ts';
+import { carriedIn, formFields } from '../../bot/commands/form.ts';
 import { encodeAction } from '../../bot/shared/card.ts';
 import { within } from './text.ts';
 
@@ -33,7 +33,10 @@ export function renderForm(
 ): APIModalInteractionResponseCallbackData {
   const values = { ...begin.values, ...known };
   return {
-    custom_id: encodeAction({ label: '', command: FORM, values: { of: command.name } }),
+    custom_id: encodeAction({
+      ...{ label: '', command: FORM },
+      values: { of: command.name, ...carriedIn(command, known) },
+    }),
     title: within(command.form?.title ?? command.name, MAX_TITLE),
     components: inputsOf(command, known, begin).map((field) => labelled(field, values[field.name])),
   };

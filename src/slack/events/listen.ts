@@ -1,4 +1,5 @@
-import type { App, Context } from '@slack/bolt';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { App, Context, types } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { whileGenerated } from '../../bot/ask/answer-buttons.ts';
 import { ASK_ABOUT, askAboutCommand } from '../../bot/commands/ask-about.ts';
@@ -27,7 +28,11 @@ import {
   parseForm,
   parseMessage,
   type SlashCommand,
+  triggerOf,
 } from './parse-events.ts';
+
+/** A third of the three seconds in which a form must be there. Source: Slack docs, "views.open", `trigger_id`. */
+const BEGIN_LIMIT_MS = 1_000;
 
 const NOT_INSTALLED =
   'Askwatch is not installed in this workspace, or no longer. Ask whoever runs it for its install page, and install it again there.';
@@ -44,7 +49,7 @@ export function listen(
   const home = createHome({ workspaces, bot, log });
   const names = topLevelNames(bot.commands);
   const commands = new Set(names);
-  const withForms = [...bot.commands, askAboutCommand];
+  const withForms = [...bot.forms, askAboutCommand];
 
   /**
    * The input with its channel and id qualified by the workspace, since two workspaces may use the same, and with a person
@@ -96,8 +101,41 @@ export function listen(
     if ('card' in opened || !isShowable(opened.begin)) return false;
     const { channel_id: channel, response_url: responseUrl, trigger_id } = typed;
     const view = renderForm(command, { command: command.name, channel, responseUrl }, opened);
+    return await show(workspace, { trigger_id, view });
+  }
+
+  /** The form that a button opens besides what it does, if its person gets it now. */
+  async function formOfPress({ invocation, channel, inThread, responseUrl }: UserInput) {
+    const { request, thread } = invocation;
+    const over = new AbortController();
+    const late = pause(BEGIN_LIMIT_MS, undefined, { signal: over.signal }).catch(() => undefined);
+    const opened = await Promise.race([bot.formOfPress(request, async () => invocation), late]);
+    over.abort();
+    if (!opened || !isShowable(opened.begin)) return undefined;
+    const { command, carried } = opened;
+    const origin = { command: command.name, channel, carried };
+    const at = {
+      ...(inThread && thread !== undefined && { thread }),
+      ...(responseUrl && { responseUrl }),
+    };
+    return renderForm(command, { ...origin, ...at }, opened);
+  }
+
+  /**
+   * Hands a press to the bot, and shows the form that its button opens, whatever becomes of either. What the form begins with is
+   * known before the press changes that.
+   */
+  async function press(workspace: Workspace, input: UserInput, trigger: string | undefined) {
+    const view = trigger === undefined ? undefined : await formOfPress(input);
+    const isHeard = converse(workspace, input);
+    if (view && trigger !== undefined) await show(workspace, { trigger_id: trigger, view });
+    await isHeard;
+  }
+
+  /** Shows a form; false when Slack does not. */
+  async function show({ client }: Workspace, form: { trigger_id: string; view: types.ModalView }) {
     try {
-      await workspace.client.views.open({ trigger_id, view });
+      await client.views.open(form);
       return true;
     } catch (error) {
       log.warn({ reason: readFailure(error).code }, 'a form could not be shown');
@@ -173,7 +211,7 @@ export function listen(
   app.action({ type: 'block_actions' }, async ({ ack, body, context }) => {
     const workspace = await workspaceOf(context);
     const input = workspace && parseButtonPress(body);
-    if (input) await converse(workspace, qualify(workspace, input));
+    if (input) await press(workspace, qualify(workspace, input), triggerOf(body));
     await ack();
     if (!workspace || input || (await changeForm(workspace, body))) return;
     if (!home.press(workspace, body)) log.debug('a press of something that is no button of ours');

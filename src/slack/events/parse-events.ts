@@ -247,8 +247,9 @@ export function parseForm(payload: unknown, commands: readonly Command[]): Fille
   const command = commands.find(({ name, form }) => form && name === origin?.command);
   if (callback_id !== FORM || !origin || !command) return undefined;
   if (typeof id !== 'string' || typeof hash !== 'string' || !person) return undefined;
+  const values = { ...valuesIn(state), ...origin.carried };
   const aboutText = aboutTextIn(blocks);
-  return { viewId: id, hash, command, origin, values: valuesIn(state), aboutText, person };
+  return { viewId: id, hash, command, origin, values, aboutText, person };
 }
 
 /** What a form quotes. */
@@ -261,18 +262,15 @@ function aboutTextIn(blocks: unknown): string {
 }
 
 /** A submitted form as an input of its person in the channel where they opened it. */
-export function inputOf({ viewId, command, origin, values, aboutText, person }: FilledForm) {
-  const { channel, responseUrl, home, about } = origin;
+export function inputOf(filled: FilledForm): UserInput {
+  const { viewId, command, origin, values, aboutText, person } = filled;
+  const { channel, responseUrl, home, about, thread } = origin;
   const request = { command: command.name, values };
   const invocation = { id: `slack:${viewId}`, request, person };
-  const input: UserInput = about
-    ? {
-        ...inputIn(channel, { ...invocation, ...aboutOf(channel, about, aboutText) }),
-        inThread: true,
-      }
-    : inputIn(channel, invocation);
+  const among = about ? aboutOf(channel, about, aboutText) : thread !== undefined && { thread };
   return {
-    ...input,
+    ...inputIn(channel, { ...invocation, ...among }),
+    inThread: about !== undefined || thread !== undefined,
     ...(home && { isInHome: true }),
     ...(responseUrl !== undefined && { responseUrl }),
   };
@@ -292,17 +290,29 @@ function aboutOf(channel: string, { ts, thread, author }: AboutOrigin, text: str
 
 function originOf(text: unknown): FormOrigin | undefined {
   try {
-    const { command, channel, responseUrl, home, about } = fieldsOf(JSON.parse(String(text)));
+    const { command, channel, responseUrl, home, about, ...more } = fieldsOf(
+      JSON.parse(String(text)),
+    );
     if (typeof command !== 'string' || typeof channel !== 'string') return undefined;
     const { ts: chosen, thread: inside, author } = fieldsOf(about);
     const ts = tsOf(chosen);
-    const thread = tsOf(inside);
+    const aboutThread = tsOf(inside);
+    const thread = tsOf(more.thread);
+    const carried = Object.entries(fieldsOf(more.carried)).flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, value]] : [],
+    );
     return {
       command,
       channel,
       home: home === true,
+      carried: Object.fromEntries(carried),
+      ...(thread !== undefined && { thread }),
       ...(ts !== undefined && {
-        about: { ts, author: textOf(author) ?? 'somebody', ...(thread && { thread }) },
+        about: {
+          ts,
+          author: textOf(author) ?? 'somebody',
+          ...(aboutThread !== undefined && { thread: aboutThread }),
+        },
       }),
       ...(typeof responseUrl === 'string' && { responseUrl }),
     };
@@ -323,6 +333,9 @@ function valuesIn(state: unknown): Record<string, string> {
     }),
   );
 }
+
+/** What lets a gesture open a form, for three seconds. */
+export const triggerOf = (payload: unknown) => textOf(fieldsOf(payload).trigger_id);
 
 /** A press of a button in somebody's home. */
 export interface HomePress {

@@ -22,6 +22,10 @@ export interface FormOrigin {
   home?: boolean;
   /** The message that it is about, but for what that says: the form shows it. */
   about?: AboutOrigin;
+  /** The thread of the button that opened it. */
+  thread?: string;
+  /** What that button carried for it. */
+  carried?: Record<string, string>;
 }
 
 export interface AboutOrigin {
@@ -49,8 +53,9 @@ export function renderForm(
   }: { begin?: FormBegin; chosen?: Record<string, unknown>; about?: string } = {},
 ): types.ModalView {
   const { form } = command;
-  const values = withFirst(command, { ...begin.values, ...chosen });
-  const inputs = formFields(command, chosen, begin).map(
+  const known = { ...chosen, ...origin.carried };
+  const values = withFirst(command, { ...begin.values, ...known });
+  const inputs = formFields(command, known, begin).map(
     (field): types.InputBlock => ({
       type: 'input',
       block_id: field.name,

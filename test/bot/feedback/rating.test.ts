@@ -57,16 +57,15 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
     const { command, values } = actionOf(actions, label);
     return cardOf(await handle({ command, values }, where, true));
   };
-  /** Opens the form of a button, as a platform does before it has the press done. */
+  /** The form that a button opens, as a platform asks for it before it has the press done. */
   const openForm = async (
     actions: readonly CardAction[] | undefined,
     { thread, person = ada, place = CHANNEL }: Where = {},
+    label = '👎',
   ) => {
-    const pressed = running.bot.formOfPress(actionOf(actions, '👎'));
-    if (!pressed) throw new Error('The button opens no form.');
-    const { command, carried } = pressed;
-    const opened = await running.bot.openForm(command, { place, person, thread, carried });
-    return 'card' in opened ? undefined : { command: command.name, carried };
+    const whereOf = async () => ({ place, person, thread });
+    const opened = await running.bot.formOfPress(actionOf(actions, label), whereOf);
+    return opened && { command: opened.command.name, carried: opened.carried };
   };
   const send = async (
     form: { command: string; carried: Record<string, string> } | undefined,
@@ -175,7 +174,7 @@ test('a double click counts once, and the same delivery again does nothing', asy
 test('👎 opens a form, once, and counts whether or not that is sent', async () => {
   const bot = await start();
   const { end } = await bot.ask('why?', 'T1');
-  expect(bot.bot.formOfPress(bot.actionOf(end.actions, '👍'))).toBe(undefined);
+  expect(await bot.openForm(end.actions, T1, '👍')).toBeUndefined();
   const form = await bot.openForm(end.actions, T1);
   expect(form?.command).toBe('answer explain');
   await bot.press(end.actions, '👎', T1);

@@ -2,8 +2,10 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 import {
+  form,
   holdRequests,
   input,
+  inputOfForm,
   messages,
   thread,
   threadInput,
@@ -108,6 +110,21 @@ inBrowser('asking in the browser', () => {
     await again.getByRole('button', { name: 'Bad answer' }).waitFor();
     await again.getByRole('button', { name: 'Good answer' }).click();
     await thread(page).getByText('Thank you, kept as 👍').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('👎 asks in a form what was wrong, which may be closed or sent', async () => {
+    const running = await startTestConsole();
+    const { page, complaints } = await openPage(running);
+    await say(page, '/ask why');
+    await thread(page).getByRole('button', { name: 'Bad answer' }).click();
+    await form(page).getByRole('heading', { name: 'What was wrong?' }).waitFor();
+    await inputOfForm(page, 'Reason').selectOption('out of date');
+    await inputOfForm(page, 'What').fill('It was so yesterday.');
+    await form(page).getByRole('button', { name: 'Send' }).click();
+    await form(page).waitFor({ state: 'detached' });
+    await thread(page).getByText('Thank you, kept as 👎').waitFor();
+    await thread(page).getByText('Thank you, that helps').waitFor();
     expect(complaints).toEqual([]);
   });
 

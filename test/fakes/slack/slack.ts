@@ -585,7 +585,7 @@ export async function startSlack(
         )
         .at(-1);
       if (!shown) throw new Error(`No message in ${id} shows a button ${label}.`);
-      gestures += 1;
+      gesture(user);
       return fake.interact(
         pressPayload({
           shown,

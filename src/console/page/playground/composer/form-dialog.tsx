@@ -52,9 +52,8 @@ export function FormDialog(props: {
     setFailure('');
     setRefusal(undefined);
     try {
-      const outcome = await onSend(
-        Object.fromEntries(fields.map(({ name }) => [name, values[name] ?? ''])),
-      );
+      const filled = Object.fromEntries(fields.map(({ name }) => [name, values[name] ?? '']));
+      const outcome = await onSend({ ...filled, ...form.carried });
       setProblems(outcome.shown === 'problems' ? outcome.problems : {});
       if (outcome.shown === 'refused') setRefusal(outcome.card);
       else if (outcome.shown !== 'problems') dialog.current?.close();

@@ -1,0 +1,157 @@
+import { MessageFlags } from 'discord.js';
+import { expect, test } from 'vitest';
+import { exportedLines } from '../../../src/bot/feedback/export.ts';
+import { createFeedback } from '../../../src/bot/feedback/feedback.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { startDiscord } from '../../fakes/discord/discord.ts';
+import type { FakeInteraction } from '../../fakes/discord/interactions.ts';
+import type { FakeChannel } from '../../fakes/discord/state.ts';
+import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
+import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+async function start(options: TestBotOptions = {}) {
+  const folder = await temporaryFolder();
+  const discord = await startDiscord();
+  const running = await startTestBot({ ...options, folder });
+  const started = await startPlatform(discord, running.bot);
+  /** Asks in the channel; gives the whole answer in the thread under the question. */
+  async function ask(question: string) {
+    const asked = discord.slash('ask', { question });
+    const thread = await eventually(() => asked.reply?.content && asked.reply.id);
+    return await eventually(() =>
+      discord.channel(thread).find(({ content }) => content.includes('-# test-model')),
+    );
+  }
+  async function askPrivately(question: string, where: { channel?: FakeChannel } = {}) {
+    const asked = discord.slash('ask', { question, private: true }, where);
+    return await eventually(() => {
+      const last = asked.followUps.at(-1) ?? asked.reply;
+      return last?.content.includes('-# test-model') && last;
+    });
+  }
+  /** The title of what only who did something is told. */
+  const told = (gesture: FakeInteraction) =>
+    eventually(() => {
+      const shown = [gesture.reply, ...gesture.followUps].find(
+        (message) => message && (message.flags & MessageFlags.Ephemeral) !== 0 && message.embeds[0],
+      );
+      return shown?.embeds[0]?.title;
+    });
+  async function exported() {
+    await started.platform.stop();
+    await running.stop();
+    const store = await openLowdbStore({ folder, log: recordingLog().log });
+    const lines: unknown[] = [];
+    const feedback = createFeedback(store, { days: 90 });
+    for await (const line of exportedLines(feedback, {}, (text) => text)) {
+      lines.push(JSON.parse(line));
+    }
+    await store.close();
+    return lines;
+  }
+  return { discord, ...running, ...started, ask, askPrivately, told, exported };
+}
+
+const inputsOf = ({ form }: FakeInteraction) =>
+  form?.components.map(({ component }) => [component.custom_id, component.required]);
+
+test('👎 opens a form at once and counts, and what is filled in is kept', async () => {
+  const { discord, ask, told, exported } = await start();
+  const answer = await ask('why?');
+  const pressed = discord.press(answer, '👎');
+  const form = await eventually(() => pressed.form);
+  expect(form.title).toBe('What was wrong?');
+  expect(inputsOf(pressed)).toEqual([
+    ['reason', false],
+    ['what', false],
+  ]);
+  expect(await told(pressed)).toContain('Thank you, kept as 👎');
+  const what = '@everyone **no** `x` <@1>';
+  const sent = discord.send(pressed, { reason: 'too long', what });
+  expect(await told(sent)).toContain('Thank you, that helps');
+  expect(sent.acknowledged?.ephemeral).toBe(true);
+  expect(discord.channel(answer.channel_id)).toHaveLength(1);
+  expect(await exported()).toMatchObject([
+    { platform: 'discord', up: 0, down: 1, wrong: [{ reason: 'too long', what }] },
+  ]);
+});
+
+test('👎 counts where its form is closed, and the same again takes it back without one', async () => {
+  const { discord, ask, told, exported } = await start();
+  const answer = await ask('why?');
+  const first = discord.press(answer, '👎');
+  await eventually(() => first.form);
+  expect(await told(first)).toContain('kept as 👎');
+  // Two presses within two seconds are a double click.
+  const overMs = performance.now() + 2_100;
+  await eventually(() => performance.now() > overMs);
+  const again = discord.press(answer, '👎');
+  expect(await told(again)).toContain('Taken back');
+  expect(again.form).toBeUndefined();
+  const up = discord.press(answer, '👍');
+  expect(await told(up)).toContain('kept as 👍');
+  expect(up.form).toBeUndefined();
+  expect(await exported()).toMatchObject([{ up: 1, down: 0 }]);
+});
+
+test('what is too long is told with a button that opens the form as it was left', async () => {
+  const { discord, ask, told, exported } = await start();
+  const answer = await ask('why?');
+  const pressed = discord.press(answer, '👎');
+  await eventually(() => pressed.form);
+  await told(pressed);
+  const wrong = discord.send(pressed, { reason: 'wrong', what: 'x'.repeat(1_001) });
+  expect(await told(wrong)).toContain('The form is not right yet');
+  const shown = [wrong.reply, ...wrong.followUps].find((message) => message?.embeds[0]);
+  if (!shown) throw new Error('Nothing is shown.');
+  const again = discord.press(shown, 'Open the form again');
+  // It was rated as bad already, so the button of the answer would take that back.
+  const form = await eventually(() => again.form);
+  expect(form.components.map(({ component }) => component.custom_id)).toEqual(['reason', 'what']);
+  const sent = discord.send(again, { what: 'y' });
+  expect(await told(sent)).toContain('Thank you, that helps');
+  expect(await exported()).toMatchObject([{ down: 1, wrong: [{ reason: 'wrong', what: 'y' }] }]);
+});
+
+test('a private answer is rated by its asker, and kept where they allow it', async () => {
+  const { discord, provider, askPrivately, told, exported } = await start();
+  provider.answerWith('Quietly.');
+  const first = await askPrivately('psst?');
+  const second = await askPrivately('and this?');
+  const pressed = discord.press(first, '👎');
+  await eventually(() => pressed.form);
+  expect(inputsOf(pressed)?.map(([name]) => name)).toEqual(['reason', 'what', 'keep']);
+  expect(await told(pressed)).toContain('kept as 👎');
+  const alone = discord.press(second, '👎');
+  await eventually(() => alone.form);
+  await told(alone);
+  const keep = 'the question and the answer, too';
+  expect(await told(discord.send(pressed, { what: 'it is loud', keep }))).toContain('that helps');
+  expect(await told(discord.send(alone, { what: 'secret words' }))).toContain('kept as 👎');
+  const lines = await exported();
+  expect(lines).toMatchObject([
+    {
+      private: true,
+      down: 1,
+      question: 'psst?',
+      answer: 'Quietly.',
+      wrong: [{ what: 'it is loud' }],
+    },
+    { private: true, down: 1 },
+  ]);
+  expect(JSON.stringify(lines)).not.toMatch(/and this|secret words/);
+});
+
+test('an answer that is no longer remembered opens no form and says so', async () => {
+  const { discord, bot, ask, told } = await start();
+  const answer = await ask('why?');
+  await bot.forget({ platform: 'discord', channel: discord.general.id });
+  const pressed = discord.press(answer, '👎');
+  const text = await eventually(() => pressed.followUps[0]?.embeds[0]?.description);
+  expect(text).toContain('no longer remembered');
+  expect(pressed.form).toBeUndefined();
+  await told(pressed);
+});

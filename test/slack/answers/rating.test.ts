@@ -1,0 +1,161 @@
+import { expect, test } from 'vitest';
+import { exportedLines } from '../../../src/bot/feedback/export.ts';
+import { createFeedback } from '../../../src/bot/feedback/feedback.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { labelsOf } from '../../fakes/slack/buttons.ts';
+import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { type Mode, runSlack } from '../../helpers/slack/running-slack.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const ADA = 'U00ADA';
+
+/** Slack on a folder, with what is kept of ratings once it has stopped. */
+async function start(options: Parameters<typeof runSlack>[0] = {}) {
+  const folder = await temporaryFolder();
+  const running = await runSlack({ ...options, bot: { ...options.bot, folder } });
+  async function exported() {
+    await running.slack.stop();
+    await running.bot.stop();
+    const store = await openLowdbStore({ folder, log: recordingLog().log });
+    const lines: unknown[] = [];
+    for await (const line of exportedLines(
+      createFeedback(store, { days: 90 }),
+      {},
+      (text) => text,
+    )) {
+      lines.push(JSON.parse(line));
+    }
+    await store.close();
+    return lines;
+  }
+  return { ...running, exported };
+}
+
+/** Asks; gives the whole answer in its thread, once it can be rated. */
+async function ask(fake: SlackFake, channel = CHANNEL) {
+  const before = fake.messages(channel).length;
+  await fake.slash('/ask', 'why?', { channel });
+  const root = await eventually(() => fake.messages(channel)[before]);
+  return await eventually(() => {
+    const last = fake.thread(channel, root.ts).at(-1);
+    return last && labelsOf(last).includes('👎') && last;
+  });
+}
+
+const whispers = (fake: SlackFake, count: number, user = ADA) =>
+  eventually(() => {
+    const seen = fake.whispers(CHANNEL, user);
+    return seen.length >= count && seen;
+  });
+
+test.each<Mode>(['socket', 'http'])('👎 counts and opens a form, over %s', async (mode) => {
+  const { fake, exported } = await start({ mode });
+  const answer = await ask(fake);
+  await fake.press('👎', { ts: answer.ts });
+  const { view } = await eventually(() => fake.form());
+  expect(view.title.text).toBe('What was wrong?');
+  expect(view.blocks.map(({ block_id, optional }) => [block_id, optional])).toEqual([
+    ['reason', true],
+    ['what', true],
+  ]);
+  const [thanks] = await whispers(fake, 1);
+  expect(thanks).toContain('Thank you, kept as 👎');
+  await fake.submit({ reason: 'out of date', what: '<!channel> *was* yesterday' });
+  expect((await whispers(fake, 2))[1]).toContain('Thank you, that helps');
+  // Both stand in the thread.
+  expect(fake.channel(CHANNEL).ephemerals.map(({ thread_ts }) => thread_ts)).toEqual([
+    answer.thread_ts,
+    answer.thread_ts,
+  ]);
+  expect(await exported()).toMatchObject([
+    {
+      ...{ platform: 'slack', down: 1, up: 0, question: 'why?' },
+      wrong: [{ reason: 'out of date', what: '<!channel> *was* yesterday' }],
+    },
+  ]);
+  expect(fake.unhandled).toEqual([]);
+});
+
+test('👎 counts where the form is closed, and where Slack shows none', async () => {
+  const { fake, exported } = await start();
+  const answer = await ask(fake);
+  fake.fail('views.open', { kind: 'error', error: 'expired_trigger_id' });
+  await fake.press('👎', { ts: answer.ts });
+  expect((await whispers(fake, 1))[0]).toContain('kept as 👎');
+  expect(fake.form()).toBeUndefined();
+  await fake.press('👎', { ts: answer.ts, user: 'U00GRACE' });
+  await eventually(() => fake.form());
+  await whispers(fake, 1, 'U00GRACE');
+  expect(await exported()).toMatchObject([{ down: 2 }]);
+});
+
+test('the same thumb again takes it back, without a form, and the other one changes it', async () => {
+  const { fake, exported } = await start();
+  const answer = await ask(fake);
+  const press = async (label: string, count: number) => {
+    await fake.press(label, { ts: answer.ts });
+    return (await whispers(fake, count)).at(-1);
+  };
+  expect(await press('👍', 1)).toContain('kept as 👍');
+  expect(await press('👎', 2)).toContain('kept as 👎');
+  const { id } = await eventually(() => fake.form());
+  // Two presses within two seconds are a double click.
+  const overMs = performance.now() + 2_100;
+  await eventually(() => performance.now() > overMs);
+  expect(await press('👎', 3)).toContain('Taken back');
+  expect(fake.form()?.id).toBe(id);
+  expect(await exported()).toEqual([]);
+});
+
+test('what is too long is said in the form, which stays', async () => {
+  const { fake, exported } = await start();
+  const answer = await ask(fake);
+  await fake.press('👎', { ts: answer.ts });
+  await eventually(() => fake.form());
+  await whispers(fake, 1);
+  await fake.submit({ what: 'x'.repeat(1_001) });
+  expect(fake.form()?.errors.what).toContain('too long: at most 1000 characters');
+  await fake.submit({ what: 'x'.repeat(1_000) });
+  await whispers(fake, 2);
+  expect(await exported()).toMatchObject([{ wrong: [{ what: 'x'.repeat(1_000) }] }]);
+});
+
+test('a private answer has two plain thumbs, and a form that asks what may be kept', async () => {
+  const { fake, bot, exported } = await start();
+  bot.provider.answerWith('Quietly.');
+  await fake.slash('/ask', 'private=true psst?');
+  const whispered = await eventually(() =>
+    fake.channel(CHANNEL).ephemerals.find((one) => labelsOf(one).includes('👎')),
+  );
+  expect(JSON.stringify(whispered.blocks)).not.toContain('context_actions');
+  await fake.press('👎', { ts: whispered.ts });
+  const { view } = await eventually(() => fake.form());
+  expect(view.blocks.map(({ block_id }) => block_id)).toEqual(['reason', 'what', 'keep']);
+  await eventually(() => fake.whispers(CHANNEL, ADA).some((text) => text.includes('kept as 👎')));
+  await fake.submit({ keep: 'the question and the answer, too' });
+  await eventually(() => fake.whispers(CHANNEL, ADA).some((text) => text.includes('that helps')));
+  expect(await exported()).toMatchObject([
+    { private: true, down: 1, question: 'psst?', answer: 'Quietly.' },
+  ]);
+});
+
+test('a form that nobody of ours opened rates nothing', async () => {
+  const { fake, exported } = await start();
+  const answer = await ask(fake);
+  const rated = JSON.stringify(answer.blocks).match(/answer=([\w-]+)/)?.[1] ?? '';
+  const origin = { command: 'answer explain', channel: 'C00OTHER', carried: { answer: rated } };
+  const view = {
+    ...{ id: 'V1', hash: '1', callback_id: 'askwatch-form' },
+    private_metadata: JSON.stringify({ ...origin, thread: answer.thread_ts }),
+    state: { values: {} },
+  };
+  await fake.interact({ type: 'view_submission', user: { id: ADA, name: 'ada' }, view });
+  const deep = JSON.stringify({ ...origin, carried: { answer: { a: 1 } }, thread: 'no' });
+  await fake.interact({
+    ...{ type: 'view_submission', user: { id: ADA, name: 'ada' } },
+    view: { ...view, id: 'V2', private_metadata: deep },
+  });
+  expect(await exported()).toEqual([]);
+});

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { ProgramInfo } from './cli/doctor.ts';
-import { CommandLineError, keyOptions } from './cli/options.ts';
+import { CommandLineError, feedbackOptions, keyOptions } from './cli/options.ts';
 
 const HELP = `Usage: npx askwatch [<command>]
 
@@ -14,6 +14,7 @@ const HELP = `Usage: npx askwatch [<command>]
   keys limit <id> --tokens-per-day <number>|none           limit a key of the gateway, or no longer
   keys usage [<id>] [--days <number>]                      what was asked of the gateway, by day, key and model
   keys revoke <id>                                         refuse a key from now on
+  feedback export [--since <day>|<number>d] [--down]       the answers that people rated, as lines of JSON; --down only those with 👎
   move-state [--back] [--check]                            move all state from the data folder to DATABASE_URL, or back; --check only compares
   help                                                     this text
 
@@ -69,6 +70,16 @@ async function run(argv: string[]): Promise<void> {
   if (values.back || values.check) {
     throw new CommandLineError('--back and --check are for move-state.');
   }
+  if (command === 'feedback') {
+    const { runFeedback } = await import('./cli/feedback.ts');
+    const { version } = program();
+    const bytes = await runFeedback(rest, values, { version, out: process.stdout });
+    if (bytes === 0) process.stderr.write('Nobody rated anything of that time.\n');
+    return;
+  }
+  if (values.since !== undefined || values.down) {
+    throw new CommandLineError('--since and --down are for feedback export.');
+  }
   if (command !== 'keys') throw new CommandLineError(`There is no command '${command}'.`);
   const { runKeys } = await import('./cli/keys.ts');
   const lines = await runKeys(rest, values, program().version);
@@ -87,6 +98,7 @@ function parse(argv: string[]) {
       allowPositionals: true,
       options: {
         ...keyOptions,
+        ...feedbackOptions,
         json: { type: 'boolean' },
         back: { type: 'boolean' },
         check: { type: 'boolean' },

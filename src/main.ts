@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { printBanner } from './app/banner.ts';
-import { createLog } from './app/log.ts';
+import { createLog, createRedaction } from './app/log.ts';
 import { openStore } from './app/open-store.ts';
 import { createPlatformSupervisor, type PlatformSupervisor } from './app/platform-supervisor.ts';
 import { consolePlatform } from './app/platforms/console.ts';
@@ -10,6 +10,8 @@ import { platforms } from './app/platforms.ts';
 import { startupSentence } from './app/startup-errors.ts';
 import { createCatalog } from './bot/ask/catalog.ts';
 import { createBot } from './bot/bot.ts';
+import { exportedLines } from './bot/feedback/export.ts';
+import { createFeedback } from './bot/feedback/feedback.ts';
 import type { Bot, Platform } from './bot/platform.ts';
 import { openPlatformLimits, platformLimitsCollection } from './bot/shared/platform-limits.ts';
 import { createUsageLog } from './bot/usage/usage-log.ts';
@@ -163,6 +165,7 @@ async function start(
   } else {
     addMcpElsewhere({ kit, isElsewhere: settings.monitoring !== undefined });
   }
+  const feedback = createFeedback(store, { days: settings.bot.feedbackDays });
   // In a database the command line finds the keys itself.
   const control = settings.database
     ? undefined
@@ -170,6 +173,7 @@ async function start(
         folder: settings.dataDir,
         keys,
         ...(gateway && { usage: gateway.usage }),
+        feedback: (query) => exportedLines(feedback, query, createRedaction(settings.secrets)),
         log,
       });
   if (control) stops.push(() => control.close());
@@ -260,6 +264,7 @@ async function start(
       settings: settings.bot,
       platforms,
       usageLog,
+      feedback,
       log,
     });
     bot = started;

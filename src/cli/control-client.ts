@@ -33,18 +33,44 @@ export async function reachKeys(version: string): Promise<KeyActions> {
   return running ?? (await storedKeys(settings, version));
 }
 
-/** `undefined` when no program runs. */
-async function runningKeys(socketPath: string): Promise<KeyActions | undefined> {
+/** What reaches the running program, to be closed; `undefined` when none runs. */
+export async function openControlClient(socketPath: string): Promise<Agent | undefined> {
   if (!existsSync(socketPath)) return undefined;
   const dispatcher = new Agent({ connect: { socketPath } });
   try {
     await (await request('http://askwatch/keys/gateway', { dispatcher })).body.dump();
+    return dispatcher;
   } catch (error) {
     await dispatcher.close();
     // Left behind by a killed process: nobody listens.
     if ((error as { code?: string }).code === 'ECONNREFUSED') return undefined;
     throw error;
   }
+}
+
+const pathOf = (name: string, query: object) => {
+  const given = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined) given.set(key, String(value));
+  }
+  return `${name}?${given}`;
+};
+
+/** What the running program answers, as it comes; `undefined` when it knows nothing of that. */
+export async function askRunning(dispatcher: Agent, name: string, query: object) {
+  const url = `http://askwatch/${pathOf(name, query)}`;
+  const { statusCode, body } = await request(url, { dispatcher });
+  if (statusCode < 400) return body;
+  const value: unknown = await body.json();
+  if (statusCode === 404) return undefined;
+  throw new Error(ErrorBody.parse(value).error.message);
+}
+
+/** `undefined` when no program runs. */
+async function runningKeys(socketPath: string): Promise<KeyActions | undefined> {
+  const opened = await openControlClient(socketPath);
+  if (!opened) return undefined;
+  const dispatcher = opened;
   async function call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) {
     const { statusCode, body: answer } = await request(`http://askwatch/${path}`, {
       dispatcher,
@@ -60,7 +86,7 @@ async function runningKeys(socketPath: string): Promise<KeyActions | undefined> 
   }
   return {
     of(service) {
-      const pathOf = (id: string) => `keys/${service}/${encodeURIComponent(id)}`;
+      const keyPath = (id: string) => `keys/${service}/${encodeURIComponent(id)}`;
       return {
         create: async (name, limits, { readOnly } = {}) => {
           // A program that runs since before there were such keys refuses what it does not know.
@@ -69,14 +95,12 @@ async function runningKeys(socketPath: string): Promise<KeyActions | undefined> 
         },
         list: async () => (await call('GET', `keys/${service}`)) as KeyInfo[],
         limit: async (id, limits) =>
-          (await call('PATCH', pathOf(id), { limits })) as KeyInfo | undefined,
-        revoke: async (id) => (await call('DELETE', pathOf(id))) !== undefined,
+          (await call('PATCH', keyPath(id), { limits })) as KeyInfo | undefined,
+        revoke: async (id) => (await call('DELETE', keyPath(id))) !== undefined,
       };
     },
     async usage(query) {
-      const given = Object.entries(query).filter(([, value]) => value !== undefined);
-      const search = new URLSearchParams(given as Array<[string, string]>);
-      return (await call('GET', `usage?${search}`)) as UsageRow[] | undefined;
+      return (await call('GET', pathOf('usage', query))) as UsageRow[] | undefined;
     },
     close: () => dispatcher.close(),
   };

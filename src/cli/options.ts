@@ -23,6 +23,25 @@ export type KeyOptions = {
 };
 type OptionValue<Type> = Type extends 'boolean' ? boolean : string;
 
+/** The options of `feedback`. */
+export const feedbackOptions = { since: { type: 'string' }, down: { type: 'boolean' } } as const;
+export interface FeedbackOptions {
+  since?: string | undefined;
+  down?: boolean | undefined;
+}
+
+const DAY_MS = 86_400_000;
+
+/** From when on, Unix time: a day, or so many days ago. */
+export function sinceMsIn({ since }: FeedbackOptions, nowMs: number): number | undefined {
+  if (since === undefined) return undefined;
+  const ago = /^(\d{1,4})d$/.exec(since)?.[1];
+  const atMs = /^\d{4}-\d{2}-\d{2}$/.test(since) ? Date.parse(since) : Number.NaN;
+  const sinceMs = ago === undefined ? atMs : nowMs - Number(ago) * DAY_MS;
+  if (!Number.isNaN(sinceMs)) return sinceMs;
+  throw new CommandLineError('--since takes a day like 2026-11-01, or days like 7d.');
+}
+
 /** The services that have keys. */
 export const SERVICES: readonly Service[] = ['gateway', 'monitoring'];
 

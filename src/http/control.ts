@@ -1,4 +1,5 @@
 import { chmod, rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -16,8 +17,16 @@ const UsageQuery = z.strictObject({
   toDay: z.iso.date().optional(),
 });
 
+const FeedbackQuery = z.strictObject({
+  sinceMs: z.coerce.number().optional(),
+  down: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional(),
+});
+
 /**
- * Opens the control socket: keys can be listed, created, limited and revoked, and their usage read, by whoever may open the
+ * Opens the control socket: keys can be listed, created, limited and revoked, their usage and rated answers read, by whoever may open the
  * data folder (mode 0700), which is the operator; no secret is needed for it, and none is stored.
  */
 export async function openControl(options: {
@@ -25,9 +34,11 @@ export async function openControl(options: {
   keys: Record<Service, Keys>;
   /** Where usage of keys is counted. */
   usage?: (query: z.infer<typeof UsageQuery>) => Promise<unknown>;
+  /** Rated answers, as lines. */
+  feedback?: (query: z.infer<typeof FeedbackQuery>) => AsyncIterable<string>;
   log: Logger;
 }): Promise<{ close(): Promise<void> }> {
-  const { folder, keys, usage, log } = options;
+  const { folder, keys, usage, feedback, log } = options;
   const server = fastify();
   server.setErrorHandler(answerError);
   const keysOf = (params: unknown): Keys => {
@@ -56,6 +67,11 @@ export async function openControl(options: {
     const query = checked(UsageQuery, request.query);
     if (!usage) throw notFound('No usage is counted here.');
     return await usage(query);
+  });
+  server.get('/feedback', (request, reply) => {
+    const query = checked(FeedbackQuery, request.query);
+    if (!feedback) throw notFound('No feedback is kept here.');
+    return reply.type('application/jsonl').send(Readable.from(feedback(query)));
   });
   const path = controlSocket(folder);
   // A killed process leaves its socket behind; the store's lock says that nobody else uses this folder.

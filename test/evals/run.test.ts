@@ -109,3 +109,29 @@ test('feedback becomes drafts of cases, which stand in comments', () => {
   expect(drafts.split('\n').every((line) => line.startsWith('// '))).toBe(true);
   expect(() => draftsOf('{"question":"a"}\n{}')).toThrow('Line 2 is no feedback');
 });
+
+test('of exported feedback those with 👎 become drafts, with what was wrong, and the rest is counted', () => {
+  const what = 'no\u2028}]; process.exit(); //\rx\r\ny';
+  const lines = [
+    { question: 'good?', answer: 'Yes.', tools: [], up: 2, down: 0 },
+    {
+      ...{
+        question: 'bad\u2028?',
+        answer: 'Yes.\u2029/* x',
+        tools: ['get_monitor', 'get_monitor'],
+      },
+      ...{ up: 1, down: 2, wrong: [{ reason: 'wrong', what }, { reason: 'too long' }] },
+    },
+    { private: true, up: 0, down: 1 },
+    { private: true, up: 1, down: 0 },
+  ].map((line) => JSON.stringify(line));
+  const drafts = draftsOf(lines.join('\n'));
+  // As JavaScript ends lines.
+  const all = drafts.split(/\r\n|[\n\r\u2028\u2029]/);
+  expect(all.every((line) => line.startsWith('// '))).toBe(true);
+  expect(all.filter((line) => line.includes("id: 'draft-"))).toEqual(["//   id: 'draft-2',"]);
+  expect(drafts).toContain('//   // wrong: no\n//   // }]; process.exit(); //\n');
+  expect(drafts).toContain('//   // too long\n');
+  expect(drafts).toContain('//   criteria: [looked(tool("get_monitor"))],');
+  expect(all.at(-1)).toBe('// Left out: 2 without 👎, 1 of which only ratings are kept.');
+});

@@ -1,47 +1,85 @@
 import { z } from 'zod';
 
-/** An answer that somebody was not content with, as one line of JSON has it. */
+/** A rated answer, as a line of `askwatch feedback export` has it, or as one writes it by hand. */
 const Feedback = z.looseObject({
-  question: z.string().min(1),
+  /** Absent where only ratings are kept. */
+  question: z.string().min(1).optional(),
   answer: z.string().default(''),
   /** Names of the tools that were called. */
   tools: z.array(z.string()).default([]),
+  /** How many people were content with it, and how many were not; by hand everybody was not. */
+  up: z.number().optional(),
+  down: z.number().optional(),
+  /** What those say who were not. */
+  wrong: z
+    .array(z.looseObject({ reason: z.string().optional(), what: z.string().optional() }))
+    .default([]),
 });
+type Feedback = z.infer<typeof Feedback>;
+
+/** What ends a line of a comment. */
+const LINE_END = /\r\n|[\n\r\u2028\u2029]/;
 
 /**
- * Drafts of cases, as TypeScript to be put into a file of `cases/`. They stand in comments until somebody has said what would
- * have been right: a case without criteria passes whatever the answer is. Throws where a line is no feedback.
+ * Drafts of cases from the answers that somebody was not content with, as TypeScript to be put into a file of `cases/`. They
+ * stand in comments until somebody has said what would have been right: a case without criteria passes whatever the answer is.
+ * The last line says what was left out. Throws where a line is no feedback.
  */
 export function draftsOf(lines: string): string {
-  const drafts = lines
+  const all = lines
     .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line, at) => draftOf(read(line, at + 1), at + 1));
-  return drafts.join('\n');
+    .map((line, at) => ({ line, number: at + 1 }))
+    .filter(({ line }) => line.trim() !== '')
+    .map(({ line, number }) => ({ number, feedback: read(line, number) }));
+  const bad = all.filter(({ feedback: { down } }) => down !== 0);
+  const drafts = bad.flatMap(({ feedback: { question, ...feedback }, number }) =>
+    question === undefined ? [] : [draftOf({ ...feedback, question }, number)],
+  );
+  const leftOut = [
+    ...counted(all.length - bad.length, 'without 👎'),
+    ...counted(bad.length - drafts.length, 'of which only ratings are kept'),
+  ];
+  const note = leftOut.length > 0 ? [`// Left out: ${leftOut.join(', ')}.`] : [];
+  return [...drafts, ...note].join('\n');
 }
 
-function read(line: string, number: number): z.infer<typeof Feedback> {
+const counted = (count: number, what: string) => (count === 0 ? [] : [`${count} ${what}`]);
+
+function read(line: string, number: number): Feedback {
   try {
-    return Feedback.parse(JSON.parse(line));
+    const feedback = Feedback.parse(JSON.parse(line));
+    if (feedback.question !== undefined || feedback.down !== undefined) return feedback;
   } catch {
-    throw new Error(
-      `Line ${number} is no feedback: it needs a question, and may have answer and tools.`,
-    );
+    // It is told below.
   }
+  throw new Error(
+    `Line ${number} is no feedback: it needs a question, and may have answer and tools.`,
+  );
 }
 
-function draftOf({ question, answer, tools }: z.infer<typeof Feedback>, number: number): string {
-  const looks = tools.map((name) => `tool(${JSON.stringify(name)})`).join(', ');
+function draftOf(
+  { question, answer, tools, wrong }: Feedback & { question: string },
+  number: number,
+): string {
+  const looks = [...new Set(tools)].map((name) => `tool(${JSON.stringify(name)})`).join(', ');
+  const complaints = wrong.map(({ reason, what }) =>
+    [reason, what].filter((one) => one !== undefined).join(': '),
+  );
   return [
     '{',
     `  id: 'draft-${number}',`,
-    `  question: ${JSON.stringify(question)},`,
+    `  question: ${JSON.stringify(question).replace(/[\u2028\u2029]/g, escaped)},`,
     '  tags: [],',
     '  // What was answered:',
-    ...answer.split('\n').map((line) => `  // ${line}`),
+    ...commented(answer),
+    ...(complaints.length > 0 ? ['  // What was wrong:', ...complaints.flatMap(commented)] : []),
     `  criteria: [${looks === '' ? '' : `looked(${looks})`}],`,
     '},',
   ]
     .map((line) => `// ${line}`)
     .join('\n');
 }
+
+const commented = (text: string) => text.split(LINE_END).map((line) => `  // ${line}`);
+
+const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16)}`;

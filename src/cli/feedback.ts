@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createLog, createRedaction } from '../app/log.ts';
+import { openStore } from '../app/open-store.ts';
+import { type ExportQuery, exportedLines } from '../bot/feedback/export.ts';
+import { createFeedback } from '../bot/feedback/feedback.ts';
+import { readSettings, type Settings } from '../config/settings.ts';
+import { controlSocket } from '../http/control-socket.ts';
+import { askRunning, openControlClient } from './control-client.ts';
+import { CommandLineError, type FeedbackOptions, sinceMsIn } from './options.ts';
+
+/** Runs `feedback export` and writes its lines; resolves to how many bytes those are. Throws a `CommandLineError` for what cannot be run. */
+export async function runFeedback(
+  [action, ...more]: string[],
+  options: FeedbackOptions,
+  { version, out, nowMs = Date.now() }: { version: string; out: Writable; nowMs?: number },
+): Promise<number> {
+  if (action !== 'export' || more.length > 0) {
+    throw new CommandLineError('Say what to do with feedback: feedback export.');
+  }
+  const query = { sinceMs: sinceMsIn(options, nowMs), down: options.down };
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const settings = readSettings(process.env);
+  const isRead =
+    settings.database === undefined && (await writeFromRunning(settings.dataDir, query, out));
+  return isRead === false ? await writeFromStore(settings, { query, out, version }) : isRead;
+}
+
+/** From the running program; false when none runs. */
+async function writeFromRunning(folder: string, query: ExportQuery, out: Writable) {
+  const dispatcher = await openControlClient(controlSocket(folder));
+  if (!dispatcher) return false;
+  try {
+    const answer = await askRunning(dispatcher, 'feedback', query);
+    if (answer) return await write(answer, out);
+    throw new Error('The program that runs is older than this command. Restart it first.');
+  } finally {
+    await dispatcher.close();
+  }
+}
+
+async function writeFromStore(
+  settings: Settings,
+  { query, out, version }: { query: ExportQuery; out: Writable; version: string },
+) {
+  const log = createLog({ level: 'warn', secrets: settings.secrets });
+  const { store } = await openStore(settings, { version, log });
+  try {
+    const feedback = createFeedback(store, { days: settings.bot.feedbackDays });
+    return await write(exportedLines(feedback, query, createRedaction(settings.secrets)), out);
+  } finally {
+    await store.close();
+  }
+}
+
+async function write(text: AsyncIterable<string | Uint8Array>, out: Writable): Promise<number> {
+  let bytes = 0;
+  const counted = async function* () {
+    for await (const piece of text) {
+      bytes += piece.length;
+      yield piece;
+    }
+  };
+  try {
+    await pipeline(Readable.from(counted()), out, { end: false });
+  } catch (error) {
+    // Whoever reads it has enough, such as `head`.
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+  }
+  return bytes;
+}

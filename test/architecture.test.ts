@@ -21,7 +21,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'zod',
     'pino',
   ],
-  clients: ['contracts', 'undici', 'zod', 'pino'],
+  clients: ['contracts', 'undici', '@modelcontextprotocol/client', 'zod', 'pino'],
   gateway: ['contracts', 'http', 'store', 'undici', 'zod', 'pino'],
   monitoring: ['contracts', 'http', 'store', 'undici', 'ipaddr.js', 'croner', 'zod', 'pino'],
   bot: ['contracts', 'clients', 'store', 'unpdf', 'zod', 'pino'],
@@ -94,6 +94,7 @@ const ONLY_IN: Record<string, string> = {
   '@resvg/resvg-js': 'discord',
   '@modelcontextprotocol/server': 'mcp',
   unpdf: 'bot',
+  '@modelcontextprotocol/client': 'clients',
   pg: 'store',
   kysely: 'store',
 };

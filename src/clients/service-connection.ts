@@ -162,8 +162,12 @@ function pauseBeforeRepeat(
     return passing && pauseMs <= LONGEST_PAUSE_MS ? pauseMs : undefined;
   }
   if (!(error instanceof NetworkError)) return undefined;
-  return call.method === 'GET' || UNSENT.has(codeOf(error.cause) ?? '') ? ownPauseMs : undefined;
+  return call.method === 'GET' || wasUnsent(error) ? ownPauseMs : undefined;
 }
+
+/** Whether a failure says that nothing was sent. */
+export const wasUnsent = (error: unknown) =>
+  error instanceof NetworkError && UNSENT.has(codeOf(error.cause) ?? '');
 
 /** Waits; when the call's time is up meanwhile, what went wrong before says more than that. */
 async function pauseOrGiveUp(pauseMs: number, limit: CallLimit, error: unknown): Promise<void> {
@@ -207,7 +211,7 @@ function cleanText(text: string): string {
 export type CallLimit = ReturnType<typeof createCallLimit>;
 
 /** Joins the caller's signal with time limits. Unlike `AbortSignal.any`, it leaves nothing on a signal that lives long. */
-function createCallLimit(signal: AbortSignal | undefined) {
+export function createCallLimit(signal: AbortSignal | undefined) {
   const controller = new AbortController();
   const timers = new Set<NodeJS.Timeout>();
   const abort = () => controller.abort(signal?.reason);

@@ -1,0 +1,205 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setMaxListeners } from 'node:events';
+import { type Agent, request } from 'undici';
+import { ContractError, NetworkError } from './errors.ts';
+
+/** Bytes of one answer of a server; lists of tools with long schemas have some 200 KB. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Of an answer that is an error nobody reads more. */
+const MAX_ERROR_BYTES = 2_048;
+
+/** How deep an answer may be nested: a parser takes long for what is nested more, and who writes it down again has no stack for it. */
+const MAX_DEPTH = 200;
+
+/** Messages that may be sent for one call: the call itself, and refusals of what its server asks for meanwhile. */
+const MAX_MESSAGES = 20;
+
+/** One call, over all messages that are sent for it. */
+export interface CallScope {
+  /** One more is sent; how many that makes. */
+  sends(): number;
+  /** The answer to one has come to its end, whole or not. */
+  ended(error?: unknown): void;
+}
+
+/** For which call something is sent: the library between does not tell. */
+export const callScope = new AsyncLocalStorage<CallScope>();
+
+/** Stands for `fetch` where a library asks for one. */
+export type ServerFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+/**
+ * Sends messages to one server, with its headers, to its origin and nowhere else. Answers are bounded in size and in depth as they
+ * come. Throws `NetworkError`, for a redirect to another origin too, and `ContractError`.
+ */
+export function createServerFetch(server: {
+  url: URL;
+  /** As errors name it. */
+  name: string;
+  headers: Readonly<Record<string, string>>;
+  connections: Agent;
+}): ServerFetch {
+  const { url, name, headers: own, connections: dispatcher } = server;
+
+  return async (to, { method = 'GET', headers, body, signal } = {}) => {
+    const target = new URL(to);
+    if (target.origin !== url.origin) {
+      throw new NetworkError(`${name} wanted something of its own sent to ${target.origin}.`);
+    }
+    // Nothing that a server would say unasked is heard.
+    if (method === 'GET') return new Response(null, { status: 405 });
+    const scope = callScope.getStore();
+    if (scope && scope.sends() > MAX_MESSAGES) {
+      scope.ended();
+      throw new ContractError(`${name} asked for more than it was called for.`);
+    }
+    // All calls of a connection have one signal between them.
+    if (signal) setMaxListeners(0, signal);
+    let answer: Awaited<ReturnType<typeof request>>;
+    try {
+      answer = await request(target, {
+        dispatcher,
+        method: method as 'POST' | 'DELETE',
+        headers: {
+          ...Object.fromEntries(new Headers(headers)),
+          ...own,
+          // What is small on its way may be large when it is unpacked.
+          'accept-encoding': 'identity',
+        },
+        body: typeof body === 'string' ? body : null,
+        signal: signal ?? null,
+      });
+    } catch (error) {
+      scope?.ended(error);
+      throw error;
+    }
+    // Closed unread, a body would emit an error that nobody hears; a reader hears it all the same.
+    answer.body.on('error', () => {});
+    const { statusCode: status } = answer;
+    const told = headersOf(answer.headers);
+    // Where somebody could log in is a server's word: nobody does.
+    told.delete('www-authenticate');
+    const drop = (error?: Error) => {
+      answer.body.destroy();
+      scope?.ended(error);
+      if (error) throw error;
+    };
+    const location = status >= 300 && status <= 399 ? told.get('location') : null;
+    if (location !== null && originOf(location, target) !== url.origin) {
+      drop(
+        new NetworkError(
+          `${name} redirects to ${originOf(location, target) ?? 'no address'}, which is not followed: if it has moved there, that has to be its \`url\`.`,
+        ),
+      );
+    }
+    const encoding = told.get('content-encoding') ?? 'identity';
+    if (encoding !== 'identity') {
+      drop(new ContractError(`${name} sent a packed answer, which nobody asked for.`));
+    }
+    if (status < 200 || status === 204) {
+      drop();
+      return new Response(null, { status: 204, headers: told });
+    }
+    // What they mean to the protocol the library knows.
+    if (status >= 400) {
+      const text = await readSome(answer.body);
+      scope?.ended();
+      return new Response(text, { status, headers: told });
+    }
+    return new Response(bounded(answer.body, name, scope), { status, headers: told });
+  };
+}
+
+function headersOf(headers: Record<string, string | string[] | undefined>): Headers {
+  const told = new Headers();
+  for (const [key, value] of Object.entries(headers)) {
+    for (const one of [value ?? []].flat()) told.append(key, one);
+  }
+  return told;
+}
+
+function originOf(location: string, base: URL): string | undefined {
+  return URL.canParse(location, base.href) ? new URL(location, base).origin : undefined;
+}
+
+/** The beginning of a body; the rest is not waited for. */
+async function readSome(body: AsyncIterable<Buffer> & { destroy(): unknown }): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const part of body) {
+      parts.push(part);
+      bytes += part.length;
+      if (bytes >= MAX_ERROR_BYTES) break;
+    }
+  } catch {
+    // What has come says enough.
+  }
+  body.destroy();
+  return Buffer.concat(parts).subarray(0, MAX_ERROR_BYTES).toString('utf8');
+}
+
+/** A body that ends with an error where it is too large or nested too deep. */
+function bounded(
+  body: AsyncIterable<Buffer> & { destroy(): unknown },
+  name: string,
+  scope: CallScope | undefined,
+): ReadableStream<Uint8Array> {
+  const parts = body[Symbol.asyncIterator]();
+  const depth = createDepth();
+  let bytes = 0;
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await parts.next();
+        if (done) {
+          controller.close();
+          scope?.ended();
+          return;
+        }
+        bytes += value.length;
+        if (bytes > MAX_BYTES) {
+          throw new ContractError(`${name} sent more than ${MAX_BYTES / 1024 / 1024} MB at once.`);
+        }
+        if (depth.of(value) > MAX_DEPTH) {
+          throw new ContractError(`${name} sent something that is nested too deep.`);
+        }
+        controller.enqueue(new Uint8Array(value));
+      } catch (error) {
+        body.destroy();
+        controller.error(error);
+        scope?.ended(error);
+      }
+    },
+    cancel() {
+      body.destroy();
+      scope?.ended();
+    },
+  });
+}
+
+const [QUOTE, BACKSLASH, NEWLINE, RETURN] = [0x22, 0x5c, 0x0a, 0x0d];
+const [BRACKET, BRACE, END_BRACKET, END_BRACE] = [0x5b, 0x7b, 0x5d, 0x7d];
+
+/** How deep JSON is nested, piece by piece, alone or in server-sent events: no text of JSON goes over a line. */
+function createDepth() {
+  let depth = 0;
+  let inText = false;
+  let isEscaped = false;
+  return {
+    /** The deepest of a piece. */
+    of(piece: Uint8Array): number {
+      let deepest = depth;
+      for (const byte of piece) {
+        if (byte === NEWLINE || byte === RETURN) inText = isEscaped = false;
+        else if (isEscaped) isEscaped = false;
+        else if (byte === QUOTE) inText = !inText;
+        else if (inText) isEscaped = byte === BACKSLASH;
+        else if (byte === BRACKET || byte === BRACE) deepest = Math.max(deepest, ++depth);
+        else if (byte === END_BRACKET || byte === END_BRACE) depth = Math.max(0, depth - 1);
+      }
+      return deepest;
+    },
+  };
+}

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { oneLine } from '../contracts/one-line.ts';
+import { orAborted } from '../contracts/or-aborted.ts';
 import { CallError, NetworkError, StatusError } from './errors.ts';
 import { type CallLimit, createCallLimit, wasUnsent } from './service-connection.ts';
 import type { CallResult, ToolServerConnection } from './tool-server-connection.ts';
@@ -101,7 +102,7 @@ export function createToolServer(
   const { version, log, nowMs = Date.now } = options;
   const { listMs, callMs } = { listMs: LIST_MS, callMs: CALL_MS, ...options.limits };
   const url = new URL(address);
-  const clean = createCleaning(headers, url);
+  const clean = createCleaning(secretsOf({ url: address, headers }));
   const breaker = createBreaker(nowMs);
   const connections = new Agent({
     // Time limits are the call limit's: undici's own timers start again with every byte.
@@ -266,29 +267,22 @@ const shortSentence = (text: string) => {
   return line.length > MAX_SENTENCE ? `${line.slice(0, MAX_SENTENCE)}…` : line;
 };
 
-/** Waits no longer than the signal says. */
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  let abort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-  });
-  return await Promise.race([promise, aborted]).finally(() =>
-    signal.removeEventListener('abort', abort),
-  );
-}
-
 const REDACTED = '[secret]';
 
+/** What a server is told with every message, and nobody else may know. */
+export function secretsOf({ url, headers }: Pick<ToolServerAddress, 'url' | 'headers'>): string[] {
+  return [
+    ...Object.values(headers).flatMap((value) => [value, value.replace(/^\w+ +/, '')]),
+    ...new URL(url).searchParams.values(),
+  ];
+}
+
 /** Takes out of a text what the server is told with every message: some repeat it. */
-function createCleaning(headers: ToolServerAddress['headers'], url: URL) {
-  const values = [...Object.values(headers), ...url.searchParams.values()];
-  const secrets = values
-    .flatMap((value) => [value, value.replace(/^\w+ +/, '')])
+function createCleaning(secrets: readonly string[]) {
+  const written = secrets
     .flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])
     .filter((value) => value.length >= 6);
-  const inOrder = [...new Set(secrets)].sort((a, b) => b.length - a.length);
+  const inOrder = [...new Set(written)].sort((a, b) => b.length - a.length);
   return (text: string) => inOrder.reduce((all, one) => all.replaceAll(one, REDACTED), text);
 }
 

@@ -166,6 +166,13 @@ const programVariables = {
     shown: 'false',
     schema: trueOrFalse.prefault('false'),
   },
+  mcpConfigFile: {
+    name: 'MCP_CONFIG',
+    about:
+      'a JSON file of MCP servers, in the usual `mcpServers` form, whose tools `/ask` may use besides its own',
+    shown: 'none',
+    schema: text(),
+  },
   publicUrl: {
     name: 'PUBLIC_URL',
     about:

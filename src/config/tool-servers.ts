@@ -1,0 +1,209 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables as the file has them
+import { readFile, stat } from 'node:fs/promises';
+import { z } from 'zod';
+import type { PlatformRegistration } from '../app/platforms/registration.ts';
+import { platforms } from '../app/platforms.ts';
+import { type Place, parsePlace } from '../bot/shared/place.ts';
+import type { ToolServerAddress } from '../clients/tool-server.ts';
+import { SettingsError } from './settings.ts';
+
+const MAX_FILE_BYTES = 1024 * 1024;
+const MAX_SERVERS = 16;
+
+/** Of all servers together: providers take no more than 128 functions, and there are our own. */
+const MAX_TOOLS = 100;
+
+/** What a protocol or HTTP itself says in these, nobody else may. */
+const RESERVED =
+  /^(accept|accept-encoding|connection|content-.*|expect|host|keep-alive|mcp-.*|te|trailer|transfer-encoding|upgrade)$/i;
+
+/** A server of other people's tools, as the operator set it up. */
+export interface ToolServerSettings extends ToolServerAddress {
+  /** Names of the tools that may be used, as the server has them. */
+  tools: readonly string[];
+  /** Those among them that a person has to confirm; without it all that are not annotated as read-only. */
+  writes: readonly string[] | undefined;
+  /** Where they may be used; everywhere without it. */
+  channels: readonly Place[] | undefined;
+}
+
+const names = z.array(
+  z
+    .string('must be names of tools, such as ["search"]')
+    .regex(/^[\x21-\x7e]{1,128}$/, 'must be a name of a tool, 1 to 128 characters'),
+  'must be a list of names of tools, such as ["search"]',
+);
+
+const texts = (about: string) => z.record(z.string(), z.string(about), about);
+
+/** One entry of `mcpServers`; values of url and headers are checked once the variables stand in them. */
+const Entry = z.strictObject({
+  type: z
+    .enum(['http', 'streamable-http', 'streamableHttp'], {
+      error: 'must be "http": Askwatch speaks Streamable HTTP only',
+    })
+    .optional(),
+  url: z.string('must be the address of a server, such as "https://mcp.example.com/mcp"'),
+  headers: texts('must be texts, such as {"Authorization": "Bearer ${TOKEN}"}').default({}),
+  tools: names.default([]),
+  writes: names.optional(),
+  channels: z
+    .array(z.string('must be channels, such as ["slack:C0123"]'), 'must be a list of channels')
+    .optional(),
+});
+
+const File = z.object({
+  mcpServers: z.record(z.string(), z.unknown(), 'must be an object of servers by their names'),
+});
+
+/**
+ * The servers that the file of `MCP_CONFIG` names; none without one. Variables of the environment stand for `${NAME}` in addresses and
+ * headers. Throws a `SettingsError` that names the file, what is wrong in it and where, and shows no value.
+ */
+export async function readToolServers(
+  file: string | undefined,
+  env: NodeJS.ProcessEnv,
+  known: readonly PlatformRegistration[] = platforms,
+): Promise<ToolServerSettings[]> {
+  if (file === undefined) return [];
+  const problems: string[] = [];
+  const content = await readJson(file);
+  const result = File.safeParse(content);
+  if (!result.success) {
+    throw wrong(file, ['mcpServers: must be an object of servers by their names']);
+  }
+  const servers = Object.entries(result.data.mcpServers).flatMap(([name, entry]) => {
+    const at = (path: string, what: string) => {
+      problems.push(`mcpServers.${name}${path === '' ? '' : `.${path}`}: ${what}`);
+    };
+    const server = readEntry(name, entry, { env, known, at });
+    return server ? [server] : [];
+  });
+  if (servers.length > MAX_SERVERS) {
+    problems.push(`mcpServers: must be at most ${MAX_SERVERS} servers`);
+  }
+  if (servers.reduce((sum, { tools }) => sum + tools.length, 0) > MAX_TOOLS) {
+    problems.push(`mcpServers: \`tools\` of all servers together must be at most ${MAX_TOOLS}`);
+  }
+  if (problems.length > 0) throw wrong(file, problems);
+  return servers;
+}
+
+const wrong = (file: string, problems: readonly string[]) =>
+  new SettingsError(problems.map((one) => `MCP_CONFIG: ${file}: ${one}`).join('\n'));
+
+async function readJson(file: string): Promise<unknown> {
+  let text: string;
+  try {
+    if ((await stat(file)).size > MAX_FILE_BYTES) throw new Error('it is larger than 1 MB');
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    const why = code === 'ENOENT' ? 'there is no such file' : (code ?? message);
+    throw wrong(file, [`cannot be read, ${why}; name a file that can be, or unset it`]);
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // The parser's own sentence may quote what stands there.
+    const position = /position (\d+)/.exec((error as Error).message)?.[1];
+    const line = position && text.slice(0, Number(position)).split('\n').length;
+    throw wrong(file, [`is no JSON${line ? `: look at line ${line}` : ''}`]);
+  }
+}
+
+interface Reading {
+  env: NodeJS.ProcessEnv;
+  known: readonly PlatformRegistration[];
+  /** Tells what is wrong at a path within the entry. */
+  at(path: string, what: string): void;
+}
+
+function readEntry(name: string, entry: unknown, reading: Reading): ToolServerSettings | undefined {
+  const { at, env, known } = reading;
+  if (!/^[a-z0-9]+([_-][a-z0-9]+)*$/.test(name) || name.length > 32) {
+    at('', 'the name must be small letters, digits and single _ or - between them, at most 32');
+    return undefined;
+  }
+  if (typeof entry === 'object' && entry !== null && 'command' in entry) {
+    at(
+      'command',
+      'only `url` works, since Askwatch starts no programs: run the server with Streamable HTTP and give its address',
+    );
+    return undefined;
+  }
+  const { data, error } = Entry.safeParse(entry);
+  if (!data) {
+    for (const issue of error.issues) {
+      if (issue.code === 'unrecognized_keys') {
+        const keys = issue.keys.join(', ');
+        const there = Object.keys(Entry.shape).join(', ');
+        at('', `there is no ${keys}; take it out, or write one of ${there}`);
+      } else at(issue.path.join('.'), issue.path.length > 0 ? issue.message : 'must be an object');
+    }
+    return undefined;
+  }
+  const url = expanded(data.url, env, (what) => at('url', what));
+  const urlProblem = url === undefined ? undefined : problemOfUrl(url);
+  if (urlProblem !== undefined) at('url', urlProblem);
+  const headers = Object.entries(data.headers).flatMap(([header, given]) => {
+    const tell = (what: string) => at(`headers.${header}`, what);
+    const value = expanded(given, env, tell);
+    const problem = value === undefined ? undefined : problemOfHeader(header, value);
+    if (problem !== undefined) tell(problem);
+    return value === undefined ? [] : [[header.toLowerCase(), value] as const];
+  });
+  for (const one of data.writes ?? []) {
+    if (!data.tools.includes(one)) at('writes', `${one} must stand in \`tools\`, too`);
+  }
+  const channels = data.channels?.flatMap((text) => {
+    const place = parsePlace(text);
+    if (place && known.some((platform) => platform.name === place.platform)) return [place];
+    const looks = known.map(({ examples }) => examples.channel).join(', ');
+    at('channels', `'${text}' must look like one of ${looks}`);
+    return [];
+  });
+  return {
+    name,
+    url: url ?? '',
+    headers: Object.fromEntries(headers),
+    tools: [...new Set(data.tools)],
+    writes: data.writes,
+    channels,
+  };
+}
+
+/** A text with the values of the variables that it names; `${NAME:-other}` stands for `other` where there is no such. */
+function expanded(
+  text: string,
+  env: NodeJS.ProcessEnv,
+  tell: (problem: string) => void,
+): string | undefined {
+  const missing = new Set<string>();
+  const value = text.replace(/\$\{(\w+)(?::-([^}]*))?\}/g, (_, name: string, other?: string) => {
+    const found = env[name]?.trim() || other;
+    if (found === undefined) missing.add(name);
+    return found ?? '';
+  });
+  for (const name of missing) tell(`the variable ${name} is not set; set it in the environment`);
+  return missing.size > 0 ? undefined : value;
+}
+
+function problemOfUrl(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    return 'must be an address such as https://mcp.example.com/mcp';
+  }
+  if (url.username + url.password !== '') {
+    return 'must hold no name and no password; put what lets in into `headers`';
+  }
+  return undefined;
+}
+
+function problemOfHeader(name: string, value: string): string | undefined {
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return 'must be the name of a header';
+  if (RESERVED.test(name)) return 'take it out: the protocol itself sets this header';
+  return /^[\x20-\x7e\x80-\xff]*$/.test(value)
+    ? undefined
+    : 'must be one line that a header can carry';
+}

@@ -1,0 +1,194 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables as the file has them
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { secretsOf } from '../../src/clients/tool-server.ts';
+import { readToolServers } from '../../src/config/tool-servers.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
+
+async function fileOf(content: unknown): Promise<string> {
+  const file = join(await temporaryFolder(), 'mcp.json');
+  await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return file;
+}
+
+const read = async (mcpServers: unknown, env: Record<string, string> = {}) =>
+  await readToolServers(await fileOf({ mcpServers }), env);
+
+/** What is wrong, without the name of the file. */
+async function problemsOf(content: unknown, env: Record<string, string> = {}) {
+  const file = await fileOf(content);
+  const error = await readToolServers(file, env).then(
+    () => new Error('It can be read.'),
+    (failure: Error) => failure,
+  );
+  expect(error.name).toBe('SettingsError');
+  return error.message.replaceAll(`MCP_CONFIG: ${file}: `, '').split('\n');
+}
+
+test('there are none without a file', async () => {
+  expect(await readToolServers(undefined, {})).toEqual([]);
+});
+
+test('are read with the variables of the environment', async () => {
+  const servers = {
+    github: {
+      type: 'http',
+      url: 'https://${HOST:-mcp.example.com}/mcp?key=${KEY}',
+      headers: { Authorization: 'Bearer ${GITHUB_TOKEN}' },
+      tools: ['search', 'create', 'search'],
+      writes: ['create'],
+      channels: ['slack:C0123', 'console:general'],
+    },
+    docs: { url: 'http://10.0.0.7:8080/mcp' },
+  };
+  const found = await read(servers, { GITHUB_TOKEN: 'ghp_1234567', KEY: 'k-123456' });
+  expect(found).toEqual([
+    {
+      name: 'github',
+      url: 'https://mcp.example.com/mcp?key=k-123456',
+      headers: { authorization: 'Bearer ghp_1234567' },
+      tools: ['search', 'create'],
+      writes: ['create'],
+      channels: [
+        { platform: 'slack', channel: 'C0123' },
+        { platform: 'console', channel: 'general' },
+      ],
+    },
+    {
+      name: 'docs',
+      url: 'http://10.0.0.7:8080/mcp',
+      headers: {},
+      tools: [],
+      writes: undefined,
+      channels: undefined,
+    },
+  ]);
+  expect(found.flatMap(secretsOf)).toEqual(['Bearer ghp_1234567', 'ghp_1234567', 'k-123456']);
+});
+
+test.each<[string, unknown, string]>([
+  [
+    'a program to start',
+    { command: 'npx', args: [] },
+    'mcpServers.a.command: only `url` works, since Askwatch starts no programs: run the server with Streamable HTTP and give its address',
+  ],
+  [
+    'another way to speak',
+    { type: 'sse', url: 'https://a.example' },
+    'mcpServers.a.type: must be "http": Askwatch speaks Streamable HTTP only',
+  ],
+  [
+    'no address',
+    {},
+    'mcpServers.a.url: must be the address of a server, such as "https://mcp.example.com/mcp"',
+  ],
+  [
+    'an address of something else',
+    { url: 'file:///etc/passwd' },
+    'mcpServers.a.url: must be an address such as https://mcp.example.com/mcp',
+  ],
+  [
+    'a password in the address',
+    { url: 'https://me:hunter2@a.example' },
+    'mcpServers.a.url: must hold no name and no password; put what lets in into `headers`',
+  ],
+  [
+    'a variable that is not set',
+    { url: 'https://a.example', headers: { Authorization: 'Bearer ${NOPE}' } },
+    'mcpServers.a.headers.Authorization: the variable NOPE is not set; set it in the environment',
+  ],
+  [
+    'a header of two lines',
+    { url: 'https://a.example', headers: { 'X-Key': 'hunter2\r\nHost: b' } },
+    'mcpServers.a.headers.X-Key: must be one line that a header can carry',
+  ],
+  [
+    'a header that is none',
+    { url: 'https://a.example', headers: { 'X Key': 'a' } },
+    'mcpServers.a.headers.X Key: must be the name of a header',
+  ],
+  [
+    'a header of the protocol',
+    { url: 'https://a.example', headers: { 'Mcp-Session-Id': 'a' } },
+    'mcpServers.a.headers.Mcp-Session-Id: take it out: the protocol itself sets this header',
+  ],
+  [
+    'a word that is not known',
+    { url: 'https://a.example', tool: ['a'] },
+    'mcpServers.a: there is no tool; take it out, or write one of type, url, headers, tools, writes, channels',
+  ],
+  [
+    'tools that are no list',
+    { url: 'https://a.example', tools: 'all' },
+    'mcpServers.a.tools: must be a list of names of tools, such as ["search"]',
+  ],
+  [
+    'a write that is not among the tools',
+    { url: 'https://a.example', tools: ['a'], writes: ['b'] },
+    'mcpServers.a.writes: b must stand in `tools`, too',
+  ],
+  [
+    'a channel of no platform',
+    { url: 'https://a.example', channels: ['irc:a'] },
+    "mcpServers.a.channels: 'irc:a' must look like one of",
+  ],
+  ['no object', 'https://a.example', 'mcpServers.a: must be an object'],
+])('%s is told with its place and what to write', async (_, entry, problem) => {
+  const problems = await problemsOf({ mcpServers: { a: entry } });
+  expect(problems).toEqual([expect.stringContaining(problem)]);
+  expect(problems.join('')).not.toContain('hunter2');
+});
+
+test.each(['A', 'a__b', '_a', 'a-', 'a b', '', 'a'.repeat(33)])(
+  '%j is no name of a server',
+  async (name) => {
+    const problems = await problemsOf({ mcpServers: { [name]: { url: 'https://a.example' } } });
+    expect(problems).toEqual([expect.stringContaining('the name must be small letters')]);
+  },
+);
+
+test('everything that is wrong is told at once', async () => {
+  const problems = await problemsOf({
+    mcpServers: {
+      a: { command: 'x' },
+      b: { url: 'x' },
+      c: { url: 'https://a.example', tools: [7] },
+    },
+  });
+  expect(problems.map((one) => one.split(':')[0])).toEqual([
+    'mcpServers.a.command',
+    'mcpServers.b.url',
+    'mcpServers.c.tools.0',
+  ]);
+});
+
+test('too many servers or tools are refused', async () => {
+  const many = Array.from({ length: 17 }, (_, at) => [
+    `a${at}`,
+    { url: 'https://a.example', tools: ['a', 'b', 'c', 'd', 'e', 'f'] },
+  ]);
+  expect(await problemsOf({ mcpServers: Object.fromEntries(many) })).toEqual([
+    'mcpServers: must be at most 16 servers',
+    'mcpServers: `tools` of all servers together must be at most 100',
+  ]);
+});
+
+test('a file that cannot be read is told without what stands in it', async () => {
+  const missing = readToolServers('/nowhere/mcp.json', {});
+  await expect(missing).rejects.toThrow(
+    'MCP_CONFIG: /nowhere/mcp.json: cannot be read, there is no such file; name a file that can be, or unset it',
+  );
+  expect(
+    await problemsOf('{\n"mcpServers": {\n "a": {"headers": {"k": "hunter2", oops}}\n}}'),
+  ).toEqual([expect.stringMatching(/^is no JSON(: look at line 3)?$/)]);
+  expect(await problemsOf('[]')).toEqual([
+    'mcpServers: must be an object of servers by their names',
+  ]);
+  expect(await problemsOf({ servers: {} })).toEqual([
+    'mcpServers: must be an object of servers by their names',
+  ]);
+  expect(await problemsOf('x'.repeat(1_100_000))).toEqual([
+    expect.stringContaining('larger than 1 MB'),
+  ]);
+});

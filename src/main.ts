@@ -17,7 +17,9 @@ import { openPlatformLimits, platformLimitsCollection } from './bot/shared/platf
 import { createUsageLog } from './bot/usage/usage-log.ts';
 import { createGatewayClient, type GatewayClient } from './clients/gateway.ts';
 import { createMonitoringClient } from './clients/monitoring.ts';
+import { createToolServer, secretsOf } from './clients/tool-server.ts';
 import { isLoopback, readSettings, type Settings } from './config/settings.ts';
+import { readToolServers, type ToolServerSettings } from './config/tool-servers.ts';
 import { createConsole } from './console/console.ts';
 import { readCatalog } from './gateway/catalog/catalog.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -57,7 +59,11 @@ async function run(): Promise<void> {
     // Variables already set win over the file.
     if (existsSync('.env')) process.loadEnvFile('.env');
     const settings = readSettings(process.env);
-    const log = createLog({ level: settings.logLevel, secrets: settings.secrets });
+    const toolServers = settings.roles.has('bot')
+      ? await readToolServers(settings.mcpConfigFile, process.env)
+      : [];
+    const secrets = [...settings.secrets, ...toolServers.flatMap(secretsOf)];
+    const log = createLog({ level: settings.logLevel, secrets });
     const { end, endingSinceMs } = endOnce(stops, log);
     const supervisor = createPlatformSupervisor({ log });
     process.once('SIGTERM', () => void end());
@@ -69,7 +75,8 @@ async function run(): Promise<void> {
         void end(error);
       });
     }
-    await start(settings, { log, stops, end, endingSinceMs, supervisor }).catch(end);
+    const program = { log, stops, end, endingSinceMs, supervisor, toolServers };
+    await start(settings, program).catch(end);
   } catch (error) {
     process.stderr.write(`${startupSentence(error)}\n`);
     process.exitCode = 1;
@@ -90,9 +97,10 @@ async function start(
     end: End;
     endingSinceMs: () => number | undefined;
     supervisor: PlatformSupervisor;
+    toolServers: readonly ToolServerSettings[];
   },
 ): Promise<void> {
-  const { log, stops, end, endingSinceMs, supervisor } = program;
+  const { log, stops, end, endingSinceMs, supervisor, toolServers } = program;
   const runs = (role: Parameters<typeof settings.roles.has>[0]) => settings.roles.has(role);
   let ready = false;
   if (settings.database) compactHeapAtFirst();
@@ -263,6 +271,10 @@ async function start(
       monitoring: monitoringClient,
       settings: settings.bot,
       platforms,
+      toolServers: toolServers.map((server) => ({
+        ...server,
+        client: createToolServer(server, { version, log }),
+      })),
       usageLog,
       feedback,
       log,

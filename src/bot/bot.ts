@@ -40,6 +40,7 @@ import { requireRight } from './shared/rights.ts';
 import { openPressed, openSeenInvocations } from './shared/seen-invocations.ts';
 import type { BotSettings } from './shared/settings.ts';
 import { FileError } from './shared/shared-file.ts';
+import { createOtherTools, type OtherServer } from './tools/others/other-tools.ts';
 import { createProposals } from './tools/proposals.ts';
 import { toolsFor } from './tools/registry.ts';
 import { createUsageLog, type UsageLog } from './usage/usage-log.ts';
@@ -54,6 +55,8 @@ export interface BotOptions {
   settings: BotSettings;
   /** What is known of platforms; of one that is not named here, that it has a name. */
   platforms?: readonly PlatformTraits[];
+  /** Other people's servers whose tools may be used. */
+  toolServers?: readonly OtherServer[];
   /** Where something else reads who asked how much, too. */
   usageLog?: UsageLog;
   /** The module that reads PDFs in a thread of its own, where it does not lie beside the program. */
@@ -109,6 +112,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     readPdf: pdfs.read,
     log,
   });
+  const otherTools = createOtherTools({ servers: options.toolServers ?? [], store, log });
   const ask = createAsk({
     gateway,
     catalog,
@@ -145,9 +149,11 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       const found = isIncidentQuestion(question) ? incidentAt(place, thread) : undefined;
       return found && incidentSummary(found);
     },
-    toolsFor: ({ place, person, handling }, thread) =>
-      createToolCalls({
-        tools: toolsFor({ hasPlace: true }),
+    async toolsFor({ place, person, handling }, thread) {
+      const { tools, missing } = await otherTools.offerIn(place);
+      return createToolCalls({
+        tools: [...toolsFor({ hasPlace: true }), ...tools],
+        missing,
         contextOf: (signal) => ({
           monitoring,
           channels,
@@ -166,7 +172,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
         pageUrl: (page) => settings.pagesUrl && `${settings.pagesUrl}${page}`,
         nowMs: Date.now(),
         log,
-      }),
+      });
+    },
     proposals,
     noteCut: (id, note) => unfinished.cut(id, note),
     settings,
@@ -228,6 +235,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     usageLog,
     conversations,
     proposals,
+    otherTools,
     budgets,
     reports,
     feedback,
@@ -324,6 +332,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       started = platforms;
       alerting.start();
       unfinished.start(platforms);
+      otherTools.start();
       if (store.isShared) takeovers.start(platforms);
       tidying = setInterval(tidy, DAY_MS);
       tidy();
@@ -333,6 +342,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       forwarding.close();
       const parts = [ask, takeovers, alerting, unfinished, pdfs];
       await Promise.all([...parts.map((part) => part.stop()), tidied]);
+      await otherTools.stop();
     },
   };
 }

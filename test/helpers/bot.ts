@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { platforms } from '../../src/app/platforms.ts';
-import { createBot } from '../../src/bot/bot.ts';
+import { type BotOptions, createBot } from '../../src/bot/bot.ts';
 import type { Bot } from '../../src/bot/platform.ts';
 import type { Card } from '../../src/bot/shared/card.ts';
 import {
@@ -55,6 +55,8 @@ export interface TestBotOptions {
   settings?: Partial<BotSettings>;
   /** The thread that reads PDFs, for a test that has some. */
   pdfWorkerUrl?: URL;
+  /** Other people's servers whose tools may be used. */
+  toolServers?: NonNullable<BotOptions['toolServers']>;
 }
 
 /** The channel of `say` when none is named. */
@@ -91,9 +93,9 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   });
   const { url: baseUrl, key: apiKey } = options.watched ?? { ...service, key: service.apiKey };
   const monitoring = createMonitoringClient({ baseUrl, apiKey });
-  const { pdfWorkerUrl } = options;
+  const { pdfWorkerUrl, toolServers = [] } = options;
   const bot = await createBot({
-    ...{ store, gateway, monitoring, settings, platforms, pdfWorkerUrl, log },
+    ...{ store, gateway, monitoring, settings, platforms, pdfWorkerUrl, toolServers, log },
   });
 
   let stopping: Promise<void> | undefined;

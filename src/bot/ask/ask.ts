@@ -136,7 +136,7 @@ export function createAsk(options: {
   /** Notes that an answer ends where it is; false when there is none of this id. */
   noteCut(id: string, note: string): Promise<boolean>;
   /** What a model may look up and propose for somebody's question in a thread. */
-  toolsFor(asked: Question, thread: string | undefined): ToolCalls;
+  toolsFor(asked: Question, thread: string | undefined): Promise<ToolCalls>;
   /** Where what an answer proposes waits for its person. */
   proposals: Pick<Proposals, 'keep' | 'cardsOf'>;
   /** The document that is asked for in a thread; `undefined` for what is answered without one. */
@@ -198,7 +198,7 @@ export function createAsk(options: {
         thread === undefined || draft
           ? draft?.prompt
           : await options.contextOf(asked.place, thread, run.signal);
-      const tools = options.toolsFor(asked, thread);
+      const tools = await options.toolsFor(asked, thread);
       const turns = key === undefined ? [] : await conversations.turns(key);
       people = await options.people.around(asked, thread, { turns, signal: run.signal });
       const whole = yield* textOf(asked, { thread, turns, context, tools, people, draft }, run);
@@ -564,8 +564,7 @@ export function createAsk(options: {
 function doubtOf(text: string, tools: ToolCalls, said: readonly string[]): string | undefined {
   const given = tools.given();
   if (given.length === 0) return undefined;
-  const proposed = tools.proposed().map(({ tool, draft }) => tool.summary(draft).title);
-  const sources = [...given, ...proposed, ...said];
+  const sources = [...given, ...said];
   const names = unfoundedNames(text, sources).map((name) => `“${name}”`);
   const found = [...names, ...unfoundedFigures(text, sources)];
   if (found.length === 0) return undefined;

@@ -119,7 +119,8 @@ export async function* generate(
     } catch (error) {
       // Not every model that is said to take functions does: then it answers without.
       if (!tools || round > 0 || said !== '' || !isRefusal(error)) throw error;
-      tools = undefined;
+      // What others say of their tools may be what it does not take.
+      if (!leaveOutServers(tools, 'the model refused them')) tools = undefined;
       run.shows();
       continue;
     }
@@ -173,8 +174,8 @@ const UNSAID_RESULT_TOKENS = 3_000;
 const BYTES_PER_TOKEN = 2.5;
 
 /**
- * The tools, where the model takes functions and they take no more than a third of its context: all of them, or those that
- * only look. Results get half of what is left beside the question and a reply. Where nobody says how large the context is, they
+ * The tools, where the model takes functions and they take no more than a third of its context: all of them, those that are our
+ * own, or those of these that only look. Results get half of what is left beside the question and a reply. Where nobody says how large the context is, they
  * are offered on top of what is assumed: a model that has no room for them refuses, and is asked without.
  */
 function offeredTo(
@@ -184,13 +185,28 @@ function offeredTo(
 ): ToolCalls | undefined {
   if (!tools || supported_parameters?.includes('tools') === false) return undefined;
   const isTooMuch = () => context !== undefined && toolTokens(tools) > context / 3;
+  const isFull = () => isTooMuch() || roomForResults(context, prompt, tools) === undefined;
+  while (isFull() && tools.leaveOutServer('there is no room for them')) {}
   if (isTooMuch()) tools.leaveOutWrites();
   if (isTooMuch()) return undefined;
-  const left = leftBeside(withTools(prompt, tools), context ?? ASSUMED_CONTEXT_TOKENS);
-  const forResults = context === undefined ? UNSAID_RESULT_TOKENS : (left - toolTokens(tools)) / 2;
-  if (left < LEAST_RESULT_TOKENS || forResults < LEAST_RESULT_TOKENS) return undefined;
+  const forResults = roomForResults(context, prompt, tools);
+  if (forResults === undefined) return undefined;
   tools.leaveRoom(forResults * BYTES_PER_TOKEN);
   return tools;
+}
+
+/** Tokens that results may have; `undefined` where they would be of no use. */
+function roomForResults(context: number | undefined, prompt: Prompt, tools: ToolCalls) {
+  const left = leftBeside(withTools(prompt, tools), context ?? ASSUMED_CONTEXT_TOKENS);
+  const forResults = context === undefined ? UNSAID_RESULT_TOKENS : (left - toolTokens(tools)) / 2;
+  return Math.min(left, forResults) < LEAST_RESULT_TOKENS ? undefined : forResults;
+}
+
+/** Leaves out all of other people's servers; whether there were any. */
+function leaveOutServers(tools: ToolCalls, why: string): boolean {
+  let some = false;
+  while (tools.leaveOutServer(why)) some = true;
+  return some;
 }
 
 const withSystem = (prompt: Prompt, more: string): Prompt => ({

@@ -17,6 +17,7 @@ import type { Right } from '../shared/rights.ts';
 import type { Handling } from '../shared/seen-invocations.ts';
 import type { BotSettings } from '../shared/settings.ts';
 import { SharedFile } from '../shared/shared-file.ts';
+import type { OtherTools } from '../tools/others/other-tools.ts';
 import type { Proposals } from '../tools/proposals.ts';
 import type { UsageLog } from '../usage/usage-log.ts';
 
@@ -211,6 +212,7 @@ export interface Call {
   usageLog: UsageLog;
   conversations: Conversations;
   proposals: Proposals;
+  otherTools: OtherTools;
   budgets: Budgets;
   reports: Reports;
   feedback: Feedback;

@@ -22,6 +22,9 @@ const once = ({ proposal }: Input): Once => ({
 const TOO_OLD =
   'This is too old to be confirmed: a proposal waits for 10 minutes. Ask again, and nothing was done.';
 
+const BEGUN =
+  'This was begun before and interrupted, so nobody knows whether it was done. Look there before you ask for it again.';
+
 /** The proposal, what it would do, and the tool that does it. Throws a `CommandError` where the person may not decide. */
 async function decidable({ proposal: id }: Input, call: Call) {
   const found = await call.proposals.get(id);
@@ -46,14 +49,19 @@ const confirm = command({
     const { id, tool, draft, isPrivate } = await decidable(asked, call);
     const { invocation, settings, proposals } = call;
     const by = shortened(call.person.name, 80);
-    // A second try after a crash does nothing twice: what is created has a key, a note is kept once, and the rest is so already.
+    // A second try after a crash does nothing twice: what is created has a key, a note is kept once, what others do is begun once,
+    // and the rest is so already.
     const card = await tool.carryOut(draft, {
       ...call,
       alertPlaces: settings.alertPlaces,
       thread: invocation.thread,
       nowMs: Date.now(),
       signal: new AbortController().signal,
+      others: call.otherTools,
       idempotencyKey: `proposal-${id}`,
+      async begin() {
+        if (!(await proposals.begin(id))) throw new CommandError(BEGUN);
+      },
     });
     await proposals.end(id, { as: 'confirmed', by });
     return inPlace({ ...card, footer: `Confirmed by ${by}` }, isPrivate);

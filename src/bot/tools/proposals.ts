@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
 import type { Card } from '../shared/card.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
+import { changeOfOthers } from './others/change-of-others.ts';
 import { tools } from './registry.ts';
 import type { WritingTool } from './tool.ts';
 
@@ -25,6 +26,8 @@ const Proposal = z.object({
   atMs: z.number(),
   /** Whether only they see it. */
   private: z.boolean(),
+  /** When it was begun to be done, for what must not be done twice. */
+  begunAtMs: z.number().optional(),
   /** What became of it. */
   end: z.object({ as: z.enum(['confirmed', 'cancelled']), by: z.string() }).optional(),
 });
@@ -78,6 +81,15 @@ export function createProposals(store: Store) {
       });
     },
     get: (id: string) => collection.get(id),
+    /** Notes that one begins to be done; false where it was noted before. */
+    async begin(id: string): Promise<boolean> {
+      let isFirst = false;
+      await collection.update(id, (current) => {
+        isFirst = current !== undefined && current.begunAtMs === undefined;
+        return current && isFirst ? { ...current, begunAtMs: Date.now() } : current;
+      });
+      return isFirst;
+    },
     /** Keeps what became of one. */
     async end(id: string, end: NonNullable<Proposal['end']>) {
       await collection.update(id, (current) => current && { ...current, end });
@@ -95,18 +107,22 @@ export const isOpen = ({ end, atMs }: Proposal) => !end && atMs > Date.now() - O
 
 /** The tool of a proposal; none of a version that had another one. */
 export function writingTool({ tool: name }: Pick<Proposal, 'tool'>): WritingTool | undefined {
+  if (name.includes('__')) return changeOfOthers;
   const tool = tools.find((one) => one.name === name);
   return tool?.access === 'writes' ? tool : undefined;
 }
 
 /** What a person reads before they confirm it: made from what is stored, and from nothing else. */
 export function proposalCard(id: string, tool: WritingTool, draft: Record<string, unknown>): Card {
-  const { title, facts, confirm } = tool.summary(draft);
+  const { title, facts, code, confirm } = tool.summary(draft);
   const values = { proposal: id };
   return {
     tone: tool.isDestructive ? 'warning' : 'info',
     title,
-    parts: [{ kind: 'facts', facts }],
+    parts: [
+      { kind: 'facts', facts },
+      ...(code === undefined ? [] : [{ kind: 'code', text: code } as const]),
+    ],
     footer: 'Nothing is done before whoever asked confirms it, within 10 minutes.',
     actions: [
       { label: confirm, command: 'proposal confirm', values },

@@ -13,7 +13,7 @@ export interface ToolResult {
 
 /** A tool's input as it takes it. Throws a `CommandError` that says what is wrong with it. */
 export function checkToolInput(tool: Tool, input: unknown): Record<string, unknown> {
-  const checked = tool.input.strict().safeParse(input);
+  const checked = (tool.schema ? tool.input : tool.input.strict()).safeParse(input);
   if (checked.success) return checked.data;
   const problems = checked.error.issues
     .slice(0, MAX_PROBLEMS)
@@ -33,7 +33,8 @@ export async function runTool(
 }
 
 /** The schema of a tool's input as JSON. */
-export function inputSchema({ input }: Tool): Record<string, unknown> {
+export function inputSchema({ input, schema: own }: Tool): Record<string, unknown> {
+  if (own) return own;
   const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input' });
   return schema;
 }

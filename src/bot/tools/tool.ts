@@ -35,12 +35,19 @@ export interface Account {
 export interface WriteContext extends ToolContext {
   channels: Pick<Channels, 'describe' | 'add'>;
   incidents: Pick<Incidents, 'openOf' | 'mark' | 'note'>;
+  /** Tools of other people's servers, where there are any. */
+  others?: { carryOut(draft: Record<string, unknown>, context: WriteContext): Promise<Card> };
   /** Who wants it. */
   person: { name: string };
   /** The thread it is asked in; absent where there is none. */
   thread?: string | undefined;
   /** The same for every try of one change. */
   idempotencyKey: string;
+  /**
+   * To be asked right before what must not be done twice, and cannot be told from a repeat: durable when it resolves. Throws a
+   * `CommandError` where an earlier try had come so far.
+   */
+  begin?(): Promise<void>;
   log: Logger;
 }
 
@@ -57,6 +64,10 @@ interface Declared<Input extends z.ZodObject> {
   /** Whether it is about the channel it is asked in, and so offered only where there is one. */
   ofPlace?: boolean;
   input: Input;
+  /** The server of somebody else that it is a tool of. */
+  server?: string;
+  /** The schema of its input, where that server says it: what fits is the server's to say, too. */
+  schema?: Record<string, unknown>;
 }
 
 /** A tool that only looks: nothing that people set is another one afterwards. */
@@ -78,6 +89,8 @@ export interface Summary {
   /** As a question: `Pause Shop?` */
   title: string;
   facts: Fact[];
+  /** What is sent as it is. */
+  code?: string;
   /** What stands on the button. */
   confirm: string;
 }

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import type { Store } from '../../../store/store.ts';
+import { Definition, fingerprint } from './definition.ts';
+
+/** A tool of a server as it was seen at first, or accepted later: only so it is called. */
+const Pin = z.object({
+  tool: z.string(),
+  definition: Definition,
+  atMs: z.number(),
+  /** Who accepted it; absent when it was seen at first. */
+  by: z.string().optional(),
+  /** What it has become since: it is off until somebody accepts that. */
+  changed: z.object({ definition: Definition, atMs: z.number() }).optional(),
+});
+export type Pin = z.infer<typeof Pin>;
+
+const Pins = z.object({ pins: z.array(Pin) });
+type Pins = z.infer<typeof Pins>;
+
+/** What became of it that somebody accepts a change. */
+export type Acceptance = 'accepted' | 'changed again' | 'nothing to accept';
+
+/** What a look at a server has brought, by names of tools. */
+export interface News {
+  seen: string[];
+  changed: string[];
+  back: string[];
+}
+
+/** The definitions by which tools of others are called, kept for all processes. */
+export type PinStore = ReturnType<typeof createPins>;
+
+export function createPins(store: Store) {
+  const collection = store.collection<Pins>({
+    name: 'tool-definitions',
+    schema: Pins,
+    version: 1,
+    // Forgotten, a changed definition would be taken for one that is seen at first.
+    whenCorrupt: 'refuse',
+  });
+  const pinsOf = async (server: string) => (await collection.get(server))?.pins ?? [];
+
+  return {
+    of: pinsOf,
+    /** Compares what a server lists with what is kept: what is new is kept, and what has changed noted. */
+    async note(server: string, listed: ReadonlyMap<string, Definition>): Promise<News> {
+      let news: News = { seen: [], changed: [], back: [] };
+      const update = (current: Pins | undefined): Pins | undefined => {
+        news = { seen: [], changed: [], back: [] };
+        const pins = [...(current?.pins ?? [])];
+        for (const [tool, definition] of listed) {
+          const at = pins.findIndex((pin) => pin.tool === tool);
+          const next = noted(pins[at], { tool, definition }, news);
+          if (at === -1) pins.push(next);
+          else pins[at] = next;
+        }
+        const isNew = Object.values(news).some((names) => names.length > 0);
+        return isNew ? { pins } : current;
+      };
+      // Most looks bring nothing, and nothing is written then.
+      update({ pins: await pinsOf(server) });
+      if (Object.values(news).some((names) => names.length > 0)) {
+        await collection.update(server, update);
+      }
+      return news;
+    },
+    /** Accepts what a tool has become, where that is what the fingerprint is of. */
+    async accept(
+      server: string,
+      { tool, mark, by }: { tool: string; mark: string; by: string },
+    ): Promise<Acceptance> {
+      let done: Acceptance = 'nothing to accept';
+      await collection.update(server, (current) => {
+        const pin = current?.pins.find((one) => one.tool === tool);
+        done = !pin?.changed
+          ? 'nothing to accept'
+          : fingerprint(pin.changed.definition) === mark
+            ? 'accepted'
+            : 'changed again';
+        if (!current || !pin?.changed || done !== 'accepted') return current;
+        const accepted = { tool, definition: pin.changed.definition, atMs: Date.now(), by };
+        return { pins: current.pins.map((one) => (one === pin ? accepted : one)) };
+      });
+      return done;
+    },
+  };
+}
+
+/** A pin after a look, which is told in `news` where it brought anything. */
+function noted(
+  pin: Pin | undefined,
+  { tool, definition }: { tool: string; definition: Definition },
+  news: News,
+): Pin {
+  if (!pin) {
+    news.seen.push(tool);
+    return { tool, definition, atMs: Date.now() };
+  }
+  const mark = fingerprint(definition);
+  if (fingerprint(pin.definition) === mark) {
+    if (!pin.changed) return pin;
+    news.back.push(tool);
+    const { changed: _, ...same } = pin;
+    return same;
+  }
+  if (pin.changed && fingerprint(pin.changed.definition) === mark) return pin;
+  news.changed.push(tool);
+  return { ...pin, changed: { definition, atMs: Date.now() } };
+}

@@ -2,10 +2,13 @@ import { expect, test } from 'vitest';
 import { actions } from '../../src/bot/commands/commands.ts';
 import type { ModelProvider } from '../fakes/model-provider.ts';
 import { type MonitoringService, startMonitoringService } from '../fakes/monitoring-service.ts';
+import { startToolServer } from '../fakes/tool-server.ts';
+import { otherServer, startBotWithTools, untilOffered } from './bot/other-tools.ts';
 import type { TestBotOptions } from './bot.ts';
 import { eventually } from './eventually.ts';
 import { long } from './long.ts';
 import { startService } from './monitoring/service.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** A platform with a bot, as the table of buttons uses it; `M` is a message of the platform. */
 export interface ButtonBed<M> {
@@ -42,6 +45,8 @@ interface Button {
   isPrivate?: true;
   /** Over the real monitoring service, with one job. */
   isManaged?: true;
+  /** With a tool of somebody else that is not what it was. */
+  hasChangedTool?: true;
 }
 
 const ask = (bed: AnyBed) => void bed.type('ask', { question: 'why?' });
@@ -61,6 +66,18 @@ function propose(bed: AnyBed) {
     body.messages.at(-1).role === 'tool' ? 'It waits for you.' : { calls },
   );
   bed.type('ask', { question: 'watch it' });
+}
+
+/** A store that knows a tool otherwise than its server has it now. */
+async function changedTool(): Promise<Pick<TestBotOptions, 'toolServers' | 'folder'>> {
+  const folder = await temporaryFolder();
+  const server = await startToolServer({ tools: [{ name: 'look' }] });
+  const toolServers = [otherServer('docs', { url: server.url, tools: ['look'] })];
+  const before = await startBotWithTools(toolServers, { folder });
+  await untilOffered(before, 'docs__look');
+  await before.stop();
+  server.offer.tools = [{ name: 'look', description: 'Another.' }];
+  return { folder, toolServers: [otherServer('docs', { url: server.url, tools: ['look'] })] };
 }
 
 const manage = { isManaged: true, isPrivate: true, model: 0 } as const;
@@ -154,6 +171,11 @@ const BUTTONS: Record<string, Button> = {
       bed.press(await eventually(() => bed.showing('New push address')), 'New push address', 0);
     },
   },
+  'tools accept': {
+    ...{ label: 'Accept look', model: 0, posts: 0, says: /look of docs is accepted/ },
+    ...{ isPrivate: true, hasChangedTool: true },
+    begin: (bed) => void bed.type('askwatch tools', {}),
+  },
   'proposal confirm': {
     ...{ label: 'Watch', model: 0, posts: 0, says: /Now watching/, isPrivate: true },
     begin: (bed) => void propose(bed),
@@ -214,7 +236,11 @@ export function testEveryButton<M>(open: (options: TestBotOptions) => Promise<Bu
     const service = await startMonitoringService({ limit: false });
     const real = button.isManaged ? await startService() : undefined;
     await real?.create({ name: 'Job', check_type: 'HEARTBEAT', target: 'job' });
-    const bed = await open({ settings, service, ...(real && { watched: real }) });
+    const bed = await open({
+      ...{ settings, service },
+      ...(real && { watched: real }),
+      ...(button.hasChangedTool && (await changedTool())),
+    });
     await button.begin(bed);
     const message = await eventually(() => bed.showing(button.label), { what: button.label });
     const before = { model: bed.provider.calls.length, posts: bed.texts().everybody.length };

@@ -3,6 +3,7 @@ import { askAboutCommand } from './ask-about.ts';
 import { askCommand } from './ask-command.ts';
 import { budgetCommand, forgetCommand, modelCommand, promptCommand } from './askwatch-channel.ts';
 import { helpCommand, modelsCommand } from './askwatch-commands.ts';
+import { acceptTool, toolsCommand } from './askwatch-tools.ts';
 import { usageCommand } from './askwatch-usage.ts';
 import type { Command } from './command.ts';
 import { incidentActions } from './incident-actions.ts';
@@ -25,6 +26,7 @@ export const commands: readonly Command[] = [
   budgetCommand,
   forgetCommand,
   usageCommand,
+  toolsCommand,
   helpCommand,
   monitorAdd,
   monitorList,
@@ -42,6 +44,7 @@ export const actions: readonly Command[] = [
   ...incidentActions,
   ...answerActions,
   ...proposalActions,
+  acceptTool,
   listPage,
   removeForGood,
   newPushAddress,

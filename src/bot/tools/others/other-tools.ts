@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ListEntry, ToolServer, ToolServerHealth } from '../../../clients/tool-server.ts';
@@ -10,7 +11,7 @@ import { counted } from '../../shared/text-format.ts';
 import { asOf, type Tool, type ToolContext, tool, type WriteContext } from '../tool.ts';
 import { changeOfOthers, OtherDraft, requireShown } from './change-of-others.ts';
 import { type Definition, definitionIn, fingerprint, functionName } from './definition.ts';
-import { createPins, type Pin } from './pins.ts';
+import { changeId, createPins, type Pin } from './pins.ts';
 
 /** A server of other people's tools, and what of it may be used where, as the operator set it up. */
 export interface OtherServer {
@@ -25,6 +26,9 @@ export interface OtherServer {
 /** How often it is looked what a server has, and how soon after it failed. */
 const LOOK_MS = 5 * 60_000;
 const LOOK_AGAIN_MS = 30_000;
+
+/** Who asks how servers stand waits so long for one that is slow. */
+const STATE_MS = 2_000;
 
 /** A tool is called by a list that is no older; for a change the list is always read again. */
 const FRESH_MS = 60_000;
@@ -42,9 +46,19 @@ export interface Offer {
 }
 
 /** How a tool that is set up stands. */
-export type ToolState =
-  | { tool: string; state: 'on' | 'off'; isWrite: boolean; why?: string }
-  | { tool: string; state: 'changed'; isWrite: boolean; before: Definition; after: Definition };
+export type ToolState = { tool: string; isWrite: boolean } & (
+  | { state: 'on' }
+  | { state: 'off'; why: string }
+  | ({ state: 'changed' } & Change)
+);
+
+/** What a tool has become, which somebody may accept by the id. */
+interface Change {
+  id: string;
+  before: Definition;
+  after: Definition;
+}
+export type ChangedTool = Extract<ToolState, { state: 'changed' }>;
 
 /** How a server stands, as this process sees it. */
 export interface ServerState {
@@ -138,9 +152,14 @@ export function createOtherTools(options: {
     /** How all servers stand, each looked at now where that does not take long. */
     states: async (): Promise<ServerState[]> =>
       await Promise.all(servers.map((server) => server.state())),
-    /** Accepts what a tool has become. */
-    accept: (server: string, accepted: Parameters<typeof pins.accept>[1]) =>
-      pins.accept(server, accepted),
+    /** Accepts a change by its id, for all processes; `undefined` where it is none any more. */
+    async accept(id: string, by: string): Promise<{ server: string; tool: string } | undefined> {
+      for (const { name } of servers) {
+        const tool = await pins.accept(name, id, by);
+        if (tool !== undefined) return { server: name, tool };
+      }
+      return undefined;
+    },
     /** Ends what is under way. */
     async stop() {
       stopped = true;
@@ -340,18 +359,20 @@ function createKnownServer(
       }
     },
     async state(): Promise<ServerState> {
+      await Promise.race([look().catch(() => {}), pause(STATE_MS, undefined, { ref: false })]);
       const known = await pins.of(name);
       const tools = allowed.map((tool): ToolState => {
         const pin = known.find((one) => one.tool === tool);
         const why = whyOff(tool, pin);
         const isChange = pin !== undefined && isWrite(tool, pin.definition);
-        if (pin?.changed) {
-          const { definition: after } = pin.changed;
-          return { tool, state: 'changed', isWrite: isChange, before: pin.definition, after };
+        const id = pin && changeId(name, pin);
+        if (pin?.changed && id !== undefined) {
+          const change = { id, before: pin.definition, after: pin.changed.definition };
+          return { tool, isWrite: isChange, state: 'changed', ...change };
         }
         return why === undefined
-          ? { tool, state: 'on', isWrite: isChange }
-          : { tool, state: 'off', isWrite: isChange, why };
+          ? { tool, isWrite: isChange, state: 'on' }
+          : { tool, isWrite: isChange, state: 'off', why };
       });
       const others = [...(listing?.entries.keys() ?? [])].filter((one) => !allowed.includes(one));
       return { name, address: client.address, health: client.health(), tools, others, channels };

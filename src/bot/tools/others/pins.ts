@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Store } from '../../../store/store.ts';
 import { Definition, fingerprint } from './definition.ts';
@@ -16,9 +17,6 @@ export type Pin = z.infer<typeof Pin>;
 
 const Pins = z.object({ pins: z.array(Pin) });
 type Pins = z.infer<typeof Pins>;
-
-/** What became of it that somebody accepts a change. */
-export type Acceptance = 'accepted' | 'changed again' | 'nothing to accept';
 
 /** What a look at a server has brought, by names of tools. */
 export interface News {
@@ -64,26 +62,27 @@ export function createPins(store: Store) {
       }
       return news;
     },
-    /** Accepts what a tool has become, where that is what the fingerprint is of. */
-    async accept(
-      server: string,
-      { tool, mark, by }: { tool: string; mark: string; by: string },
-    ): Promise<Acceptance> {
-      let done: Acceptance = 'nothing to accept';
+    /** Accepts the change of this id, if it is one of this server and still the newest; resolves to its tool. */
+    async accept(server: string, id: string, by: string): Promise<string | undefined> {
+      let tool: string | undefined;
       await collection.update(server, (current) => {
-        const pin = current?.pins.find((one) => one.tool === tool);
-        done = !pin?.changed
-          ? 'nothing to accept'
-          : fingerprint(pin.changed.definition) === mark
-            ? 'accepted'
-            : 'changed again';
-        if (!current || !pin?.changed || done !== 'accepted') return current;
-        const accepted = { tool, definition: pin.changed.definition, atMs: Date.now(), by };
+        const pin = current?.pins.find((one) => changeId(server, one) === id);
+        tool = pin?.tool;
+        if (!current || !pin?.changed) return current;
+        const { definition } = pin.changed;
+        const accepted = { tool: pin.tool, definition, atMs: Date.now(), by };
         return { pins: current.pins.map((one) => (one === pin ? accepted : one)) };
       });
-      return done;
+      return tool;
     },
   };
+}
+
+/** The same for the same change of a tool of a server, and for no other; `undefined` where there is none. Pure. */
+export function changeId(server: string, { tool, changed }: Pin): string | undefined {
+  if (!changed) return undefined;
+  const text = JSON.stringify([server, tool, fingerprint(changed.definition)]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
 /** A pin after a look, which is told in `news` where it brought anything. */

@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import { type Card, type CardPart, factsPart, textCard, textPart } from '../shared/card.ts';
+import { CommandError } from '../shared/errors.ts';
+import { inPlace, toAsker } from '../shared/invocation.ts';
+import { placeKey } from '../shared/place.ts';
+import type { Right } from '../shared/rights.ts';
+import { counted, shortened } from '../shared/text-format.ts';
+import { differences } from '../tools/others/definition.ts';
+import type { ChangedTool, ServerState, ToolState } from '../tools/others/other-tools.ts';
+import { command, type Once, requiredText } from './command.ts';
+
+const right: Right = {
+  setting: 'mayManage',
+  over: 'shared',
+  to: 'see and accept tools of other servers',
+};
+
+/** Of a text of a definition: a description is shown whole, a schema where it differs. */
+const MAX_SHOWN = 1_024;
+
+/** Of what is said of one server, and of names that it has besides. */
+const MAX_SERVER = 700;
+const MAX_OTHERS = 20;
+
+/** `/askwatch tools`: what other people's servers have, and what of it has changed. */
+export const toolsCommand = command({
+  name: 'askwatch tools',
+  summary:
+    "Tools of other people's servers: which are on, and what changed and waits to be accepted",
+  right,
+  input: z.object({
+    change: z
+      .int()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('Which of the changes is shown; the first when left out'),
+  }),
+  examples: ['/askwatch tools', '/askwatch tools change=2'],
+  async run({ change = 1 }, { otherTools }) {
+    return toAsker(toolsCard(await otherTools.states(), change));
+  },
+});
+
+/** How all servers stand, with one of the changes. Pure. */
+export function toolsCard(servers: readonly ServerState[], change: number): Card {
+  if (servers.length === 0) {
+    return textCard(
+      'info',
+      'There are no tools of other servers',
+      'Whoever runs Askwatch can name servers whose tools /ask may use in a file: MCP_CONFIG, docs/mcp.md.',
+    );
+  }
+  const changes = servers.flatMap(({ name, tools }) =>
+    tools.flatMap((tool) => (tool.state === 'changed' ? [{ server: name, ...tool }] : [])),
+  );
+  const on = servers.flatMap(({ tools }) => tools.filter(({ state }) => state === 'on'));
+  const facts = factsPart(
+    ...servers.map((server) => ({
+      label: server.name,
+      value: shortened(serverInWords(server), MAX_SERVER),
+    })),
+  );
+  const shown = changes[Math.min(change, changes.length) - 1];
+  const title = `${counted(on.length, 'tool')} of ${counted(servers.length, 'server')} ${on.length === 1 ? 'is' : 'are'} on`;
+  if (!shown) return { tone: 'info', title, parts: [facts] };
+  const others = changes.length - 1;
+  return {
+    tone: 'warning',
+    title: `${title}, ${counted(changes.length, 'change')} ${changes.length === 1 ? 'waits' : 'wait'}`,
+    parts: [...changeParts(shown), facts],
+    footer: [
+      'What others say of their tools is not checked. Accept it where you know why it changed.',
+      ...(others > 0
+        ? [`The next change: /askwatch tools change=${(change % changes.length) + 1}`]
+        : []),
+    ].join(' '),
+    actions: [
+      {
+        label: `Accept ${shortened(shown.tool, 40)}`,
+        command: 'tools accept',
+        values: { change: shown.id },
+      },
+    ],
+  };
+}
+
+function changeParts({
+  server,
+  tool,
+  before,
+  after,
+}: ChangedTool & { server: string }): CardPart[] {
+  const code = (text: string) => ({ kind: 'code', text: cut(text) || '(nothing)' }) as const;
+  return [
+    textPart(`${tool} of ${server} is not what it was, and off until somebody accepts it.`),
+    ...differences(before, after).flatMap((one) => [
+      textPart(`${one.what}, before:`),
+      code(one.before),
+      textPart('Now:'),
+      code(one.after),
+    ]),
+  ];
+}
+
+const cut = (text: string) =>
+  text.length > MAX_SHOWN
+    ? `${text.slice(0, MAX_SHOWN)}\n[${text.length - MAX_SHOWN} characters more]`
+    : text;
+
+function serverInWords({ address, health, tools, others, channels }: ServerState): string {
+  const named = (which: ToolState['state']) => tools.filter(({ state }) => state === which);
+  const off = tools.flatMap((tool) => (tool.state === 'off' ? [`${tool.tool} (${tool.why})`] : []));
+  const changed = named('changed').map(({ tool }) => tool);
+  const on = named('on').map(({ tool, isWrite }) => (isWrite ? `${tool} (with Confirm)` : tool));
+  const more = others.length > MAX_OTHERS ? ` and ${others.length - MAX_OTHERS} more` : '';
+  return [
+    HEALTH[health.state],
+    ...(health.problem === undefined ? [] : [health.problem]),
+    address,
+    ...(channels === undefined ? [] : [`In ${channels.map(placeKey).join(', ') || 'no channel'}.`]),
+    ...(on.length > 0 ? [`On: ${on.join(', ')}.`] : []),
+    ...(changed.length > 0 ? [`Changed: ${changed.join(', ')}.`] : []),
+    ...(off.length > 0 ? [`Off: ${off.join(', ')}.`] : []),
+    ...(tools.length === 0 ? ['None are set up: `tools` names them in the file.'] : []),
+    ...(others.length > 0 ? [`Not set up: ${others.slice(0, MAX_OTHERS).join(', ')}${more}.`] : []),
+  ].join('\n');
+}
+
+const HEALTH = {
+  unknown: 'It was not asked yet.',
+  answers: 'It answers.',
+  fails: 'It fails.',
+} as const;
+
+const input = z.object({ change: requiredText(40, 'The change the button stands under') });
+type Input = z.output<typeof input>;
+
+/** What the button under a change does; nobody types this. */
+export const acceptTool = command({
+  name: 'tools accept',
+  summary: 'Accept what a tool of another server has become',
+  right,
+  input,
+  once: ({ change }: Input): Once => ({
+    key: `tools accept ${change}`,
+    keepMs: 10 * 60_000,
+    shown: 'It is accepted.',
+  }),
+  async run({ change }, { otherTools, person, log }) {
+    const by = shortened(person.name, 80);
+    const accepted = await otherTools.accept(change, by);
+    if (!accepted) {
+      throw new CommandError(
+        'Nothing was accepted: it is another one by now, or somebody has accepted it. Look again: /askwatch tools',
+      );
+    }
+    const { server, tool } = accepted;
+    log.info({ server, tool, person: person.id }, 'a changed tool of a server was accepted');
+    return inPlace(
+      {
+        ...textCard(
+          'good',
+          `${tool} of ${server} is accepted`,
+          'It is called as it is now. What else waits: /askwatch tools',
+        ),
+        footer: `Accepted by ${by}`,
+      },
+      true,
+    );
+  },
+});

@@ -19,6 +19,7 @@ import {
 } from './doctor-machine.ts';
 import { checkProviders } from './doctor-providers.ts';
 import { checkGateway, checkListener, checkMonitoring } from './doctor-services.ts';
+import { checkToolServers } from './doctor-tools.ts';
 import { plain, tableLines } from './table.ts';
 
 /** What is asked of package.json. */
@@ -105,6 +106,7 @@ async function examine({ version, engines }: ProgramInfo): Promise<Finding[]> {
     bounded('Model gateway', () => checkGateway(settings)),
     bounded('Model providers', () => checkProviders(settings, probe)),
     bounded('Monitoring service', () => checkMonitoring(settings)),
+    bounded('MCP servers', () => checkToolServers(settings, version)),
     ...platforms
       .filter(({ variables }) => Object.keys(variables).length > 0)
       .map((platform) => bounded(platform.title, () => checkPlatform(platform, settings, probe))),

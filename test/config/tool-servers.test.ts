@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables as the file has them
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { secretsOf } from '../../src/clients/tool-server.ts';
@@ -191,4 +191,19 @@ test('a file that cannot be read is told without what stands in it', async () =>
   expect(await problemsOf('x'.repeat(1_100_000))).toEqual([
     expect.stringContaining('larger than 1 MB'),
   ]);
+});
+
+test('the page on it shows a file that can be read, and explains each field', async () => {
+  const page = await readFile(new URL('../../docs/mcp.md', import.meta.url), 'utf8');
+  const section = page.split("## Other people's tools\n")[1]?.split(/^## /m)[0] ?? '';
+  const example = section.match(/```json\n(.*?)```/s)?.[1] ?? '';
+  const found = await readToolServers(await fileOf(example), { ISSUES_TOKEN: 'tok_1234567' });
+  expect(found.map(({ name, tools }) => [name, tools])).toEqual([
+    ['issues', ['search_issues', 'create_issue']],
+    ['runbooks', ['find']],
+  ]);
+  const problems = await problemsOf({ mcpServers: { a: { url: 'https://a.example', other: 1 } } });
+  const fields = problems[0]?.split('write one of ')[1]?.split(', ');
+  const explained = [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, field]) => field);
+  expect(explained).toEqual(fields);
 });

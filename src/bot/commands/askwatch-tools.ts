@@ -6,7 +6,7 @@ import { placeKey } from '../shared/place.ts';
 import type { Right } from '../shared/rights.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import { differences } from '../tools/others/definition.ts';
-import type { ChangedTool, ServerState, ToolState } from '../tools/others/other-tools.ts';
+import type { ChangedTool, ServerState } from '../tools/others/other-tools.ts';
 import { command, type Once, requiredText } from './command.ts';
 
 const right: Right = {
@@ -63,7 +63,7 @@ export function toolsCard(servers: readonly ServerState[], change: number): Card
   );
   const shown = changes[Math.min(change, changes.length) - 1];
   const title = `${counted(on.length, 'tool')} of ${counted(servers.length, 'server')} ${on.length === 1 ? 'is' : 'are'} on`;
-  if (!shown) return { tone: 'info', title, parts: [facts] };
+  if (!shown) return { tone: 'info', title, parts: [facts], footer: FIRST_SEEN };
   const others = changes.length - 1;
   return {
     tone: 'warning',
@@ -109,10 +109,16 @@ const cut = (text: string) =>
     : text;
 
 function serverInWords({ address, health, tools, others, channels }: ServerState): string {
-  const named = (which: ToolState['state']) => tools.filter(({ state }) => state === which);
   const off = tools.flatMap((tool) => (tool.state === 'off' ? [`${tool.tool} (${tool.why})`] : []));
-  const changed = named('changed').map(({ tool }) => tool);
-  const on = named('on').map(({ tool, isWrite }) => (isWrite ? `${tool} (with Confirm)` : tool));
+  const changed = tools.flatMap(({ state, tool }) => (state === 'changed' ? [tool] : []));
+  const on = tools.flatMap((one) => {
+    if (one.state !== 'on') return [];
+    const marks = [
+      ...(one.isWrite ? ['with Confirm'] : []),
+      ...(one.acceptedBy === undefined ? [] : [`accepted by ${one.acceptedBy}`]),
+    ];
+    return [marks.length > 0 ? `${one.tool} (${marks.join(', ')})` : one.tool];
+  });
   const more = others.length > MAX_OTHERS ? ` and ${others.length - MAX_OTHERS} more` : '';
   return [
     HEALTH[health.state],
@@ -126,6 +132,9 @@ function serverInWords({ address, health, tools, others, channels }: ServerState
     ...(others.length > 0 ? [`Not set up: ${others.slice(0, MAX_OTHERS).join(', ')}${more}.`] : []),
   ].join('\n');
 }
+
+const FIRST_SEEN =
+  'A tool is called as it describes itself when it is first seen; later only as somebody accepts it.';
 
 const HEALTH = {
   unknown: 'It was not asked yet.',

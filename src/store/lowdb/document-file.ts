@@ -184,6 +184,20 @@ export function openDocumentFile<T>(
 /** What the text of a file holds, whatever its declaration wants. Throws when a single bit has changed. */
 export const envelopeIn = (text: string) => Envelope.parse(checkedContent(text));
 
+/**
+ * A document as it lies in a data folder now, for who only looks, whether or not a program uses it; `undefined` where there is
+ * none. Throws when it cannot be read, or is damaged.
+ */
+export async function lookAtDocument<T>(
+  folder: string,
+  declaration: CollectionDeclaration<T>,
+  id: string,
+): Promise<T | undefined> {
+  const file = join(folder, declaration.name, fileNameOf(id));
+  const text = await ifThere(readFile(file, 'utf8'));
+  return text === undefined ? undefined : decode(declaration, text).document;
+}
+
 function decode<T>(declaration: CollectionDeclaration<T>, text: string): Stored<T> {
   const { id, version, document } = envelopeIn(text);
   return { id, document: readDocument(declaration, { version, document }), text };

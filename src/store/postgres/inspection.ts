@@ -3,6 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import type { Logger } from 'pino';
+import { readDocument } from '../documents.ts';
+import type { CollectionDeclaration } from '../store.ts';
 import {
   asStoreError,
   connectionConfig,
@@ -10,6 +12,7 @@ import {
   type DatabaseSettings,
   openDatabase,
 } from './database.ts';
+import { documentRows, keyOf } from './document-changes.ts';
 import { appliedTo, livesWith, migrations, unknownOf } from './migrations/migrations.ts';
 import { assertNotMoved } from './raw-state.ts';
 
@@ -37,6 +40,24 @@ export async function inspectDatabase(
   const database = openDatabase({ ...settings, poolSize: 2 });
   try {
     return await database.once(() => inspect(database, settings));
+  } finally {
+    await database.close();
+  }
+}
+
+/** A document of a database, for who only looks; `undefined` where there is none. Throws when it cannot be read, or is damaged. */
+export async function lookAtDocument<T>(
+  settings: DatabaseSettings & { log: Logger },
+  declaration: CollectionDeclaration<T>,
+  id: string,
+): Promise<T | undefined> {
+  const database = openDatabase({ ...settings, poolSize: 1 });
+  try {
+    const row = await database.once(() =>
+      documentRows(database.db, declaration.name).where('key', '=', keyOf(id)).executeTakeFirst(),
+    );
+    if (!row || row.body === null) return undefined;
+    return readDocument(declaration, { version: row.version, document: JSON.parse(row.body) });
   } finally {
     await database.close();
   }

@@ -47,7 +47,7 @@ export interface Offer {
 
 /** How a tool that is set up stands. */
 export type ToolState = { tool: string; isWrite: boolean } & (
-  | { state: 'on' }
+  | { state: 'on'; acceptedBy?: string }
   | { state: 'off'; why: string }
   | ({ state: 'changed' } & Change)
 );
@@ -315,12 +315,16 @@ function createKnownServer(
       const known = await pins.of(name);
       const tools: Tool[] = [];
       const missing: string[] = [];
+      let isStale = false;
       for (const tool of allowed) {
         const pin = known.find((one) => one.tool === tool);
         const why = whyOff(tool, pin);
         if (pin && why === undefined) tools.push(toolOf(pin));
         else missing.push(`${tool} of ${name} is off`);
+        // Accepted at another process, perhaps, which has looked since.
+        isStale ||= why === CHANGED && pin?.changed === undefined;
       }
+      if (isStale) look().catch(() => {});
       return { tools, missing };
     },
     /** Calls what a card showed. Throws a `CommandError` before anything is sent, and nothing afterwards. */
@@ -370,9 +374,14 @@ function createKnownServer(
           const change = { id, before: pin.definition, after: pin.changed.definition };
           return { tool, isWrite: isChange, state: 'changed', ...change };
         }
-        return why === undefined
-          ? { tool, isWrite: isChange, state: 'on' }
-          : { tool, isWrite: isChange, state: 'off', why };
+        if (why !== undefined) return { tool, isWrite: isChange, state: 'off', why };
+        const { by } = pin ?? {};
+        return {
+          tool,
+          isWrite: isChange,
+          state: 'on',
+          ...(by !== undefined && { acceptedBy: by }),
+        };
       });
       const others = [...(listing?.entries.keys() ?? [])].filter((one) => !allowed.includes(one));
       return { name, address: client.address, health: client.health(), tools, others, channels };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Store } from '../../../store/store.ts';
+import type { CollectionDeclaration, Store } from '../../../store/store.ts';
 import { Definition, fingerprint } from './definition.ts';
 
 /** A tool of a server as it was seen at first, or accepted later: only so it is called. */
@@ -28,14 +28,17 @@ export interface News {
 /** The definitions by which tools of others are called, kept for all processes. */
 export type PinStore = ReturnType<typeof createPins>;
 
+/** Those of a server stand under its name. */
+export const pinsCollection: CollectionDeclaration<Pins> = {
+  name: 'tool-definitions',
+  schema: Pins,
+  version: 1,
+  // Forgotten, a changed definition would be taken for one that is seen at first.
+  whenCorrupt: 'refuse',
+};
+
 export function createPins(store: Store) {
-  const collection = store.collection<Pins>({
-    name: 'tool-definitions',
-    schema: Pins,
-    version: 1,
-    // Forgotten, a changed definition would be taken for one that is seen at first.
-    whenCorrupt: 'refuse',
-  });
+  const collection = store.collection(pinsCollection);
   const pinsOf = async (server: string) => (await collection.get(server))?.pins ?? [];
 
   return {

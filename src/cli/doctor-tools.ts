@@ -1,0 +1,126 @@
+import { createLog } from '../app/log.ts';
+import { type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
+import { counted } from '../bot/shared/text-format.ts';
+import { definitionIn, fingerprint } from '../bot/tools/others/definition.ts';
+import { type Pin, pinsCollection } from '../bot/tools/others/pins.ts';
+import { createToolServer, type ListEntry } from '../clients/tool-server.ts';
+import { isLoopback, type Settings, SettingsError } from '../config/settings.ts';
+import { readToolServers, type ToolServerSettings } from '../config/tool-servers.ts';
+import { lookAtDocument } from '../store/lowdb/document-file.ts';
+
+/** Names that are told at most. */
+const MAX_NAMES = 12;
+
+/** Other people's servers whose tools may be used: that they answer, what they have of what is set up, and what of it changed. */
+export async function checkToolServers(settings: Settings, version: string): Promise<Finding[]> {
+  if (!settings.roles.has('bot') || settings.mcpConfigFile === undefined) return [];
+  let servers: ToolServerSettings[];
+  try {
+    servers = await readToolServers(settings.mcpConfigFile, process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    return error.message.split('\n').map((line) => problem('MCP servers', line));
+  }
+  if (servers.length === 0) return [warning('MCP servers', 'MCP_CONFIG: the file names none')];
+  const found = servers.map((server) => checkServer(server, { settings, version }));
+  return (await Promise.all(found)).flat();
+}
+
+async function checkServer(
+  server: ToolServerSettings,
+  { settings, version }: { settings: Settings; version: string },
+): Promise<Finding[]> {
+  const { name, tools: allowed, url } = server;
+  const check = `MCP server ${name}`;
+  const client = createToolServer(server, { version });
+  try {
+    const { entries } = await client.list();
+    const listed = new Map(entries.map((entry) => [entry.name, entry]));
+    const kept = await pinsOf(name, settings);
+    const pins = kept.pins ?? [];
+    const states = allowed.map((tool) => stateOf(listed.get(tool), pins, tool));
+    const named = (state: ReturnType<typeof stateOf>) =>
+      allowed.filter((_, at) => states[at] === state);
+    const good = `answers at ${client.address}; ${counted(entries.length, 'tool')}, ${named('on').length} of them on`;
+    return [
+      ok(check, good),
+      ...unencrypted(check, url, server.headers),
+      ...(kept.problem === undefined ? [] : [warning(check, kept.problem)]),
+      ...(allowed.length > 0
+        ? []
+        : [
+            warning(
+              check,
+              `No tool of it is on. Name some in \`tools\`: ${listOf([...listed.keys()])}.`,
+            ),
+          ]),
+      ...about(
+        check,
+        named('missing'),
+        'it does not have; take them out of `tools`, or ask whoever runs it',
+      ),
+      ...about(check, named('bad'), 'cannot be used: their schemas are too long, too deep or none'),
+      ...about(
+        check,
+        named('changed'),
+        'changed and are off until somebody accepts that: /askwatch tools',
+      ),
+    ];
+  } catch (error) {
+    const text = `${(error as Error).message} ${adviceOn(error)}`;
+    return [problem(check, text), ...unencrypted(check, url, server.headers)];
+  } finally {
+    await client.close();
+  }
+}
+
+function stateOf(entry: ListEntry | undefined, pins: readonly Pin[], tool: string) {
+  if (!entry) return 'missing';
+  if ('problem' in entry) return 'bad';
+  const pin = pins.find((one) => one.tool === tool);
+  const isSame = !pin || fingerprint(pin.definition) === fingerprint(definitionIn(entry));
+  return isSame ? 'on' : 'changed';
+}
+
+function about(check: string, names: readonly string[], what: string): Finding[] {
+  return names.length === 0 ? [] : [warning(check, `${listOf(names)} ${what}.`)];
+}
+
+function listOf(names: readonly string[]): string {
+  const some = names.slice(0, MAX_NAMES).map(shortName).join(', ');
+  return names.length > MAX_NAMES ? `${some} and ${names.length - MAX_NAMES} more` : some;
+}
+
+function unencrypted(check: string, url: string, headers: object): Finding[] {
+  const { protocol, hostname } = new URL(url);
+  const isOpen = protocol === 'http:' && !isLoopback(hostname.replace(/^\[|\]$/g, ''));
+  if (!isOpen || Object.keys(headers).length === 0) return [];
+  const text = 'Its headers travel unencrypted. Use https where anybody else can read on the way.';
+  return [warning(check, text)];
+}
+
+function adviceOn(error: unknown): string {
+  const { status } = error as { status?: number };
+  return status === 401 || status === 403
+    ? 'Look at its `headers` in the file of MCP_CONFIG.'
+    : 'Look at its `url` in the file of MCP_CONFIG, and whether it runs there.';
+}
+
+/** What is kept of a server's tools, or why that is not known. */
+async function pinsOf(
+  name: string,
+  { database, dataDir }: Settings,
+): Promise<{ pins?: readonly Pin[] | undefined; problem?: string }> {
+  try {
+    if (!database) return { pins: (await lookAtDocument(dataDir, pinsCollection, name))?.pins };
+    const inspection = await import('../store/postgres/inspection.ts');
+    const log = createLog({ level: 'silent', secrets: [] });
+    const found = await inspection.lookAtDocument({ ...database, log }, pinsCollection, name);
+    return { pins: found?.pins };
+  } catch (error) {
+    const why = (error as Error).message;
+    return {
+      problem: `What is kept of its tools cannot be read, so nobody knows whether they changed: ${why}`,
+    };
+  }
+}

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { GatewayClient } from '../../clients/gateway.ts';
+import { orAborted } from '../../contracts/or-aborted.ts';
 import type { Store } from '../../store/store.ts';
 import type { EvidenceCall } from '../feedback/answer-evidence.ts';
 import type { Feedback, RatedAnswer } from '../feedback/feedback.ts';
@@ -15,7 +16,6 @@ import type {
   DocumentDraft,
   WantedDocument,
 } from '../shared/invocation.ts';
-import { orAborted } from '../shared/or-aborted.ts';
 import type { Around, QuotedMessage } from '../shared/people-messages.ts';
 import { type Person, type Place, placeKey } from '../shared/place.ts';
 import type { Handling } from '../shared/seen-invocations.ts';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { oneLine } from '../../contracts/one-line.ts';
+import { orAborted } from '../../contracts/or-aborted.ts';
 import { roughTokens } from '../../contracts/tokens.ts';
 import { DeliveryError } from '../shared/errors.ts';
-import { orAborted } from '../shared/or-aborted.ts';
 import type {
   Around,
   QuotedMessage,

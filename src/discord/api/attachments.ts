@@ -1,4 +1,4 @@
-import { download } from '../../bot/shared/download.ts';
+import { download } from '../../bot/files/download.ts';
 import { FileError, GONE, type SharedFile, sharedFile } from '../../bot/shared/shared-file.ts';
 import type { ChannelApi } from './channel-api.ts';
 import { isRefusal, reasonOf } from './errors.ts';

@@ -2,7 +2,6 @@ import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
-import { orAborted } from '../../bot/shared/or-aborted.ts';
 import {
   type Around,
   fileLine,
@@ -11,6 +10,7 @@ import {
   readableText,
   type WrittenMessage,
 } from '../../bot/shared/people-messages.ts';
+import { orAborted } from '../../contracts/or-aborted.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { deliveryError, readFailure } from '../api/call-failure.ts';
 import { readingOf, readMessages } from '../api/messages.ts';

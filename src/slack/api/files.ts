@@ -1,5 +1,5 @@
 import type { webApi } from '@slack/bolt';
-import { download } from '../../bot/shared/download.ts';
+import { download } from '../../bot/files/download.ts';
 import { FileError, GONE, type SharedFile, sharedFile } from '../../bot/shared/shared-file.ts';
 import { explainFailure, readFailure } from './call-failure.ts';
 

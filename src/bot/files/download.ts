@@ -1,4 +1,4 @@
-import { FileError, GONE } from './shared-file.ts';
+import { FileError, GONE } from '../shared/shared-file.ts';
 
 const MAX_REDIRECTS = 3;
 

@@ -46,6 +46,8 @@ const MAX_LAST = 20;
 const MAX_FINDINGS = 15;
 const MAX_QUESTIONS = 15;
 const MAX_HOSTS = 5;
+/** Monitors whose causes and hosts are compared: of more it would take too long at once. */
+const MAX_COMPARED = 1_000;
 
 const MAX_NAME = 100;
 const MAX_TEXT = 300;
@@ -56,14 +58,16 @@ const CONFIRMED_WITHIN_MS = 10 * 60_000;
 
 /** Puts a postmortem together from what is known alone. Pure. */
 export function draftPostmortem(facts: PostmortemFacts): Draft {
+  const { all } = facts.found;
+  const marks = [...acknowledgements(all), ...snoozes(all)];
   return {
     title: postmortemTitle(facts.found),
     sections: [
       { heading: 'Summary', text: summary(facts) },
-      { heading: 'Timeline', text: timeline(facts) },
+      { heading: 'Timeline', text: timeline(facts, marks) },
       { heading: 'Cause', text: listOf(cause(facts)) },
       { heading: 'Effect', text: listOf(effect(facts)) },
-      { heading: 'What people did and said', text: listOf(people(facts)) },
+      { heading: 'What people did and said', text: listOf(people(facts, marks)) },
       { heading: 'Open questions', text: listOf(openQuestions(facts)) },
     ],
   };
@@ -106,9 +110,9 @@ function summary(facts: PostmortemFacts): string {
   return `${what} ${end} ${care} All times are UTC; this was put together at ${at(nowMs)}.`;
 }
 
-function timeline(facts: PostmortemFacts): string {
+function timeline(facts: PostmortemFacts, marks: readonly Happening[]): string {
   const { found, service, place, questions } = facts;
-  const { incident, group, all } = found;
+  const { incident, group } = found;
   const happenings: Happening[] = [
     ...findings(incident, service),
     ...(group ? ofMembers(found) : ofOne(incident)),
@@ -123,8 +127,7 @@ function timeline(facts: PostmortemFacts): string {
           ]
         : [],
     ),
-    ...acknowledgements(all),
-    ...snoozes(all),
+    ...marks,
     ...notesOf(found).map(({ by, text, atMs }) => ({
       atMs,
       text: `${plain(by)} noted: “${plain(text, MAX_NOTE)}”`,
@@ -230,10 +233,10 @@ function ofMembers({ group }: ThreadIncident): Happening[] {
     ];
   });
   const others = members.slice(MAX_NAMED);
-  const [last] = others.map(spanOf).sort((a, b) => b.fromMs - a.fromMs);
-  if (!last) return named;
+  if (others.length === 0) return named;
+  const lastMs = others.reduce((ms, one) => Math.max(ms, spanOf(one).fromMs), 0);
   const text = `The last of ${counted(others.length, 'more monitor')} became DOWN; they are not listed one by one.`;
-  return [...named, { atMs: last.fromMs, text }];
+  return [...named, { atMs: lastMs, text }];
 }
 
 /** Said of many by one press, it is told once. */
@@ -257,11 +260,12 @@ function snoozes(all: readonly Incident[]): Happening[] {
 const ofAll = (count: number, all: readonly Incident[]) =>
   all.length === 1 ? 'it' : count === all.length ? `all ${count}` : `${count} of ${all.length}`;
 
-function firstAcknowledged({ all }: ThreadIncident) {
-  return all
-    .flatMap(({ acknowledged }) => acknowledged ?? [])
-    .sort((a, b) => a.atMs - b.atMs)
-    .at(0);
+function firstAcknowledged({ all }: ThreadIncident): Incident['acknowledged'] {
+  return all.reduce<Incident['acknowledged']>(
+    (first, { acknowledged: one }) =>
+      one && one.atMs < (first?.atMs ?? one.atMs + 1) ? one : first,
+    undefined,
+  );
 }
 
 function notesOf({ group, incident }: ThreadIncident): Note[] {
@@ -271,14 +275,16 @@ function notesOf({ group, incident }: ThreadIncident): Note[] {
 function cause({ found, service }: PostmortemFacts): string[] {
   const { incident, group } = found;
   const own = ownAtService(incident, service);
+  const compared = group?.members.slice(0, MAX_COMPARED) ?? [];
+  const isCut = group !== undefined && compared.length < group.members.length;
   const reasons = group
-    ? [...groupBy(group.members, ({ reason }) => (reason ? outside(reason) : '')).entries()]
+    ? [...groupBy(compared, ({ reason = '' }) => reason).entries()]
         .sort(([, a], [, b]) => b.length - a.length)
         .slice(0, MAX_HOSTS)
         .map(([reason, alike]) =>
           reason === ''
             ? `Of ${counted(alike.length, 'monitor')} the checks gave no cause.`
-            : `As the checks of ${counted(alike.length, 'monitor')} saw it: ${reason}`,
+            : `As the checks of ${counted(alike.length, 'monitor')} saw it: ${outside(reason)}`,
         )
     : [
         incident.reason
@@ -287,6 +293,9 @@ function cause({ found, service }: PostmortemFacts): string[] {
       ];
   return [
     ...reasons,
+    ...(isCut
+      ? [`Of the first ${compared.length} monitors alone: there are too many to compare.`]
+      : []),
     ...(own
       ? [`The kind of failure, of ${bold(incident.name, MAX_NAME)}: ${plain(own.outcome, 40)}.`]
       : []),
@@ -362,17 +371,16 @@ function uptimeEffect(incident: Incident, { uptime }: ServiceFacts): string {
   return `Uptime of ${name} from ${at(Date.parse(uptime.from))} to ${at(Date.parse(uptime.to))}: ${percent} %${unseen}.`;
 }
 
-function people({ found, questions }: PostmortemFacts): string[] {
-  const { incident, group, all } = found;
+function people({ found, questions }: PostmortemFacts, marks: readonly Happening[]): string[] {
+  const { incident, group } = found;
   const { deliveries } = group ?? incident;
   const dead = deliveries.filter((one) => one.dead !== undefined).length;
   const told = deliveries.filter(({ posted }) => posted !== undefined).length;
   const notes = notesOf(found);
-  const said = [...acknowledgements(all), ...snoozes(all)];
   return [
     `The alert was told in ${counted(told, 'channel')}${dead > 0 ? `; ${counted(dead, 'channel')} could not be told` : ''}.`,
-    ...(said.length === 0 ? ['Nobody acknowledged or snoozed it.'] : []),
-    ...said.map(({ atMs, text }) => `${at(atMs)}: ${text}`).slice(0, MAX_NAMED),
+    ...(marks.length === 0 ? ['Nobody acknowledged or snoozed it.'] : []),
+    ...marks.map(({ atMs, text }) => `${at(atMs)}: ${text}`).slice(0, MAX_NAMED),
     ...(notes.length === 0 ? ['No note was kept.'] : []),
     ...notes.map(({ by, text, atMs }) => `${at(atMs)}: ${plain(by)}: “${plain(text, MAX_NOTE)}”`),
     ...(questions.length > 0
@@ -434,6 +442,7 @@ function openQuestions(facts: PostmortemFacts): string[] {
 /** What the monitors of one message have in common, where their targets tell it. */
 function hostQuestions({ group, all }: ThreadIncident): string[] {
   if (!group || group.members.length < 2) return [];
+  if (all.length > MAX_COMPARED) return ['What do those that went down together share?'];
   const shared = [...groupBy(all, ({ target }) => hostOf(target)).entries()]
     .filter(([host, alike]) => host !== '' && alike.length > 1)
     .sort(([, a], [, b]) => b.length - a.length)

@@ -234,6 +234,14 @@ test('of five hundred monitors some are named and all counted, in bounded length
   );
 });
 
+test('of thousands of monitors what was not compared is said', () => {
+  const text = textOf(factsOf({ found: groupOf(3_000, day('14:15:30')), service }));
+  expect(text).toContain('As the checks of 1000 monitors saw it: answered 503');
+  expect(text).toContain('Of the first 1000 monitors alone: there are too many to compare.');
+  expect(text).toContain('Ada acknowledged all 3000.');
+  expect(text).toContain('What do those that went down together share?');
+});
+
 test('a timeline that is too long leaves out its middle, and says how much', () => {
   const questions = Array.from({ length: 100 }, (_, no) => ({
     text: `q${no}`,

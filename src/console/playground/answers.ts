@@ -276,12 +276,13 @@ async function readTo(
   let cut = false;
   for await (const part of parts) {
     if (part.kind === 'end') {
-      const { note = cut ? CUT_NOTE : undefined, footer, actions, cards = [] } = part;
+      const { note = cut ? CUT_NOTE : undefined, footer, actions, cards = [], document } = part;
       const shown = {
         growing: false,
         ...(note === undefined ? {} : { note }),
         footer,
         ...(actions && { actions }),
+        ...(document && { document: { name: document.name, text: document.text } }),
       };
       return { shown, cards };
     }

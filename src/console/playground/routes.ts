@@ -35,6 +35,7 @@ const EventsQuery = z.object({
 
 const ThreadPath = z.object({ id: z.string().min(1).max(100) });
 const FilePath = z.object({ id: z.uuid() });
+const DocumentPath = ThreadPath.extend({ message: z.string().min(1).max(100) });
 const ChannelPath = z.object({ channel: z.string().min(1).max(50) });
 const OlderQuery = z.object({ before: z.string().min(1).max(100) });
 const SuggestQuery = z.object({ input: z.string().max(50), typed: z.string().max(300) });
@@ -106,6 +107,21 @@ function addReadingRoutes(server: HttpServer, guards: Guards, playground: Playgr
         listed: listedOf(root),
         replies: replies.map(answers.latest).sort((a, b) => a.atMs - b.atMs),
       };
+    },
+  );
+  server.get(
+    '/console/threads/:id/documents/:message',
+    guarded(guards.fetch, { params: DocumentPath }),
+    async ({ params }, reply): Promise<string> => {
+      await history.catchUp();
+      const message = history.find(params.id, params.message);
+      const body = message && answers.latest(message).body;
+      const document = body?.kind === 'answer' ? body.document : undefined;
+      if (!document) throw notFound('This file is gone: its thread made room for newer messages.');
+      // Never shown as a page, whatever it holds.
+      reply.header('content-disposition', `attachment; filename="${document.name}"`);
+      reply.type('text/markdown; charset=utf-8');
+      return document.text;
     },
   );
   server.get(

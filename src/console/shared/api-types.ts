@@ -236,6 +236,10 @@ export const Body = z.discriminatedUnion('kind', [
     note: z.string().exactOptional(),
     footer: z.string().exactOptional(),
     actions: listOf(Action, MAX_ACTIONS).exactOptional(),
+    /** What it is as a file, Markdown: not made of `text` alone, as where a model broke off. */
+    document: z
+      .object({ name: z.string().regex(/^[\w-]{1,80}\.md$/), text: textOf(MAX_ANSWER_CHARACTERS) })
+      .exactOptional(),
   }),
 ]);
 export type Body = z.infer<typeof Body>;

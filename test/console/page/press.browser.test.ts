@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { inBrowser } from '../../helpers/browser/in-browser.ts';
 import { messages, thread, threadInput } from '../../helpers/console/open-page.ts';
@@ -58,6 +59,27 @@ inBrowser('buttons in the browser', () => {
     goOn();
     await thread(page).locator('.markdown:not(.growing)', { hasText: 'has expired.' }).waitFor();
     await messages(page).getByText('2 replies').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('Summarise has a postmortem below it, which is downloaded as a file', async () => {
+    const { page, provider, service, shop, complaints } = await openWithAlert();
+    service.setStatus(shop.id, 'UP');
+    provider.answerWith('## Summary\n\nThe shop was away. <img src=x onerror=alert(1)>');
+    await messages(page).getByRole('button', { name: 'Summarise' }).click();
+    const link = thread(page).getByRole('link', { name: /^Download postmortem-/ });
+    await link.waitFor();
+    const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+    expect(download.suggestedFilename()).toMatch(/^postmortem-[a-z\d]{8}-\d{4}-\d\d-\d\d\.md$/);
+    const text = await readFile(await download.path(), 'utf8');
+    expect(text).toMatch(
+      /^# Postmortem draft: Shop recovered\n\n## Summary\n\nThe shop was away\./,
+    );
+    expect(text).toContain('&lt;img src=x');
+    expect(text).toContain('## Open questions');
+    // It stays when the page is loaded anew.
+    await page.reload();
+    await link.waitFor();
     expect(complaints).toEqual([]);
   });
 

@@ -38,6 +38,10 @@ function base64Of(file: Blob): Promise<string> {
   });
 }
 
+/** Where the file of an answer is. */
+export const documentAddress = (root: string, message: string) =>
+  `/console/threads/${encodeURIComponent(root)}/documents/${encodeURIComponent(message)}`;
+
 /** What the page knows, kept live, and what it can do. */
 export type Client = ReturnType<typeof createClient>;
 

@@ -64,7 +64,7 @@ export function ThreadPanel(props: {
           </h3>
         )}
         {thread.replies.map((reply) => (
-          <MessageView key={reply.id} message={reply} onPress={press} />
+          <MessageView key={reply.id} message={reply} thread={thread.root} onPress={press} />
         ))}
         {thread.status === 'loading' && thread.replies.length === 0 && (
           <p class="gone">Opening the thread…</p>

@@ -10,15 +10,25 @@ type Answer = Body & { kind: 'answer' };
 /** An answer with its buttons. */
 export function AnswerView({
   answer,
+  fileAt,
   onPress,
 }: {
   answer: Answer;
+  /** Where its file is, if it has one. */
+  fileAt: string | undefined;
   onPress: (action: CardAction) => Promise<void>;
 }) {
-  const { actions = [] } = answer;
+  const { actions = [], document } = answer;
   return (
     <>
       <AnswerText answer={answer} />
+      {document && fileAt !== undefined && (
+        <p class="footer">
+          <a href={fileAt} download={document.name}>
+            {`Download ${document.name}`}
+          </a>
+        </p>
+      )}
       {actions.length > 0 && (
         // Not inside what is busy: a screen reader may pass over all of that.
         <div class="actions under-answer flow">

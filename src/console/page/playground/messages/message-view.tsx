@@ -4,7 +4,7 @@ import type { CardAction, Message } from '../../../shared/api-types.ts';
 import { CloseIcon, LockIcon, Mark } from '../../shared/icons.tsx';
 import { Clock } from '../../shared/moment.tsx';
 import { Avatar } from '../avatar.tsx';
-import type { Pressed } from '../client.ts';
+import { documentAddress, type Pressed } from '../client.ts';
 import { Reader, useName } from '../reader-context.ts';
 import { AnswerView } from './answer-view.tsx';
 import { CardView } from './card-view.tsx';
@@ -13,11 +13,14 @@ import { SentFiles } from './sent-files.tsx';
 /** One message with who wrote it and when; `children` stand under it. */
 export function MessageView({
   message,
+  thread,
   selected = false,
   onPress,
   children,
 }: {
   message: Message;
+  /** The message that it is a reply to. */
+  thread?: string;
   selected?: boolean;
   onPress: (pressed: Pressed) => Promise<void>;
   children?: ComponentChildren;
@@ -27,6 +30,7 @@ export function MessageView({
   const nameOf = useName();
   const name = author.kind === 'askwatch' ? 'Askwatch' : nameOf(author);
   const isYours = author.kind === 'person' && author.id === person.id;
+  const fileAt = thread === undefined ? undefined : documentAddress(thread, message.id);
   const press = (action: CardAction) =>
     onPress({ action, message: message.id, ...(message.private && { private: true }) });
   return (
@@ -58,7 +62,7 @@ export function MessageView({
         {body.kind === 'text' && <p class="typed">{body.text}</p>}
         {body.kind === 'text' && body.files && <SentFiles files={body.files} />}
         {body.kind === 'card' && <CardView card={body.card} onPress={press} />}
-        {body.kind === 'answer' && <AnswerView answer={body} onPress={press} />}
+        {body.kind === 'answer' && <AnswerView answer={body} fileAt={fileAt} onPress={press} />}
         {message.private && (
           <p class="private flow beside fine">
             <LockIcon /> Only you can see this

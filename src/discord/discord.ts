@@ -31,8 +31,10 @@ import { createMissingPermissions, inviteLink } from './api/permissions.ts';
 import { identifyInTurn, type Replicas } from './api/replicas.ts';
 import { createRights } from './api/rights.ts';
 import type { Shards } from './api/shards.ts';
+import { handleAskAbout } from './interactions/ask-about.ts';
 import { handleAutocomplete } from './interactions/autocomplete.ts';
 import { handleButton } from './interactions/buttons.ts';
+import { createChosenMessages } from './interactions/chosen-messages.ts';
 import { createDrafts } from './interactions/drafts.ts';
 import { handleForm } from './interactions/forms.ts';
 import type { InteractionContext } from './interactions/interaction-context.ts';
@@ -133,6 +135,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       api,
       conversations,
       drafts: createDrafts(),
+      chosen: createChosenMessages(),
       deletions: listenForDeletions(client, { bot, log }),
       missingPermissions,
       rightsOf: createRights(client, { guilds, log }),
@@ -145,6 +148,8 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
     client.on(Events.InteractionCreate, (interaction) => {
       if (stopping) return;
       if (interaction.isChatInputCommand()) track(handleSlashCommand({ ...handling, interaction }));
+      else if (interaction.isMessageContextMenuCommand())
+        track(handleAskAbout({ ...handling, interaction }));
       else if (interaction.isButton()) track(handleButton({ ...handling, interaction }));
       else if (interaction.isAutocomplete()) track(handleAutocomplete(handling, interaction));
       else if (interaction.isModalSubmit()) track(handleForm(handling, interaction));

@@ -295,9 +295,10 @@ function lineOf({ author, text, atMs }: Omit<QuotedMessage, 'id'>, instead?: str
 const LINES = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 
 /** A name on one line, in which nothing can look like the end of it. */
-const inert = (name: string) =>
-  shortened(oneLine(name.slice(0, 4 * MAX_NAME)).replace(/[:<>[\]|*`]/g, ''), MAX_NAME).trim() ||
-  'somebody';
+function inert(name: string): string {
+  const line = oneLine(name.slice(0, 4 * MAX_NAME).replace(/[:<>[\]|*`]/g, ''));
+  return shortened(line, MAX_NAME) || 'somebody';
+}
 
 const utc = (ms: number) => `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')}Z`;
 

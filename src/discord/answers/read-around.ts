@@ -1,4 +1,4 @@
-import { type APIMessage, MessageType } from 'discord.js';
+import { type APIEmbed, type APIMessage, MessageType } from 'discord.js';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import {
   type Around,
@@ -128,7 +128,10 @@ const isHidden = (message: APIMessage) =>
   (message.message_snapshots ?? []).length === 0 &&
   message.poll === undefined;
 
-const shownName = ({ global_name, username }: APIMessage['author']) => global_name ?? username;
+const shownName = ({
+  global_name,
+  username,
+}: Pick<APIMessage['author'], 'global_name' | 'username'>) => global_name ?? username;
 
 /** A message of Discord's as the bot reads it. Pure. */
 export function writtenOf(message: APIMessage, botId: string): WrittenMessage {
@@ -142,8 +145,27 @@ export function writtenOf(message: APIMessage, botId: string): WrittenMessage {
   };
 }
 
+/** The same, where Discord does not hide what it says. Pure. */
+export const readableOf = (message: APIMessage, botId: string) =>
+  message.author.id !== botId && isHidden(message) ? undefined : writtenOf(message, botId);
+
+/** What is read of a message, whether it came over REST or with an interaction. */
+interface MessageText {
+  content: string;
+  embeds: Array<Pick<APIEmbed, 'title' | 'description' | 'fields'>>;
+  attachments: Array<{ filename: string }>;
+  mentions: Array<Pick<APIMessage['author'], 'id' | 'username' | 'global_name'>>;
+  message_snapshots?: Array<{ message: { content: string } }>;
+}
+
 /** What a message says: its text, or where it has none that of what it forwards and of its embeds, and the names of its files. */
-function textOf({ content, embeds, attachments, mentions, message_snapshots = [] }: APIMessage) {
+export function textOf({
+  content,
+  embeds,
+  attachments,
+  mentions,
+  message_snapshots = [],
+}: MessageText): string {
   const read = (text: string) =>
     readableText(text, (part) =>
       part.replace(/<@!?(\d{17,20})>/g, (mention, id: string) => {

@@ -13,6 +13,7 @@ import {
   Routes,
 } from 'discord.js';
 import type { Logger } from 'pino';
+import { ASK_ABOUT } from '../../bot/commands/ask-about.ts';
 import { type Command, type Field, fieldsOf } from '../../bot/commands/command.ts';
 import { isSuggested } from '../../bot/commands/suggest.ts';
 import { PlatformStartError } from '../../bot/shared/errors.ts';
@@ -24,11 +25,22 @@ import { inviteLink } from './permissions.ts';
 const MAX_DESCRIPTION = 100;
 const MAX_CHOICES = 25;
 
-/**
- * The command table as Discord wants it: the first word is the command, a second word a subcommand. For servers and
- * direct messages. Pure.
- */
+/** Where a command can be used: in servers and direct messages. */
+const USABLE = {
+  integration_types: [ApplicationIntegrationType.GuildInstall],
+  contexts: [InteractionContextType.Guild, InteractionContextType.BotDM],
+};
+
+/** All that people find of the bot in Discord: the commands that they type, and what can be done with a message. Pure. */
 export function discordCommands(
+  commands: readonly Command[],
+): RESTPostAPIApplicationCommandsJSONBody[] {
+  const { label: name } = ASK_ABOUT;
+  return [...typedCommands(commands), { type: ApplicationCommandType.Message, name, ...USABLE }];
+}
+
+/** The command table as Discord wants it: the first word is the command, a second word a subcommand. Pure. */
+export function typedCommands(
   commands: readonly Command[],
 ): RESTPostAPIChatInputApplicationCommandsJSONBody[] {
   const byFirstWord = new Map<string, Command[]>();
@@ -40,8 +52,7 @@ export function discordCommands(
     type: ApplicationCommandType.ChatInput,
     name,
     ...bodyOf(name, family),
-    integration_types: [ApplicationIntegrationType.GuildInstall],
-    contexts: [InteractionContextType.Guild, InteractionContextType.BotDM],
+    ...USABLE,
   }));
 }
 
@@ -189,6 +200,8 @@ function essence(command: object): string {
   return JSON.stringify(command, (key, value: unknown) => {
     if (Array.isArray(value) && value.length === 0) return undefined;
     if (['required', 'autocomplete'].includes(key) && value === false) return undefined;
+    // As Discord has it for commands of messages.
+    if (key === 'description' && value === '') return undefined;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     const given = value as Record<string, unknown>;
     return Object.fromEntries(ESSENTIAL.map((name) => [name, given[name]]));

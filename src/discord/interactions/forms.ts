@@ -1,10 +1,12 @@
 import { type ButtonInteraction, MessageFlags, type ModalSubmitInteraction } from 'discord.js';
+import { askAboutCommand } from '../../bot/commands/ask-about.ts';
 import { type Command, fieldsOf } from '../../bot/commands/command.ts';
 import { carriedIn, formProblems } from '../../bot/commands/form.ts';
 import { type Card, decodeAction, textCard } from '../../bot/shared/card.ts';
 import type { SubmittedForm } from '../api/interaction.ts';
 import { renderMessage } from '../render/render.ts';
 import { FORM } from '../render/render-form.ts';
+import { handleAboutForm } from './ask-about.ts';
 import type { Handling, InteractionContext } from './interaction-context.ts';
 import { acknowledged } from './interactions.ts';
 import { formFor } from './open-form.ts';
@@ -35,6 +37,11 @@ export async function handleForm(
   sent: ModalSubmitInteraction,
 ): Promise<void> {
   const request = decodeAction(sent.customId);
+  if (request?.command === FORM && request.values.of === askAboutCommand.name && isPlaced(sent)) {
+    const values = valuesOf(sent, askAboutCommand);
+    await handleAboutForm({ ...context, interaction: sent }, request.values.message ?? '', values);
+    return;
+  }
   const command =
     request?.command === FORM ? commandWithForm(context, request.values.of) : undefined;
   if (!command || !isPlaced(sent)) {

@@ -3,6 +3,7 @@ import type { AnswerContext } from '../answers/show-answer.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import type { Interaction } from '../api/interaction.ts';
 import type { RightsOf } from '../api/rights.ts';
+import type { ChosenMessages } from './chosen-messages.ts';
 import type { Drafts } from './drafts.ts';
 
 /** What the handlers of commands, buttons, forms and messages share. */
@@ -10,6 +11,7 @@ export interface InteractionContext extends AnswerContext {
   bot: Bot;
   api: ChannelApi;
   drafts: Drafts;
+  chosen: ChosenMessages;
   rightsOf: RightsOf;
   /** How long messages that belong to an interaction are changed and added to. */
   tokenLifeMs: number;

@@ -5,6 +5,7 @@ import {
   RESTJSONErrorCodes,
 } from 'discord.js';
 import type { Answer, Invocation, Reply, ShownAnswer } from '../../bot/shared/invocation.ts';
+import type { Around, QuotedMessage } from '../../bot/shared/people-messages.ts';
 import type { Person, Place } from '../../bot/shared/place.ts';
 import { channelTarget, findIn, interactionTarget } from '../answers/answer-target.ts';
 import { shownIn } from '../answers/end-answer.ts';
@@ -48,7 +49,17 @@ export async function acknowledged(
 export function dispatch(
   handling: Handling,
   request: Invocation['request'],
-  { place, thread }: { place?: Place; thread: string | undefined },
+  {
+    place,
+    thread,
+    about,
+    around = aroundOf(handling.interaction),
+  }: {
+    place?: Place;
+    thread: string | undefined;
+    about?: QuotedMessage;
+    around?: Around | undefined;
+  },
 ): Promise<Reply> {
   const { bot, interaction } = handling;
   const id = `discord:${interaction.id}`;
@@ -58,11 +69,16 @@ export function dispatch(
     origin: originOf(handling, id),
     place: place ?? placeOf(interaction),
     ...(thread === undefined ? {} : { thread }),
-    ...(interaction.channel?.isThread() && { around: { thread: interaction.channelId } }),
+    ...(around && { around }),
+    ...(about && { about }),
     person: personOf(handling),
     ...(interaction.isButton() && { pressed: interaction.message.id }),
   });
 }
+
+/** Where what people wrote around an interaction stands. */
+const aroundOf = ({ channel, channelId }: Interaction): Around | undefined =>
+  channel?.isThread() ? { thread: channelId } : undefined;
 
 /** What another process needs to show what comes of an interaction, see `takeOver`. */
 function originOf({ encryptToken, interaction }: Handling, invocation: string): Origin {
@@ -232,7 +248,10 @@ export async function answerWithQuestion(
 }
 
 /** Shows a text to whoever made the interaction only, as far as Discord lets us. */
-async function sendEphemeral({ log, interaction }: Handling, content: string): Promise<void> {
+export async function sendEphemeral(
+  { log, interaction }: Handling,
+  content: string,
+): Promise<void> {
   try {
     await interaction.followUp({ content, flags: MessageFlags.Ephemeral });
   } catch (error) {
@@ -252,7 +271,8 @@ export async function threadUnder(
   return may ? await api.openThread(interaction.channelId, message, question) : undefined;
 }
 
-function mayWriteIn(interaction: Interaction): boolean {
+/** Whether the bot may write in a thread there. */
+export function mayWriteIn(interaction: Interaction): boolean {
   if (!interaction.inGuild()) return true;
   return interaction.appPermissions.has([
     PermissionFlagsBits.ViewChannel,

@@ -3,7 +3,7 @@ import type { APIModalInteractionResponseCallbackData } from 'discord.js';
 import { type Command, fieldsOf } from '../../bot/commands/command.ts';
 import { carriedIn } from '../../bot/commands/form.ts';
 import { type Card, textCard } from '../../bot/shared/card.ts';
-import { isShowable, renderForm } from '../render/render-form.ts';
+import { type FormAbout, isShowable, renderForm } from '../render/render-form.ts';
 import type { Handling } from './interaction-context.ts';
 import { personOf, placeOf } from './interactions.ts';
 
@@ -27,6 +27,7 @@ export async function formFor(
   handling: Handling,
   command: Command,
   values: Record<string, unknown>,
+  about?: FormAbout,
 ): Promise<{ form: APIModalInteractionResponseCallbackData } | { card: Card }> {
   const where = { place: placeOf(handling.interaction), person: personOf(handling) };
   const carried = carriedIn(command, values);
@@ -35,7 +36,7 @@ export async function formFor(
   if ('card' in opened) return opened;
   const { begin } = opened;
   if (!isShowable(begin)) return noForm(command, 'What stands in it is too long for one.');
-  return { form: renderForm(command, values, begin) };
+  return { form: renderForm(command, values, begin, about) };
 }
 
 /** What a form begins with; `undefined` when that comes too late for one. */

@@ -100,7 +100,11 @@ function requestOf({ commandName, options }: ChatInputCommandInteraction) {
  * Whether others see a reply is settled when it is deferred. A private card after a public deferral therefore comes as
  * a message of its own, and only once "thinking…" is gone: Discord would put it in that place, for all to see.
  */
-async function showCard({ log, interaction }: Handling<Deferred>, card: Card, only: boolean) {
+export async function showCard(
+  { log, interaction }: Handling<Deferred>,
+  card: Card,
+  only: boolean,
+): Promise<void> {
   const inPlace = !only || interaction.ephemeral === true;
   if (!inPlace) await interaction.deleteReply();
   const mayAttach = interaction.appPermissions.has(PermissionFlagsBits.AttachFiles);

@@ -12,10 +12,12 @@ import {
   RESTJSONErrorCodes,
   type RESTPatchAPIChannelMessageJSONBody,
 } from 'discord.js';
+import { askAboutCommand } from '../../bot/commands/ask-about.ts';
 import type { Invocation, TakenOver } from '../../bot/shared/invocation.ts';
 import { hasCode, isDeleted } from '../api/errors.ts';
 import type { Guilds } from '../api/guilds.ts';
 import type { Interaction, SubmittedForm } from '../api/interaction.ts';
+import { carryOutAbout } from './ask-about.ts';
 import { carryOutPress } from './buttons.ts';
 import { carryOutForm } from './forms.ts';
 import type { Handling, InteractionContext, Origin } from './interaction-context.ts';
@@ -84,6 +86,10 @@ async function takeOverInteraction(taking: TakingOver, invocation: Invocation, o
   const { command, values } = request;
   if (interaction instanceof ButtonInteraction) {
     await carryOutPress({ ...context, interaction }, request);
+  } else if (interaction instanceof ModalSubmitInteraction && command === askAboutCommand.name) {
+    const { about } = invocation;
+    const asked = { values, about, message: about?.id ?? '', acknowledgement: 'before' } as const;
+    await carryOutAbout({ ...context, interaction }, asked);
   } else if (interaction instanceof ModalSubmitInteraction) {
     await carryOutForm({ ...context, interaction }, command, values, 'before');
   } else {
@@ -127,7 +133,7 @@ async function interactionOf(
   taking: TakingOver,
   { id: invocation, person, pressed }: Invocation,
   origin: Origin,
-): Promise<Interaction> {
+): Promise<ChatInputCommandInteraction | ButtonInteraction | SubmittedForm> {
   const { context, client } = taking;
   const { id = '', channel = '', guild, application, under } = origin;
   const type = Number(origin.type) as Interaction['type'];

@@ -1,13 +1,14 @@
 import {
   type APILabelComponent,
   type APIModalInteractionResponseCallbackData,
+  type APITextDisplayComponent,
   ComponentType,
   TextInputStyle,
 } from 'discord.js';
 import { type Command, type Field, type FormBegin, fieldsOf } from '../../bot/commands/command.ts';
 import { carriedIn, formFields } from '../../bot/commands/form.ts';
 import { encodeAction } from '../../bot/shared/card.ts';
-import { within } from './text.ts';
+import { oneLine, plainWithin, within } from './text.ts';
 
 /** Source: Discord docs, "Component Reference" (Label, String Select, Text Input) and "Modal". */
 const MAX_TITLE = 45;
@@ -25,22 +26,44 @@ export const FORM = 'form';
 export const isShowable = ({ values = {} }: FormBegin) =>
   Object.values(values).every((value) => value.length <= MAX_TEXT);
 
+/** The message that a form is about. */
+export interface FormAbout {
+  id: string;
+  author: string;
+  text: string;
+}
+
+/** The longest of a message that a form shows; all of it is asked about. */
+const MAX_QUOTE = 1_000;
+
 /** A command's form as Discord's modal, as it begins, and filled in with what is known already. Pure. */
 export function renderForm(
   command: Command,
   known: Record<string, unknown>,
   begin: FormBegin = {},
+  about?: FormAbout,
 ): APIModalInteractionResponseCallbackData {
   const values = { ...begin.values, ...known };
+  const of = {
+    ...{ of: command.name, ...carriedIn(command, known) },
+    ...(about && { message: about.id }),
+  };
+  const inputs = inputsOf(command, known, begin);
   return {
-    custom_id: encodeAction({
-      ...{ label: '', command: FORM },
-      values: { of: command.name, ...carriedIn(command, known) },
-    }),
+    custom_id: encodeAction({ label: '', command: FORM, values: of }),
     title: within(command.form?.title ?? command.name, MAX_TITLE),
-    components: inputsOf(command, known, begin).map((field) => labelled(field, values[field.name])),
+    components: [
+      ...(about ? [quoted(about)] : []),
+      ...inputs.map((field) => labelled(field, values[field.name])),
+    ],
   };
 }
+
+/** Source: Discord docs, "Component Reference" (Text Display), "Modal". */
+const quoted = ({ author, text }: FormAbout): APITextDisplayComponent => ({
+  type: ComponentType.TextDisplay,
+  content: `**${plainWithin(oneLine(author), 200) || 'Somebody'}** wrote:\n> ${plainWithin(oneLine(text), MAX_QUOTE) || '…'}`,
+});
 
 /**
  * A form of Discord does not change while it is open. So until the choice that decides about the others is made, it has what

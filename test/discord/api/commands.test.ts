@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { command } from '../../../src/bot/commands/command.ts';
 import { commands } from '../../../src/bot/commands/commands.ts';
-import { discordCommands } from '../../../src/discord/api/commands.ts';
+import { discordCommands, typedCommands } from '../../../src/discord/api/commands.ts';
 import { checkCommands } from '../../fakes/discord/limits.ts';
 
 const declare = (name: string, input = z.object({}), summary = `Does ${name}`) =>
@@ -15,14 +15,19 @@ const declare = (name: string, input = z.object({}), summary = `Does ${name}`) =
 test('the command table is one that Discord takes, for servers and direct messages', () => {
   const made = discordCommands(commands);
   expect(checkCommands(made as Parameters<typeof checkCommands>[0])).toBeUndefined();
-  expect(made.map(({ name }) => name)).toEqual(['ask', 'askwatch', 'monitor']);
+  expect(made.map(({ name }) => name)).toEqual([
+    'ask',
+    'askwatch',
+    'monitor',
+    'Ask about this message',
+  ]);
   for (const { contexts } of made) {
     expect(contexts).toEqual([InteractionContextType.Guild, InteractionContextType.BotDM]);
   }
 });
 
 test('a second word becomes a subcommand of the first', () => {
-  const [monitor, ask] = discordCommands([
+  const [monitor, ask] = typedCommands([
     declare('monitor add'),
     declare('ask'),
     declare('monitor list'),
@@ -43,7 +48,7 @@ test('inputs become options of their kind, required ones first', () => {
     count: z.int().optional().describe('How many'),
     target: z.string().describe('Where'),
   });
-  const [made] = discordCommands([declare('check', input)]);
+  const [made] = typedCommands([declare('check', input)]);
   expect(made?.options).toEqual([
     { type: 3, name: 'target', description: 'Where', required: true },
     { type: 5, name: 'loud', description: 'Loudly', required: false },
@@ -70,16 +75,16 @@ test('inputs become options of their kind, required ones first', () => {
 });
 
 test('descriptions that are too long for Discord are cut', () => {
-  const [made] = discordCommands([declare('ask', z.object({}), 'x'.repeat(150))]);
+  const [made] = typedCommands([declare('ask', z.object({}), 'x'.repeat(150))]);
   expect(made?.description).toBe(`${'x'.repeat(99)}…`);
 });
 
 test('a choice with more values than Discord offers is a text', () => {
   const values = Array.from({ length: 26 }, (_, index) => `v${index}`) as [string, ...string[]];
-  const [made] = discordCommands([declare('pick', z.object({ one: z.enum(values) }))]);
+  const [made] = typedCommands([declare('pick', z.object({ one: z.enum(values) }))]);
   expect(made?.options?.[0]).toEqual({ type: 3, name: 'one', description: 'one', required: true });
 });
 
 test('a command beside subcommands of the same name is refused', () => {
-  expect(() => discordCommands([declare('monitor'), declare('monitor add')])).toThrow('/monitor');
+  expect(() => typedCommands([declare('monitor'), declare('monitor add')])).toThrow('/monitor');
 });

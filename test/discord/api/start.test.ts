@@ -77,6 +77,7 @@ test('registers the commands once, and not again while they are the same', async
     'ask',
     'askwatch',
     'monitor',
+    'Ask about this message',
   ]);
   expect(puts()).toBe(1);
   await first.platform.stop();
@@ -98,7 +99,8 @@ test('leaves no doubles when the commands move between everywhere and one server
   const everywhere = await startPlatform(discord, bot, { everywhere: true });
   await everywhere.platform.stop();
   const names = (scope: string) => discord.commands.get(scope)?.map(({ name }) => name);
-  expect(names('global')).toEqual(['ask', 'askwatch', 'monitor']);
+  const own = ['ask', 'askwatch', 'monitor', 'Ask about this message'];
+  expect(names('global')).toEqual(own);
   expect(names(discord.guildId)).toEqual(['foreign']);
   await startPlatform(discord, bot);
   expect(names('global')).toEqual([]);

@@ -20,7 +20,7 @@ import { createRoutes, type RegisteredCommand } from './routes.ts';
 import { guildIdFor } from './shards.ts';
 import { createState, type FakeChannel, type FakeMessage, type FakeUser } from './state.ts';
 import { begun, typed } from './typed.ts';
-import { roleOf } from './wire.ts';
+import { roleOf, wireMessage } from './wire.ts';
 
 /** How this Discord differs from the usual one. */
 export interface DiscordFakeOptions {
@@ -262,6 +262,20 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
         { type, data: { ...data, ...resolved } },
         createdAtMs,
       );
+    },
+    /** Chooses a command from the menu of a message. Its content comes with that, whatever the intents. */
+    chooseFor(
+      message: FakeMessage,
+      name: string,
+      { user = alice, withMessage = {} }: { user?: FakeUser; withMessage?: object } = {},
+    ): FakeInteraction {
+      const known = [...(commands.get(state.guildId) ?? []), ...(commands.get('global') ?? [])];
+      const command = known.find((one) => one.name === name && one.type === 3);
+      const channel = state.channels.get(message.channel_id);
+      if (!command || !channel) throw new Error(`No command ${name} is registered for messages`);
+      const messages = { [message.id]: { ...wireMessage(state, message), ...withMessage } };
+      const data = { id: command.id, name, type: 3, target_id: message.id, resolved: { messages } };
+      return interactions.create(user, channel, { type: InteractionType.ApplicationCommand, data });
     },
     /** A message with a button that carries this, as an Askwatch of another version has left it. */
     leaveButton: (custom_id: string, { label = 'Do', channel = general } = {}): FakeMessage =>

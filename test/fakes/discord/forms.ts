@@ -22,8 +22,12 @@ export interface FakeForm {
     label: string;
     description?: string;
     component: FakeFormInput;
+    /** Of a text that is only shown. */
+    content?: string;
   }>;
 }
+
+const isShownOnly = ({ type }: { type: number }) => type === ComponentType.TextDisplay;
 
 /** What is wrong with a form. Source: Discord docs, "Modal", and "Component Reference" (Label, String Select, Text Input). */
 export function checkForm({ custom_id = '', title = '', components = [] }: Partial<FakeForm>) {
@@ -36,13 +40,16 @@ function problems(
   title: string,
   components: FakeForm['components'],
 ): Array<[boolean, string]> {
-  const ids = components.map(({ component }) => component?.custom_id);
+  const labels = components.filter((one) => !isShownOnly(one));
+  const ids = labels.map(({ component }) => component?.custom_id);
+  const texts = components.filter(isShownOnly).map(({ content = '' }) => content);
   return [
+    [texts.some((text) => text.length < 1 || text.length > 4_000), 'content: 1 to 4000'],
     [custom_id.length < 1 || custom_id.length > 100, 'custom_id: 1 to 100'],
     [title.length < 1 || title.length > 45, 'title: 1 to 45'],
     [components.length < 1 || components.length > 5, 'components: 1 to 5'],
     [new Set(ids).size < ids.length, 'custom_id cannot be duplicated'],
-    ...components.flatMap(
+    ...labels.flatMap(
       ({ type, label, description, component }): Array<[boolean, string]> => [
         [type !== ComponentType.Label, 'this fake knows labels only'],
         [label.length < 1 || label.length > 45, 'label: 1 to 45'],
@@ -77,16 +84,20 @@ const invalid = (what: string): Refusal => refusal(400, 50_035, `Invalid Form Bo
  */
 export function sentForm(form: FakeForm, typed: Record<string, string>) {
   const unknown = Object.keys(typed).find(
-    (name) => !form.components.some(({ component }) => component.custom_id === name),
+    (name) => !form.components.some(({ component }) => component?.custom_id === name),
   );
   if (unknown !== undefined) throw new Error(`The form has no input ${unknown}`);
   return {
     custom_id: form.custom_id,
-    components: form.components.map(({ type, component }, index) => ({
-      type,
-      id: index + 1,
-      component: { ...sentInput(component, typed[component.custom_id]), id: index + 101 },
-    })),
+    components: form.components.map(({ type, component }, index) =>
+      isShownOnly({ type })
+        ? { type, id: index + 1 }
+        : {
+            type,
+            id: index + 1,
+            component: { ...sentInput(component, typed[component.custom_id]), id: index + 101 },
+          },
+    ),
   };
 }
 

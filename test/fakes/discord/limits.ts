@@ -153,12 +153,20 @@ export function checkOffered({
 /** What is wrong with commands that are to be registered. Source: Discord docs, "Application Commands". */
 export function checkCommands(commands: CommandBody[]): Refusal | undefined {
   if (commands.length > 100) return refusal(400, 30_032, 'Maximum number of commands reached');
+  const ofMessages = commands.filter(({ type }) => type === 3);
+  if (ofMessages.length > 15) return refusal(400, 30_032, 'Maximum number of commands reached');
   for (const command of commands) {
-    const problem = checkNode(command);
+    const problem = command.type === 3 ? checkOfMessage(command) : checkNode(command);
     if (problem) return invalid(`/${command.name}: ${problem}`);
     if (textOf(command) > 8_000) return invalid(`/${command.name}: more than 8000 characters`);
   }
   return undefined;
+}
+
+/** Source: Discord docs, "Application Commands", "Application Command Naming": spaces and capitals are fine here. */
+function checkOfMessage({ name, description, options }: CommandBody): string | undefined {
+  if (name.length < 1 || name.length > 32) return 'a name has 1 to 32 characters';
+  return description || options ? 'such a command has no description and no options' : undefined;
 }
 
 function checkNode({

@@ -106,6 +106,7 @@ export function createRoutes(options: {
     // Discord adds fields of its own, and leaves out what is the default.
     const registered = wanted.map((command) => ({
       ...withoutDefaults(command),
+      ...(command.type === 3 && { description: '' }),
       id: snowflake(),
       application_id: state.applicationId,
       version: snowflake(),

@@ -1,0 +1,181 @@
+import {
+  type Message,
+  type MessageContextMenuCommandInteraction,
+  MessageFlags,
+  PermissionFlagsBits,
+} from 'discord.js';
+import { askAboutCommand } from '../../bot/commands/ask-about.ts';
+import type { Answer } from '../../bot/shared/invocation.ts';
+import type { Around, QuotedMessage } from '../../bot/shared/people-messages.ts';
+import type { Place } from '../../bot/shared/place.ts';
+import { channelTarget, interactionTarget } from '../answers/answer-target.ts';
+import { readableOf, textOf } from '../answers/read-around.ts';
+import { showInConversation } from '../answers/show-answer.ts';
+import type { SubmittedForm } from '../api/interaction.ts';
+import { renderMessage } from '../render/render.ts';
+import { questionLine } from '../render/text.ts';
+import type { Handling } from './interaction-context.ts';
+import {
+  acknowledged,
+  answerPrivately,
+  conversationIn,
+  dispatch,
+  goOn,
+  isOver,
+  mayWriteIn,
+  nameOf,
+  placeOf,
+  sendEphemeral,
+  threadOf,
+  threadUnder,
+} from './interactions.ts';
+import { formFor } from './open-form.ts';
+import { showCard } from './slash-commands.ts';
+
+/** Opens the form that asks about a message, which comes with the choice, also without the privileged intent. */
+export async function handleAskAbout(
+  handling: Handling<MessageContextMenuCommandInteraction>,
+): Promise<void> {
+  const { interaction, chosen } = handling;
+  const about = quotedOf(interaction.targetMessage);
+  chosen.keep(interaction.user.id, about);
+  const opened = await formFor(handling, askAboutCommand, {}, about);
+  await acknowledged(handling, askAboutCommand.name, () =>
+    'form' in opened
+      ? interaction.showModal(opened.form)
+      : interaction.reply({ ...renderMessage(opened.card), flags: MessageFlags.Ephemeral }),
+  );
+}
+
+function quotedOf(message: Message): QuotedMessage & { id: string } {
+  const { id, author, client, content, embeds, attachments, mentions } = message;
+  const text = textOf({
+    content,
+    embeds: embeds.map(({ data }) => data),
+    attachments: attachments.map(({ name }) => ({ filename: name })),
+    mentions: mentions.users.map((user) => ({
+      id: user.id,
+      username: user.username,
+      global_name: user.globalName,
+    })),
+    message_snapshots: message.messageSnapshots.map((snapshot) => ({
+      message: { content: snapshot.content },
+    })),
+  });
+  const isOwn = author.id === client.user.id;
+  const name = isOwn ? 'Askwatch (you)' : author.displayName;
+  return { id, author: name, text, atMs: message.createdTimestamp };
+}
+
+/** Asks what the form about a message says. */
+export async function handleAboutForm(
+  handling: Handling<SubmittedForm>,
+  message: string,
+  values: Record<string, unknown>,
+): Promise<void> {
+  const { interaction, chosen } = handling;
+  const acknowledgement = await acknowledged(handling, askAboutCommand.name, () =>
+    interaction.deferReply({ flags: MessageFlags.Ephemeral }),
+  );
+  if (!acknowledgement) return;
+  if (acknowledgement === 'before') interaction.ephemeral = true;
+  const about = chosen.of(interaction.user.id, message) ?? (await readAgain(handling, message));
+  await carryOutAbout(handling, { values, message, about, acknowledgement });
+}
+
+/** A message that was chosen at another process, or before a restart; `undefined` where Discord hides what it says. */
+async function readAgain(
+  { api, interaction, log }: Handling,
+  id: string,
+): Promise<QuotedMessage | undefined> {
+  try {
+    const botId = interaction.client.user.id;
+    const written = readableOf(await api.message(interaction.channelId, id), botId);
+    if (!written) return undefined;
+    const { author, text, atMs, isOwn } = written;
+    return { id, author: isOwn ? 'Askwatch (you)' : author, text, atMs };
+  } catch (error) {
+    log.info({ err: error }, 'a message that is asked about could not be read');
+    return undefined;
+  }
+}
+
+/** Has the bot answer a question about a message, and shows the answer under it. */
+export async function carryOutAbout(
+  handling: Handling<SubmittedForm>,
+  asked: {
+    values: Record<string, unknown>;
+    message: string;
+    about: QuotedMessage | undefined;
+    acknowledgement: 'now' | 'before';
+  },
+): Promise<void> {
+  const { interaction } = handling;
+  const { values, message, about, acknowledgement } = asked;
+  const where = await whereOf(handling, message);
+  const request = { command: askAboutCommand.name, values };
+  const reply = await dispatch(handling, request, { ...where, ...(about && { about }) });
+  if (reply.kind === 'nothing') {
+    if (acknowledgement === 'now') await interaction.deleteReply();
+  } else if (reply.kind === 'card') await showCard(handling, reply.card, true);
+  else if (reply.shownBefore) await goOn(handling, reply, reply.shownBefore);
+  else if (reply.private) await answerPrivately(handling, reply, { fillsReply: true });
+  else await answerUnder(handling, reply, { ...where, message });
+}
+
+/** The conversation of a message: that of its thread, or the one that it belongs to or begins. */
+async function whereOf(handling: Handling, message: string) {
+  const { interaction, conversations } = handling;
+  const thread = threadOf(interaction);
+  const place = placeOf(interaction);
+  if (thread !== undefined) return { place, thread: await conversationIn(handling, thread) };
+  const open = await conversations.inlineOf(interaction.channelId, message);
+  if (open) return open;
+  const known = await conversations.of(place, message);
+  const around: Around | undefined = interaction.client.channels.cache.get(message)?.isThread()
+    ? { thread: message }
+    : undefined;
+  return { place, thread: known ?? message, ...(around && { around }) };
+}
+
+/** Shows question and answer in the thread of a message or in one under it; where there can be none, as a reply to it. */
+async function answerUnder(
+  handling: Handling,
+  answer: Answer,
+  { place, thread: key, message }: { place: Place; thread: string; message: string },
+) {
+  const { interaction, api, tokenLifeMs, log } = handling;
+  const { channelId } = interaction;
+  const thread = threadOf(interaction) ?? (await threadUnder(handling, message, answer.question));
+  const shownIn = thread ?? channelId;
+  const mayPost =
+    thread === undefined ? mayReplyIn(handling) : mayWriteIn(interaction) || isOver(handling);
+  const thinkingOver = () =>
+    interaction.deleteReply().catch((error: unknown) => {
+      log.debug({ err: error }, 'that an answer was begun could not be taken back');
+    });
+  // What follows would take its place, and one person alone would see it.
+  if (!mayPost) await thinkingOver();
+  await showInConversation(handling, answer, {
+    target: mayPost
+      ? channelTarget(api, shownIn, thread === message ? undefined : message)
+      : interactionTarget(interaction, { ephemeral: false, fillsReply: false, tokenLifeMs }),
+    place,
+    key,
+    lead: {
+      content: questionLine(nameOf(interaction), answer.question),
+      nonce: `q${interaction.id}`,
+      onShown: () => {
+        if (mayPost) void thinkingOver();
+      },
+    },
+    shownIn,
+    tell: (content) => sendEphemeral(handling, content),
+  });
+}
+
+const mayReplyIn = ({ interaction }: Handling) =>
+  interaction.appPermissions.has([
+    PermissionFlagsBits.ViewChannel,
+    PermissionFlagsBits.SendMessages,
+  ]);

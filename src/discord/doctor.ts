@@ -115,7 +115,7 @@ function checkIntent({ flags }: APIApplication, wanted: boolean): Finding {
   if (wanted) return ok(check, 'Message Content Intent is on: threads are followed');
   return ok(
     check,
-    'DISCORD_MESSAGE_CONTENT is false: in threads the bot wants a mention or a reply',
+    'DISCORD_MESSAGE_CONTENT is false: in threads the bot wants a mention or a reply, and cannot read what people write to each other',
   );
 }
 

@@ -12,14 +12,14 @@ const GROUPS: Record<string, string> = {
 export const BOT_SCOPES = [
   'app_mentions:read', // a mention is a question
   'assistant:write', // status and suggestions in direct messages
-  'channels:history', // follow-ups in threads; the look for an alert that may have been posted
+  'channels:history', // follow-ups in threads, and threads of people; the look for an alert that may have been posted
   'chat:write',
   'commands',
   'files:read', // pictures and files of a question
   'files:write', // documents of answers
   'groups:history', // the same in private channels
   'im:history', // direct messages
-  'users:read', // who is an admin of the workspace
+  'users:read', // who is an admin of the workspace, and what those are called who wrote in a thread
 ];
 
 /** Those of them that whoever installs the app may leave out, with what is not done then; an answer that is without says so. */

@@ -66,7 +66,8 @@ export const discord = registration({
     },
     messageContent: {
       name: 'DISCORD_MESSAGE_CONTENT',
-      about: '`true` if that privileged intent is on: follow threads without a mention',
+      about:
+        '`true` if that privileged intent is on: follow threads without a mention, and read threads of people',
       shown: 'false',
       schema: trueOrFalse.prefault('false'),
     },

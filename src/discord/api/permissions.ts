@@ -53,7 +53,7 @@ export const PERMISSIONS = {
   },
   ReadMessageHistory: {
     shown: 'Read Message History',
-    use: 'replies under alerts, and looks up whether an alert was posted already',
+    use: 'reads the thread that it is asked in, replies under alerts, and looks up whether an alert was posted already',
   },
 } as const satisfies Partial<
   Record<keyof typeof PermissionFlagsBits, { shown: string; use: string }>

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { ContentPart, Model } from '../../contracts/gateway.ts';
 import { roughTokens } from '../../contracts/tokens.ts';
 import { FILE_LIMITS, type FileContent, type FileReader } from '../files/read-files.ts';
@@ -14,6 +15,9 @@ const MAX_EARLIER = 4;
 
 /** Tokens that a picture is counted as; see `estimatePromptTokens`. */
 const PICTURE_TOKENS = 800;
+
+/** Tokens of texts that are shown at most, however large the context is: they are counted several times. */
+const MAX_TEXT_TOKENS = 100_000;
 
 /** Of what a context has left: how much texts beside the question may take, and those of earlier ones. */
 const SHARE = { question: 1 / 2, earlier: 1 / 6 };
@@ -97,13 +101,14 @@ export async function readAttachments(
   if (!seeing) for (const one of [...read, ...before]) one.content = unseen(one.content);
 
   const mark = randomBytes(6).toString('hex');
-  const tokens = Math.max(0, options.leftTokens(model) - PICTURE_TOKENS * pictures(read).length);
-  const { parts, cuts } = tell(read, { mark, tokens: tokens * SHARE.question });
+  const left = options.leftTokens(model) - PICTURE_TOKENS * pictures(read).length;
+  const tokensFor = (share: number) => Math.min(MAX_TEXT_TOKENS, Math.max(0, left) * share);
+  const { parts, cuts } = await tell(read, { mark, tokens: tokensFor(SHARE.question) });
   const earlier = new Map<Turn, ContentPart[]>();
   for (const turn of new Set(before.map((one) => one.turn))) {
     const ofTurn = before.filter((one) => one.turn === turn);
-    const share = (tokens * SHARE.earlier * ofTurn.length) / before.length;
-    earlier.set(turn, tell(ofTurn, { mark, tokens: share }).parts);
+    const tokens = (tokensFor(SHARE.earlier) * ofTurn.length) / before.length;
+    earlier.set(turn, (await tell(ofTurn, { mark, tokens })).parts);
   }
   unread.unshift(
     ...read.flatMap(({ file, content }) =>
@@ -111,6 +116,7 @@ export async function readAttachments(
     ),
   );
   const note = [noteOf(unread), ...cuts].filter(Boolean).join(' ');
+  signal.throwIfAborted();
   const texts = [...read, ...before].flatMap(({ content }) =>
     content.kind === 'text' ? [content.text] : [],
   );
@@ -124,7 +130,7 @@ export async function readAttachments(
 const TOO_MANY = `Askwatch reads ${FILE_LIMITS.files} files a question. Send it with the next one.`;
 
 const NO_MODEL =
-  'no language model is connected that could look at it. Whoever runs Askwatch can connect one: /askwatch help.';
+  'no language model is connected that could look at it. Whoever runs Askwatch can connect one, see docs/providers.md.';
 
 const NONE_SEES =
   'no model that can answer now sees pictures. Whoever runs Askwatch can connect one, see /askwatch models; until then, say in words what is in it.';
@@ -161,22 +167,27 @@ function newestFiles(turns: readonly Turn[]) {
 }
 
 /** What is in files, as parts of a message: names and texts in words, pictures as they are; and which texts are cut. */
-function tell(
+async function tell(
   read: readonly ReadFile[],
   { mark, tokens }: { mark: string; tokens: number },
-): { parts: ContentPart[]; cuts: string[] } {
+): Promise<{ parts: ContentPart[]; cuts: string[] }> {
   let left = tokens;
   let leftTexts = read.filter(({ content }) => content.kind === 'text').length;
+  const parts: ContentPart[] = [];
   const cuts: string[] = [];
-  const parts = read.flatMap(({ file, content }): ContentPart[] => {
+  for (const { file, content } of read) {
     const name = `“${file.name}”`;
     if (content.kind === 'picture') {
       const url = `data:${content.mediaType};base64,${content.base64}`;
-      return [text(`[${mark} Picture ${name}:]`), { type: 'image_url', image_url: { url } }];
+      parts.push(text(`[${mark} Picture ${name}:]`), { type: 'image_url', image_url: { url } });
+      continue;
     }
     if (content.kind === 'unread') {
-      return [text(`[${mark} File ${name}, not shown: ${reason(content)}]`)];
+      parts.push(text(`[${mark} File ${name}, not shown: ${reason(content)}]`));
+      continue;
     }
+    // To count a long text takes some milliseconds, in which nobody else is served.
+    await setImmediate();
     // Each gets as much as the others; what one does not need is theirs.
     const shown = firstTokens(content.text, left / leftTexts);
     left -= roughTokens(shown);
@@ -184,8 +195,8 @@ function tell(
     const cut = cutOf(shown, content);
     if (cut !== undefined) cuts.push(`Of “${shortened(file.name, 60)}” ${cut} were read.`);
     const head = cut === undefined ? name : `${name} (${cut})`;
-    return [text(`[${mark} File ${head}:]\n${shown}\n[${mark} End of file ${name}]`)];
-  });
+    parts.push(text(`[${mark} File ${head}:]\n${shown}\n[${mark} End of file ${name}]`));
+  }
   return { parts, cuts };
 }
 

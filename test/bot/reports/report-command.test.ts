@@ -1,9 +1,11 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ChannelSettings } from '../../../src/bot/channels/channel-settings.ts';
 import { type Person, type Place, placeKey } from '../../../src/bot/shared/place.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Collection, Store } from '../../../src/store/store.ts';
 import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
+import { NOW_MS } from '../../helpers/recorded-week/planned-monitor.ts';
+import { startRecordedWeek } from '../../helpers/recorded-week/recorded-week.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
@@ -12,7 +14,7 @@ const manager: Person = { id: 'U1', name: 'Ada', mayManage: async () => true };
 const member: Person = { id: 'U2', name: 'Bob', mayManage: async () => false };
 
 /** A bot that is told lines in a channel, and the report that is stored for it. */
-async function openChannel(settings = {}) {
+async function openChannel(settings = {}, watched?: { url: string; key: string }) {
   const { log } = recordingLog();
   const own = await openLowdbStore({ folder: await temporaryFolder(), log });
   const collections = new Map<string, Pick<Collection<unknown>, 'list'>>();
@@ -24,12 +26,14 @@ async function openChannel(settings = {}) {
       return collection;
     },
   };
-  const { say, stop } = await startTestBot({ store, settings });
+  const running = await startTestBot({ store, settings, ...(watched && { watched }) });
+  const { say, stop, provider } = running;
   onTestFinished(async () => {
     await stop();
     await own.close();
   });
   return {
+    provider,
     async say(line: string, person = manager) {
       const reply = await say(line, { place: SLACK, person });
       return { text: textOf(cardOf(reply)), isPrivate: reply.kind === 'card' && reply.private };
@@ -112,6 +116,35 @@ describe('/monitor report', () => {
     const before = await stored();
     expect((await say(`/monitor report ${words}`)).text).toContain(sentence);
     expect(await stored()).toEqual(before);
+  });
+
+  test('now shows everyone one up to this moment, of what the channel hears, with what a model says', async () => {
+    const service = await startRecordedWeek();
+    vi.useFakeTimers({ toFake: ['Date'], now: NOW_MS });
+    onTestFinished(() => void vi.useRealTimers());
+    const { say, stored, provider } = await openChannel({}, service);
+    provider.answerWith('Look at Intranet first. It was down the longest.');
+    expect((await say('/monitor report now')).text).toContain('nothing is heard here');
+    await say('/monitor alerts on');
+    const week = await say('/monitor report now', member);
+    expect(week).toMatchObject({ isPrivate: false });
+    expect(week.text).toContain('Weekly report: 99.604 % up\nLook at Intranet first.');
+    expect(week.text).toContain('Time: 2026-11-19 12:00 to 2026-11-26 12:00 (UTC)');
+    expect(week.text).toContain('The sentences above the figures are by test-model.');
+    const day = await say('/monitor report now daily Asia/Tokyo');
+    expect(day.text).toContain('Time: 2026-11-25 21:00 to 2026-11-26 21:00 (Asia/Tokyo)');
+    await say('/monitor report on monthly America/New_York');
+    const month = await say('/monitor report now');
+    expect(month.text).toContain('Time: 2026-10-27 08:00 to 2026-11-26 07:00 (America/New_York)');
+    expect((await say('/monitor report now time=09:00')).text).toContain('“time” belongs to on');
+    expect(await stored()).toMatchObject({ every: 'monthly', setAtMs: NOW_MS });
+    expect((await say('/askwatch usage')).text).toContain('Reports');
+  });
+
+  test('now says so where the service tells nothing of the past', async () => {
+    const { say } = await openChannel();
+    await say('/monitor alerts on');
+    expect((await say('/monitor report now')).text).toContain('does not offer');
   });
 
   test('lets only those who manage the channel set it', async () => {

@@ -1,4 +1,5 @@
 import type { MonitoringClient } from '../../clients/monitoring.ts';
+import { beginTurn } from '../../contracts/event-loop.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { MonitorParts } from '../../contracts/monitoring-additions.ts';
 import type { MonitorRef } from '../channels/channels.ts';
@@ -67,6 +68,9 @@ export const pointsMore = ({ percent, percentBefore }: ReportFacts): number | un
     ? undefined
     : Math.round((percent - percentBefore) * 1_000) / 1_000;
 
+/** More than a report names. */
+const SLOWEST_COUNT = 10;
+
 /** Reading all monitors of a large service takes longer than what people wait for. */
 const READ_MS = 60_000;
 
@@ -107,8 +111,11 @@ export async function readSpan(
   return { span, monitors, rows, incidents, incidentsBefore };
 }
 
-/** What there is to report of the monitors that `hears` takes. Pure. */
-export function factsOf(record: SpanRecord, hears: (monitor: MonitorRef) => boolean): ReportFacts {
+/** What there is to report of the monitors that `hears` takes, worked out in turns: there may be ten thousand. */
+export async function factsOf(
+  record: SpanRecord,
+  hears: (monitor: MonitorRef) => boolean,
+): Promise<ReportFacts> {
   const { span, rows } = record;
   const [fromMs, toMs] = [fromMsOf(span), toMsOf(span)];
   const monitors = record.monitors.filter(hears);
@@ -118,15 +125,9 @@ export function factsOf(record: SpanRecord, hears: (monitor: MonitorRef) => bool
     isLeast: byId.size > 0 && (!complete || total > incidents.length),
   });
   const [now, before] = [own(record.incidents), own(record.incidentsBefore)];
-
   const outages = groupBy(now.found, ({ monitor }) => monitor);
 
-  const measured = rows.flatMap((row) => {
-    const monitor = byId.get(row.id);
-    if (!monitor) return [];
-    const [earlier = NOTHING, ...parts] = partsOf(row);
-    return [{ row, monitor, earlier, parts, all: sumOf(parts) }];
-  });
+  const { measured, steps } = await measure(rows, byId, span);
   const all = sumOf(measured.map((one) => one.all));
   const allBefore = sumOf(measured.map(({ earlier }) => earlier));
   const thereMs = measured.reduce(
@@ -134,8 +135,6 @@ export function factsOf(record: SpanRecord, hears: (monitor: MonitorRef) => bool
     0,
   );
   const seenMs = all.upMs + all.downMs;
-  const isTimed = ({ monitor, all: { passed } }: (typeof measured)[number]) =>
-    monitor.check_type !== 'HEARTBEAT' && passed > 0;
   return {
     span,
     monitors: monitors.length,
@@ -152,7 +151,7 @@ export function factsOf(record: SpanRecord, hears: (monitor: MonitorRef) => bool
         (a, b) =>
           shareUp(a.all) - shareUp(b.all) ||
           b.all.downMs - a.all.downMs ||
-          a.monitor.name.localeCompare(b.monitor.name, 'en'),
+          (a.monitor.name < b.monitor.name ? -1 : 1),
       )
       .map(({ monitor, earlier, all: own }) => ({
         name: monitor.name,
@@ -162,8 +161,9 @@ export function factsOf(record: SpanRecord, hears: (monitor: MonitorRef) => bool
         outages: outages.get(monitor.id)?.length ?? 0,
       })),
     slowest: measured
-      .filter(isTimed)
+      .filter(({ all: { passed } }) => passed > 0)
       .sort((a, b) => meanOf(b.all) - meanOf(a.all))
+      .slice(0, SLOWEST_COUNT)
       .map(({ monitor, earlier, all: own }) => ({
         name: monitor.name,
         meanMs: meanOf(own),
@@ -176,7 +176,7 @@ export function factsOf(record: SpanRecord, hears: (monitor: MonitorRef) => bool
         .filter(({ row }) => isWithin(Date.parse(row.created_at), fromMs, toMs))
         .map(({ monitor }) => monitor),
     ),
-    steps: stepsOf(span, measured.filter(isTimed), measured),
+    steps,
   };
 }
 
@@ -213,13 +213,57 @@ interface Seen {
 
 const NOTHING: Seen = { upMs: 0, downMs: 0, passed: 0, tookMs: 0 };
 
-const partsOf = ({ up_ms, down_ms, passed, mean_ms }: MonitorParts): Seen[] =>
-  up_ms.map((upMs, at) => ({
-    upMs,
-    downMs: down_ms[at] ?? 0,
-    passed: passed[at] ?? 0,
-    tookMs: (passed[at] ?? 0) * (mean_ms[at] ?? 0),
-  }));
+/** One monitor, in the span before and in the span. */
+interface Measured {
+  row: MonitorParts;
+  monitor: Monitor;
+  earlier: Seen;
+  all: Seen;
+}
+
+/** Sums the parts up by monitor and by step. Plain loops: of ten thousand monitors they are a million numbers. */
+async function measure(
+  rows: readonly MonitorParts[],
+  byId: ReadonlyMap<string, Monitor>,
+  { cuts }: ReportSpan,
+): Promise<{ measured: Measured[]; steps: ReportStep[] }> {
+  const measured: Measured[] = [];
+  const steps = cuts.slice(1).map(() => ({ ...NOTHING }));
+  const turn = beginTurn();
+  for (const row of rows) {
+    if (turn.isOver()) await turn.next();
+    const monitor = byId.get(row.id);
+    if (!monitor) continue;
+    const earlier = { ...NOTHING };
+    const all = { ...NOTHING };
+    const isTimed = monitor.check_type !== 'HEARTBEAT';
+    addPart(earlier, row, 0, isTimed);
+    for (const [at, step] of steps.entries()) {
+      addPart(all, row, at + 1, isTimed);
+      addPart(step, row, at + 1, isTimed);
+    }
+    measured.push({ row, monitor, earlier, all });
+  }
+  return {
+    measured,
+    steps: steps.map((step, at) => ({
+      fromMs: cuts[at] ?? cuts[0],
+      toMs: cuts[at + 1] ?? cuts[0],
+      seenMs: step.upMs + step.downMs,
+      downMs: step.downMs,
+      meanMs: step.passed > 0 ? meanOf(step) : null,
+    })),
+  };
+}
+
+/** How long a job takes to tell us of itself means nothing: then it has no times. */
+function addPart(seen: Seen, row: MonitorParts, at: number, isTimed: boolean) {
+  seen.upMs += row.up_ms[at] ?? 0;
+  seen.downMs += row.down_ms[at] ?? 0;
+  const passed = isTimed ? (row.passed[at] ?? 0) : 0;
+  seen.passed += passed;
+  seen.tookMs += passed * (row.mean_ms[at] ?? 0);
+}
 
 const sumOf = (parts: readonly Seen[]): Seen =>
   parts.reduce(
@@ -263,23 +307,4 @@ function longestOf(
     })
     .sort((a, b) => b.lastedMs - a.lastedMs);
   return longest ? { longest } : {};
-}
-
-/** The steps of the span; response times are of the monitors that have them. */
-function stepsOf(
-  { cuts }: ReportSpan,
-  timed: ReadonlyArray<{ parts: readonly Seen[] }>,
-  measured: ReadonlyArray<{ parts: readonly Seen[] }>,
-): ReportStep[] {
-  return cuts.slice(1).map((toMs, at) => {
-    const step = sumOf(measured.map(({ parts }) => parts[at] ?? NOTHING));
-    const times = sumOf(timed.map(({ parts }) => parts[at] ?? NOTHING));
-    return {
-      fromMs: cuts[at] ?? toMs,
-      toMs,
-      seenMs: step.upMs + step.downMs,
-      downMs: step.downMs,
-      meanMs: times.passed > 0 ? meanOf(times) : null,
-    };
-  });
 }

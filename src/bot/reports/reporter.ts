@@ -9,7 +9,7 @@ import type { ReportRound, Reports } from './reports.ts';
 import { type DueReport, dueReport, nextDueMs } from './schedule.ts';
 
 /** How soon it is noticed that a channel has another schedule, or that the clock was set. */
-const MAX_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 10_000;
 
 /** Until the first poll nothing is known that a report could be kept with. */
 const UNKNOWN_PAUSE_MS = 1_000;

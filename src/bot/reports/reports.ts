@@ -27,7 +27,7 @@ export function createReports(options: {
   async function cardOf(place: Place, record: SpanRecord, signal: AbortSignal): Promise<Card> {
     const hearsAll = alertPlaces.some((other) => placeKey(other) === placeKey(place));
     const hears = hearsAll ? () => true : await channels.hears(place);
-    const facts = factsOf(record, hears);
+    const facts = await factsOf(record, hears);
     return reportCard(facts, await narrate?.(place, facts, signal));
   }
 

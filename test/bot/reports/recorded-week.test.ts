@@ -36,7 +36,7 @@ async function toldOf(span: ReportSpan, takes: (name: string) => boolean = () =>
   const monitoring = createMonitoringClient({ baseUrl: url, apiKey: key });
   onTestFinished(() => monitoring.close());
   const { signal } = new AbortController();
-  return factsOf(await readSpan(monitoring, span, signal), ({ name }) => takes(name));
+  return await factsOf(await readSpan(monitoring, span, signal), ({ name }) => takes(name));
 }
 
 const span = (one: ReportSpan): Span => ({ fromMs: fromMsOf(one), toMs: toMsOf(one) });
@@ -67,7 +67,7 @@ function rightFacts(one: ReportSpan, monitors: readonly PlannedMonitor[] = MONIT
         (a, b) =>
           (a.uptime ?? 0) - (b.uptime ?? 0) ||
           b.downMs - a.downMs ||
-          a.monitor.name.localeCompare(b.monitor.name, 'en'),
+          (a.monitor.name < b.monitor.name ? -1 : 1),
       ),
     slowest,
   };

@@ -4,6 +4,7 @@ import type { Card } from '../../../src/bot/shared/card.ts';
 import type { Invocation } from '../../../src/bot/shared/invocation.ts';
 import type { Message, RootMessage } from '../../../src/console/shared/api-types.ts';
 import type { Collection } from '../../../src/store/store.ts';
+import { HOSTILE, hostileReport } from '../../helpers/bot/hostile-report.ts';
 import {
   listedAt,
   openTab,
@@ -41,6 +42,20 @@ test.each([true, false])(
     expect(await console.post(again)).toMatchObject({ goesOn });
   },
 );
+
+test('a report of 200 monitors with long hostile names is one message with its chart', async () => {
+  const { console, url } = await startTestConsole();
+  const report = { channel: 'general', id: 'report:1', card: await hostileReport(HOSTILE) };
+  await console.post({ ...report, attempted: false });
+  await console.post({ ...report, attempted: true });
+  const [message, ...others] = await listedAt(url);
+  expect(others).toEqual([]);
+  const shown = message && cardOf(message);
+  expect(shown?.parts.find(({ kind }) => kind === 'chart')).toEqual(
+    report.card.parts.find(({ kind }) => kind === 'chart'),
+  );
+  expect(shown?.parts).toHaveLength(report.card.parts.length);
+});
 
 describe('a line under an alert', () => {
   test('stands in its thread, in every open tab, and the channel counts it', async () => {

@@ -14,7 +14,7 @@ async function start() {
 
 test('a report of 200 monitors with long hostile names is one message with its picture, and pings nobody', async () => {
   const { discord, channel, platform } = await start();
-  const report = { channel, id: 'report:1@discord:1', card: hostileReport(HOSTILE) };
+  const report = { channel, id: 'report:1@discord:1', card: await hostileReport(HOSTILE) };
   const posted = await platform.post({ ...report, attempted: false });
   const again = await platform.post({ ...report, attempted: true });
   expect(again.message).toBe(posted.message);
@@ -47,7 +47,7 @@ test.each([
   async (refusal) => {
     const { discord, channel, platform } = await start();
     discord.fail({ method: 'POST', ...refusal });
-    await platform.post({ channel, id: 'report:1', card: hostileReport(), attempted: false });
+    await platform.post({ channel, id: 'report:1', card: await hostileReport(), attempted: false });
     const [message, ...others] = discord.channel(channel);
     expect(others).toEqual([]);
     expect(message?.attachments).toEqual([]);

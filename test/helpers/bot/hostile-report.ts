@@ -10,7 +10,7 @@ export const HOSTILE =
   '<!channel> <@U1> @everyone <@&9> ``` [x](https://evil.example) *b* _i_ \n# h | `x`\u202e';
 
 /** A report of the last seven days of 200 monitors, all of which were down and have long hostile names. */
-export function hostileReport(sentences?: string) {
+export async function hostileReport(sentences?: string) {
   const span = spanSoFar('weekly', 'Europe/Berlin', NOW_MS);
   const monitors = Array.from({ length: 200 }, (_, no) => ({
     ...{ id: `mon_${no}`, name: `${no} ${HOSTILE.repeat(10)}`, check_type: 'HTTP' },
@@ -35,7 +35,7 @@ export function hostileReport(sentences?: string) {
     complete: false,
   };
   const record = { span, monitors, rows, incidents, incidentsBefore: incidents };
-  const facts = factsOf(record, () => true);
+  const facts = await factsOf(record, () => true);
   return reportCard(
     facts,
     sentences === undefined ? undefined : { text: sentences, model: HOSTILE },

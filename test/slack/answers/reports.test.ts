@@ -9,8 +9,12 @@ const report = { channel: CHANNEL, id: 'report:1@slack:C1', attempted: false };
 
 test('a report of 200 monitors with long hostile names is one message with Slack’s own chart, and calls nobody', async () => {
   const { fake, slack } = await makeSlack();
-  const posted = await slack.post({ ...report, card: hostileReport(HOSTILE) });
-  const again = await slack.post({ ...report, card: hostileReport(HOSTILE), attempted: true });
+  const posted = await slack.post({ ...report, card: await hostileReport(HOSTILE) });
+  const again = await slack.post({
+    ...report,
+    card: await hostileReport(HOSTILE),
+    attempted: true,
+  });
   expect(again.message).toBe(posted.message);
   const [message, ...others] = fake.messages(CHANNEL);
   expect(others).toEqual([]);
@@ -30,7 +34,7 @@ test('a report of 200 monitors with long hostile names is one message with Slack
 test('a report is posted with the text of its chart where the workspace takes no charts', async () => {
   const { fake, slack } = await makeSlack();
   fake.fail('chat.postMessage', { kind: 'error', error: 'invalid_blocks' });
-  await slack.post({ ...report, card: hostileReport() });
+  await slack.post({ ...report, card: await hostileReport() });
   const [message, ...others] = fake.messages(CHANNEL);
   expect(others).toEqual([]);
   expect(chartsIn(message?.blocks ?? [])).toEqual([]);

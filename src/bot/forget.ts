@@ -25,7 +25,7 @@ export async function openForget(
     unfinished: UnfinishedAnswers;
     /** What else keeps something of places. */
     others: ReadonlyArray<{ forgetPlaces(gone: GonePlaces): Promise<void> }>;
-    feedback: Pick<Feedback, 'forgetThread'>;
+    feedback: Pick<Feedback, 'forgetThread' | 'places'>;
     state: WatchState;
     /** Those that hear every alert. */
     alertPlaces: readonly Place[];
@@ -76,6 +76,7 @@ export async function openForget(
         ...subscribed,
         ...(await channelDefaults.places()),
         ...(await conversations.places()),
+        ...(await feedback.places()),
       ];
       const kept = new Set([...all, ...deliveries.map(({ place }) => place)]);
       const places = [...kept].flatMap((key) => parsePlace(key) ?? []);

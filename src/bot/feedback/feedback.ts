@@ -236,6 +236,8 @@ export function createFeedback(
         .filter(({ document }) => document.atMs >= fromMs && !isOld(document) && isRated(document))
         .sort((a, b) => a.document.atMs - b.document.atMs);
     },
+    /** Places with a rated answer, in their one-word form. */
+    places: async () => (await collection.list()).map(({ document }) => document.place),
     /** Forgets what was rated in a thread, and what was looked up in it. */
     async forgetThread(at: ThreadAt) {
       await evidence.forget(at);

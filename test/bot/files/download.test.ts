@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createGzip } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { download } from '../../../src/bot/shared/download.ts';
+import { download } from '../../../src/bot/files/download.ts';
 import { FileError } from '../../../src/bot/shared/shared-file.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { startElsewhere } from '../../helpers/files/elsewhere.ts';

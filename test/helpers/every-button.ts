@@ -133,6 +133,12 @@ const BUTTONS: Record<string, Button> = {
   'incident summary': {
     ...{ label: 'Summarise', model: 1, posts: 2, says: /Write a postmortem draft/ },
     async begin(bed) {
+      // With every heading, so that nothing is added and it fits into one message.
+      bed.provider.answerWith(
+        ['Summary', 'Timeline', 'Cause', 'Effect', 'What people did and said', 'Open questions']
+          .map((heading) => `## ${heading}`)
+          .join('\n\n'),
+      );
       const shop = await down(bed);
       await eventually(() => bed.showing('Ask why'));
       bed.service.setStatus(shop, 'UP');

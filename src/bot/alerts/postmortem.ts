@@ -122,7 +122,7 @@ function timeline(facts: PostmortemFacts, marks: readonly Happening[]): string {
         ? [
             {
               atMs: delivery.remindedAtMs,
-              text: 'This channel was told that it goes on (the last time).',
+              text: 'The last time that this channel was told that it goes on.',
             },
           ]
         : [],
@@ -351,7 +351,7 @@ function checksEffect(incident: Incident, { results }: ServiceFacts): string {
   if (!results) return `How many checks of ${name} failed could not be fetched.`;
   const { fromMs, toMs = Number.POSITIVE_INFINITY } = spanOf(incident);
   const own = results.filter(
-    ({ at: time }) => Date.parse(time) >= fromMs && Date.parse(time) <= toMs,
+    ({ at: time }) => Date.parse(time) >= fromMs && Date.parse(time) < toMs,
   );
   const failed = own.filter(({ ok }) => !ok).length;
   const [oldest] = results;

@@ -103,7 +103,7 @@ test('a postmortem tells what is known in one order, each moment with its zone',
 - 2026-11-20 14:03:00 UTC: A check failed (status): answered 503 Service Unavailable, expected 200-299.
 - 2026-11-20 14:03:00 UTC: **Shop** became DOWN: answered 503 Service Unavailable, expected 200-299.
 - 2026-11-20 14:03:20 UTC: Askwatch noticed it.
-- 2026-11-20 14:03:21 UTC: This channel was told that it goes on (the last time).
+- 2026-11-20 14:03:21 UTC: The last time that this channel was told that it goes on.
 - 2026-11-20 14:05:00 UTC: Ada acknowledged it.
 - 2026-11-20 14:06:00 UTC: Bob snoozed it until 2026-11-20 15:06:00 UTC.
 - 2026-11-20 14:07:00 UTC: Somebody asked in the thread: “is it the disk?”
@@ -121,7 +121,7 @@ test('a postmortem tells what is known in one order, each moment with its zone',
 ## Effect
 
 - **Shop** (HTTP, https\\://shop\\.example/pay): DOWN for 12 minutes 30 seconds.
-- Of 4 checks of **Shop** in that time, 3 failed.
+- Of 3 checks of **Shop** in that time, 3 failed.
 - Uptime of **Shop** from 2026-10-21 14:03:00 UTC to 2026-11-20 14:15:30 UTC: 99.876 %; 2 hours of it nobody saw.
 - Whom it reached, and how many, is not known to Askwatch.
 

@@ -30,7 +30,11 @@ const open = async (options: TestBotOptions) => {
       [...messages, ...ephemerals].findLast((message) => labelsOf(message).includes(label)),
     press: ({ ts }: Message, label: string, by: 0 | 1) =>
       void fake.press(label, { ts, user: PEOPLE[by] }),
-    texts: () => ({ everybody: messages.map(shownText), alone: ephemerals.map(shownText) }),
+    // A file below an answer is no message of its own elsewhere.
+    texts: () => ({
+      everybody: messages.filter(({ files }) => !files).map(shownText),
+      alone: ephemerals.map(shownText),
+    }),
     stop: () => slack.stop(),
     askBelow: (text: string) => void fake.mention(text, { threadTs: messages[0]?.ts ?? '' }),
   };

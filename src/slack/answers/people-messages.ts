@@ -1,5 +1,6 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
+import { orAborted } from '../../bot/platform.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import {
@@ -10,7 +11,6 @@ import {
   readableText,
   type WrittenMessage,
 } from '../../bot/shared/people-messages.ts';
-import { orAborted } from '../../contracts/or-aborted.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { deliveryError, readFailure } from '../api/call-failure.ts';
 import { readingOf, readMessages } from '../api/messages.ts';

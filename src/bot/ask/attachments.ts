@@ -73,11 +73,11 @@ export async function readAttachments(
   const nothing = { parts: [], earlier: new Map(), texts: [], isNothingLeft: taken.length > 0 };
   const ofTurns = newestFiles(turns);
   if (taken.length === 0 && ofTurns.length === 0) return { ...nothing, model: options.model };
-  const isUseless = isOffline(options.model) && (await options.seeing()) === undefined;
-  if (isUseless) {
+  const withoutModel = () => {
     const all = asked.files.map((file) => ({ file, why: NO_MODEL }));
     return { ...nothing, model: options.model, note: noteOf(all) };
-  }
+  };
+  if (isOffline(options.model) && (await options.seeing()) === undefined) return withoutModel();
 
   const [contents, contentsBefore] = await Promise.all([
     reader.read(place, taken, signal),
@@ -95,10 +95,13 @@ export async function readAttachments(
     content: fitting(contentsBefore[at], room),
   }));
 
-  const hasPicture = [...read, ...before].some(({ content }) => content.kind === 'picture');
-  const seeing = !hasPicture || sees(options.model) ? options.model : await options.seeing();
-  const model = seeing ?? options.model;
-  if (!seeing) for (const one of [...read, ...before]) one.content = unseen(one.content);
+  const isSeen = pictures([...read, ...before]).length === 0 || sees(options.model);
+  const best = isSeen ? undefined : await options.seeing();
+  // A picture of earlier is no reason to ask a model that has no room for the question.
+  const seeing = best && (pictures(read).length > 0 || options.leftTokens(best) > 0) && best;
+  const model = seeing || options.model;
+  if (isOffline(model)) return withoutModel();
+  if (!isSeen && !seeing) for (const one of [...read, ...before]) one.content = unseen(one.content);
 
   const mark = randomBytes(6).toString('hex');
   const left = options.leftTokens(model) - PICTURE_TOKENS * pictures(read).length;

@@ -127,6 +127,43 @@ test('fetches nothing where only the built-in engine answers, and says why', asy
   expect(fetched).toEqual([]);
 });
 
+test('says that a text is read by nobody where a model that sees is all that there is', async () => {
+  const models = [
+    { id: 'offline', ...BLIND, owned_by: OFFLINE_PROVIDER },
+    { id: 'sees', ...SEES },
+  ];
+  const { say, send, provider } = await startSendingBot({ models });
+  const files = [send('a.txt', 'text')];
+  const { end } = await readAnswer(await say('/ask is anything down?', { files }), 't1');
+  expect(end.note).toMatch(/^“a.txt” was not read: no language model is connected/);
+  await readAnswer(await say('/ask what?', { files: [send('1.png', PICTURE)] }), 't2');
+  expect(provider.calls.map(({ body }) => body.model)).toEqual(['sees']);
+});
+
+test('lets a picture of earlier choose no model that has no room for the question', async () => {
+  const { say, send, provider } = await startSendingBot({
+    models: [
+      { id: 'large', ...BLIND, context_length: 200_000 },
+      { id: 'sees', ...SEES, context_length: 4_096 },
+    ],
+  });
+  await readAnswer(await say('/ask first?', { files: [send('1.png', PICTURE)] }), 't1');
+  await readAnswer(await say('/ask second?', { thread: 't1' }), 't1');
+  const long = 'word '.repeat(10_000);
+  const { end } = await readAnswer(await say(`/ask ${long}`, { thread: 't1' }), 't1');
+  expect(end.note).toBeUndefined();
+  expect(provider.calls.map(({ body }) => body.model)).toEqual(['sees', 'sees', 'large']);
+  const last = provider.calls.at(-1);
+  expect(last && partsSaid(last)[0]?.[1]).toMatch(/File “1.png”, not shown/);
+});
+
+test('shows a picture to a model of which nobody says what it takes', async () => {
+  const { say, send, provider } = await startSendingBot({ models: ['bare'] });
+  await readAnswer(await say('/ask what?', { files: [send('1.png', PICTURE)] }), 't1');
+  const [call] = provider.calls;
+  expect(call && partsSaid(call)[0]).toContain(SHOWN);
+});
+
 test('cuts a text to what a model takes, and says to model and person how much that is', async () => {
   const { say, send, provider } = await startSendingBot({
     models: [{ id: 'small', ...BLIND, context_length: 4_096 }],

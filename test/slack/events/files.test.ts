@@ -117,6 +117,14 @@ test('takes the page to sign in for what it is, also where it comes in place of 
   expect(JSON.stringify(provider.calls)).not.toContain('Sign in');
 });
 
+test('takes the page to sign in for no page that somebody sent', async () => {
+  const { fake } = await run();
+  fake.scopes.delete('files:read');
+  const page = { name: 'page.html', bytes: Buffer.from('<h1>Hello</h1>'), mimetype: 'text/html' };
+  const thread = fake.mention('what is it?', { files: [page] });
+  expect(await answered(fake, thread)).toMatch(NO_SCOPE);
+});
+
 test('reads a page that somebody sends', async () => {
   const { fake, said } = await run();
   const page = { name: 'page.html', bytes: Buffer.from('<h1>Hello</h1>'), mimetype: 'text/html' };

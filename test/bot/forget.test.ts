@@ -8,7 +8,7 @@ import { createPersonPlaces } from '../../src/bot/channels/person-places.ts';
 import { createFeedback } from '../../src/bot/feedback/feedback.ts';
 import { openForget } from '../../src/bot/forget.ts';
 import { newDelivery } from '../../src/bot/incidents/incidents.ts';
-import type { Group, Incident } from '../../src/bot/incidents/watch-state.ts';
+import type { Group, Incident, Report } from '../../src/bot/incidents/watch-state.ts';
 import { type Place, placeKey } from '../../src/bot/shared/place.ts';
 import { openSeenInvocations, unclaimed } from '../../src/bot/shared/seen-invocations.ts';
 import { createUsageLog } from '../../src/bot/usage/usage-log.ts';
@@ -131,11 +131,18 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
       },
     };
     const delivery = newDelivery(placeKey(place), `post ${n}`);
+    const report: Report = {
+      ...{ kind: 'report', id: `r${team}`, version: 1, openedAtMs: n, place: placeKey(place) },
+      ...{ dueMs: n, card: { tone: 'good', title: `Report of ${team}`, parts: [] } },
+      deliveries: [newDelivery(placeKey(place), `r${n}`)],
+    };
+    const ofOnePlace = [group, report];
     await state.update((now = { known: [], learnt: true, shortLooks: 0, alerts: [] }) => {
       const old = now.alerts.find(({ id }) => id === incident.id);
       const deliveries = [...(old?.deliveries ?? []), delivery];
-      const others = now.alerts.filter(({ id }) => id !== incident.id && id !== group.id);
-      return { ...now, alerts: [...others, { ...incident, deliveries }, group] };
+      const anew = new Set([incident, ...ofOnePlace].map(({ id }) => id));
+      const others = now.alerts.filter(({ id }) => !anew.has(id));
+      return { ...now, alerts: [...others, { ...incident, deliveries }, ...ofOnePlace] };
     });
   }
 }
@@ -174,6 +181,7 @@ async function expectHome(kept: Awaited<ReturnType<typeof open>>) {
   expect(await shownAnswers.of(HOME, 'm1')).toBeDefined();
   const alerts = state.current()?.alerts ?? [];
   expect(alerts.filter(({ kind }) => kind === 'incident')).toHaveLength(2);
+  expect(alerts.filter(({ kind }) => kind === 'report')).toHaveLength(1);
   const told = alerts.flatMap(({ deliveries }) => deliveries.map(({ place }) => place));
   expect(new Set(told)).toEqual(new Set([placeKey(HOME)]));
 }

@@ -4,6 +4,10 @@ import { wallDay, wallWords } from '../shared/wall-time.ts';
 import type { ReportFacts, ReportStep } from './report-facts.ts';
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** More of one step is told in hours: a number of minutes would have no room beside a chart. */
+const MAX_IN_MINUTES_MS = 10 * HOUR_MS;
 
 /** One value is a number, not a course. */
 const MIN_VALUES = 2;
@@ -18,9 +22,11 @@ const GAP = '·';
 export function reportChart(facts: ReportFacts): Chart[] {
   const { steps, downMs, span } = facts;
   const wasDown = downMs > 0;
+  const isLong = steps.some((step) => step.downMs > MAX_IN_MINUTES_MS);
+  const downUnit = isLong ? { name: 'h', ms: HOUR_MS } : { name: 'min', ms: MINUTE_MS };
   const points = steps.map((step) => ({
     atMs: step.fromMs,
-    value: wasDown ? minutesDown(step) : step.meanMs,
+    value: wasDown ? timeDown(step, downUnit.ms) : step.meanMs,
   }));
   const values = points.flatMap(({ value }) => value ?? []);
   if (values.length < MIN_VALUES) return [];
@@ -31,9 +37,9 @@ export function reportChart(facts: ReportFacts): Chart[] {
     {
       kind: 'chart',
       title: wasDown ? `Time down, of all together, by ${by}` : `Response time, by ${by}`,
-      unit: wasDown ? 'min' : 'ms',
+      unit: wasDown ? downUnit.name : 'ms',
       points,
-      stepMs: by === 'hour' ? 60 * MINUTE_MS : 1_440 * MINUTE_MS,
+      stepMs: by === 'hour' ? HOUR_MS : 24 * HOUR_MS,
       outages: [],
       zone: span.zone,
       text: `${line} ${wasDown ? worstStep(facts) : rangeOf(values)}`,
@@ -41,11 +47,11 @@ export function reportChart(facts: ReportFacts): Chart[] {
   ];
 }
 
-/** To a tenth, but never none where there was some. */
-function minutesDown({ seenMs, downMs }: ReportStep): number | null {
+/** In a unit, to a tenth, but never none where there was some. */
+function timeDown({ seenMs, downMs }: ReportStep, unitMs: number): number | null {
   if (seenMs === 0) return null;
-  const minutes = Math.round((downMs / MINUTE_MS) * 10) / 10;
-  return downMs > 0 ? Math.max(0.1, minutes) : 0;
+  const count = Math.round((downMs / unitMs) * 10) / 10;
+  return downMs > 0 ? Math.max(0.1, count) : 0;
 }
 
 function worstStep({ steps, span: { every, zone, isSoFar } }: ReportFacts): string {

@@ -130,6 +130,11 @@ describe('a report of the recorded week', () => {
     expect(text).toContain(`${inWords(right.now.downMs)} down in all`);
     const more = right.down.length - 8;
     expect(text).toContain(`${counted(more, 'monitor')} more were down`);
+    const chart = card.parts.find((part) => part.kind === 'chart');
+    // More than ten hours on one of these days: five days in all.
+    expect(chart).toMatchObject({ unit: 'h', title: 'Time down, of all together, by day' });
+    const hours = chart?.kind === 'chart' ? chart.points.map(({ value }) => value ?? 0) : [];
+    expect(hours.reduce((sum, value) => sum + value, 0)).toBeCloseTo(right.now.downMs / HOUR, 0);
     const rows = card.parts.flatMap((part) => (part.kind === 'table' ? part.rows : []));
     expect(rows).toHaveLength(8);
     expect(rows.map(([name]) => name)).toEqual(

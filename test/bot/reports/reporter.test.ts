@@ -11,6 +11,7 @@ import { textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { november } from '../../helpers/recorded-week/planned-monitor.ts';
 import { startRecordedWeek } from '../../helpers/recorded-week/recorded-week.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const OPS = { platform: 'slack', channel: 'C1' };
 const DEV = { platform: 'slack', channel: 'C2' };
@@ -39,8 +40,16 @@ const times = (world: World, place = OPS) =>
   cards(world, place).map((card) => /Time: (.*)/.exec(textOf(card))?.[1]);
 
 /** A channel that hears every monitor and wants a report each day at nine; it is Tuesday, just before that. */
-async function openOps(service: { url: string; key: string }, startMs = november('24 08:59:50')) {
-  const world = await openReportWorld({ service, startMs });
+async function openOps(
+  service: { url: string; key: string },
+  startMs = november('24 08:59:50'),
+  folder?: string,
+) {
+  const world = await openReportWorld({
+    service,
+    startMs,
+    ...(folder !== undefined && { folder }),
+  });
   await world.channels.change(OPS, { hearing: { on: true } });
   await world.set(OPS, DAILY);
   return world;
@@ -160,6 +169,27 @@ describe('a report that is due', () => {
     await pass(world, MINUTE);
     await eventually(() => cards(world).length === 1);
     expect(textOf(cards(world)[0] as Card)).toMatch(/nothing is known[\s\S]*does not offer/);
+  });
+
+  test('that is made and not told yet is told after a restart as it was made, whatever else is away', async () => {
+    const service = await startRecordedWeek();
+    const folder = await temporaryFolder();
+    const world = await openOps(service, november('24 08:59:50'), folder);
+    world.slack.failWith(() => new DeliveryError('busy', { permanent: false }));
+    world.live();
+    await pass(world, MINUTE);
+    await eventually(() => world.slack.tries > 0);
+    const made = world.state.current()?.alerts.find((alert) => alert.kind === 'report');
+    await world.close();
+    const nobody = { url: 'http://127.0.0.1:9', key: service.key };
+    const after = await openReportWorld({ service: nobody, startMs: november('24 10:00'), folder });
+    after.live();
+    await eventually(() => {
+      after.clock.goOn(SECOND);
+      return times(after).length === 1;
+    });
+    expect(cards(after)[0]).toEqual(made?.card);
+    expect(times(after)).toEqual(['2026-11-23 (UTC)']);
   });
 
   test('waits for the end of quiet hours', async () => {

@@ -42,13 +42,20 @@ export async function openReportWorld(options: {
         .watching,
   );
   const lives: Array<{ stop(): Promise<void> }> = [];
-  onTestFinished(async () => {
+  let closing: Promise<void> | undefined;
+  async function end() {
     await Promise.all(lives.map((life) => life.stop()));
     await monitoring.close();
     await store.close();
-  });
+  }
+  function close() {
+    closing ??= end();
+    return closing;
+  }
+  onTestFinished(close);
 
   return {
+    close,
     ...{ slack, clock, channels, lines, state: durable },
     async set(place: Place, report: ReportSchedule | null, more: SettingsChange = {}) {
       await channels.change(place, { settings: { report, ...more } });

@@ -23,7 +23,7 @@ test('a report of 200 monitors with long hostile names is one message with Slack
   expect(chart?.chart?.axis_config).toMatchObject({
     categories: ['11-19', '11-20', '11-21', '11-22', '11-23', '11-24', '11-25'],
     x_label: 'From (Europe/Berlin)',
-    y_label: 'min',
+    y_label: 'h',
   });
   const shown = message ? shownText(message) : '';
   expect(shown).toContain('Outages: at least 200');

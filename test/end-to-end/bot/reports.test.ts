@@ -1,17 +1,17 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { shownText } from '../fakes/slack/limits.ts';
-import { CHANNEL, startSlack } from '../fakes/slack/slack.ts';
-import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
-import { expectNoBreach, socketMode } from '../helpers/end-to-end/slack-program.ts';
-import { eventually } from '../helpers/eventually.ts';
-import { long } from '../helpers/long.ts';
-import { createRandom } from '../helpers/random.ts';
-import { seed } from '../helpers/seed.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { shownText } from '../../fakes/slack/limits.ts';
+import { CHANNEL, startSlack } from '../../fakes/slack/slack.ts';
+import { startAskwatch } from '../../helpers/end-to-end/askwatch-process.ts';
+import { expectNoBreach, socketMode } from '../../helpers/end-to-end/slack-program.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { long } from '../../helpers/long.ts';
+import { createRandom } from '../../helpers/random.ts';
+import { seed } from '../../helpers/seed.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-const CLOCK = new URL('../helpers/end-to-end/shifted-clock.mjs', import.meta.url);
-const PROGRAM = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const CLOCK = new URL('../../helpers/end-to-end/shifted-clock.mjs', import.meta.url);
+const PROGRAM = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 const DAY_MS = 86_400_000;
 const KILLS = long ? 100 : 4;
 

@@ -1,15 +1,15 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startModelProvider } from '../fakes/model-provider.ts';
-import { labelsOf } from '../fakes/slack/buttons.ts';
-import { shownText } from '../fakes/slack/limits.ts';
-import { CHANNEL, startSlack } from '../fakes/slack/slack.ts';
-import { startRawToolServer } from '../fakes/tool-server.ts';
-import { callOf } from '../helpers/bot/other-tools.ts';
-import { spawnAskwatch, startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
-import { eventually } from '../helpers/eventually.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { startModelProvider } from '../../fakes/model-provider.ts';
+import { labelsOf } from '../../fakes/slack/buttons.ts';
+import { shownText } from '../../fakes/slack/limits.ts';
+import { CHANNEL, startSlack } from '../../fakes/slack/slack.ts';
+import { startRawToolServer } from '../../fakes/tool-server.ts';
+import { callOf } from '../../helpers/bot/other-tools.ts';
+import { spawnAskwatch, startAskwatch } from '../../helpers/end-to-end/askwatch-process.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const TOKEN = 'tok-0123456789abcdef';
 

@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { openTab, repliesOf } from '../helpers/console/test-console.ts';
-import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
-import { runCli } from '../helpers/end-to-end/key-commands.ts';
-import { eventually } from '../helpers/eventually.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { openTab, repliesOf } from '../../helpers/console/test-console.ts';
+import { startAskwatch } from '../../helpers/end-to-end/askwatch-process.ts';
+import { runCli } from '../../helpers/end-to-end/key-commands.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** Exports on the command line, and makes drafts of what comes through the pipe. */
 async function draftsFrom(dataDir: string): Promise<string> {

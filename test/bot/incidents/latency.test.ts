@@ -95,9 +95,10 @@ test('an alert comes without response times where there are none to be had', asy
   silent(await goDown(() => ({ body: { results: [record(false, 100)] } })));
   silent(await goDown(() => ({ body: { results: 'nonsense' } })));
   // What never answers is not waited for, whatever memory is freed meanwhile; the poll would not end.
-  const freeing = setInterval(collectGarbage, 100);
+  const freeing = setInterval(collectGarbage, 500);
   onTestFinished(() => clearInterval(freeing));
   silent(await goDown(() => undefined));
+  clearInterval(freeing);
   // A job is not asked how long it takes to answer.
   const results = () => ({ body: { results: [record(true, 100)] } });
   const job = await goDown(results, { check_type: 'HEARTBEAT' });

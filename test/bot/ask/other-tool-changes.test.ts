@@ -1,7 +1,6 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import type { Invocation } from '../../../src/bot/shared/invocation.ts';
-import type { OtherServer } from '../../../src/bot/tools/others/other-tools.ts';
 import {
   type FakeTool,
   type FakeToolServer,
@@ -16,6 +15,7 @@ import {
   untilOffered,
 } from '../../helpers/bot/other-tools.ts';
 import { CHANNEL, cardOf, readAnswer, type TestBot, textOf } from '../../helpers/bot.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const ADA = { id: 'U1', name: 'Ada', mayManage: async () => true };
@@ -27,17 +27,23 @@ const CREATE: FakeTool = {
   inputSchema: { type: 'object', properties: { title: { type: 'string' } } },
 };
 
-const serverAt = ({ url }: { url: string }, more: Partial<Omit<OtherServer, 'client'>> = {}) =>
+const serverAt = (
+  { url }: { url: string },
+  more: Partial<Parameters<typeof otherServer>[1]> = {},
+) =>
   otherServer('issues', {
     url,
     tools: ['create'],
-    limits: { callMs: 500, listMs: 5_000 },
     ...more,
   });
 
-/** A bot that may call `create` of a server. */
-async function start(server: FakeToolServer, folder?: string) {
-  const bot = await startBotWithTools([serverAt(server)], {
+/** A bot that may call `create` of a server; with `callMs` one that waits no longer for it. */
+async function start(
+  server: FakeToolServer,
+  { folder, callMs }: { folder?: string; callMs?: number } = {},
+) {
+  const limits = callMs === undefined ? {} : { callMs };
+  const bot = await startBotWithTools([serverAt(server, { limits })], {
     ...(folder !== undefined && { folder }),
   });
   await untilOffered(bot, 'issues__create');
@@ -191,6 +197,22 @@ test('a tool that changed since it was proposed is not called', async () => {
   expect(server.calls).toHaveLength(1);
 });
 
+test('a tool that changed and was accepted since it was proposed is not called for what it was', async () => {
+  const server = await startToolServer({ tools: [CREATE] });
+  const bot = await start(server);
+  const { card } = await propose(bot, { title: 'a' });
+  server.offer.tools = [{ ...CREATE, description: 'Removes all.' }];
+  const changes = await eventually(async () => {
+    const shown = cardOf(await bot.say('/askwatch tools', { person: ADA }));
+    return shown.actions && shown;
+  });
+  await press(bot, changes, 'Accept create');
+  expect(await done(bot, card, 'Call')).toContain(
+    'create of issues is another one by now. Ask again.',
+  );
+  expect(server.calls).toEqual([]);
+});
+
 const onCall =
   (misbehave: Misbehave): Misbehave =>
   (message, response, request) =>
@@ -230,7 +252,7 @@ test.each<[string, Misbehave, RegExp]>([
   ],
 ])('a change by a server that %s is tried once and told as it is', async (_, misbehave, said) => {
   const server = await startRawToolServer(onCall(misbehave), { tools: [CREATE] });
-  const bot = await start(server);
+  const bot = await start(server, said.source.includes('did not answer') ? { callMs: 500 } : {});
   const { card } = await propose(bot, { title: 'a' });
   expect(await done(bot, card, 'Call')).toMatch(said);
   await press(bot, card, 'Call', { pressed: 'm5' });
@@ -252,7 +274,7 @@ test('what a tool itself calls a failure is told as one', async () => {
 test('a proposal outlives a restart, and is shown and called as it was', async () => {
   const server = await startToolServer({ tools: [CREATE] });
   const folder = await temporaryFolder();
-  const first = await start(server, folder);
+  const first = await start(server, { folder });
   const { card } = await propose(first, { title: 'a' });
   await first.stop();
   const next = await startBotWithTools([serverAt(server)], { folder });
@@ -273,9 +295,7 @@ test('what a process began before it died is not begun again', async () => {
   await untilOffered(bot, 'issues__create');
   const { card } = await propose(bot, { title: 'a' });
   void press(bot, card, 'Call');
-  await vi.waitFor(() =>
-    expect(server.messages.filter(({ method }) => method === 'tools/call')).toHaveLength(1),
-  );
+  await eventually(() => server.messages.some(({ method }) => method === 'tools/call'));
   // The press of a process that died is another one's to do.
   const id = card?.actions?.[0]?.values.proposal ?? '';
   const again = bot.bot.dispatch({
@@ -289,7 +309,7 @@ test('what a process began before it died is not begun again', async () => {
 test('a server that is not set up any more, or not here, is not called', async () => {
   const server = await startToolServer({ tools: [CREATE] });
   const folder = await temporaryFolder();
-  const first = await start(server, folder);
+  const first = await start(server, { folder });
   const { card } = await propose(first, { title: 'a' });
   await first.stop();
   const without = await startBotWithTools([], { folder });

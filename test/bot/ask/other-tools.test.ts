@@ -184,7 +184,7 @@ test.each([
     const server = await startRawToolServer((message, response) =>
       message.method === 'tools/call' ? misbehave(message, response) : undefined,
     );
-    const limits = { callMs: 500 };
+    const limits = said.source.includes('did not answer') ? { callMs: 500 } : {};
     const bot = await startBotWithTools([
       otherServer('bad', { url: server.url, tools: ['look'], limits }),
     ]);

@@ -28,7 +28,7 @@ const LOOK_MS = 5 * 60_000;
 const LOOK_AGAIN_MS = 30_000;
 
 /** Who asks how servers stand waits so long for one that is slow. */
-const STATE_MS = 2_000;
+const STATE_MS = 3_000;
 
 /** A tool is called by a list that is no older; for a change the list is always read again. */
 const FRESH_MS = 60_000;

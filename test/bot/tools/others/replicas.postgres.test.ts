@@ -48,8 +48,10 @@ describe.skipIf(!hasPostgres)('bots of several processes', () => {
   test('what one finds changed is off at the other, and what is accepted at one is on at both', async () => {
     const { server, one, other } = await startTwo();
     server.offer.tools = [{ ...CREATE, description: 'Removes all.' }];
-    const card = await tools(one);
-    expect(textOf(card)).toContain('1 change waits');
+    const card = await eventually(async () => {
+      const shown = await tools(one);
+      return /1 change waits/.test(textOf(shown)) && shown;
+    });
     other.provider.answerWith('Hello.');
     await readAnswer(await other.say('/ask hello', { person: ADA }));
     expect(offeredTo(other)).not.toContain('issues__create');

@@ -36,7 +36,7 @@ export interface TestBot {
   /** Says a line in a channel; each call is an invocation of its own unless `id` is given. */
   say(
     line: string,
-    where?: Partial<Pick<Invocation, 'id' | 'place' | 'thread' | 'person' | 'files'>>,
+    where?: Partial<Pick<Invocation, 'id' | 'place' | 'thread' | 'person' | 'files' | 'around'>>,
   ): Promise<Reply>;
   /** Ends bot, clients and store, as the end of the program does; happens by itself when the test is over. */
   stop(): Promise<void>;

@@ -31,7 +31,12 @@ import { readAttachments } from './attachments.ts';
 import type { Budgets } from './budgets.ts';
 import type { Catalog } from './catalog.ts';
 import type { ChannelDefaults } from './channel-defaults.ts';
-import { type Conversations, conversationKey, type Turn } from './conversations.ts';
+import {
+  type Conversations,
+  conversationKey,
+  type KeptQuestion,
+  type Turn,
+} from './conversations.ts';
 import { type Generated, generate, leftBeside } from './generate.ts';
 import { type createPeopleReader, type PeopleMessages, withQuoted } from './people-messages.ts';
 import type { ToolCalls } from './tool-calls.ts';
@@ -212,9 +217,8 @@ export function createAsk(options: {
       if (thread !== undefined) await keep(thread, { id, asked, answer: text, about, ...made });
       run.end();
       if (key === undefined) {
-        const { person, question, model, files } = asked;
-        const said = { question, model, files, about, text, footer: run.footer() };
-        privates.keep(id, { person: person.id, ...said, ...made });
+        const kept = { person: asked.person.id, asked: keptOf({ asked, about }), text };
+        privates.keep(id, { ...kept, footer: run.footer(), ...made });
       }
       const actions = key === undefined ? underPrivate(id) : underWhole(id, whole);
       const doubt = whole.isCutOff ? CUT_OFF : whole.doubt;
@@ -251,7 +255,7 @@ export function createAsk(options: {
     { answer, generated, calls, ...answered }: Answered & Made & { answer: string },
   ) {
     const { instead, place } = answered.asked;
-    const turn = { ...keptOf(answered), answer, atMs: Date.now(), generated };
+    const turn = { id: answered.id, ...keptOf(answered), answer, atMs: Date.now(), generated };
     try {
       // First: whoever finds the answer may rate it.
       await options.evidence.keep({ place: placeKey(place), thread }, answered.id, calls);
@@ -265,12 +269,12 @@ export function createAsk(options: {
   }
 
   /** Keeps a question whose answer is not whole because of an error; whether a button can ask it again. */
-  async function keepUnanswered(key: string, answered: Answered, why: unknown) {
+  async function keepUnanswered(key: string, { id, ...answered }: Answered, why: unknown) {
     // A button that came too late asks for nothing that could be asked again.
     if (why instanceof NoLongerLastError) return false;
     const { instead } = answered.asked;
     try {
-      await conversations.addUnanswered(key, { ...keptOf(answered), instead });
+      await conversations.addUnanswered(key, { id, ...keptOf(answered), instead });
       return true;
     } catch (error) {
       log.error({ err: error }, 'a question could not be stored');
@@ -487,11 +491,7 @@ export function createAsk(options: {
       return {
         kind: 'answer',
         id,
-        question: asked.question,
-        files: asked.files,
-        model: asked.model,
-        about: asked.about,
-        message: messageOf(asked),
+        ...keptOf({ asked }),
         private: asked.private ?? false,
         instead: asked.instead,
         earlier: asked.earlier,
@@ -521,7 +521,8 @@ export function createAsk(options: {
     ratedPrivate(id: string, person: string): RatedAnswer | undefined {
       const answer = privates.of(id, person);
       if (!answer) return undefined;
-      const { question, text, generated, calls } = answer;
+      const { asked, text, generated, calls } = answer;
+      const { question } = asked;
       return { ...generated, said: { question, answer: text, calls: [...calls] } };
     },
     /** A private answer for everyone, where its reader asks for that. */
@@ -531,15 +532,12 @@ export function createAsk(options: {
     ): CommandAnswer | undefined {
       const shared = privates.of(id, of.person.id);
       if (!shared) return undefined;
-      const { question, model, about, files } = shared;
       // Shared once more after it could not be shown, it is still one answer.
-      const asked = { ...of, question, model, about, files, instead: id };
+      const asked = { ...of, ...shared.asked, instead: id };
       return {
         kind: 'answer',
         id,
-        question,
-        files,
-        model,
+        ...shared.asked,
         private: false,
         stream: (thread, signal = new AbortController().signal) =>
           sharedIn(id, shared, asked, thread, signal),
@@ -564,9 +562,10 @@ export function createAsk(options: {
 function doubtOf(text: string, tools: ToolCalls, said: readonly string[]): string | undefined {
   const given = tools.given();
   if (given.length === 0) return undefined;
-  const sources = [...given, ...said];
-  const names = unfoundedNames(text, sources).map((name) => `“${name}”`);
-  const found = [...names, ...unfoundedFigures(text, sources)];
+  // A name in an error is what the model called it.
+  const named = unfoundedNames(text, [...tools.found(), ...said]);
+  const figures = unfoundedFigures(text, [...given, ...said]);
+  const found = [...named.map((name) => `“${name}”`), ...figures];
   if (found.length === 0) return undefined;
   return `Not among what was looked at: ${found.join(', ')}. Check before you rely on it.`;
 }
@@ -588,17 +587,12 @@ function endOf(run: AnswerRun, { cards = [], ...end }: Ending): AnswerPart {
   return { kind: 'end', footer: run.footer(), ...end, ...(cards.length > 0 && { cards }) };
 }
 
-/** The message that asks, by the platform's own id. */
-const messageOf = ({ message, around }: Question) => message ?? around?.question;
-
 /** What is kept of a question. */
-function keptOf({ id, asked, about = asked.about }: Answered) {
-  const { question, model, files } = asked;
-  const message = messageOf(asked);
+function keptOf({ asked, about = asked.about }: Omit<Answered, 'id'>): KeptQuestion {
+  const { question, model, files, message = asked.around?.question } = asked;
   return {
-    ...{ id, question, model, files },
+    ...{ question, model, files, message },
     ...(about && about.length > 0 && { about: [...about] }),
-    ...(message !== undefined && { message }),
   };
 }
 
@@ -611,10 +605,7 @@ function noteAfter(notes: ReadonlyArray<string | undefined>): string | undefined
 /** An answer that one person saw. */
 interface PrivateAnswer extends Made {
   person: string;
-  question: string;
-  model: string | undefined;
-  about: readonly QuotedMessage[] | undefined;
-  files: SharedFile[] | undefined;
+  asked: KeptQuestion;
   text: string;
   footer: string;
 }

@@ -5,21 +5,26 @@ import { QuotedMessage } from '../shared/people-messages.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
 import { SharedFile } from '../shared/shared-file.ts';
 
-/** One question and its whole answer; they are remembered together or not at all. */
-const Turn = z.object({
-  /** Of the answer, for its buttons. */
-  id: z.string().optional(),
+/** A question, as far as it is kept to be asked again and to be understood later. */
+export const KeptQuestion = z.object({
   question: z.string(),
-  answer: z.string(),
-  atMs: z.number(),
   /** The model that was asked for by name. */
   model: z.string().optional(),
-  /** The messages that the question is about. */
+  /** The messages that it is about. */
   about: z.array(QuotedMessage).optional(),
   /** The message that asked, by the platform's own id. */
   message: z.string().optional(),
-  /** What came with the question: where it is found, and nothing of what is in it. */
+  /** What came with it: where that is found, and nothing of what is in it. */
   files: z.array(SharedFile).optional(),
+});
+export type KeptQuestion = z.infer<typeof KeptQuestion>;
+
+/** One question and its whole answer; they are remembered together or not at all. */
+const Turn = KeptQuestion.extend({
+  /** Of the answer, for its buttons. */
+  id: z.string().optional(),
+  answer: z.string(),
+  atMs: z.number(),
   /** The model that answered, and when. */
   generated: z.object({ model: z.string().optional(), times: AnswerTimes }).optional(),
   /** What people think of the answer, by their ids: of a version that kept that here. */
@@ -28,15 +33,10 @@ const Turn = z.object({
 export type Turn = z.infer<typeof Turn>;
 
 /** The last question, when its answer is not whole. */
-const Unanswered = z.object({
+const Unanswered = KeptQuestion.extend({
   id: z.string(),
-  question: z.string(),
-  model: z.string().optional(),
-  about: z.array(QuotedMessage).optional(),
-  message: z.string().optional(),
   /** The answer that a whole one takes the place of. */
   instead: z.string().optional(),
-  files: z.array(SharedFile).optional(),
 });
 type Unanswered = z.infer<typeof Unanswered>;
 
@@ -122,10 +122,7 @@ export function createConversations(store: Store) {
       const conversation = await collection.get(key);
       const { unanswered } = conversation ?? {};
       const last = unanswered ?? conversation?.turns.at(-1);
-      if (!last) return undefined;
-
-      const { id, question, model, about, message, files } = last;
-      return { id, question, model, about, message, files, instead: unanswered?.instead };
+      return last && { id: last.id, asked: KeptQuestion.parse(last), instead: unanswered?.instead };
     },
     /** Moves the ratings that an older version kept here to where `move` keeps them. */
     async moveRatings(move: (key: string, turn: RatedTurn) => Promise<void>) {

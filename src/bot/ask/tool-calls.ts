@@ -65,6 +65,7 @@ export function createToolCalls(options: {
   const done = new Set<string>();
   const proposed: Proposed[] = [];
   const given: string[] = [];
+  const found: string[] = [];
   const made: EvidenceCall[] = [];
   let hasGiven = false;
   let called = 0;
@@ -204,6 +205,8 @@ export function createToolCalls(options: {
     },
     /** What was told of calls so far, as the model reads it; nothing where none of them found anything. */
     given: (): readonly string[] => (hasGiven ? given : []),
+    /** The same without what failed. */
+    found: (): readonly string[] => found,
     /** All calls so far, with what came of them. */
     made: (): readonly EvidenceCall[] => made,
     /** What is to be confirmed, in its order. */
@@ -235,6 +238,7 @@ export function createToolCalls(options: {
         const outcome = yield* ask(name, () => readArguments(text), signal);
         const content = cut(toldOf(outcome));
         given.push(content);
+        if (!('error' in outcome)) found.push(content);
         made.push({ tool: name, input: text, result: content });
         if ('output' in outcome) hasGiven = true;
         messages.push({ role: 'tool', tool_call_id: call.id, content });

@@ -13,12 +13,10 @@ import type {
   ShownAnswer,
   UnfinishedAnswer,
 } from '../shared/invocation.ts';
-import { QuotedMessage } from '../shared/people-messages.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
 import type { Handling, LeftInvocation, SeenInvocations } from '../shared/seen-invocations.ts';
-import { SharedFile } from '../shared/shared-file.ts';
 import { underBroken } from './answer-buttons.ts';
-import { type Conversations, conversationKey } from './conversations.ts';
+import { type Conversations, conversationKey, KeptQuestion } from './conversations.ts';
 
 /** An answer that is shown somewhere, or is about to be, and whose end is not shown yet. */
 const Entry = z.object({
@@ -35,17 +33,10 @@ const Entry = z.object({
   /** Why it is to end where it is: somebody has stopped it. */
   cut: z.string().optional(),
   /** Absent in private: what was asked in private is written nowhere. */
-  asked: z
-    .object({
-      question: z.string(),
-      model: z.string().optional(),
-      about: z.array(QuotedMessage).optional(),
-      message: z.string().optional(),
-      /** The answer that this one takes the place of. */
-      instead: z.string().optional(),
-      files: z.array(SharedFile).optional(),
-    })
-    .optional(),
+  asked: KeptQuestion.extend({
+    /** The answer that this one takes the place of. */
+    instead: z.string().optional(),
+  }).optional(),
 });
 type Entry = z.infer<typeof Entry>;
 
@@ -224,8 +215,7 @@ export async function openUnfinishedAnswers(
       { held, putOff }: Pick<Handling, 'held' | 'putOff'>,
       before?: ShownAnswer,
     ): Answer {
-      const { id, question, model, message, files, instead } = answer;
-      const about = answer.about && [...answer.about];
+      const { id, instead } = answer;
       let beganAtMs = before?.beganAtMs;
       let isPutOff = false;
 
@@ -255,7 +245,7 @@ export async function openUnfinishedAnswers(
             private: answer.private,
             shown,
             thread,
-            asked: answer.private ? undefined : { question, model, about, message, files, instead },
+            asked: answer.private ? undefined : { ...KeptQuestion.parse(answer), instead },
           };
           underWay.set(id, entry);
           try {

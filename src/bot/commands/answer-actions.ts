@@ -64,11 +64,7 @@ const again = button({
     const { ask, handling, place, person, invocation } = call;
     const {
       id,
-      question,
-      model,
-      about,
-      message,
-      files,
+      asked,
       instead = id,
     } = await lastAsked(
       answer,
@@ -76,9 +72,8 @@ const again = button({
       'Only the last question of a thread can be answered anew. Ask it again.',
     );
     const earlier = { note: 'Answered anew below.', actions: [] };
-    const among = { about, message, around: invocation.around };
-    const asked = { handling, question, model, files, place, person, ...among };
-    return ask.answer({ ...asked, instead, last: id, earlier });
+    const { around } = invocation;
+    return ask.answer({ ...asked, handling, place, person, around, instead, last: id, earlier });
   },
 });
 
@@ -89,14 +84,15 @@ const goOn = button({
   once,
   async run({ answer }, call) {
     const { ask, handling, place, person, invocation } = call;
-    const { id, model } = await lastAsked(
+    const { id, asked } = await lastAsked(
       answer,
       call,
       'Only the last answer of a thread can go on. Ask for what is missing.',
     );
     const earlier = { note: 'It goes on below.', actions: thumbs(answer) };
-    const asked = { handling, question: GO_ON, model, place, person, around: invocation.around };
-    return ask.answer({ ...asked, last: id, earlier });
+    const { around } = invocation;
+    const more = { question: GO_ON, model: asked.model };
+    return ask.answer({ ...more, handling, place, person, around, last: id, earlier });
   },
 });
 

@@ -91,6 +91,7 @@ test('a monitor that nothing gave is named under the answer, and what is propose
   bot.service.add({ name: 'Shop' });
   const calls = [
     call('list_monitors'),
+    call('get_monitor', { monitor: 'Storefront' }),
     call('create_monitor', { target: 'https://new.example', name: 'Novelty' }),
   ];
   bot.provider.answerWith((body) =>

@@ -133,7 +133,7 @@ test('its invocation is refused from then on; its question can be asked again, u
   expect(await conversations.turns('slack:C1:t1')).toEqual([]);
   expect(await conversations.lastAsked('slack:C1:t1')).toMatchObject({
     id: 'a',
-    question: 'why a?',
+    asked: { question: 'why a?' },
   });
   expect(await conversations.turns('slack:C2:t1')).toEqual([turn]);
 });

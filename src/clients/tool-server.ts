@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { Agent } from 'undici';
 import { z } from 'zod';
+import { beginTurn } from '../contracts/event-loop.ts';
 import { oneLine } from '../contracts/one-line.ts';
 import { orAborted } from '../contracts/or-aborted.ts';
 import { CallError, NetworkError, StatusError } from './errors.ts';
@@ -217,9 +218,11 @@ export function createToolServer(
         connection.list(until),
       );
       const entries = new Map<string, ListEntry>();
+      const turn = beginTurn();
       for (const tool of tools) {
         const entry = entryOf(tool, clean);
         if (entry && !entries.has(entry.name)) entries.set(entry.name, entry);
+        if (turn.isOver()) await turn.next();
       }
       return { entries: [...entries.values()], isPartial };
     },
@@ -304,17 +307,17 @@ const Named = z.object({ name: z.string().min(1).max(128) });
 function entryOf(raw: unknown, clean: Cleaning): ListEntry | undefined {
   const named = Named.safeParse(raw);
   if (!named.success) return undefined;
-  const { name } = named.data;
+  const name = clean(named.data.name);
   const { data } = RawTool.safeParse(raw);
   if (!data) return { name, problem: 'Its definition is otherwise than the protocol says.' };
+  // Before more is done with it: one of a megabyte takes long.
+  if (Buffer.byteLength(JSON.stringify(data.inputSchema)) > MAX_SCHEMA_BYTES) {
+    return { name, problem: `Its schema is longer than ${MAX_SCHEMA_BYTES / 1024} KB.` };
+  }
   const inputSchema = cleanValue(data.inputSchema, clean, MAX_SCHEMA_DEPTH) as
     | Record<string, unknown>
     | undefined;
   if (!inputSchema) return { name, problem: 'Its schema is nested too deep.' };
-  const bytes = Buffer.byteLength(JSON.stringify(inputSchema));
-  if (bytes > MAX_SCHEMA_BYTES) {
-    return { name, problem: `Its schema is longer than ${MAX_SCHEMA_BYTES / 1024} KB.` };
-  }
   const { readOnlyHint, destructiveHint } = data.annotations ?? {};
   return {
     name,

@@ -36,6 +36,9 @@ const FRESH_MS = 60_000;
 /** Definitions that are offered at most, in characters of JSON: a model reads all of them with every question. */
 const MAX_OFFERED = 100_000;
 
+/** Names of tools that a server has besides. */
+const MAX_OTHERS = 100;
+
 /** Of a result that a card shows. */
 const MAX_CARD = 1_500;
 
@@ -93,7 +96,10 @@ export function createOtherTools(options: {
   async function watch(server: KnownServer, failures = 0): Promise<void> {
     const isGood = await server.look().then(
       () => true,
-      () => false,
+      (error: unknown) => {
+        log.debug({ err: error, server: server.name }, 'a look at a server of tools has failed');
+        return false;
+      },
     );
     if (stopped) return;
     const ms = isGood ? LOOK_MS : Math.min(LOOK_MS, LOOK_AGAIN_MS * 2 ** failures);
@@ -175,7 +181,10 @@ const sizeOf = ({ name, description, schema }: Tool) =>
 
 /** What a server had when it was looked at last. */
 interface Listing {
+  /** Of the tools that are set up. */
   entries: ReadonlyMap<string, ListEntry>;
+  /** Names of some others. */
+  others: string[];
   isPartial: boolean;
   /** On the clock of `performance`. */
   atMs: number;
@@ -199,7 +208,12 @@ function createKnownServer(
       return entry && 'description' in entry ? [[tool, definitionIn(entry)] as const] : [];
     });
     const { seen, changed, back } = await pins.note(name, new Map(listed));
-    listing = { entries: byName, isPartial, atMs: performance.now() };
+    listing = {
+      entries: new Map([...byName].filter(([tool]) => allowed.includes(tool))),
+      others: [...byName.keys()].filter((tool) => !allowed.includes(tool)).slice(0, MAX_OTHERS),
+      isPartial,
+      atMs: performance.now(),
+    };
     if (seen.length > 0) log.info({ server: name, tools: seen }, 'tools of a server seen at first');
     if (back.length > 0) log.info({ server: name, tools: back }, 'tools of a server are as before');
     if (changed.length > 0) {
@@ -342,9 +356,11 @@ function createKnownServer(
         );
         const isCut = text.length > MAX_CARD || cutFromBytes !== undefined;
         const title = isError ? `${what} says that it failed` : `${what} was called`;
+        const tone = isError ? 'warning' : 'good';
         const says = `What ${name} says of it, which nobody has checked${isCut ? '; the beginning' : ''}:`;
         return {
-          ...textCard(isError ? 'warning' : 'good', title, says),
+          tone,
+          title,
           parts: [
             { kind: 'text', text: says },
             { kind: 'code', text: text.slice(0, MAX_CARD) || '(nothing)' },
@@ -383,7 +399,7 @@ function createKnownServer(
           ...(by !== undefined && { acceptedBy: by }),
         };
       });
-      const others = [...(listing?.entries.keys() ?? [])].filter((one) => !allowed.includes(one));
+      const others = listing?.others ?? [];
       return { name, address: client.address, health: client.health(), tools, others, channels };
     },
     close: () => client.close(),

@@ -1,40 +1,17 @@
 import { expect, test } from 'vitest';
-import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeChannel } from '../../fakes/discord/state.ts';
-import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import type { TestBotOptions } from '../../helpers/bot.ts';
+import { startReadingBot } from '../../helpers/discord/reading-bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 const HIDDEN =
   /Discord hides from Askwatch what people write to each other: Message Content Intent is off\. Switch it on at .*, set DISCORD_MESSAGE_CONTENT=true/;
 
-async function start({
-  content = true,
-  bot: options = {},
-}: {
-  content?: boolean;
-  bot?: TestBotOptions;
-} = {}) {
-  const discord = await startDiscord({ messageContentAllowed: content, limit: false });
-  const test = await startTestBot({ ...options, settings: { alertPollMs: 600_000 } });
-  test.provider.answerWith('On Monday.');
-  const started = await startPlatform(discord, test.bot, { messageContent: content });
-  await test.bot.start([started.platform]);
-  const bob = discord.addUser('bob');
-  const prompted = (): Array<{ role: string; content: string }> =>
-    test.provider.calls.at(-1)?.body.messages.slice(1) ?? [];
+async function start({ content = true, bot }: { content?: boolean; bot?: TestBotOptions } = {}) {
+  const started = await startReadingBot({ content, says: 'On Monday.', bot });
+  const { discord, bob } = started;
   return {
-    discord,
-    bob,
-    ...test,
     ...started,
-    prompted,
-    /** What the model was told that people wrote, without the time. */
-    lines: () =>
-      (prompted().at(-1)?.content ?? '')
-        .split('\n')
-        .filter((line) => line.startsWith('- '))
-        .map((line) => line.replace(/^- \d{4}-\d\d-\d\d \d\d:\d\dZ /, '')),
     /** Two people talk in a thread. */
     talk(): FakeChannel {
       const root = discord.say('Shall we ship on Friday?');

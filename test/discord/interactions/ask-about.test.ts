@@ -1,42 +1,21 @@
 import { MessageFlags } from 'discord.js';
 import { expect, test } from 'vitest';
 import { ASK_ABOUT } from '../../../src/bot/commands/ask-about.ts';
-import { startDiscord } from '../../fakes/discord/discord.ts';
 import { shownIn } from '../../fakes/discord/forms.ts';
 import type { FakeInteraction } from '../../fakes/discord/interactions.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
+import { startReadingBot } from '../../helpers/discord/reading-bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { filesWith } from '../../helpers/files-with.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-async function start({
-  content = false,
-  bot: options = {},
-}: {
-  content?: boolean;
-  bot?: TestBotOptions;
-} = {}) {
-  const discord = await startDiscord({ messageContentAllowed: content, limit: false });
-  const test = await startTestBot({ ...options, settings: { alertPollMs: 600_000 } });
-  test.provider.answerWith('A connection was cut.');
-  const started = await startPlatform(discord, test.bot, { messageContent: content });
-  await test.bot.start([started.platform]);
-  const bob = discord.addUser('bob');
-  const prompted = (): Array<{ role: string; content: string }> =>
-    test.provider.calls.at(-1)?.body.messages.slice(1) ?? [];
+async function start({ content = false, bot }: { content?: boolean; bot?: TestBotOptions } = {}) {
+  const started = await startReadingBot({ content, says: 'A connection was cut.', bot });
+  const { discord } = started;
   return {
-    discord,
-    bob,
-    ...test,
     ...started,
-    prompted,
-    lines: () =>
-      (prompted().at(-1)?.content ?? '')
-        .split('\n')
-        .filter((line) => line.startsWith('- '))
-        .map((line) => line.replace(/^- \d{4}-\d\d-\d\d \d\d:\d\dZ /, '')),
     /** Chooses the command for a message; gives the gesture once its form is open. */
     async choose(message: FakeMessage, more: object = {}): Promise<FakeInteraction> {
       const chosen = discord.chooseFor(message, ASK_ABOUT.label, more);

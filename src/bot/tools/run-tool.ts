@@ -11,9 +11,18 @@ export interface ToolResult {
   account: Account;
 }
 
+/** What inputs are checked by: to make one takes longer than to check most inputs. */
+const strictInputs = new WeakMap<Tool, z.ZodObject>();
+
+function strictInput(tool: Tool): z.ZodObject {
+  const made = strictInputs.get(tool) ?? (tool.schema ? tool.input : tool.input.strict());
+  strictInputs.set(tool, made);
+  return made;
+}
+
 /** A tool's input as it takes it. Throws a `CommandError` that says what is wrong with it. */
 export function checkToolInput(tool: Tool, input: unknown): Record<string, unknown> {
-  const checked = (tool.schema ? tool.input : tool.input.strict()).safeParse(input);
+  const checked = strictInput(tool).safeParse(input);
   if (checked.success) return checked.data;
   const problems = checked.error.issues
     .slice(0, MAX_PROBLEMS)

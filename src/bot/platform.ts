@@ -97,7 +97,7 @@ export interface Platform extends Messenger, AnswerEnder {
   ): AsyncIterable<Uint8Array>;
 }
 
-export { orAborted } from '../contracts/or-aborted.ts';
+export { orAborted, orLate } from '../contracts/or-aborted.ts';
 export type { Claims } from '../store/claims.ts';
 /** State a platform keeps for itself, handed to it by the composition root. */
 export { createEncryption, type Encryption } from '../store/encryption.ts';

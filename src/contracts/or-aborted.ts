@@ -10,3 +10,12 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Pr
     signal.removeEventListener('abort', abort),
   );
 }
+
+/** What a promise gives within a time; `undefined` where that comes later. */
+export async function orLate<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  const late = AbortSignal.timeout(ms);
+  return await orAborted(promise, late).catch((error: unknown) => {
+    if (error === late.reason) return undefined;
+    throw error;
+  });
+}

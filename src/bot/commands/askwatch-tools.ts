@@ -43,7 +43,7 @@ export const toolsCommand = command({
 });
 
 /** How all servers stand, with one of the changes. Pure. */
-export function toolsCard(servers: readonly ServerState[], change: number): Card {
+function toolsCard(servers: readonly ServerState[], change: number): Card {
   if (servers.length === 0) {
     return textCard(
       'info',

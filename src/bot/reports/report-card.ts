@@ -50,7 +50,7 @@ export const titleOf = ({ every }: ReportSpan) =>
   `${{ daily: 'Daily', weekly: 'Weekly', monthly: 'Monthly' }[every]} report`;
 
 /** The time of a report, as its clocks have it: `2026-11-16 to 2026-11-22 (Europe/Berlin)`. Pure. */
-export function spanInWords(span: ReportSpan): string {
+function spanInWords(span: ReportSpan): string {
   const { zone, isSoFar, every } = span;
   const [fromMs, toMs] = [fromMsOf(span), toMsOf(span)];
   if (isSoFar) return `${wallWords(zone, fromMs)} to ${wallWords(zone, toMs)} (${zone})`;
@@ -61,7 +61,7 @@ export function spanInWords(span: ReportSpan): string {
 }
 
 /** What it is held against: `the week before`. Pure. */
-export const beforeInWords = ({ every, isSoFar }: ReportSpan) =>
+const beforeInWords = ({ every, isSoFar }: ReportSpan) =>
   isSoFar
     ? `the ${{ daily: '24 hours', weekly: '7 days', monthly: '30 days' }[every]} before`
     : `the ${{ daily: 'day', weekly: 'week', monthly: 'month' }[every]} before`;

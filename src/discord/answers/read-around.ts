@@ -27,7 +27,7 @@ const SAID = new Set([
 ]);
 
 /** Source: Discord docs, "Message Content Intent": what a message holds is empty without it, also over REST. */
-export const CONTENT_HIDDEN =
+const CONTENT_HIDDEN =
   'Discord hides from Askwatch what people write to each other: Message Content Intent is off. Switch it on at discord.com/developers/applications → your application → Bot, set DISCORD_MESSAGE_CONTENT=true, and start Askwatch anew.';
 
 /**

@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { APIModalInteractionResponseCallbackData } from 'discord.js';
 import { type Command, fieldsOf } from '../../bot/commands/command.ts';
 import { carriedIn } from '../../bot/commands/form.ts';
+import { orLate } from '../../bot/platform.ts';
 import { type Card, textCard } from '../../bot/shared/card.ts';
 import { type FormAbout, isShowable, renderForm } from '../render/render-form.ts';
 import type { Handling } from './interaction-context.ts';
@@ -40,13 +40,7 @@ export async function formFor(
 }
 
 /** What a form begins with; `undefined` when that comes too late for one. */
-export async function inTime<T>(opening: Promise<T>): Promise<T | undefined> {
-  const over = new AbortController();
-  const late = pause(BEGIN_LIMIT_MS, undefined, { signal: over.signal }).catch(() => undefined);
-  const opened = await Promise.race([opening, late]);
-  over.abort();
-  return opened;
-}
+export const inTime = <T>(opening: Promise<T>) => orLate(opening, BEGIN_LIMIT_MS);
 
 const noForm = ({ name }: Command, why: string) => {
   const advice = `Try again, or type the values after /${name}.`;

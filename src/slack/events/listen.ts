@@ -1,11 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { App, Context, types } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { whileGenerated } from '../../bot/ask/answer-buttons.ts';
 import { ASK_ABOUT, askAboutCommand } from '../../bot/commands/ask-about.ts';
 import { type Command, topLevelNames } from '../../bot/commands/command.ts';
 import { formOf, formProblems } from '../../bot/commands/form.ts';
-import type { Bot } from '../../bot/platform.ts';
+import { type Bot, orLate } from '../../bot/platform.ts';
 import type { TakenOver } from '../../bot/shared/invocation.ts';
 import type { Origins } from '../answers/origin.ts';
 import type { UserInput } from '../answers/user-input.ts';
@@ -107,10 +106,8 @@ export function listen(
   /** The form that a button opens besides what it does, if its person gets it now. */
   async function formOfPress({ invocation, channel, inThread, responseUrl }: UserInput) {
     const { request, thread } = invocation;
-    const over = new AbortController();
-    const late = pause(BEGIN_LIMIT_MS, undefined, { signal: over.signal }).catch(() => undefined);
-    const opened = await Promise.race([bot.formOfPress(request, async () => invocation), late]);
-    over.abort();
+    const opening = bot.formOfPress(request, async () => invocation);
+    const opened = await orLate(opening, BEGIN_LIMIT_MS);
     if (!opened || !isShowable(opened.begin)) return undefined;
     const { command, carried } = opened;
     const origin = { command: command.name, channel, carried };

@@ -1,8 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ListEntry, ToolServer, ToolServerHealth } from '../../../clients/tool-server.ts';
-import { orAborted } from '../../../contracts/or-aborted.ts';
+import { orAborted, orLate } from '../../../contracts/or-aborted.ts';
 import type { Store } from '../../../store/store.ts';
 import { type Card, textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
@@ -11,7 +10,7 @@ import { counted } from '../../shared/text-format.ts';
 import { asOf, type Tool, type ToolContext, tool, type WriteContext } from '../tool.ts';
 import { changeOfOthers, OtherDraft, requireShown } from './change-of-others.ts';
 import { type Definition, definitionIn, fingerprint, functionName } from './definition.ts';
-import { changeId, createPins, type Pin } from './pins.ts';
+import { changeId, createPins, type Pin, type PinStore } from './pins.ts';
 
 /** A server of other people's tools, and what of it may be used where, as the operator set it up. */
 export interface OtherServer {
@@ -194,7 +193,7 @@ type KnownServer = ReturnType<typeof createKnownServer>;
 
 function createKnownServer(
   { client, tools: allowed, writes, channels }: OtherServer,
-  { pins, log }: { pins: ReturnType<typeof createPins>; log: Logger },
+  { pins, log }: { pins: PinStore; log: Logger },
 ) {
   const { name } = client;
   let listing: Listing | undefined;
@@ -379,7 +378,10 @@ function createKnownServer(
       }
     },
     async state(): Promise<ServerState> {
-      await Promise.race([look().catch(() => {}), pause(STATE_MS, undefined, { ref: false })]);
+      await orLate(
+        look().catch(() => {}),
+        STATE_MS,
+      );
       const known = await pins.of(name);
       const tools = allowed.map((tool): ToolState => {
         const pin = known.find((one) => one.tool === tool);

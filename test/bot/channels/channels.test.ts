@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createChannels } from '../../../src/bot/channels/channels.ts';
 import { type Person, type Place, placeKey } from '../../../src/bot/shared/place.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
-import type { Collection, Store } from '../../../src/store/store.ts';
+import { openCollections } from '../../helpers/bot/open-collections.ts';
 import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -19,21 +19,11 @@ let invocations = 0;
 
 /** A bot that is told `/monitor alerts …` in a channel, and what is stored of it. */
 async function openChannel(place: Place = SLACK) {
-  const { log } = recordingLog();
-  const own = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const collections = new Map<string, Pick<Collection<unknown>, 'list'>>();
-  const store: Store = {
-    ...own,
-    collection(declaration) {
-      const collection = own.collection(declaration);
-      collections.set(declaration.name, collection);
-      return collection;
-    },
-  };
+  const { store, collections, close } = await openCollections();
   const { bot, stop } = await startTestBot({ store });
   onTestFinished(async () => {
     await stop();
-    await own.close();
+    await close();
   });
   return {
     async say(words: string, person = manager) {

@@ -6,35 +6,14 @@ import {
   readHours,
   readZone,
 } from '../../../src/bot/channels/quiet-hours.ts';
+import { CLOCKS_SET_ON } from '../../helpers/bot/clocks-set.ts';
 import { long } from '../../helpers/long.ts';
 
 const MINUTE = 60_000;
 const DAY = 1440 * MINUTE;
 
-/** Days on which clocks are set, and by how much and when differs; the last two never do it. */
-const SET_ON: Array<[zone: string, day: string]> = [
-  ['Europe/Berlin', '2026-03-29'],
-  ['Europe/Berlin', '2026-10-25'],
-  ['America/New_York', '2026-03-08'],
-  ['America/New_York', '2026-11-01'],
-  // At midnight: a day that begins at one o'clock.
-  ['America/Havana', '2026-03-08'],
-  ['America/Santiago', '2026-09-06'],
-  ['America/Santiago', '2026-04-05'],
-  ['Africa/Cairo', '2026-04-24'],
-  // By half an hour, and by two.
-  ['Australia/Lord_Howe', '2026-04-05'],
-  ['Australia/Lord_Howe', '2026-10-04'],
-  ['Antarctica/Troll', '2026-03-29'],
-  ['Antarctica/Troll', '2026-10-25'],
-  // A day that was left out.
-  ['Pacific/Apia', '2011-12-30'],
-  ['Asia/Kolkata', '2026-03-29'],
-  ['UTC', '2026-03-29'],
-];
-
 const clocks = new Map(
-  SET_ON.map(([timeZone]) => [
+  CLOCKS_SET_ON.map(([timeZone]) => [
     timeZone,
     new Intl.DateTimeFormat('sv-SE', { timeZone, timeStyle: 'medium' }),
   ]),
@@ -66,7 +45,7 @@ describe('the end of a quiet time', () => {
     const time = fc.oneof(minute, fc.integer({ min: 0, max: 210 }));
     fc.assert(
       fc.property(
-        fc.constantFrom(...SET_ON),
+        fc.constantFrom(...CLOCKS_SET_ON),
         time,
         time,
         fc.integer({ min: -DAY, max: 2 * DAY }),

@@ -1,13 +1,10 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ChannelSettings } from '../../../src/bot/channels/channel-settings.ts';
 import { type Person, type Place, placeKey } from '../../../src/bot/shared/place.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
-import type { Collection, Store } from '../../../src/store/store.ts';
+import { openCollections } from '../../helpers/bot/open-collections.ts';
 import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
 import { NOW_MS } from '../../helpers/recorded-week/planned-monitor.ts';
 import { startRecordedWeek } from '../../helpers/recorded-week/recorded-week.ts';
-import { recordingLog } from '../../helpers/recording-log.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const SLACK: Place = { platform: 'slack', channel: 'C1' };
 const manager: Person = { id: 'U1', name: 'Ada', mayManage: async () => true };
@@ -15,22 +12,12 @@ const member: Person = { id: 'U2', name: 'Bob', mayManage: async () => false };
 
 /** A bot that is told lines in a channel, and the report that is stored for it. */
 async function openChannel(settings = {}, watched?: { url: string; key: string }) {
-  const { log } = recordingLog();
-  const own = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const collections = new Map<string, Pick<Collection<unknown>, 'list'>>();
-  const store: Store = {
-    ...own,
-    collection(declaration) {
-      const collection = own.collection(declaration);
-      collections.set(declaration.name, collection);
-      return collection;
-    },
-  };
+  const { store, collections, close } = await openCollections();
   const running = await startTestBot({ store, settings, ...(watched && { watched }) });
   const { say, stop, provider } = running;
   onTestFinished(async () => {
     await stop();
-    await own.close();
+    await close();
   });
   return {
     provider,

@@ -11,34 +11,15 @@ import {
   toMsOf,
 } from '../../../src/bot/reports/schedule.ts';
 import { firstAtMs } from '../../../src/bot/shared/wall-time.ts';
+import { CLOCKS_SET_ON } from '../../helpers/bot/clocks-set.ts';
 import { long } from '../../helpers/long.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Days on which clocks are set, by an hour, by half of one, by two, at midnight, by a whole day, and never. */
-const SET_ON: Array<[zone: string, day: string]> = [
-  ['Europe/Berlin', '2026-03-29'],
-  ['Europe/Berlin', '2026-10-25'],
-  ['America/New_York', '2026-03-08'],
-  ['America/New_York', '2026-11-01'],
-  ['America/Havana', '2026-03-08'],
-  ['America/Havana', '2026-11-01'],
-  ['America/Santiago', '2026-09-06'],
-  ['America/Santiago', '2026-04-05'],
-  ['Africa/Cairo', '2026-04-24'],
-  ['Australia/Lord_Howe', '2026-04-05'],
-  ['Australia/Lord_Howe', '2026-10-04'],
-  ['Antarctica/Troll', '2026-03-29'],
-  ['Antarctica/Troll', '2026-10-25'],
-  ['Pacific/Apia', '2011-12-30'],
-  ['Asia/Kolkata', '2026-03-29'],
-  ['UTC', '2026-03-29'],
-];
-
 const clocks = new Map(
-  SET_ON.map(([timeZone]) => [
+  CLOCKS_SET_ON.map(([timeZone]) => [
     timeZone,
     new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' }),
   ]),
@@ -60,7 +41,7 @@ const minute = fc.oneof(fc.integer({ min: 0, max: 1439 }), fc.integer({ min: 0, 
 
 /** A schedule that was set long ago, and a moment near one at which its clocks are set. */
 const around = fc.record({
-  zoneAndDay: fc.constantFrom(...SET_ON),
+  zoneAndDay: fc.constantFrom(...CLOCKS_SET_ON),
   every: fc.constantFrom<ReportSchedule['every']>('daily', 'weekly', 'monthly'),
   minute,
   afterMs: fc.integer({ min: -3 * DAY, max: 5 * DAY }),
@@ -77,7 +58,7 @@ describe('a time of the clocks', () => {
   test('is the first that a look at the clock every minute finds, whenever clocks are set', () => {
     fc.assert(
       fc.property(
-        fc.constantFrom(...SET_ON),
+        fc.constantFrom(...CLOCKS_SET_ON),
         minute,
         fc.integer({ min: -1, max: 2 }),
         ([zone, day], at, days) => {

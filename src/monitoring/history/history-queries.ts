@@ -107,7 +107,7 @@ export function createHistoryQueries(sources: {
     for (const piece of [...daysBefore(days, hours), ...hours.map(asHour)]) {
       const { startMs } = piece;
       const endMs = Math.min(startMs + piece.lengthMs, Math.max(nowMs, startMs));
-      while ((found[past]?.toMs ?? endMs) <= startMs) past += 1;
+      while ((found[past]?.toMs ?? Number.POSITIVE_INFINITY) <= startMs) past += 1;
       for (const part of found.slice(past)) {
         const cut = { fromMs: Math.max(part.fromMs, startMs), toMs: Math.min(part.toMs, endMs) };
         if (cut.fromMs >= cut.toMs) break;

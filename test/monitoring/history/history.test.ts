@@ -111,6 +111,17 @@ test.concurrent.for([
   },
 );
 
+test('what is past is told also in the moment in which an hour begins, and once the clock was set back', async () => {
+  const service = await startHistory();
+  await service.look('a', NOON);
+  await service.look('a', NOON + HOUR, timedOut);
+  const past = { fromMs: NOON, toMs: NOON + 30 * MINUTE };
+  const seen = { upMs: 2 * MINUTE, downMs: 0, unseenMs: 28 * MINUTE };
+  expect(await service.history.uptime('a', past)).toEqual(seen);
+  service.at(NOON + 40 * MINUTE);
+  expect(await service.history.uptime('a', past)).toEqual(seen);
+});
+
 test('a result counts for the time until the next one, and for two intervals at most', async () => {
   const service = await startHistory();
   await service.look('a', NOON);

@@ -1,5 +1,7 @@
 /** Waits for what cannot be aborted itself, no longer than until the signal aborts: then it throws the signal's reason. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  // Nobody may be there to hear of it any more.
+  promise.catch(() => {});
   signal.throwIfAborted();
   let abort = () => {};
   const aborted = new Promise<never>((_, reject) => {

@@ -90,8 +90,12 @@ export function createReporter(options: {
   function dueFor({ place, schedule }: Scheduled): DueReport | undefined {
     const nowMs = clock.nowMs();
     const due = dueReport(schedule, nowMs);
-    if (!due || isMade(state.current(), placeKey(place), due.dueMs)) return undefined;
-    const before = failed.get(placeKey(place));
+    const key = placeKey(place);
+    if (!due || isMade(state.current(), key, due.dueMs)) {
+      failed.delete(key);
+      return undefined;
+    }
+    const before = failed.get(key);
     // A longer wait than was ever set means that the clock was set back.
     const isPutOff =
       before?.dueMs === due.dueMs &&

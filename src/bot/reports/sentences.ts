@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { GatewayClient } from '../../clients/gateway.ts';
 import { oneLine } from '../../contracts/one-line.ts';
+import { orAborted } from '../../contracts/or-aborted.ts';
 import { isOffline } from '../ask/answer-by-rules.ts';
 import type { Budgets } from '../ask/budgets.ts';
 import type { Catalog } from '../ask/catalog.ts';
@@ -102,7 +103,7 @@ export function createNarrator(options: {
     const late = AbortSignal.timeout(waitMs);
     const over = AbortSignal.any([signal, late]);
     try {
-      return await Promise.race([ask(place, facts, over), rejected(over)]);
+      return await orAborted(ask(place, facts, over), over);
     } catch (error) {
       if (late.aborted) restsUntilMs = performance.now() + REST_MS;
       log.info({ err: error }, 'a report comes without the sentences of a model');
@@ -110,12 +111,6 @@ export function createNarrator(options: {
     }
   };
 }
-
-const rejected = (signal: AbortSignal) =>
-  new Promise<never>((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 
 /** What a model is told: as the tools of `/ask` tell it, in seconds and moments, so that figures can be held against it. */
 function toldOf(facts: ReportFacts) {

@@ -171,6 +171,27 @@ describe('a report that is due', () => {
     expect(textOf(cards(world)[0] as Card)).toMatch(/nothing is known[\s\S]*does not offer/);
   });
 
+  test('that could not be made and is due no more is not looked for all the time', async () => {
+    const service = await startRecordedWeek();
+    const gate = await startGate(service.url);
+    const world = await openOps({ url: gate.url, key: service.key });
+    const { schedules } = world.channels;
+    let looks = 0;
+    world.channels.schedules = () => {
+      looks += 1;
+      return schedules();
+    };
+    gate.shut(true);
+    world.live();
+    await pass(world, 2 * MINUTE, MINUTE);
+    expect(gate.refused()).toBeGreaterThan(0);
+    await world.set(OPS, { ...DAILY, setAtMs: world.clock.nowMs() });
+    await pass(world, 10 * MINUTE, MINUTE);
+    looks = 0;
+    await pass(world, MINUTE, SECOND);
+    expect(looks).toBeLessThan(12);
+  });
+
   test('that is made and not told yet is told after a restart as it was made, whatever else is away', async () => {
     const service = await startRecordedWeek();
     const folder = await temporaryFolder();

@@ -75,7 +75,8 @@ async function run(): Promise<void> {
         void end(error);
       });
     }
-    const program = { log, stops, end, endingSinceMs, supervisor, toolServers };
+    const redact = createRedaction(secrets);
+    const program = { log, redact, stops, end, endingSinceMs, supervisor, toolServers };
     await start(settings, program).catch(end);
   } catch (error) {
     process.stderr.write(`${startupSentence(error)}\n`);
@@ -93,6 +94,8 @@ async function start(
   settings: Settings,
   program: {
     log: Logger;
+    /** Replaces secrets in a text. */
+    redact: (text: string) => string;
     stops: Stop[];
     end: End;
     endingSinceMs: () => number | undefined;
@@ -100,7 +103,7 @@ async function start(
     toolServers: readonly ToolServerSettings[];
   },
 ): Promise<void> {
-  const { log, stops, end, endingSinceMs, supervisor, toolServers } = program;
+  const { log, redact, stops, end, endingSinceMs, supervisor, toolServers } = program;
   const runs = (role: Parameters<typeof settings.roles.has>[0]) => settings.roles.has(role);
   let ready = false;
   if (settings.database) compactHeapAtFirst();
@@ -181,7 +184,7 @@ async function start(
         folder: settings.dataDir,
         keys,
         ...(gateway && { usage: gateway.usage }),
-        feedback: (query) => exportedLines(feedback, query, createRedaction(settings.secrets)),
+        feedback: (query) => exportedLines(feedback, query, redact),
         log,
       });
   if (control) stops.push(() => control.close());

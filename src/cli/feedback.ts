@@ -5,7 +5,9 @@ import { createLog, createRedaction } from '../app/log.ts';
 import { openStore } from '../app/open-store.ts';
 import { type ExportQuery, exportedLines } from '../bot/feedback/export.ts';
 import { createFeedback } from '../bot/feedback/feedback.ts';
+import { secretsOf } from '../clients/tool-server.ts';
 import { readSettings, type Settings } from '../config/settings.ts';
+import { readToolServers } from '../config/tool-servers.ts';
 import { controlSocket } from '../http/control-socket.ts';
 import { askRunning, openControlClient } from './control-client.ts';
 import { CommandLineError, type FeedbackOptions, sinceMsIn } from './options.ts';
@@ -44,11 +46,13 @@ async function writeFromStore(
   settings: Settings,
   { query, out, version }: { query: ExportQuery; out: Writable; version: string },
 ) {
-  const log = createLog({ level: 'warn', secrets: settings.secrets });
+  const servers = await readToolServers(settings.mcpConfigFile, process.env);
+  const secrets = [...settings.secrets, ...servers.flatMap(secretsOf)];
+  const log = createLog({ level: 'warn', secrets });
   const { store } = await openStore(settings, { version, log });
   try {
     const feedback = createFeedback(store, { days: settings.bot.feedbackDays });
-    return await write(exportedLines(feedback, query, createRedaction(settings.secrets)), out);
+    return await write(exportedLines(feedback, query, createRedaction(secrets)), out);
   } finally {
     await store.close();
   }

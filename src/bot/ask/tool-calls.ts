@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
 import type { ChatMessage } from '../../contracts/gateway.ts';
+import { withinBytes } from '../../contracts/within-bytes.ts';
 import type { EvidenceCall } from '../feedback/answer-evidence.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
@@ -74,12 +75,9 @@ export function createToolCalls(options: {
 
   /** What a call gives the model, cut where there is no room for more. */
   function cut(text: string): string {
-    const bytes = Buffer.from(text);
-    if (bytes.length <= leftBytes) {
-      leftBytes -= bytes.length;
-      return text;
-    }
-    const shown = bytes.subarray(0, leftBytes).toString('utf8');
+    const shown = withinBytes(text, leftBytes);
+    leftBytes -= Buffer.byteLength(shown);
+    if (shown.length === text.length) return text;
     leftBytes = 0;
     return `${shown}\n[Cut: there is no room for more. Answer from what you have, and say that it is not all.]`;
   }

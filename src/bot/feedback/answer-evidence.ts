@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { withinBytes } from '../../contracts/within-bytes.ts';
 import type { Store } from '../../store/store.ts';
 import type { GonePlaces } from '../shared/place.ts';
-import { withinBytes } from './within-bytes.ts';
 
 /** One call of a tool for an answer. */
 export const EvidenceCall = z.object({

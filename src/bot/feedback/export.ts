@@ -13,7 +13,7 @@ export interface ExportQuery {
 const NOT_PLAIN = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 /** What stands before `@` in an address: a password, or a name for one. */
-const CREDENTIALS = /(:\/\/)[^\s/@"\\]+@/g;
+const CREDENTIALS = /(:\/\/)[^\s/"\\]+@/g;
 
 /**
  * Rated answers as lines of JSON, oldest first. Who rated, where and in which thread is not among it: what is to be learned

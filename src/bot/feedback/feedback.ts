@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { withinBytes } from '../../contracts/within-bytes.ts';
 import type { Store } from '../../store/store.ts';
 import type { GonePlaces } from '../shared/place.ts';
 import { createAnswerEvidence, EvidenceCall, keptCalls, type ThreadAt } from './answer-evidence.ts';
-import { withinBytes } from './within-bytes.ts';
 
 /** What somebody thinks of an answer. */
 const Rating = z.object({
@@ -140,7 +140,9 @@ export function createFeedback(
     const all = [...Object.entries(others).slice(1 - MAX_RATINGS), [person, rating] as const];
     const { said: before, ...rest } = kept;
     const isKept = keepsTexts && all.some(([, { as }]) => as !== 'none');
-    const said = before ?? (rated?.said && keptTexts(rated.said));
+    const told = rated?.said && keptTexts(rated.said);
+    // What was private is kept as long as its asker says so with each rating.
+    const said = kept.thread === undefined ? told : (before ?? told);
     return {
       ...rest,
       ratings: Object.fromEntries(all),
@@ -169,7 +171,8 @@ export function createFeedback(
   }
 
   return {
-    evidence,
+    // What nobody will read is not written.
+    evidence: keepsTexts ? evidence : { ...evidence, keep: async () => {} },
     /** Whether more than ratings is kept, and for how many days. */
     keepsTexts,
     days: keepMs / DAY_MS,

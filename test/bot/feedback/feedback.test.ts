@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { exportedLines } from '../../../src/bot/feedback/export.ts';
 import { createFeedback, type RatedBy } from '../../../src/bot/feedback/feedback.ts';
-import { withinBytes } from '../../../src/bot/feedback/within-bytes.ts';
+import { withinBytes } from '../../../src/contracts/within-bytes.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { filesWith } from '../../helpers/files-with.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';

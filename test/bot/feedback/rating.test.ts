@@ -283,6 +283,22 @@ test('a private answer is kept where its asker allows it', async () => {
   ]);
 });
 
+test('a private answer that was kept is kept no more once its asker rates it without saying so', async () => {
+  const bot = await start();
+  bot.provider.answerWith('It is the dragonfruit.');
+  const { end } = await bot.ask('private=true what is a pitaya?');
+  const form = await bot.openForm(end.actions);
+  await bot.press(end.actions, '👎');
+  await bot.send(form, { what: 'a kiwi', keep: 'the question and the answer, too' });
+  await bot.press(end.actions, '👍');
+  const [line] = await bot.exported();
+  expect(line).toMatchObject({ private: true, up: 1, down: 0 });
+  for (const name of ['question', 'answer', 'wrong']) expect(line).not.toHaveProperty(name);
+  for (const text of ['dragonfruit', 'pitaya', 'kiwi']) {
+    expect(await filesWith(text, bot.folder)).toEqual([]);
+  }
+});
+
 test('a private answer that is shared is rated as any other', async () => {
   const bot = await start();
   bot.provider.answerWith('Quietly.');
@@ -298,12 +314,19 @@ test('a private answer that is shared is rated as any other', async () => {
 
 test('where nothing but ratings is kept, 👎 counts and asks for nothing', async () => {
   const bot = await start({ settings: { feedbackDays: 0 } });
-  bot.provider.answerWith('Since it rains.');
+  bot.service.add({ name: 'Kumquat' });
+  bot.provider.answerWith(({ messages }) =>
+    messages.at(-1).role === 'tool'
+      ? 'Since it rains.'
+      : { calls: [{ name: 'list_monitors', arguments: '{}' }] },
+  );
   const { end } = await bot.ask('why is it wet?', 'T1');
   expect(await bot.openForm(end.actions, T1)).toBeUndefined();
   expect(textOf(await bot.press(end.actions, '👎', T1))).toContain('Only the rating is kept');
   expect(await bot.exported()).toMatchObject([{ down: 1 }]);
   expect(await filesWith('Since it rains.', `${bot.folder}/feedback`)).toEqual([]);
+  // What was looked up is for those who rate.
+  expect(await filesWith('Kumquat', bot.folder)).toEqual([]);
 });
 
 test('ratings that an older version kept with its answers count still', async () => {

@@ -1,14 +1,16 @@
 import type { Logger } from 'pino';
-import { Agent } from 'undici';
 import { z } from 'zod';
 import { beginTurn } from '../contracts/event-loop.ts';
 import { oneLine } from '../contracts/one-line.ts';
 import { orAborted } from '../contracts/or-aborted.ts';
 import { CallError, NetworkError, StatusError } from './errors.ts';
-import { type CallLimit, createCallLimit, wasUnsent } from './service-connection.ts';
+import {
+  type CallLimit,
+  createCallLimit,
+  openConnections,
+  wasUnsent,
+} from './service-connection.ts';
 import type { CallResult, ToolServerConnection } from './tool-server-connection.ts';
-
-const CONNECT_TIMEOUT_MS = 5_000;
 
 /** To connect and to read the list, and to call, each in all. */
 const LIST_MS = 10_000;
@@ -105,12 +107,7 @@ export function createToolServer(
   const url = new URL(address);
   const clean = createCleaning(secretsOf({ url: address, headers }));
   const breaker = createBreaker(nowMs);
-  const connections = new Agent({
-    // Time limits are the call limit's: undici's own timers start again with every byte.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-  });
+  const connections = openConnections();
   const stopped = new AbortController();
   let shared: Promise<ToolServerConnection> | undefined;
   let open: ToolServerConnection | undefined;
@@ -160,7 +157,7 @@ export function createToolServer(
     );
     limit.after(ms, tooLate(ms));
     try {
-      const done = await overConnection(limit, work);
+      const done = await overConnection(limit, work, signal);
       if (trial.succeeded()) log?.info({ server: name }, 'a server of tools answers again');
       return done;
     } catch (error) {
@@ -186,13 +183,15 @@ export function createToolServer(
   async function overConnection<T>(
     { signal }: CallLimit,
     work: (connection: ToolServerConnection, signal: AbortSignal) => Promise<T>,
+    caller: AbortSignal | undefined,
   ): Promise<T> {
     const isKnown = shared !== undefined;
     const used = connection();
     try {
       return await work(await orAborted(used, signal), signal);
     } catch (error) {
-      if (!isRefusal(error)) drop(used);
+      // Whoever does not wait any more says nothing of it.
+      if (!isRefusal(error) && !caller?.aborted) drop(used);
       const isGone = isKnown && (error as Error).name === 'SessionGoneError';
       if (!isGone || signal.aborted) throw error;
       // It forgot us since, and has done nothing.

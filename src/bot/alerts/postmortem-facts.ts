@@ -7,6 +7,7 @@ import type {
 } from '../../contracts/monitoring-additions.ts';
 import type { ThreadIncident } from '../incidents/incident-service.ts';
 import type { Group, Incident } from '../incidents/watch-state.ts';
+import { isoTime } from '../tools/tool.ts';
 
 /** How long each question to the service may take; without its answer the rest is told. */
 const ASK_MS = 5_000;
@@ -89,8 +90,6 @@ export function wholeSpan(
       all.toMs === undefined || one.toMs === undefined ? undefined : Math.max(all.toMs, one.toMs),
   }));
 }
-
-const isoTime = (ms: number) => new Date(ms).toISOString();
 
 const fetched = <T>(settled: PromiseSettledResult<T>) =>
   settled.status === 'fulfilled' ? settled.value : undefined;

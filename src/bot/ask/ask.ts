@@ -183,10 +183,10 @@ export function createAsk(options: {
     let wanted: WantedDocument | undefined;
     let draft: DocumentDraft | undefined;
     try {
-      wanted = thread === undefined ? undefined : options.documentFor(asked, thread);
-      if (key !== undefined) {
-        const ofPeople = options.people.isOfPeople(asked, thread ?? '');
-        await takeTurn(key, asked, run, ofPeople);
+      if (thread !== undefined && key !== undefined) {
+        await takeTurn(key, asked, run, options.people.isOfPeople(asked, thread));
+        // Only now: what it tells of may have changed while others had the turn.
+        wanted = options.documentFor(asked, thread);
         // Another process has died between the end of it and its being shown.
         const kept = (await conversations.turns(key)).find((turn) => turn.id === id);
         if (kept) {

@@ -231,18 +231,23 @@ export function peopleMessages({
       if (problem !== undefined) {
         return `The message that this replies to could not be read. ${problem}`;
       }
+      const notes: string[] = [];
       if (thread?.problem !== undefined) {
         const what =
           lines.length === 0
             ? 'This thread could not be read'
             : 'Not all of this thread could be read';
-        return `${what}. ${thread.problem}`;
+        notes.push(`${what}. ${thread.problem}`);
       }
       const all = older + lines.length;
-      if (shown >= all) return undefined;
-      if (shown === 0)
-        return `There was no room for what people wrote in this thread. Choose a model with a larger context: /askwatch models.`;
-      return `Read of this thread: the newest ${shown} of ${counted(all, 'message')}.`;
+      if (shown < all) {
+        notes.push(
+          shown === 0
+            ? 'There was no room for what people wrote in this thread. Choose a model with a larger context: /askwatch models.'
+            : `Read of this thread: the newest ${shown} of ${counted(all, 'message')}.`,
+        );
+      }
+      return notes.length > 0 ? notes.join(' ') : undefined;
     },
   };
 }

@@ -9,7 +9,7 @@ export interface PdfTask {
 }
 export type PdfTold =
   | { kind: 'pages'; pages: number }
-  | { kind: 'page'; text: string }
+  | { kind: 'page'; text: string; isCut: boolean }
   | { kind: 'end' }
   | { kind: 'refused'; why: 'locked' | 'damaged' };
 
@@ -29,12 +29,12 @@ async function readPages({ bytes, maxPages, maxCharacters }: PdfTask): Promise<v
   for (let number = 1; number <= Math.min(pdf.numPages, maxPages) && left > 0; number += 1) {
     const page = await pdf.getPage(number);
     const { items } = await page.getTextContent();
-    const text = items
+    const whole = items
       .map((item) => ('str' in item ? item.str + (item.hasEOL ? '\n' : '') : ''))
-      .join('')
-      .slice(0, left);
+      .join('');
+    const text = whole.slice(0, left);
     left -= text.length;
-    tell({ kind: 'page', text });
+    tell({ kind: 'page', text, isCut: text.length < whole.length });
     page.cleanup();
   }
   tell({ kind: 'end' });

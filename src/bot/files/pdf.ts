@@ -12,7 +12,7 @@ export const PDF_LIMITS = {
   timeMs: 10_000,
   memoryMb: 256,
   /** By which the whole program may grow meanwhile: what is unpacked is not counted to the memory of a thread. */
-  growthMb: 400,
+  growthMb: 200,
 } as const;
 
 const LOOK_EVERY_MS = 50;
@@ -89,6 +89,7 @@ export function createPdfReader(options: {
     return new Promise((resolve, reject) => {
       const texts: string[] = [];
       let pages = 0;
+      let isCut = false;
       const tooLong = `it takes longer than ${inWords(limits.timeMs)}`;
       const timer = setTimeout(() => end(tooLong), limits.timeMs);
       const atFirst = process.memoryUsage.rss();
@@ -109,8 +110,8 @@ export function createPdfReader(options: {
       /** With what was read; `why` says why that is not all. */
       function end(why?: string) {
         const text = texts.join('\n\n').trim();
-        const isAll = why === undefined && texts.length >= pages;
-        const readPages = `${texts.length} of ${pages} pages were read`;
+        const isAll = why === undefined && texts.length >= pages && !isCut;
+        const readPages = `${texts.length} of ${pages} pages were read${isCut ? ', the last of them in part' : ''}`;
         const more = why === undefined ? readPages : `${readPages}, since ${why}`;
         const empty = why === undefined ? SCANNED : `${why}. Send the pages that matter.`;
         settle(() => {
@@ -121,8 +122,10 @@ export function createPdfReader(options: {
 
       worker.on('message', (message: PdfTold) => {
         if (message.kind === 'pages') ({ pages } = message);
-        else if (message.kind === 'page') texts.push(message.text);
-        else if (message.kind === 'end') end();
+        else if (message.kind === 'page') {
+          texts.push(message.text);
+          isCut ||= message.isCut;
+        } else if (message.kind === 'end') end();
         else settle(() => reject(new FileError(message.why === 'locked' ? LOCKED : DAMAGED)));
       });
       worker.on('error', (error: Error & { code?: string }) => {

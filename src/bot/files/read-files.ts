@@ -133,7 +133,6 @@ export function createFileReader(options: {
       const room = { bytes: limits.heldBytes };
       return await Promise.all(files.map((file) => read(place, file, room, signal)));
     },
-    limits,
   };
 }
 

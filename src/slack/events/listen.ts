@@ -220,7 +220,7 @@ export function listen(
       await ack();
       const workspace = await workspaceOf(context);
       const chosen = workspace && parseChosenMessage(body);
-      if (!chosen) return log.debug('a message was chosen where Askwatch is not installed');
+      if (!chosen) return log.debug('a chosen message that is none of ours');
       const { channel, person } = chosen;
       const input = qualify(workspace, inputIn(channel, { id: '', request: { line: '' }, person }));
       await openAskAbout(workspace, chosen, { bot, ...input.invocation, log });

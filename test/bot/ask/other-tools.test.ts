@@ -130,7 +130,6 @@ test('an answer waits for no server, and one that hangs costs only those who cal
   expect(end.note).toBeUndefined();
   expect(offeredTo(bot)).not.toContain('slow__look');
   expect(systemOf(bot)).toContain('Not at hand now: look of slow is off');
-  expect(held.length).toBeGreaterThan(0);
 });
 
 test('a definition that was seen before is offered before its server has answered again', async () => {
@@ -345,6 +344,6 @@ test('one server is sent its own token and nothing of the others, nor of a perso
   ];
   expect([seen(a), seen(b)]).toEqual([['Bearer of-a'], ['Bearer of-b']]);
   const said = JSON.stringify([bot.provider.calls.map(({ body }) => body), bot.lines]);
-  expect(said).not.toContain('of-a');
+  expect(said).not.toMatch(/of-[ab]/);
   expect(JSON.stringify([a.headers, b.headers])).not.toMatch(/Ada|U1/);
 });

@@ -123,6 +123,15 @@ test('says why a thread, a part of it, or the message replied to could not be re
   });
   expect(some.within(1_000)).toMatch(/^Not all of the thread.*Too slow\.[\s\S]*: one$/m);
   expect(some.note()).toBe('Not all of this thread could be read. Too slow.');
+  const both = peopleMessages({
+    asked: { person },
+    about: [],
+    thread: thread(Array(60).fill('word '.repeat(20)), { problem: 'Too slow.' }),
+  });
+  both.within(800);
+  expect(both.note()).toMatch(
+    /^Not all of this thread could be read\. Too slow\. Read of this thread: the newest \d+ of 60 messages\.$/,
+  );
   const reply = peopleMessages({ asked: { person }, about: [], problem: 'It was deleted.' });
   expect(reply.within(1_000)).toContain('could not be read: It was deleted.');
   expect(reply.note()).toBe('The message that this replies to could not be read. It was deleted.');

@@ -158,7 +158,8 @@ test('a change is found before a call where the list is not fresh, and nothing i
   server.offer.tools = [{ ...LOOK, description: 'Another.' }];
   const next = await startBotWithTools(servers(), { folder });
   next.provider.answerWith(callingModel([callOf('docs__look')]));
-  await readAnswer(await next.say('/ask look'), 't1');
+  const { text } = await readAnswer(await next.say('/ask look'), 't1');
+  expect(text).toMatch(/It has changed since|There is no function of this name/);
   expect(server.calls).toEqual([]);
 });
 
@@ -237,7 +238,8 @@ test('what is hostile in names, descriptions and schemas is shown as text, cut, 
   expect(JSON.stringify(card.parts)).toMatch(/\[\d+ characters more\]/);
   expect(JSON.stringify(card).length).toBeLessThan(9_000);
   expect(card.actions?.map(({ label }) => label)).toEqual(['Accept look']);
-  expect(offeredTo(bot)).toContain('docs__look');
+  await readAnswer(await bot.say('/ask hello'), 't1');
+  expect(offeredTo(bot)).not.toContain('docs__look');
 });
 
 test('a file of definitions that is damaged turns the tools off, and nothing is trusted anew', async () => {

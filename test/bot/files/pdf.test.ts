@@ -34,7 +34,11 @@ test('reads no more characters than it may', async () => {
   const { read } = readerWith({ characters: 40 });
   const { text, more } = await read(pagesOf(9));
   expect(text.replaceAll('\n\n', '').length).toBeLessThanOrEqual(40);
-  expect(more).toBe('3 of 9 pages were read');
+  expect(more).toBe('3 of 9 pages were read, the last of them in part');
+  const { read: readOne } = readerWith({ characters: 5 });
+  expect((await readOne(await pagesOf(1))).more).toBe(
+    '1 of 1 pages were read, the last of them in part',
+  );
 });
 
 test.each([

@@ -116,7 +116,6 @@ export function createOtherTools(options: {
   const serverOf = (name: string) => servers.find((one) => one.name === name);
 
   return {
-    hasServers: servers.length > 0,
     /** Begins to look what the servers have. */
     start() {
       for (const server of servers) void watch(server);

@@ -73,11 +73,13 @@ export async function readAttachments(
   const nothing = { parts: [], earlier: new Map(), texts: [], isNothingLeft: taken.length > 0 };
   const ofTurns = newestFiles(turns);
   if (taken.length === 0 && ofTurns.length === 0) return { ...nothing, model: options.model };
-  const withoutModel = () => {
-    const all = asked.files.map((file) => ({ file, why: NO_MODEL }));
+  const unreadAll = (why: string) => {
+    const all = asked.files.map((file) => ({ file, why }));
     return { ...nothing, model: options.model, note: noteOf(all) };
   };
-  if (isOffline(options.model) && (await options.seeing()) === undefined) return withoutModel();
+  if (isOffline(options.model) && (await options.seeing()) === undefined) {
+    return unreadAll(NO_MODEL);
+  }
 
   const [contents, contentsBefore] = await Promise.all([
     reader.read(place, taken, signal),
@@ -100,7 +102,7 @@ export async function readAttachments(
   // A picture of earlier is no reason to ask a model that has no room for the question.
   const seeing = best && (pictures(read).length > 0 || options.leftTokens(best) > 0) && best;
   const model = seeing || options.model;
-  if (isOffline(model)) return withoutModel();
+  if (isOffline(model)) return unreadAll(OTHER_MODEL);
   if (!isSeen && !seeing) for (const one of [...read, ...before]) one.content = unseen(one.content);
 
   const mark = randomBytes(6).toString('hex');
@@ -134,6 +136,9 @@ const TOO_MANY = `Askwatch reads ${FILE_LIMITS.files} files a question. Send it 
 
 const NO_MODEL =
   'no language model is connected that could look at it. Whoever runs Askwatch can connect one, see docs/providers.md.';
+
+const OTHER_MODEL =
+  'the built-in engine answers here, which reads no files. Choose a language model, see /askwatch models.';
 
 const NONE_SEES =
   'no model that can answer now sees pictures. Whoever runs Askwatch can connect one, see /askwatch models; until then, say in words what is in it.';

@@ -96,6 +96,7 @@ test('a file that was sent though its answer was lost is there once', async () =
   await end();
   const sent = () => discord.requests.filter(({ uploads }) => uploads.length > 0).length;
   await eventually(() => sent() > 1);
+  await eventually(() => filesOf(discord.channel(alert.id)).length > 0);
   expect(filesOf(discord.channel(alert.id))).toHaveLength(1);
 });
 

@@ -12,6 +12,7 @@ import { createCatalog } from './bot/ask/catalog.ts';
 import { createBot } from './bot/bot.ts';
 import { exportedLines } from './bot/feedback/export.ts';
 import { createFeedback } from './bot/feedback/feedback.ts';
+import { createIntakes } from './bot/intake/intakes.ts';
 import type { Bot, Platform } from './bot/platform.ts';
 import { openPlatformLimits, platformLimitsCollection } from './bot/shared/platform-limits.ts';
 import { createUsageLog } from './bot/usage/usage-log.ts';
@@ -198,6 +199,7 @@ async function start(
     supervisor.faults,
   );
   const usageLog = createUsageLog(store);
+  const intakes = await createIntakes(store);
   const running = runs('bot')
     ? await createPlatforms(settings, { kit, store, log, end, supervisor })
     : [];
@@ -280,6 +282,7 @@ async function start(
       })),
       usageLog,
       feedback,
+      intakes,
       log,
     });
     bot = started;

@@ -68,6 +68,7 @@ const SUBROOMS: Record<string, string[]> = {
     'feedback',
     'channels',
     'incidents',
+    'intake',
     'tools',
     'rules',
     'files',

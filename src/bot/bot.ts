@@ -29,6 +29,7 @@ import { createFileReader } from './files/read-files.ts';
 import { openForget } from './forget.ts';
 import { createHomes } from './home/home.ts';
 import { createIncidents, incidentOfThread } from './incidents/incident-service.ts';
+import { createIntakes, type Intakes } from './intake/intakes.ts';
 import type { Bot, Platform } from './platform.ts';
 import { createReporter } from './reports/reporter.ts';
 import { createReports } from './reports/reports.ts';
@@ -63,6 +64,8 @@ export interface BotOptions {
   pdfWorkerUrl?: URL | undefined;
   /** Where something else reads how answers were rated, too. */
   feedback?: Feedback;
+  /** Where something else knows of the intakes, too. */
+  intakes?: Intakes;
   log: Logger;
 }
 
@@ -84,6 +87,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const channelDefaults = createChannelDefaults(store);
   const { usageLog = createUsageLog(store) } = options;
   const { feedback = createFeedback(store, { days: settings.feedbackDays }) } = options;
+  const { intakes = await createIntakes(store) } = options;
   const budgets = createBudgets({ channelDefaults, usageLog });
   const places = createPersonPlaces(store, {
     hasHomes: (platform) => traitsOf(platform).hasHomes ?? false,
@@ -239,6 +243,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     budgets,
     reports,
     feedback,
+    intakes,
     traitsOf,
     log,
   };
@@ -258,6 +263,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     unfinished,
     others: [usageLog, places, shownAnswers, proposals, feedback],
     feedback,
+    intakes,
     state,
     alertPlaces,
     log,

@@ -8,12 +8,13 @@ import type { Channels } from './channels/channels.ts';
 import type { Feedback } from './feedback/feedback.ts';
 import { isOpen, newDelivery } from './incidents/incidents.ts';
 import type { Alert, Watching, WatchState } from './incidents/watch-state.ts';
+import type { Intakes } from './intake/intakes.ts';
 import type { Bot } from './platform.ts';
 import { GoneChannels, type GonePlaces, type Place, parsePlace, placeKey } from './shared/place.ts';
 
 /**
  * Forgets what was kept for a thread, or for channels: what was said and how it was rated, who said how much, which alerts they hear and were
- * told, their model and prompt. What is to be forgotten is noted first, so that a start after a kill goes on with it: that
+ * told, where alerts of other systems come in for them, their model and prompt. What is to be forgotten is noted first, so that a start after a kill goes on with it: that
  * has happened when this resolves.
  */
 export async function openForget(
@@ -26,6 +27,7 @@ export async function openForget(
     /** What else keeps something of places. */
     others: ReadonlyArray<{ forgetPlaces(gone: GonePlaces): Promise<void> }>;
     feedback: Pick<Feedback, 'forgetThread' | 'places'>;
+    intakes: Pick<Intakes, 'forgetPlaces' | 'places'>;
     state: WatchState;
     /** Those that hear every alert. */
     alertPlaces: readonly Place[];
@@ -33,7 +35,7 @@ export async function openForget(
   },
 ): Promise<Pick<Bot, 'forget' | 'forgetAll' | 'keptChannels'>> {
   const { conversations, channels, channelDefaults, unfinished, others, feedback } = options;
-  const { state, alertPlaces, log } = options;
+  const { intakes, state, alertPlaces, log } = options;
   const noted = store.collection<GoneChannels>({
     name: 'forgetting',
     schema: GoneChannels,
@@ -43,7 +45,7 @@ export async function openForget(
 
   async function forgetNoted(id: string, gone: GonePlaces) {
     // What a start would take up again comes before what it would take it up from.
-    for (const one of [unfinished, conversations, channelDefaults, ...others]) {
+    for (const one of [unfinished, intakes, conversations, channelDefaults, ...others]) {
       await one.forgetPlaces(gone);
     }
     const alwaysAlerted = alertPlaces.map(placeKey);
@@ -77,6 +79,7 @@ export async function openForget(
         ...(await channelDefaults.places()),
         ...(await conversations.places()),
         ...(await feedback.places()),
+        ...intakes.places(),
       ];
       const kept = new Set([...all, ...deliveries.map(({ place }) => place)]);
       const places = [...kept].flatMap((key) => parsePlace(key) ?? []);

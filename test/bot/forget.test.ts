@@ -9,6 +9,7 @@ import { createFeedback } from '../../src/bot/feedback/feedback.ts';
 import { openForget } from '../../src/bot/forget.ts';
 import { newDelivery } from '../../src/bot/incidents/incidents.ts';
 import type { Group, Incident, Report } from '../../src/bot/incidents/watch-state.ts';
+import { createIntakes } from '../../src/bot/intake/intakes.ts';
 import { type Place, placeKey } from '../../src/bot/shared/place.ts';
 import { openSeenInvocations, unclaimed } from '../../src/bot/shared/seen-invocations.ts';
 import { createUsageLog } from '../../src/bot/usage/usage-log.ts';
@@ -48,6 +49,7 @@ async function open(
     nowMs,
   });
   const shownAnswers = createShownAnswers(store);
+  const intakes = await createIntakes(store);
   const state = await openWatchState(store);
   const timing = { clock, random: () => 0.5 };
   const seenInvocations = await openSeenInvocations(store);
@@ -68,6 +70,7 @@ async function open(
     unfinished,
     state,
     feedback,
+    intakes,
   };
   const others = [usageLog, places, shownAnswers, feedback];
   const forgetting = await openForget(store, { ...kept, others, alertPlaces, log });
@@ -87,6 +90,7 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
     unfinished,
     state,
     feedback,
+    intakes,
   } = kept;
   const team = place.channel.split('/')[0] ?? '';
   const person = { id: `U-${team}`, name: `ada of ${team}` };
@@ -95,6 +99,7 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
     await conversations.add(key, { question: `${team} ${n}?`, answer: team, atMs: n });
     const monitor = { id: `${n}`, name: `shop of ${team}`, target: 'https://shop.example' };
     await channels.add(place, monitor);
+    await intakes.add(place, { kind: 'generic', name: `${n} of ${team}`, by: person.name });
     await channelDefaults.change(place, { prompt: `You are ${n} of ${team}` });
     const tokens = { model: 'm', tokens: 5, atMs: kept.nowMs() - n };
     await usageLog.add({ place, person: person.id, name: person.name, ...tokens });
@@ -155,7 +160,7 @@ async function lived(): Promise<string> {
   const kinds = new Set((await filesWith('T0SHOP', folder)).map((name) => name.split('/')[0]));
   expect([...kinds].sort()).toEqual([
     ...['answer-evidence', 'asked', 'channel-asking', 'channels', 'conversations', 'feedback'],
-    ...['person-places', 'shown-answers', 'unfinished-answers', 'watching-a'],
+    ...['intakes', 'person-places', 'shown-answers', 'unfinished-answers', 'watching-a'],
   ]);
   await kept.close();
   return folder;
@@ -176,6 +181,7 @@ async function expectHome(kept: Awaited<ReturnType<typeof open>>) {
   expect(await conversations.turns(conversationKey(SHOP, 'thread'))).toEqual([]);
   expect((await channels.places()).map(placeKey)).toEqual([placeKey(HOME)]);
   expect(await channelDefaults.of(HOME)).toEqual({ prompt: 'You are 2 of T0HOME' });
+  expect(kept.intakes.places()).toEqual([placeKey(HOME)]);
   expect(await usageLog.since(HOME, nowMs() - 10)).toHaveLength(2);
   expect(await places.of('slack', 'U-T0HOME')).toHaveLength(2);
   expect(await shownAnswers.of(HOME, 'm1')).toBeDefined();

@@ -9,6 +9,7 @@ import type { Conversations } from '../ask/conversations.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Feedback } from '../feedback/feedback.ts';
 import type { Incidents } from '../incidents/incident-service.ts';
+import type { Intakes } from '../intake/intakes.ts';
 import type { Reports } from '../reports/reports.ts';
 import type { CommandResult, Invocation } from '../shared/invocation.ts';
 import type { Person, Place } from '../shared/place.ts';
@@ -216,6 +217,7 @@ export interface Call {
   budgets: Budgets;
   reports: Reports;
   feedback: Feedback;
+  intakes: Intakes;
   /** What is known of a platform. */
   traitsOf(platform: string): PlatformTraits;
   log: Logger;

@@ -107,28 +107,38 @@ function placesOf({ platform, channels, prefix }: GoneChannels): GonePlaces {
 }
 
 /**
- * What is known without what these places were told or are about to be told; the same document where that is nothing. Those
+ * What is known without what these places were told or are about to be told, and without what others reported to them; the
+ * same document where that is nothing. Those
  * that hear every alert, since the operator says so, are told anew of what goes on: they may be back before it is over. Pure.
  */
 function withoutPlaces(watching: Watching, gone: GonePlaces, hearAll: readonly string[]): Watching {
-  const { alerts, closed = [], ...rest } = watching;
+  const { alerts, closed = [], reported = [], ...rest } = watching;
   const left = closed.filter(({ place }) => !gone.has(place));
+  const stillReported = reported.filter(({ place }) => !gone.has(place));
   const isTold = alerts.some(
-    (alert) =>
-      (isOfOnePlace(alert) && gone.has(alert.place)) ||
-      alert.deliveries.some(({ place }) => gone.has(place)),
+    (alert) => isOf(alert, gone) || alert.deliveries.some(({ place }) => gone.has(place)),
   );
-  if (!isTold && left.length === closed.length) return watching;
+  const isLess = left.length < closed.length || stillReported.length < reported.length;
+  if (!isTold && !isLess) return watching;
   const anew = hearAll.filter((place) => gone.has(place));
   const others = alerts.flatMap((alert): Alert[] => {
-    if (isOfOnePlace(alert)) return gone.has(alert.place) ? [] : [alert];
+    if (isOf(alert, gone)) return [];
     const kept = alert.deliveries.filter(({ place }) => !gone.has(place));
-    const isToTell = alert.kind === 'incident' && isOpen(alert);
+    const isToTell = alert.kind === 'incident' && isOpen(alert) && !alert.reported;
     const more = isToTell ? anew.map((place) => newDelivery(place, alert.id)) : [];
     const isSame = more.length === 0 && kept.length === alert.deliveries.length;
     return isSame ? [alert] : [{ ...alert, deliveries: [...kept, ...more] }];
   });
-  return { ...rest, alerts: others, ...(left.length > 0 && { closed: left }) };
+  return {
+    ...{ ...rest, alerts: others, ...(left.length > 0 && { closed: left }) },
+    ...(stillReported.length > 0 && { reported: stillReported }),
+  };
 }
 
-const isOfOnePlace = (alert: Alert) => alert.kind === 'group' || alert.kind === 'report';
+/** Whether an alert is of one place alone, which is gone. */
+function isOf(alert: Alert, gone: GonePlaces): boolean {
+  if (alert.kind === 'group' || alert.kind === 'report') return gone.has(alert.place);
+  return (
+    alert.kind === 'incident' && alert.reported !== undefined && gone.has(alert.reported.place)
+  );
+}

@@ -8,7 +8,13 @@ import { createPersonPlaces } from '../../src/bot/channels/person-places.ts';
 import { createFeedback } from '../../src/bot/feedback/feedback.ts';
 import { openForget } from '../../src/bot/forget.ts';
 import { newDelivery } from '../../src/bot/incidents/incidents.ts';
-import type { Group, Incident, Report } from '../../src/bot/incidents/watch-state.ts';
+import {
+  type Group,
+  type Incident,
+  type Report,
+  type Reported,
+  reportedId,
+} from '../../src/bot/incidents/watch-state.ts';
 import { createIntakes } from '../../src/bot/intake/intakes.ts';
 import { type Place, placeKey } from '../../src/bot/shared/place.ts';
 import { openSeenInvocations, unclaimed } from '../../src/bot/shared/seen-invocations.ts';
@@ -141,13 +147,26 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
       ...{ dueMs: n, card: { tone: 'good', title: `Report of ${team}`, parts: [] } },
       deliveries: [newDelivery(placeKey(place), `r${n}`)],
     };
-    const ofOnePlace = [group, report];
+    const fired: Reported = {
+      ...{ id: reportedId(team, `${n}`), intake: team, place: placeKey(place), key: `${n}` },
+      ...{ name: `Queue of ${team}`, status: 'FIRING', startedAtMs: n, heardAtMs: n },
+    };
+    const details = { place: placeKey(place), facts: [{ label: 'job', value: team }], links: [] };
+    const ofAlert = {
+      ...{ ...incident, id: `a${team}`, monitorId: fired.id, intake: team, reported: details },
+      deliveries: [newDelivery(placeKey(place), `a${n}`)],
+    };
+    const ofOnePlace = [group, report, ofAlert];
     await state.update((now = { known: [], learnt: true, shortLooks: 0, alerts: [] }) => {
       const old = now.alerts.find(({ id }) => id === incident.id);
       const deliveries = [...(old?.deliveries ?? []), delivery];
       const anew = new Set([incident, ...ofOnePlace].map(({ id }) => id));
       const others = now.alerts.filter(({ id }) => !anew.has(id));
-      return { ...now, alerts: [...others, { ...incident, deliveries }, ...ofOnePlace] };
+      return {
+        ...now,
+        alerts: [...others, { ...incident, deliveries }, ...ofOnePlace],
+        reported: [...(now.reported ?? []), fired],
+      };
     });
   }
 }
@@ -186,7 +205,10 @@ async function expectHome(kept: Awaited<ReturnType<typeof open>>) {
   expect(await places.of('slack', 'U-T0HOME')).toHaveLength(2);
   expect(await shownAnswers.of(HOME, 'm1')).toBeDefined();
   const alerts = state.current()?.alerts ?? [];
-  expect(alerts.filter(({ kind }) => kind === 'incident')).toHaveLength(2);
+  expect(alerts.filter(({ kind }) => kind === 'incident')).toHaveLength(3);
+  expect(state.current()?.reported?.map(({ place }) => place)).toEqual(
+    Array(2).fill(placeKey(HOME)),
+  );
   expect(alerts.filter(({ kind }) => kind === 'report')).toHaveLength(1);
   const told = alerts.flatMap(({ deliveries }) => deliveries.map(({ place }) => place));
   expect(new Set(told)).toEqual(new Set([placeKey(HOME)]));

@@ -172,10 +172,12 @@ function withNumber(counted: readonly number[], number: number | undefined): num
   return [...counted, number].sort((a, b) => a - b).slice(-COUNTED);
 }
 
-/** While no poll came, it may not have been calm: that counts from now. Pure. */
+/** While no poll came, it may not have been calm: that counts from now. What others report is not polled for. Pure. */
 export function withCalmRestarted(alerts: Alert[], nowMs: number): Alert[] {
   return mapChanged(alerts, (alert) =>
-    isFlapping(alert) ? { ...alert, flapping: { ...alert.flapping, seenAtMs: nowMs } } : alert,
+    isFlapping(alert) && alert.intake === undefined
+      ? { ...alert, flapping: { ...alert.flapping, seenAtMs: nowMs } }
+      : alert,
   );
 }
 

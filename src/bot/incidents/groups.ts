@@ -250,6 +250,13 @@ function memberOf(incident: Incident, times: number): Member {
   if (foundAtStart) member.foundAtStart = foundAtStart;
   if (unseenFromMs !== undefined) member.unseenFromMs = unseenFromMs;
   if (endUnseenFromMs !== undefined) member.endUnseenFromMs = endUnseenFromMs;
+  if (incident.reported) {
+    const { truncated, silentSinceMs } = incident.reported;
+    member.isReported = true;
+    if (truncated !== undefined) member.truncated = truncated;
+    if (silentSinceMs !== undefined) member.silentSinceMs = silentSinceMs;
+  }
+  if (incident.closedBy !== undefined) member.closedBy = incident.closedBy;
   if (acknowledged) member.acknowledged = acknowledged.by;
   if (incident.snoozed) member.snoozed = incident.snoozed;
   if (incident.degraded !== undefined) member.degraded = incident.degraded;
@@ -266,6 +273,7 @@ function updated(member: Member, incident: Incident): Member {
     member.endedAtMs === incident.endedAtMs &&
     member.flapping?.downs === incident.flapping?.downs &&
     member.acknowledged === incident.acknowledged?.by &&
+    member.silentSinceMs === incident.reported?.silentSinceMs &&
     member.snoozed?.by === incident.snoozed?.by &&
     member.snoozed?.untilMs === incident.snoozed?.untilMs;
   return isSame ? member : memberOf(incident, member.times);

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { State } from '../../store/state.ts';
 import { StoredCard } from '../shared/stored-card.ts';
@@ -111,6 +112,27 @@ export type Flapping = z.infer<typeof Flapping>;
 const Snooze = z.object({ by: z.string(), untilMs: z.number() });
 export type Snooze = z.infer<typeof Snooze>;
 
+/** What an incident of an alert that another system reports has besides: shown to people, never asked for again. */
+const ReportDetails = z.object({
+  /** Who may see it, in its one-word form. */
+  place: z.string(),
+  facts: z.array(z.object({ label: z.string(), value: z.string() })),
+  /** Facts that there was no room for. */
+  factsLeftOut: z.int().positive().optional(),
+  /** To `http:` and `https:`. */
+  links: z.array(z.object({ label: z.string(), url: z.string() })),
+  /** All labels as the sender wrote them, where they are known and there was room for them. */
+  labels: z.record(z.string(), z.string()).optional(),
+  /** Alerts that the sender left out of the delivery that told of it last. */
+  truncated: z.int().positive().optional(),
+  /** When it was last heard of, where that is so long ago that nobody knows how it is. */
+  silentSinceMs: z.number().optional(),
+  /** When people were last shown other words of the sender, and whether there are newer ones. */
+  wordsShownAtMs: z.number().optional(),
+  hasNewWords: z.boolean().optional(),
+});
+export type ReportDetails = z.infer<typeof ReportDetails>;
+
 /** An outage of one monitor, from DOWN to UP, or a milder trouble; or several, while it flaps. */
 const Incident = z.object({
   kind: z.literal('incident'),
@@ -147,6 +169,11 @@ const Incident = z.object({
   flapping: Flapping.optional(),
   /** It is what stayed DOWN after it flapped, as that was until then. */
   flapped: Flapping.optional(),
+  /** The id of the intake that it came in by; then `monitorId` is the id of a reported alert, and `target` who reports it. */
+  intake: z.string().optional(),
+  reported: ReportDetails.optional(),
+  /** Who ended it, which says nothing about whether it is over. */
+  closedBy: z.string().optional(),
 });
 export type Incident = z.infer<typeof Incident>;
 
@@ -206,6 +233,12 @@ export const Group = z.object({
       foundAtStart: z.boolean().optional(),
       unseenFromMs: z.number().optional(),
       endUnseenFromMs: z.number().optional(),
+      /** It is an alert that another system reports. */
+      isReported: z.boolean().optional(),
+      /** As in `reported`. */
+      truncated: z.int().positive().optional(),
+      silentSinceMs: z.number().optional(),
+      closedBy: z.string().optional(),
       /** Outages in this group. */
       times: z.int().positive(),
       /** Who looks after it. */
@@ -288,6 +321,45 @@ export const Closed = z.object({
 });
 export type Closed = z.infer<typeof Closed>;
 
+/** An alert as another system reported it last. What people are shown of one that goes on stands in its incident. */
+export const Reported = z.object({
+  /** See `reportedId`. */
+  id: z.string(),
+  /** The id of the intake that it came in by. */
+  intake: z.string(),
+  /** Who may see it, in its one-word form. */
+  place: z.string(),
+  /** The sender's own name for it. */
+  key: z.string(),
+  name: z.string(),
+  /** `FIRING`, `WARNING`, `RESOLVED`, or `CLOSED` by a person. */
+  status: z.enum(['FIRING', 'WARNING', 'RESOLVED', 'CLOSED']),
+  /** Since when it fires, as far as it is known. */
+  startedAtMs: z.number(),
+  /** The same as the sender says it, of what fires, and of what fired last and is over. */
+  saidStartMs: z.number().optional(),
+  overStartMs: z.number().optional(),
+  /** When it was over, or closed. */
+  endedAtMs: z.number().optional(),
+  /** When something was heard of it last, to a minute. */
+  heardAtMs: z.number(),
+});
+export type Reported = z.infer<typeof Reported>;
+
+/** How the ids of reported alerts begin, which stand where those of monitors do. */
+const REPORTED_PREFIX = 'alert:';
+
+/** The id of a reported alert: senders' keys may be long, and those of two intakes the same. Pure. */
+export const reportedId = (intake: string, key: string) =>
+  `${REPORTED_PREFIX}${hash('sha256', JSON.stringify([intake, key]), 'hex').slice(0, 32)}`;
+
+/** Whether it is the id of a reported alert, and not of a monitor. */
+export const isReportedId = (id: string) => id.startsWith(REPORTED_PREFIX);
+
+/** Whether an alert goes on, as far as the sender told. */
+export const isFiring = ({ status }: Pick<Reported, 'status'>) =>
+  status === 'FIRING' || status === 'WARNING';
+
 /** What was seen and what is to be told. One thing, so that a change and its alerts are stored together or not at all. */
 export const Watching = z.object({
   known: z.array(KnownMonitor),
@@ -301,6 +373,8 @@ export const Watching = z.object({
   downs: z.array(Down).readonly().optional(),
   /** Places that refused what they were to be told, and were not found to be open again. */
   closed: z.array(Closed).readonly().optional(),
+  /** Alerts that other systems report; no poll says anything of them. */
+  reported: z.array(Reported).readonly().optional(),
 });
 export type Watching = z.infer<typeof Watching>;
 

@@ -1,6 +1,11 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
-import type { ChannelSettings } from '../channels/channel-settings.ts';
-import { quietUntilMs, quietWords } from '../channels/quiet-hours.ts';
+import {
+  type ArrangeContext,
+  arranged,
+  concernedBy,
+  quietNow,
+  reshaped,
+} from '../incidents/arrange.ts';
 import {
   type Changes,
   diff,
@@ -9,13 +14,8 @@ import {
   isRemembered,
   type Snapshot,
 } from '../incidents/diff.ts';
-import {
-  isFlapping,
-  recentDowns,
-  withCalmRestarted,
-  withFlappingEnded,
-} from '../incidents/flapping.ts';
-import { gathered, grouped, openGroups, refreshed } from '../incidents/groups.ts';
+import { recentDowns, withCalmRestarted, withFlappingEnded } from '../incidents/flapping.ts';
+import { openGroups, refreshed } from '../incidents/groups.ts';
 import type { AlertRule, RuleContext } from '../incidents/incidents.ts';
 import {
   applyChanges,
@@ -28,14 +28,16 @@ import {
 import { applyMissed, type MissedOutages } from '../incidents/missed-incidents.ts';
 import { withMonitoringRecovered } from '../incidents/monitoring-outage.ts';
 import { reminded } from '../incidents/reminders.ts';
-import type { Alert, Incident, Watching } from '../incidents/watch-state.ts';
+import {
+  type Alert,
+  type Incident,
+  isReportedId,
+  type Watching,
+} from '../incidents/watch-state.ts';
 import { isDown } from '../shared/status.ts';
 
 /** What a poll needs from outside. */
-export interface ApplyContext extends IncidentContext {
-  /** How places are told; nothing is set when left out. */
-  settingsOf?: (place: string) => ChannelSettings;
-}
+export interface ApplyContext extends IncidentContext, ArrangeContext {}
 
 /** What the service told besides its list. */
 interface PollDetails extends Extent {
@@ -58,7 +60,8 @@ export function applyPoll(
   const around = watching?.learnt ? given : { ...given, unseenFromMs: 0 };
   const { snapshot, changes } = diff(watching, monitors, between.later, between);
   const all = watching?.alerts ?? [];
-  const { concerned, withOthers } = concernedBy({ changes, missed: between.missed }, all);
+  const news = [...changes.keys(), ...between.missed.map(({ monitor }) => monitor.id)];
+  const { concerned, withOthers } = concernedBy(news, all);
   const recent = recentDowns(watching?.downs, around.nowMs);
   const poll = { ...around, recent, asking: between.later };
   const decided = reconcile(concerned, { monitors, changes, missed: between.missed }, poll);
@@ -78,29 +81,12 @@ export function applyPoll(
         );
   const downs = recent.kept();
   const isSame = snapshot === watching && alerts === watching.alerts && downs === watching.downs;
-  const { closed } = watching ?? {};
-  const after = { ...snapshot, alerts, ...(downs && { downs }), ...(closed && { closed }) };
+  const { closed, reported } = watching ?? {};
+  const after = {
+    ...{ ...snapshot, alerts, ...(downs && { downs }), ...(closed && { closed }) },
+    ...(reported && { reported }),
+  };
   return { watching: isSame ? watching : after, dropped };
-}
-
-/** The alerts as their places are to be told of them: what is quiet there, and what began together. */
-function arranged(alerts: Alert[], opened: ReadonlySet<string>, around: ApplyContext): Alert[] {
-  const kept = gathered(alerts, { ...around, quietOf: quietNow(around) });
-  const isOpened = (alert: Alert): alert is Incident =>
-    alert.kind === 'incident' && opened.has(alert.id);
-  const others = kept.filter((alert) => !isOpened(alert));
-  return opened.size === 0 ? kept : grouped(others, kept.filter(isOpened), around);
-}
-
-/**
- * The alerts, with copies of those that were not there before. V8 gives every object that was spread, added to and frozen a
- * shape of its own, and thousands of shapes make each later reading of thousands of alerts several times as slow; such
- * copies share a few. With 5,000 open incidents a poll without news takes 6 ms of CPU, and 18 without the copies.
- */
-function reshaped(alerts: Alert[], before: readonly Alert[]): Alert[] {
-  if (alerts === before) return alerts;
-  const same = new Set(before);
-  return alerts.map((alert) => (same.has(alert) ? alert : Object.assign({}, alert)));
 }
 
 /** The rules over all alerts that a poll ends with, in their order. A new one is its pure module and its line here. */
@@ -117,7 +103,8 @@ function ruleContext(monitors: readonly Monitor[], around: ApplyContext): RuleCo
     isQuiet: (place) => quietOf(place) !== undefined,
     isListed(id) {
       listed ??= new Set(monitors.map((monitor) => monitor.id));
-      return listed.has(id);
+      // No list says anything of what others report.
+      return isReportedId(id) || listed.has(id);
     },
   };
 }
@@ -140,18 +127,6 @@ export function finishingSteps(
     })),
     (now) => prune(now, around.nowMs),
   ];
-}
-
-/** A function that tells the quiet hours of places where it is quiet now; each is asked once. */
-function quietNow({ nowMs, settingsOf }: ApplyContext): (place: string) => string | undefined {
-  const known = new Map<string, string | undefined>();
-  return (place) => {
-    if (known.has(place)) return known.get(place);
-    const quiet = settingsOf?.(place).quiet;
-    const isQuiet = quiet && quietUntilMs(quiet, nowMs) !== undefined;
-    known.set(place, isQuiet ? quietWords(quiet) : undefined);
-    return known.get(place);
-  };
 }
 
 /** The alerts with what changed, before outages that began together are put together. */
@@ -229,39 +204,4 @@ function* partsOf(
     const own = missed.filter(({ monitor }) => ids.has(monitor.id));
     yield { monitors: part, isPart: true, missed: own };
   }
-}
-
-/**
- * The alerts that a poll may have to do with: all but outages that have no message of their own and whose monitor neither
- * changed nor flaps, of which there are thousands when everything is down. `withOthers` puts those back among what became
- * of these. Pure.
- */
-function concernedBy(
-  { changes, missed }: { changes: Changes; missed: readonly MissedOutages[] },
-  alerts: Alert[],
-): { concerned: Alert[]; withOthers: (after: Alert[]) => Alert[] } {
-  const ids = new Set(changes.keys());
-  for (const { monitor } of missed) ids.add(monitor.id);
-  for (const alert of alerts) if (isFlapping(alert)) ids.add(alert.monitorId);
-  const concerned = alerts.filter(
-    (alert) => alert.kind !== 'incident' || alert.deliveries.length > 0 || ids.has(alert.monitorId),
-  );
-  if (concerned.length === alerts.length)
-    return { concerned: alerts, withOthers: (after) => after };
-  return {
-    concerned,
-    withOthers(after) {
-      if (after === concerned) return alerts;
-      const before = new Set(concerned);
-      const left = new Map(after.map((alert) => [alert.id, alert]));
-      const all = alerts.flatMap((alert) => {
-        if (!before.has(alert)) return [alert];
-        const now = left.get(alert.id);
-        left.delete(alert.id);
-        return now ? [now] : [];
-      });
-      // New ones come last.
-      return [...all, ...left.values()];
-    },
-  };
 }

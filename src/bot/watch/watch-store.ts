@@ -10,6 +10,7 @@ import {
   groupBy,
   KnownMonitor,
   mapChanged,
+  Reported,
   Watching,
   type WatchState,
 } from '../incidents/watch-state.ts';
@@ -35,14 +36,22 @@ const Step = z.discriminatedUnion('step', [
   z.object({ step: z.literal('downs-gone'), id: z.string() }),
   z.object({ step: z.literal('closed'), closed: Closed }),
   z.object({ step: z.literal('closed-gone'), id: z.string() }),
+  z.object({ step: z.literal('reported'), reported: Reported }),
+  z.object({ step: z.literal('reported-gone'), id: z.string() }),
 ]);
 type Step = z.infer<typeof Step>;
 
 /** What may be long, and is stored step by step. */
-type Lists = Pick<Watching, 'known' | 'alerts' | 'downs' | 'closed'>;
+type Lists = Pick<Watching, 'known' | 'alerts' | 'downs' | 'closed' | 'reported'>;
 
 /** All that the watch knows but for the lists. */
-const Rest = Watching.omit({ known: true, alerts: true, downs: true, closed: true });
+const Rest = Watching.omit({
+  known: true,
+  alerts: true,
+  downs: true,
+  closed: true,
+  reported: true,
+});
 type Rest = z.infer<typeof Rest>;
 
 const NOTHING: Lists = { known: [], alerts: [] };
@@ -52,7 +61,7 @@ export const WATCHING: StateDeclaration<Watching, Step, Rest> = {
   name: 'watching',
   step: Step,
   rest: Rest,
-  restOf: ({ known: _k, alerts: _a, downs: _d, closed: _c, ...rest }) => rest,
+  restOf: ({ known: _k, alerts: _a, downs: _d, closed: _c, reported: _r, ...rest }) => rest,
   stepsBetween: (before, after) => stepsBetween(before ?? NOTHING, after),
   begin: beginWith,
   itemOf,
@@ -73,6 +82,7 @@ function withFrozenLists(watching: Watching, before: Watching | undefined): Watc
   Object.freeze(watching.alerts);
   Object.freeze(watching.downs);
   Object.freeze(watching.closed);
+  Object.freeze(watching.reported);
   return Object.freeze(watching);
 }
 
@@ -110,6 +120,7 @@ function beginWith(before: Lists = NOTHING): StateBuilder<Watching, Step, Rest> 
   const members = new Map<string, Keyed<Member>>();
   const downs = keyed(byMonitor(before.downs), ([id]) => id);
   const closed = keyed(before.closed ?? [], ({ place }) => place);
+  const reported = keyed(before.reported ?? [], ({ id }) => id);
 
   function membersOf(id: string): Keyed<Member> | undefined {
     const group = alerts.get(id);
@@ -129,6 +140,8 @@ function beginWith(before: Lists = NOTHING): StateBuilder<Watching, Step, Rest> 
       else if (step.step === 'downs-gone') downs.delete(step.id);
       else if (step.step === 'closed') closed.set(step.closed);
       else if (step.step === 'closed-gone') closed.delete(step.id);
+      else if (step.step === 'reported') reported.set(step.reported);
+      else if (step.step === 'reported-gone') reported.delete(step.id);
       else if (step.step === 'topic-gone') {
         alerts.delete(step.id);
         members.delete(step.id);
@@ -140,7 +153,7 @@ function beginWith(before: Lists = NOTHING): StateBuilder<Watching, Step, Rest> 
       }
     },
     end(rest) {
-      const [downsNow, closedNow] = [downs.list(), closed.list()];
+      const [downsNow, closedNow, reportedNow] = [downs.list(), closed.list(), reported.list()];
       return {
         known: known.list(),
         alerts: alerts.list().map((alert) => {
@@ -149,6 +162,7 @@ function beginWith(before: Lists = NOTHING): StateBuilder<Watching, Step, Rest> 
         }),
         ...(downsNow.length > 0 && { downs: downsNow.flatMap(([, own]) => own) }),
         ...(closedNow.length > 0 && { closed: closedNow }),
+        ...(reportedNow.length > 0 && { reported: reportedNow }),
         ...rest,
       };
     },
@@ -181,6 +195,11 @@ function itemOf(step: Step): StateItem<Step> {
         ...item('closed', step.closed.place),
         removal: { step: 'closed-gone', id: step.closed.place },
       };
+    case 'reported':
+      return {
+        ...item('reported', step.reported.id),
+        removal: { step: 'reported-gone', id: step.reported.id },
+      };
     default:
       return item(step.step.slice(0, -'-gone'.length), step.id);
   }
@@ -210,6 +229,11 @@ function* stepsBetween(before: Lists, after: Lists): Generator<Step> {
   const closed = changesBetween(before.closed ?? [], after.closed ?? [], ({ place }) => place);
   for (const id of closed.gone) yield { step: 'closed-gone', id };
   for (const { item } of closed.come) yield { step: 'closed', closed: item };
+
+  if (before.reported === after.reported) return;
+  const reported = changesBetween(before.reported ?? [], after.reported ?? [], ({ id }) => id);
+  for (const id of reported.gone) yield { step: 'reported-gone', id };
+  for (const { item } of reported.come) yield { step: 'reported', reported: item };
 }
 
 function* memberSteps(

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { newDelivery } from '../../../src/bot/incidents/incidents.ts';
-import type { Alert, Group, Incident, Watching } from '../../../src/bot/incidents/watch-state.ts';
+import {
+  type Alert,
+  type Group,
+  type Incident,
+  type Reported,
+  reportedId,
+  type Watching,
+} from '../../../src/bot/incidents/watch-state.ts';
 
 const START = Date.UTC(2027, 0, 15);
 
@@ -110,8 +117,23 @@ export const change: fc.Arbitrary<(now: Watching) => Watching> = fc.oneof(
     const own = tries === 0 ? [] : [closedPlace(place, tries)];
     return left.length + own.length === 0 ? others : { ...others, closed: [...left, ...own] };
   }),
+  fc
+    .tuple(id, fc.constantFrom('FIRING' as const, 'RESOLVED' as const, undefined))
+    .map(([key, next]) => (now: Watching) => {
+      const { reported = [], ...others } = now;
+      const item = reportedAlert(key, next);
+      const all = next
+        ? put(reported, item, (one) => one.id)
+        : reported.filter((one) => one.id !== item.id);
+      return all.length === 0 ? others : { ...others, reported: all };
+    }),
   fc.constant((now: Watching) => now),
 );
+
+const reportedAlert = (key: string, status: Reported['status'] = 'FIRING'): Reported => ({
+  ...{ id: reportedId('i1', key), intake: 'i1', place: 'slack:C1', key, name: `Alert “${key}”` },
+  ...{ status, startedAtMs: START, saidStartMs: START, heardAtMs: START },
+});
 
 const closedPlace = (place: string, tries: number) => ({
   ...{ place, tries, refused: ['new' as const], sinceMs: START },

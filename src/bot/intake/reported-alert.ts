@@ -36,4 +36,6 @@ export interface ReportedAlerts {
   alerts: ReadonlyArray<ReportedAlert>;
   /** Alerts that the sender left out of it, as it says itself. */
   truncated: number;
+  /** A sentence for the sender, where it is right that a delivery says of no alert, such as a test. */
+  note?: string;
 }

@@ -1,0 +1,160 @@
+import { oneLine } from '../../contracts/one-line.ts';
+import {
+  createFacts,
+  createLinks,
+  DeliveryError,
+  firstOf,
+  isRecord,
+  keyOf,
+  keyOfLabels,
+  lineOf,
+  nameOf,
+  readAlerts,
+  recordOf,
+  severityOf,
+  summaryOf,
+  timesOf,
+  wordOf,
+} from './read-payload.ts';
+import type { ReportedAlert, ReportedAlerts } from './reported-alert.ts';
+
+/** What is told as the name of an alert, as its summary, or as a link. */
+const TOLD_OF_LABELS = new Set(['alertname']);
+const TOLD_OF_ANNOTATIONS = new Set(['runbook_url']);
+
+/** Texts of a rule that say what is wrong, the best first. */
+const SUMMARIES = ['summary', 'description', 'message'] as const;
+
+/** A silence asks for all labels of an alert; those that hold more than any do cannot be kept for it. */
+const MAX_SILENCED_LABELS = 100;
+const MAX_SILENCED_LENGTH = 16_384;
+
+/**
+ * A delivery of an Alertmanager, or of Grafana, which sends the same and more. Sources: Alertmanager's `notify/webhook` and
+ * `template.Data`, Grafana's `receivers/webhook`. Pure.
+ */
+export function alertsOfAlertmanager(
+  body: Record<string, unknown>,
+  { title, nowMs }: { title: string; nowMs: number },
+): ReportedAlerts {
+  if (!Array.isArray(body.alerts)) {
+    throw new DeliveryError(
+      'This delivery has no list “alerts”. Send the body of a webhook as it is, not one of your own.',
+    );
+  }
+  // What the group says of itself belongs to an alert only where there is no other.
+  const group = body.alerts.length === 1 ? body : {};
+  const alerts = readAlerts(body.alerts, (alert, where) => {
+    const labels = recordOf(alert.labels);
+    const annotations = recordOf(alert.annotations);
+    const state = stateOf(alert, body, where);
+    const texts = SUMMARIES.map((name) => annotations[name]);
+    const name = firstOf(nameOf, labels.alertname, group.title, ...texts) ?? title;
+    const summary = firstOf(summaryOf, ...texts, group.message);
+    const silenced = silencedLabels(labels);
+    return {
+      key:
+        typeof alert.fingerprint === 'string' && alert.fingerprint !== ''
+          ? keyOf(alert.fingerprint)
+          : keyOfLabels(labels, where),
+      state,
+      name,
+      ...(summary !== undefined && { summary }),
+      severity: severityOf(labels.severity ?? labels.priority),
+      // A firing alert ends in the year 1, or on a lease of its sender: both say nothing.
+      ...timesOf(
+        { from: alert.startsAt, ...(state === 'resolved' && { to: alert.endsAt }) },
+        nowMs,
+      ),
+      facts: factsOf({ labels, annotations, alert, summary, receiver: body.receiver }),
+      links: linksOf({ annotations, alert, title, externalUrl: body.externalURL }),
+      ...(silenced && { labels: silenced }),
+    };
+  });
+  return { alerts, truncated: truncatedOf(body.truncatedAlerts) };
+}
+
+/** An alert's own state counts: a group is firing while one of it is. */
+function stateOf(
+  alert: Record<string, unknown>,
+  body: Record<string, unknown>,
+  where: string,
+): 'firing' | 'resolved' {
+  const given = alert.status ?? body.status ?? body.state;
+  const word = wordOf(given);
+  if (word === 'firing' || word === 'alerting') return 'firing';
+  if (word === 'resolved' || word === 'ok') return 'resolved';
+  throw new DeliveryError(
+    `${where}.status must be firing or resolved, ${given === undefined ? 'and is missing' : `not “${word}”`}.`,
+  );
+}
+
+function factsOf({
+  labels,
+  annotations,
+  alert,
+  summary,
+  receiver,
+}: {
+  labels: Record<string, unknown>;
+  annotations: Record<string, unknown>;
+  alert: Record<string, unknown>;
+  summary: string | undefined;
+  receiver: unknown;
+}): ReportedAlert['facts'] {
+  const facts = createFacts();
+  facts.addAll(labels, TOLD_OF_LABELS);
+  const told = SUMMARIES.find((name) => summaryOf(annotations[name]) === summary);
+  facts.addAll(annotations, told ? new Set([...TOLD_OF_ANNOTATIONS, told]) : TOLD_OF_ANNOTATIONS);
+  if (isRecord(alert.values)) facts.addAll(alert.values);
+  else facts.add('values', alert.valueString);
+  if (typeof receiver === 'string') facts.add('receiver', unquoted(receiver.slice(0, 1_000)));
+  return facts.list();
+}
+
+function linksOf({
+  annotations,
+  alert,
+  title,
+  externalUrl,
+}: {
+  annotations: Record<string, unknown>;
+  alert: Record<string, unknown>;
+  title: string;
+  externalUrl: unknown;
+}): ReportedAlert['links'] {
+  const links = createLinks();
+  links.add('Runbook', annotations.runbook_url);
+  links.add('Panel', alert.panelURL);
+  links.add('Dashboard', alert.dashboardURL);
+  links.add('Source', alert.generatorURL);
+  links.add('Silence', alert.silenceURL);
+  links.add(title, externalUrl);
+  links.add('Image', alert.imageURL);
+  return links.list();
+}
+
+/** All labels as they are, or none: a silence with some of them would silence others, too. */
+function silencedLabels(labels: Record<string, unknown>): Record<string, string> | undefined {
+  const names = Object.keys(labels);
+  if (names.length === 0 || names.length > MAX_SILENCED_LABELS) return undefined;
+  let length = 0;
+  for (const name of names) {
+    const value = labels[name];
+    if (typeof value !== 'string') return undefined;
+    length += name.length + value.length;
+    // What no store takes is no label of a real alert.
+    if (length > MAX_SILENCED_LENGTH || !isStorable(name) || !isStorable(value)) return undefined;
+  }
+  return Object.fromEntries(names.map((name) => [name, labels[name] as string]));
+}
+
+const isStorable = (text: string) => !/\p{Cs}/u.test(text) && !text.includes('\0');
+
+/** The name of a receiver is written as a pattern that matches it: `web\.hook`. Source: `notify.go`, `regexp.QuoteMeta`. */
+const unquoted = (receiver: string) => oneLine(receiver.replace(/\\([\\.+*?()|[\]{}^$])/g, '$1'));
+
+function truncatedOf(value: unknown): number {
+  const count = Number(lineOf(value, 20) ?? 0);
+  return Number.isSafeInteger(count) && count > 0 ? count : 0;
+}

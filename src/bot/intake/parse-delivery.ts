@@ -1,0 +1,81 @@
+import { alertsOfAlertmanager } from './alertmanager.ts';
+import { alertsOfGeneric } from './generic.ts';
+import { alertsOfPagerDuty } from './pagerduty.ts';
+import { DeliveryError, isRecord } from './read-payload.ts';
+import type { IntakeKind, ReportedAlerts } from './reported-alert.ts';
+import { alertsOfUptimeKuma } from './uptime-kuma.ts';
+
+export { DeliveryError };
+
+type Body = Record<string, unknown>;
+
+/** How to tell whose a body is, the surest first, and how each is read. */
+const FORMATS: Record<
+  'pagerduty' | 'uptime-kuma' | 'grafana' | 'alertmanager' | 'generic',
+  {
+    title: string;
+    fits: (body: Body) => boolean;
+    read: (body: Body, nowMs: number) => ReportedAlerts;
+  }
+> = {
+  pagerduty: {
+    title: 'an event for PagerDuty',
+    fits: ({ event_action, routing_key }) =>
+      event_action !== undefined || routing_key !== undefined,
+    read: alertsOfPagerDuty,
+  },
+  'uptime-kuma': {
+    title: 'a message of Uptime Kuma',
+    fits: (body) => isRecord(body.heartbeat) || ('heartbeat' in body && 'monitor' in body),
+    read: alertsOfUptimeKuma,
+  },
+  grafana: {
+    title: 'a delivery of Grafana',
+    fits: (body) => isGroup(body) && body.orgId !== undefined,
+    read: (body, nowMs) => alertsOfAlertmanager(body, { title: 'Grafana', nowMs }),
+  },
+  alertmanager: {
+    title: 'a delivery of an Alertmanager',
+    fits: (body) => isGroup(body),
+    read: (body, nowMs) => alertsOfAlertmanager(body, { title: 'Alertmanager', nowMs }),
+  },
+  generic: {
+    title: 'an alert of the generic form',
+    fits: ({ state, key, name }) => state !== undefined && (key ?? name) !== undefined,
+    read: alertsOfGeneric,
+  },
+};
+
+/**
+ * What a delivery says, each alert bounded and on one line wherever people see it. `body` is what JSON made of it, with its
+ * size and depth bounded. Throws `DeliveryError` for what is no delivery of this kind. Pure.
+ */
+export function parseDelivery(kind: IntakeKind, body: unknown, nowMs: number): ReportedAlerts {
+  if (!isRecord(body)) {
+    throw new DeliveryError(`This takes ${FORMATS[kind].title}, which is a JSON object.`);
+  }
+  const found = FORMATS[kind].fits(body) ? kind : kindOf(body);
+  if (found !== undefined && !isSame(found, kind)) {
+    throw new DeliveryError(
+      `This looks like ${FORMATS[found].title}, and this address takes ${FORMATS[kind].title}. Send it to an address of its kind: /monitor intake add ${found} makes one.`,
+    );
+  }
+  return FORMATS[kind].read(body, nowMs);
+}
+
+const kindOf = (body: Body): IntakeKind | undefined =>
+  (Object.keys(FORMATS) as IntakeKind[]).find((kind) => FORMATS[kind].fits(body));
+
+const GROUPED: readonly IntakeKind[] = ['alertmanager', 'grafana'];
+
+/** Grafana sends what an Alertmanager does, and more. */
+const isSame = (a: IntakeKind, b: IntakeKind) =>
+  a === b || (GROUPED.includes(a) && GROUPED.includes(b));
+
+/** A group of alerts: these fields are no words of the generic form. */
+function isGroup({ alerts, groupLabels, groupKey, commonLabels, receiver }: Body): boolean {
+  if (!Array.isArray(alerts)) return false;
+  const isNamed = [groupLabels, groupKey, commonLabels, receiver].some((one) => one !== undefined);
+  const first: unknown = alerts[0];
+  return isNamed || (isRecord(first) && first.state === undefined && 'fingerprint' in first);
+}

@@ -1,0 +1,271 @@
+import { createHash } from 'node:crypto';
+import { HIDDEN } from '../../contracts/monitoring-additions.ts';
+import { oneLine } from '../../contracts/one-line.ts';
+import { isSecretName, mapSecrets, maskedTarget } from '../../contracts/secret-values.ts';
+import { isMask } from '../shared/masked-links.ts';
+import { counted, shortened } from '../shared/text-format.ts';
+import type { ReportedAlert } from './reported-alert.ts';
+
+/** What came in is no delivery of alerts; the message is for whoever set up the sender: what is wrong and what is taken. */
+export class DeliveryError extends Error {
+  override name = 'DeliveryError' as const;
+}
+
+/** More alerts than one delivery may hold are refused; their senders can be told to send fewer at once. */
+const MAX_ALERTS = 10_000;
+
+/** More labels than any alert has: a key is made of all of them. */
+const MAX_KEYED_LABELS = 1_000;
+
+const MAX_NAME_LENGTH = 200;
+const MAX_SUMMARY_LENGTH = 1_000;
+
+const MAX_FACTS = 40;
+const MAX_LABEL_LENGTH = 60;
+const MAX_VALUE_LENGTH = 300;
+
+const MAX_LINKS = 5;
+const MAX_URL_LENGTH = 2_000;
+
+/** As long as a key of PagerDuty may be; what is longer, or cannot be stored as it is, is told apart by its hash. */
+const MAX_KEY_LENGTH = 255;
+
+/** Nobody watched anything with these systems before. */
+const EARLIEST_MS = Date.UTC(2000, 0, 1);
+/** So far a sender's clock may be ahead of ours. */
+const AHEAD_MS = 86_400_000;
+/** A number below it counts seconds, since in milliseconds it would be before 1974. */
+const LEAST_MS = 100_000_000_000;
+
+const TIME =
+  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s?(?:(Z)|([+-]\d\d):?(\d\d))?$/i;
+
+/** Nothing in it needs a look: one line of visible ASCII. */
+const PLAIN = /^[!-~](?: ?[!-~])*$/;
+const ADDRESS = /[a-z][a-z\d+.-]{0,20}:\/\/\S+/gi;
+
+/** Labels that a sender has for itself, such as `__orgId__`. */
+const INTERNAL = /^__.*__$/;
+
+const MILD =
+  /^(?:warn(?:ing)?|info(?:rmation(?:al)?)?|notice|none|ok|low|minor|medium|moderate|degraded|debug|(?:p|sev)-?[3-9])$/;
+
+/** What JSON calls an object. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The object that a field is to hold; an empty one where it holds anything else. */
+export const recordOf = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
+
+/**
+ * What a field holds as one line of text, without credentials in addresses; `undefined` where nothing of it can be seen. Takes
+ * only as much of a value as it may show. Pure.
+ */
+export function lineOf(value: unknown, maxLength: number): string | undefined {
+  const text = textOf(value, 4 * maxLength);
+  if (text.length <= maxLength && PLAIN.test(text) && !text.includes('://')) return text;
+  const safe = text.includes('://') ? withoutCredentials(text) : text;
+  // Cut between the halves of a character, it would hold one that cannot be shown.
+  const line = oneLine(shortened(oneLine(safe), maxLength));
+  return line === '' ? undefined : line;
+}
+
+export const nameOf = (value: unknown) => lineOf(value, MAX_NAME_LENGTH);
+export const summaryOf = (value: unknown) => lineOf(value, MAX_SUMMARY_LENGTH);
+
+/** The first of some fields that says anything. */
+export function firstOf<T>(
+  read: (value: unknown) => T | undefined,
+  ...values: unknown[]
+): T | undefined {
+  for (const value of values) {
+    const found = read(value);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** A word as senders may write it: its letters small, whatever stands between them. */
+export const wordOf = (value: unknown) =>
+  (lineOf(value, 60) ?? '').toLowerCase().replace(/[\s_-]+/g, ' ');
+
+/** How bad a sender says it is; what says nothing, or nothing that we know, is taken seriously. */
+export const severityOf = (value: unknown): ReportedAlert['severity'] =>
+  MILD.test(wordOf(value)) ? 'warning' : 'critical';
+
+/** A time as RFC 3339 writes it, UTC where it names no zone, or in seconds or milliseconds since 1970; `undefined` where it cannot be. */
+export function timeOf(value: unknown, nowMs: number): number | undefined {
+  const ms = msOf(typeof value === 'string' ? value.trim() : value);
+  return ms !== undefined && ms >= EARLIEST_MS && ms <= nowMs + AHEAD_MS ? ms : undefined;
+}
+
+/** When an alert began and ended, as far as that can be. */
+export function timesOf(
+  { from, to }: { from: unknown; to?: unknown },
+  nowMs: number,
+): Pick<ReportedAlert, 'startedAtMs' | 'endedAtMs'> {
+  const startedAtMs = timeOf(from, nowMs);
+  const endedAtMs = timeOf(to, nowMs);
+  const isOrdered =
+    startedAtMs === undefined || endedAtMs === undefined || endedAtMs >= startedAtMs;
+  return {
+    ...(startedAtMs !== undefined && { startedAtMs }),
+    ...(endedAtMs !== undefined && isOrdered && { endedAtMs }),
+  };
+}
+
+/** A sender's key as it can be stored. */
+export function keyOf(key: string): string {
+  const isFit = key.length <= MAX_KEY_LENGTH && (PLAIN.test(key) || oneLine(key) === key);
+  return isFit ? key : madeKey('sha256', key);
+}
+
+/** A key for what has none, the same for the same parts. */
+export function madeKey(kind: string, ...parts: unknown[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  return `${kind}:${hash.slice(0, 32)}`;
+}
+
+/** A key made of all labels, in whatever order they came. `where` names the alert for people. */
+export function keyOfLabels(labels: Record<string, unknown>, where: string): string {
+  const names = Object.keys(labels);
+  if (names.length > MAX_KEYED_LABELS) {
+    throw new DeliveryError(
+      `${where} has ${names.length} labels and no key. Send its key, or at most ${MAX_KEYED_LABELS} labels.`,
+    );
+  }
+  return madeKey(
+    'labels',
+    names.sort().map((name) => [name, labels[name]]),
+  );
+}
+
+/** The alerts of a delivery, each read by `read`, which is also told how people find it in the body. */
+export function readAlerts(
+  alerts: readonly unknown[],
+  read: (alert: Record<string, unknown>, where: string) => ReportedAlert,
+): ReportedAlert[] {
+  if (alerts.length > MAX_ALERTS) {
+    throw new DeliveryError(
+      `This delivery has ${alerts.length} alerts, and at most ${MAX_ALERTS} are taken at once. Send fewer in a group.`,
+    );
+  }
+  return alerts.map((alert, index) => {
+    const where = `alerts[${index}]`;
+    if (!isRecord(alert)) throw new DeliveryError(`${where} must be an object.`);
+    return read(alert, where);
+  });
+}
+
+/** Collects facts, as many as a card may show and each as long as it may be; one more says how many are left out. */
+export function createFacts() {
+  const facts: { label: string; value: string }[] = [];
+  let leftOut = 0;
+
+  function add(name: string, value: unknown) {
+    if (facts.length === MAX_FACTS) {
+      leftOut += 1;
+      return;
+    }
+    const label = lineOf(name, MAX_LABEL_LENGTH);
+    const line = label === undefined ? undefined : lineOf(value, MAX_VALUE_LENGTH);
+    if (label === undefined || line === undefined) return;
+    facts.push({ label, value: isSecretName(label) ? HIDDEN : line });
+  }
+
+  return {
+    add,
+    /** Everything in an object but what is told elsewhere. */
+    addAll(record: Record<string, unknown>, besides: ReadonlySet<string> = new Set()) {
+      const names = Object.keys(record);
+      for (const [index, name] of names.entries()) {
+        if (facts.length === MAX_FACTS) {
+          leftOut += names.length - index;
+          return;
+        }
+        if (!besides.has(name) && !INTERNAL.test(name)) add(name, record[name]);
+      }
+    },
+    list() {
+      if (leftOut === 0) return facts;
+      const more = counted(leftOut + 1, 'fact');
+      return [...facts.slice(0, -1), { label: 'More', value: `${more} left out here` }];
+    },
+  };
+}
+
+/** Collects links to the web, without credentials in them. */
+export function createLinks() {
+  const links: { label: string; url: string }[] = [];
+  return {
+    add(name: unknown, address: unknown) {
+      if (links.length === MAX_LINKS) return;
+      const url = urlOf(address);
+      if (!url || links.some((link) => link.url === url.href)) return;
+      const label = lineOf(name, MAX_LABEL_LENGTH);
+      // No text may say that it leads elsewhere than it does.
+      const isHonest = label !== undefined && !isMask(label, url.href);
+      links.push({
+        label: isHonest ? label : shortened(url.host, MAX_LABEL_LENGTH),
+        url: url.href,
+      });
+    },
+    list: () => links,
+  };
+}
+
+/** Some of a value as text, about so much of it. */
+function textOf(value: unknown, maxLength: number): string {
+  if (typeof value === 'string') return value.slice(0, maxLength);
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value !== 'object' || value === null) return '';
+  let text = '';
+  write(value);
+  return text === '[]' || text === '{}' ? '' : text.slice(0, maxLength);
+
+  /** Each call adds to the text, so that it ends whatever the value holds. */
+  function write(part: unknown) {
+    if (text.length >= maxLength) return;
+    if (typeof part !== 'object' || part === null) {
+      text += typeof part === 'string' ? part.slice(0, maxLength) : String(part);
+      return;
+    }
+    const isList = Array.isArray(part);
+    text += isList ? '[' : '{';
+    let count = 0;
+    for (const name in part) {
+      if (text.length >= maxLength) return;
+      if (count > 0) text += ', ';
+      if (!isList) text += `${name.slice(0, maxLength)}: `;
+      write(isSecretName(name) ? HIDDEN : (part as Record<string, unknown>)[name]);
+      count += 1;
+    }
+    text += isList ? ']' : '}';
+  }
+}
+
+const withoutCredentials = (text: string) => text.replace(ADDRESS, (url) => maskedTarget(url));
+
+function msOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value < LEAST_MS ? value * 1000 : value;
+  if (typeof value !== 'string' || value.length > 40) return undefined;
+  if (/^\d{9,13}$/.test(value)) return msOf(Number(value));
+  const found = TIME.exec(value);
+  if (!found) return undefined;
+  const [, day, minute, second = '00', fraction = '', , hours = '+00', minutes = '00'] = found;
+  const ms = Date.parse(
+    `${day}T${minute}:${second}.${fraction.slice(0, 3).padEnd(3, '0')}${hours}:${minutes}`,
+  );
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function urlOf(address: unknown): URL | undefined {
+  if (typeof address !== 'string' || address.length > MAX_URL_LENGTH) return undefined;
+  const bare = mapSecrets(address.trim(), () => '');
+  if (!URL.canParse(bare)) return undefined;
+  const url = new URL(bare);
+  url.username = '';
+  url.password = '';
+  const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
+  return isWeb && url.href.length <= MAX_URL_LENGTH ? url : undefined;
+}

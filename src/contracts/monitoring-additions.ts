@@ -86,27 +86,69 @@ function inUtc(text: string): string {
   return ms >= 0 && ms <= LAST_MS ? new Date(ms).toISOString() : text;
 }
 
-/** A time in which nobody is told: one window, or one that comes back. */
+/** The days of a week as windows name them, in its order. */
+export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+export type Weekday = (typeof WEEKDAYS)[number];
+
+/** A minute as clocks on a wall show it, without an offset: `2026-12-01T22:00`. */
+const LocalTime = z
+  .string()
+  .regex(
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d$/,
+    'beside timezone write what the clocks there show, like 2026-12-01T22:00, without Z or an offset',
+  )
+  .refine((text) => isMinute(text), 'there is no such day or time');
+
+function isMinute(text: string): boolean {
+  const ms = unixMs(text);
+  // Date.parse takes the 31st of a short month for the day after it.
+  return ms >= 0 && ms <= LAST_MS && new Date(ms).toISOString().startsWith(text);
+}
+
+const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'write a time of day like 02:00');
+
+const Reason = z.string().overwrite(oneLine).max(200).optional();
+
+/** Of a window that comes back, and of one that does not. */
+const WEEK_MINUTES = 7 * 24 * 60;
+const YEAR_MINUTES = 366 * 24 * 60;
+
+/**
+ * A time in which nobody is told: one window, or one that comes back. With a zone it begins when the clocks there show that
+ * time, and lasts so many minutes however they are set. Our choice: a time that they show twice is the first of the two, and
+ * one that they leave out is the moment at which they move on.
+ */
 export const MaintenanceWindow = z.union([
   z
-    .strictObject({
-      starts_at: GivenTime,
-      ends_at: GivenTime,
-      reason: z.string().overwrite(oneLine).max(200).optional(),
-    })
+    .strictObject({ starts_at: GivenTime, ends_at: GivenTime, reason: Reason })
     .refine((window) => unixMs(window.starts_at) < unixMs(window.ends_at), {
       path: ['ends_at'],
       message: 'it must be after starts_at',
     }),
   z.strictObject({
+    starts_at: LocalTime,
+    timezone: z.string().max(100),
+    duration_minutes: z.int().min(1).max(YEAR_MINUTES),
+    reason: Reason,
+  }),
+  z.strictObject({
+    /** The days on which it begins. */
+    weekly: z
+      .array(z.enum(WEEKDAYS))
+      .min(1)
+      .max(7)
+      .overwrite((days) => WEEKDAYS.filter((day) => days.includes(day))),
+    from: TimeOfDay,
+    timezone: z.string().max(100).default('UTC'),
+    duration_minutes: z.int().min(1).max(WEEK_MINUTES),
+    reason: Reason,
+  }),
+  z.strictObject({
     /** When it begins, as in a crontab of five fields. */
     cron: z.string().trim().min(9).max(200),
     timezone: z.string().max(100).default('UTC'),
-    duration_minutes: z
-      .int()
-      .min(1)
-      .max(7 * 24 * 60),
-    reason: z.string().overwrite(oneLine).max(200).optional(),
+    duration_minutes: z.int().min(1).max(WEEK_MINUTES),
+    reason: Reason,
   }),
 ]);
 export type MaintenanceWindow = z.infer<typeof MaintenanceWindow>;

@@ -1,6 +1,6 @@
+import { wallDay, wallWords } from '../../contracts/wall-time.ts';
 import { type Card, type Fact, factsPart, tablePart, textPart } from '../shared/card.ts';
 import { counted, inUnits, inWords, shortened } from '../shared/text-format.ts';
-import { wallDay, wallWords } from '../shared/wall-time.ts';
 import { reportChart } from './report-chart.ts';
 import { type OutageCount, pointsMore, type ReportFacts } from './report-facts.ts';
 import { fromMsOf, type ReportSpan, toMsOf } from './schedule.ts';

@@ -1,6 +1,6 @@
+import { wallDay, wallWords } from '../../contracts/wall-time.ts';
 import type { Chart } from '../shared/card.ts';
 import { inUnits, inWords, sparkline } from '../shared/text-format.ts';
-import { wallDay, wallWords } from '../shared/wall-time.ts';
 import type { ReportFacts, ReportStep } from './report-facts.ts';
 
 const MINUTE_MS = 60_000;

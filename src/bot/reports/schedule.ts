@@ -1,5 +1,5 @@
+import { firstAtMs, wallMs, wallWords } from '../../contracts/wall-time.ts';
 import type { ReportSchedule } from '../channels/channel-settings.ts';
-import { firstAtMs, wallMs, wallWords } from '../shared/wall-time.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

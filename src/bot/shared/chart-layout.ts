@@ -1,6 +1,6 @@
+import { wallMs } from '../../contracts/wall-time.ts';
 import type { Chart } from './card.ts';
 import { inUnits } from './text-format.ts';
-import { wallMs } from './wall-time.ts';
 
 /** The room of a chart, and what is kept free of it on each side for labels; all in pixels. */
 export interface ChartBox {

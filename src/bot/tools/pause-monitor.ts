@@ -3,6 +3,7 @@ import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
 import { type Card, isCarried, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
+import { windowEndMs } from '../shared/maintenance-words.ts';
 import type { Right } from '../shared/rights.ts';
 import { inWords, shortened } from '../shared/text-format.ts';
 import { factsOf, KnownMonitor, knownMonitor, stillKnown, titleOf } from './known-monitor.ts';
@@ -92,7 +93,7 @@ async function silence(
 ): Promise<Card> {
   const { maintenance } = await offered('maintenance', monitoring.show(id));
   const isOver = (window: MaintenanceWindow) =>
-    'ends_at' in window && Date.parse(window.ends_at) <= nowMs;
+    (windowEndMs(window) ?? Number.POSITIVE_INFINITY) <= nowMs;
   const added = {
     starts_at: isoTime(nowMs),
     ends_at: isoTime(untilMs),

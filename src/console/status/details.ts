@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { windowEndMs, windowWords } from '../../bot/shared/maintenance-words.ts';
 import { inWords, shortened } from '../../bot/shared/text-format.ts';
 import type { Viewer } from '../login/guards.ts';
 import type {
@@ -126,12 +127,7 @@ type Window = NonNullable<Facts['shown']>['maintenance'][number];
 /** When alerts are silenced; undefined when that is over. What people wrote beside it is not for everyone. */
 function windowSentence(window: Window, nowMs: number, isPublic: boolean): string | undefined {
   const why = !isPublic && window.reason ? `: ${shortened(window.reason, 200)}` : '';
-  if ('cron' in window) {
-    const { cron, timezone, duration_minutes } = window;
-    return `At ${cron} (crontab, ${timezone}), for ${words(duration_minutes * 60)}${why}`;
-  }
-  if (Date.parse(window.ends_at) <= nowMs) return undefined;
-  return `From ${moment(window.starts_at)} to ${moment(window.ends_at)} UTC${why}`;
+  const endMs = windowEndMs(window);
+  if (endMs !== undefined && endMs <= nowMs) return undefined;
+  return `${windowWords(window)}${why}`;
 }
-
-const moment = (time: string) => (utcOf(time) ?? time).slice(0, 16).replace('T', ' ');

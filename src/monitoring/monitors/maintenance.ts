@@ -1,11 +1,14 @@
-import type { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
+import { type MaintenanceWindow, WEEKDAYS } from '../../contracts/monitoring-additions.ts';
 import { MINUTE_MS } from '../time/clock.ts';
 import { type Cron, cronFault, parseCron } from '../time/cron.ts';
+import { startAtMs, weeklyTimes } from '../time/weekly.ts';
 
 /** How often a recurring window may begin again before its end and the look ahead still goes on. */
 const LOOK_AHEAD_STEPS = 100;
 
-type RecurringWindow = Extract<MaintenanceWindow, { cron: string }>;
+type CronWindow = Extract<MaintenanceWindow, { cron: string }>;
+type WeeklyWindow = Extract<MaintenanceWindow, { weekly: string[] }>;
+type OneWindow = Exclude<MaintenanceWindow, CronWindow | WeeklyWindow>;
 
 /** A time in which a window either covers all the while or does not; the end is the first moment after it. */
 interface Span {
@@ -38,6 +41,17 @@ export function maintenanceAt(
   return { window: undefined, changesMs };
 }
 
+/** When a window goes on, or comes next, Unix milliseconds; `undefined` when it is over for good. Pure. */
+export function comingSpan(
+  window: MaintenanceWindow,
+  nowMs: number,
+): { startsMs: number; endsMs: number } | undefined {
+  const now = spanOf(window, nowMs);
+  const span = now.covers || now.untilMs === undefined ? now : findSpan(window, now.untilMs);
+  if (!span.covers || span.untilMs === undefined) return undefined;
+  return { startsMs: span.fromMs, endsMs: span.untilMs };
+}
+
 /**
  * Says what is wrong with the first window that can never be: its crontab or its zone is none. `param` is its path in
  * the body, such as `windows.2.cron`; `message` has no full stop.
@@ -46,7 +60,8 @@ export function checkWindows(
   windows: readonly MaintenanceWindow[],
 ): { param: string; message: string } | undefined {
   for (const [index, window] of windows.entries()) {
-    const fault = 'cron' in window ? cronFault(window.cron, window.timezone) : undefined;
+    if (!('timezone' in window)) continue;
+    const fault = cronFault('cron' in window ? window.cron : undefined, window.timezone);
     if (fault) return { param: `windows.${index}.${fault.key}`, message: fault.message };
   }
   return undefined;
@@ -57,12 +72,23 @@ function spanOf(window: MaintenanceWindow, nowMs: number): Span {
   if (last && last.fromMs <= nowMs && (last.untilMs === undefined || nowMs < last.untilMs)) {
     return last;
   }
-  const span =
-    'cron' in window
-      ? recurringSpan(window, nowMs)
-      : onceSpan(Date.parse(window.starts_at), Date.parse(window.ends_at), nowMs);
+  const span = findSpan(window, nowMs);
   lastSpans.set(window, span);
   return span;
+}
+
+function findSpan(window: MaintenanceWindow, nowMs: number): Span {
+  if ('cron' in window || 'weekly' in window) return recurringSpan(window, nowMs);
+  const { startMs, endMs } = timesOf(window);
+  return onceSpan(startMs, endMs, nowMs);
+}
+
+function timesOf(window: OneWindow): { startMs: number; endMs: number } {
+  if ('ends_at' in window) {
+    return { startMs: Date.parse(window.starts_at), endMs: Date.parse(window.ends_at) };
+  }
+  const startMs = startAtMs(window.timezone, Date.parse(`${window.starts_at}Z`));
+  return { startMs, endMs: startMs + window.duration_minutes * MINUTE_MS };
 }
 
 function onceSpan(startMs: number, endMs: number, nowMs: number): Span {
@@ -71,21 +97,31 @@ function onceSpan(startMs: number, endMs: number, nowMs: number): Span {
   return { covers: false, fromMs: endMs, untilMs: undefined };
 }
 
-function recurringSpan(window: RecurringWindow, nowMs: number): Span {
-  const cron = parseCron(window.cron, window.timezone);
+/** The times at which a window begins. */
+function startsOf(window: CronWindow | WeeklyWindow): Cron {
+  const { timezone } = window;
+  if ('cron' in window) return parseCron(window.cron, timezone);
+  const [hours = 0, minutes = 0] = window.from.split(':').map(Number);
+  // Sunday is 0.
+  const days = window.weekly.map((day) => (WEEKDAYS.indexOf(day) + 1) % 7);
+  return weeklyTimes({ days, minute: hours * 60 + minutes, timezone });
+}
+
+function recurringSpan(window: CronWindow | WeeklyWindow, nowMs: number): Span {
+  const starts = startsOf(window);
   const durationMs = window.duration_minutes * MINUTE_MS;
-  const startMs = cron.nextAfter(nowMs - durationMs);
+  const startMs = starts.nextAfter(nowMs - durationMs);
   if (startMs === undefined || startMs > nowMs) {
     return { covers: false, fromMs: nowMs, untilMs: startMs };
   }
-  return { covers: true, fromMs: startMs, untilMs: lastEnd(cron, startMs, durationMs) };
+  return { covers: true, fromMs: startMs, untilMs: lastEnd(starts, startMs, durationMs) };
 }
 
 /** When a window ends that began at `startMs`, if it does not begin again by then. */
-function lastEnd(cron: Cron, startMs: number, durationMs: number): number {
+function lastEnd(starts: Cron, startMs: number, durationMs: number): number {
   let endMs = startMs + durationMs;
   for (let step = 0; step < LOOK_AHEAD_STEPS; step += 1) {
-    const beganMs = cron.lastUpTo(endMs) ?? startMs;
+    const beganMs = starts.lastUpTo(endMs) ?? startMs;
     if (beganMs + durationMs === endMs) return endMs;
     endMs = beganMs + durationMs;
   }

@@ -10,7 +10,7 @@ import {
   spanSoFar,
   toMsOf,
 } from '../../../src/bot/reports/schedule.ts';
-import { firstAtMs } from '../../../src/bot/shared/wall-time.ts';
+import { firstAtMs } from '../../../src/contracts/wall-time.ts';
 import { CLOCKS_SET_ON } from '../../helpers/bot/clocks-set.ts';
 import { long } from '../../helpers/long.ts';
 

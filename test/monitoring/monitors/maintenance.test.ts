@@ -215,10 +215,11 @@ describe('minute by minute', () => {
       }
     };
     for (const [index, window] of windows.entries()) {
-      if (!('cron' in window)) {
+      if ('ends_at' in window) {
         cover(index, Date.parse(window.starts_at), Date.parse(window.ends_at));
         continue;
       }
+      if (!('cron' in window)) throw new TypeError('It has no crontab.');
       const times = parseCron(window.cron, window.timezone);
       const durationMs = window.duration_minutes * MINUTE_MS;
       let ms = times.nextAfter(startMs - durationMs);

@@ -2,6 +2,9 @@
 const FURTHEST_MS = 15 * 3_600_000;
 const MINUTE_MS = 60_000;
 
+/** More than there are zones; the letters of their names come in many cases. */
+const MAX_ZONES = 1_000;
+
 /** Made once for each zone: it takes a hundred times as long as its use. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -15,6 +18,7 @@ export function wallMs(zone: string, atMs: number): number {
       ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
       ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
     });
+    if (formats.size >= MAX_ZONES) formats.clear();
     formats.set(zone, format);
   }
   const [day = 1, month = 1, year = 1970, hour, minute, second] =

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  DependsOn,
   MONITORING_PREFIX,
   Monitor,
   MonitorList,
@@ -165,6 +166,8 @@ export const MonitorChange = z.strictObject({
   target: MonitorTarget.optional(),
   /** Settings of the kind of check; `null` takes one back to its default. */
   config: z.record(z.string(), z.unknown()).optional(),
+  /** All that it depends on from now on; an empty list is nothing. */
+  depends_on: DependsOn.optional(),
 });
 export type MonitorChange = z.infer<typeof MonitorChange>;
 

@@ -61,6 +61,8 @@ export const Monitor = z.object({
   waiting_for_first_ping: z.boolean().optional(),
   /** Nothing has been learned of it for longer than two intervals: `status` may be out of date. */
   stale: z.boolean().optional(),
+  /** What it needs to be well: ids of monitors, or alerts from other systems as `DependsOn` has them. Absent when nothing. */
+  depends_on: z.array(z.string()).optional(),
 });
 export type Monitor = z.infer<typeof Monitor>;
 
@@ -182,6 +184,31 @@ export type HeartbeatConfig = z.infer<typeof HeartbeatConfig>;
 export const MonitorName = z.string().overwrite(oneLine).min(1).max(200);
 export const MonitorTarget = z.string().trim().min(1).max(2048);
 
+/** Most parents of a monitor. */
+export const MAX_PARENTS = 5;
+
+/** How the alert of another system begins that a monitor depends on: `alert:<intake id>/<name of the alert>`. */
+export const ALERT_PARENT = 'alert:';
+
+/**
+ * What a monitor depends on: ids of monitors, and alerts of other systems, of which the service knows nothing but how they are
+ * written. Our choice: while one of these is down, whoever alerts says nothing new of this monitor; it is checked all the same.
+ */
+export const DependsOn = z
+  .array(
+    z
+      .string()
+      .overwrite(oneLine)
+      .min(1)
+      .max(300)
+      .refine(
+        (id) => !id.startsWith(ALERT_PARENT) || /^alert:[^/\s]+\/\S/.test(id),
+        'write an alert of another system as alert:<intake id>/<name of the alert>',
+      ),
+  )
+  .max(MAX_PARENTS)
+  .overwrite((ids) => [...new Set(ids)]);
+
 /** A monitor of one type of check, as it is asked for. */
 export const monitorOfType = <Type extends string, Config extends z.ZodType>(
   type: Type,
@@ -192,6 +219,7 @@ export const monitorOfType = <Type extends string, Config extends z.ZodType>(
     name: MonitorName,
     target: MonitorTarget,
     config,
+    depends_on: DependsOn.optional(),
   });
 
 export const HttpMonitor = monitorOfType('HTTP', HttpConfig.prefault({}));

@@ -16,6 +16,7 @@ export function listedMonitor(
 ): Monitor & Pick<MonitorDetails, 'created_at'> {
   const { id, definition, createdAtMs, published: state } = monitor;
   const isJob = isHeartbeat(definition);
+  const { depends_on: dependsOn = [] } = definition;
   const isBad = state.status === 'DOWN' || state.status === 'DEGRADED';
   return {
     id,
@@ -33,6 +34,7 @@ export function listedMonitor(
     flapping: isFlapping(state, now.wallMs),
     ...(isJob && awaitsFirstPing(state) && { waiting_for_first_ping: true }),
     stale: now.stale,
+    ...(dependsOn.length > 0 && { depends_on: dependsOn }),
   };
 }
 

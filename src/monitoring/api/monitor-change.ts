@@ -14,11 +14,13 @@ export function changedDefinition(
   before: MonitorDefinition,
   change: MonitorChange,
 ): MonitorDefinition {
+  const dependsOn = change.depends_on ?? before.depends_on ?? [];
   const merged = {
     check_type: before.check_type,
     name: change.name ?? before.name,
     target: change.target ?? before.target,
     config: mergedConfig(types, before, change.config ?? {}),
+    ...(dependsOn.length > 0 && { depends_on: dependsOn }),
   };
   const result = types.schema.safeParse(merged, { error: plainWords });
   if (!result.success) throw validationError(result.error.issues, merged);

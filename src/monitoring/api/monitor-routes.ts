@@ -17,6 +17,7 @@ import {
 import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
 import type { CheckTypes } from '../checks/registry.ts';
 import type { Mark } from '../monitors/change-log.ts';
+import { checkDependencies } from '../monitors/dependencies.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { type ListWriter, pageAfter } from './list-writer.ts';
 import { createdMonitor, detailsOf } from './monitor-answers.ts';
@@ -59,17 +60,21 @@ export function addMonitorRoutes(
 
 function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
   const { monitors, types, admit, addressFor, keyOf } = tools;
+  /** Two changes of dependencies at once could go round together. */
+  let changing: Promise<unknown> = Promise.resolve();
 
   const route = { schema: createSchema(types.schema), preValidation: nameMissingSetting };
   scope.post(within(MonitoringPath.monitors), route, async (request, reply) => {
     const definition = createdDefinition(request.body);
     const key = request.headers[IdempotencyHeader.key];
+    async function admitNew() {
+      checkDependencies(definition.depends_on, monitors);
+      await admit(definition);
+    }
     // A repeat is not admitted again: its answer is that to the first.
     const idempotency =
-      key === undefined
-        ? key
-        : { apiKeyId: keyOf(request).id, key, admit: () => admit(definition) };
-    if (idempotency === undefined) await admit(definition);
+      key === undefined ? key : { apiKeyId: keyOf(request).id, key, admit: admitNew };
+    if (idempotency === undefined) await admitNew();
     const { monitor, token, repeated } = await orUnavailable(
       monitors.add(definition, idempotency),
       'The monitor could not be stored and was not created. Try again.',
@@ -81,7 +86,11 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
   });
 
   scope.patch(within(AddedPath.monitor), { schema: changeSchema }, async (request) => {
-    const monitor = await change(tools, request.params.id, request.body);
+    const { params, body } = request;
+    const changed = () => change(tools, params.id, body);
+    const work = body.depends_on?.length ? changing.then(changed) : changed();
+    changing = Promise.allSettled([changing, work]);
+    const monitor = await work;
     return await detailsOf(monitor, tools);
   });
 }
@@ -149,6 +158,7 @@ async function change(
   let before = monitorNamed(monitors, id).definition;
   for (;;) {
     const admitted = changedDefinition(types, before, wanted);
+    checkDependencies(wanted.depends_on, monitors, id);
     await admit(admitted);
     let isAdmitted = false;
     const monitor = await orUnchanged(
@@ -156,6 +166,8 @@ async function change(
         const definition = changedDefinition(types, now.definition, wanted);
         isAdmitted = isDeepStrictEqual(definition, admitted);
         before = now.definition;
+        // Another change may have come in between that makes it go round.
+        checkDependencies(wanted.depends_on, monitors, id);
         return isAdmitted ? { definition } : {};
       }),
     );
@@ -245,7 +257,7 @@ const createSchema = (definition: CheckTypes['schema']) =>
           },
         },
       },
-      400: 'The body is no valid JSON, a field or the idempotency key is wrong (`param` names it), or checks may not reach the target.',
+      400: 'The body is no valid JSON, a field or the idempotency key is wrong (`param` names it), it depends on a monitor that is not there, or checks may not reach the target.',
       403: READ_ONLY,
       409: 'There are as many monitors as the service takes, or the idempotency key came with another body before.',
       503: 'The monitor could not be stored, and was not created.',
@@ -267,12 +279,12 @@ const changeSchema = detailedRoute({
   operationId: 'changeMonitor',
   summary: 'Change a monitor',
   description:
-    'Settings that are not named stay; `null` takes one back to its default. Headers are one setting: all are replaced, and `…` keeps the stored value of one, as it does in the target. A target of another origin takes no stored secret along: they are to be given anew. The new settings hold from now on.',
+    'Settings that are not named stay; `null` takes one back to its default. Headers are one setting: all are replaced, and `…` keeps the stored value of one, as it does in the target. A target of another origin takes no stored secret along: they are to be given anew. The new settings hold from now on. `depends_on` is replaced as a whole; a monitor that is removed is taken out of it.',
   body: MonitorChange,
   components: { MonitorChange },
   answers: {
     200: 'The monitor as it is now.',
-    400: 'The body is no valid JSON, a field is wrong (`param` names it), checks may not reach the target, or it is of another origin and stored secrets are not given anew. Nothing has changed.',
+    400: 'The body is no valid JSON, a field is wrong (`param` names it), dependencies would go round, checks may not reach the target, or it is of another origin and stored secrets are not given anew. Nothing has changed.',
     ...changeAnswers,
   },
 });

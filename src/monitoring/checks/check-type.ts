@@ -13,6 +13,7 @@ export interface CheckedMonitor {
   name: string;
   target: string;
   config: z.output<z.ZodObject<typeof probeSettings>>;
+  depends_on?: string[] | undefined;
 }
 
 /** What a monitor is: its type of check, its target and its settings. */

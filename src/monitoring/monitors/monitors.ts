@@ -14,6 +14,7 @@ import type { History } from '../history/history.ts';
 import { MonitorState, presumedUp, withNewTarget } from '../state/state.ts';
 import { type ChangeLog, openChangeLog } from './change-log.ts';
 import { openDefinitionEncryption, storedSettings } from './definition-encryption.ts';
+import { withoutParent } from './dependencies.ts';
 import { createToken, hashToken } from './heartbeat.ts';
 import { type IdempotencyKey, type KnownCreate, openIdempotentCreates } from './idempotency.ts';
 import { type Happening, openStates, type Settling, type Stateful } from './state-store.ts';
@@ -55,6 +56,9 @@ interface Found {
   id: string;
   document: StoredMonitor;
 }
+
+const dependsOn = ({ definition }: WatchedMonitor, parent: string) =>
+  definition.depends_on?.includes(parent) === true;
 
 const isThere = (document: StoredMonitor | z.infer<typeof Removed>): document is StoredMonitor =>
   !('removed' in document);
@@ -245,9 +249,23 @@ export async function openMonitors(options: {
     });
   }
 
-  /** Removes the history of a monitor whose document says that it is removed, and then that. */
+  /** Takes a monitor that is removed out of what others depend on. */
+  async function forgetParent(parent: string) {
+    const children = [...monitors.values()].filter((monitor) => dependsOn(monitor, parent));
+    for (const { id } of children) {
+      await collection.erase(id, (current) => {
+        if (current === undefined || !isThere(current)) return current;
+        const { sealed: _, ...rest } = current;
+        const definition = withoutParent(decrypted(id, current), parent);
+        return { ...rest, ...encryption.encrypt(definition, id) };
+      });
+    }
+  }
+
+  /** Removes what is left of a monitor whose document says that it is removed, and then that. */
   async function removeRest(id: string) {
     try {
+      await forgetParent(id);
       await history.forget(id);
       await collection.update(id, () => undefined);
     } catch (error) {

@@ -128,6 +128,7 @@ export function createCheckRunner(options: {
     if (!settled) return;
     const { step, saved } = settled;
     if (step.recheckSoon) schedule.at(id, clock.monotonicMs() + recheckAfterMs(config));
+    if (step.state.failures === 1 || step.change?.to === 'DOWN') checkParents(definition);
     await stored.handOver(
       covered,
       saved,
@@ -138,6 +139,21 @@ export function createCheckRunner(options: {
         slotMs: slotOf(id),
       }),
     );
+  }
+
+  /**
+   * Checks soon what a monitor depends on that has begun to fail, so that both are found to be down at about the same time. What
+   * another process watches over is checked there.
+   */
+  function checkParents({ depends_on: parents = [] }: Pick<CheckedMonitor, 'depends_on'>) {
+    for (const id of parents) {
+      const parent = monitors.get(id);
+      if (!parent || !owns(id) || isPaused(parent) || isHeartbeat(parent.definition)) continue;
+      const soonMs = recheckAfterMs(parent.definition.config);
+      const checkedMs = clock.wallMs() - (parent.state.lastCheckedMs ?? 0);
+      // Many may depend on it.
+      if (checkedMs >= soonMs && !inFlight.isUnderWay(id)) schedule.at(id, clock.monotonicMs());
+    }
   }
 
   /** The time of the rhythm that a result is for; `undefined` for one more of the same. */
@@ -325,6 +341,8 @@ export function createCheckRunner(options: {
         if (!wasPaused) takeOff(id, notChecked.paused());
         return;
       }
+      const isNewlyDown = state.status === 'DOWN' && before.status !== 'DOWN';
+      if (isNewlyDown || state.failures > before.failures) checkParents(definition);
       if (!owns(id)) return;
       if (wasPaused) {
         void stored.handOver(windows.apply(monitor));

@@ -9,6 +9,7 @@ import {
   keyOfLabels,
   lineOf,
   nameOf,
+  type Reading,
   readAlerts,
   recordOf,
   severityOf,
@@ -16,7 +17,7 @@ import {
   timesOf,
   wordOf,
 } from './read-payload.ts';
-import type { ReportedAlert, ReportedAlerts } from './reported-alert.ts';
+import type { ReportedAlert } from './reported-alert.ts';
 
 /** What is told as the name of an alert, as its summary, or as a link. */
 const TOLD_OF_LABELS = new Set(['alertname']);
@@ -36,7 +37,7 @@ const MAX_SILENCED_LENGTH = 16_384;
 export function alertsOfAlertmanager(
   body: Record<string, unknown>,
   { title, nowMs }: { title: string; nowMs: number },
-): ReportedAlerts {
+): Reading {
   if (!Array.isArray(body.alerts)) {
     throw new DeliveryError(
       'This delivery has no list “alerts”. Send the body of a webhook as it is, not one of your own.',

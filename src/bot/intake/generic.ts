@@ -8,6 +8,7 @@ import {
   lineOf,
   madeKey,
   nameOf,
+  type Reading,
   readAlerts,
   recordOf,
   severityOf,
@@ -15,7 +16,7 @@ import {
   timesOf,
   wordOf,
 } from './read-payload.ts';
-import type { ReportedAlert, ReportedAlerts } from './reported-alert.ts';
+import type { ReportedAlert } from './reported-alert.ts';
 
 /** What senders write for a state; `mild` are those that say themselves that it is not that bad. */
 const FIRING =
@@ -46,7 +47,7 @@ const TOLD = new Set(
 );
 
 /** Our own form, for whatever has a template: one alert, or several in `alerts`. An empty text is as none. Pure. */
-export function alertsOfGeneric(body: Record<string, unknown>, nowMs: number): ReportedAlerts {
+export function alertsOfGeneric(body: Record<string, unknown>, nowMs: number): Reading {
   const read = (alert: Record<string, unknown>, where: string) => alertOf(alert, { where, nowMs });
   if (body.alerts === undefined) return { alerts: [read(body, 'The alert')], truncated: 0 };
   if (!Array.isArray(body.alerts)) throw new DeliveryError('“alerts” must be a list.');

@@ -1,8 +1,9 @@
+import { beginTurn } from '../../contracts/event-loop.ts';
 import { alertsOfAlertmanager } from './alertmanager.ts';
 import { alertsOfGeneric } from './generic.ts';
 import { alertsOfPagerDuty } from './pagerduty.ts';
-import { DeliveryError, isRecord } from './read-payload.ts';
-import type { IntakeKind, ReportedAlerts } from './reported-alert.ts';
+import { DeliveryError, isRecord, type Reading } from './read-payload.ts';
+import type { IntakeKind, ReportedAlert, ReportedAlerts } from './reported-alert.ts';
 import { alertsOfUptimeKuma } from './uptime-kuma.ts';
 
 export { DeliveryError };
@@ -15,7 +16,7 @@ const FORMATS: Record<
   {
     title: string;
     fits: (body: Body) => boolean;
-    read: (body: Body, nowMs: number) => ReportedAlerts;
+    read: (body: Body, nowMs: number) => Reading;
   }
 > = {
   pagerduty: {
@@ -51,6 +52,27 @@ const FORMATS: Record<
  * size and depth bounded. Throws `DeliveryError` for what is no delivery of this kind. Pure.
  */
 export function parseDelivery(kind: IntakeKind, body: unknown, nowMs: number): ReportedAlerts {
+  const { alerts, ...rest } = readingOf(kind, body, nowMs);
+  return { ...rest, alerts: [...alerts] };
+}
+
+/** The same, for deliveries of any number of alerts: everything else has its turn meanwhile. */
+export async function parseDeliveryInTurns(
+  kind: IntakeKind,
+  body: unknown,
+  nowMs: number,
+): Promise<ReportedAlerts> {
+  const { alerts, ...rest } = readingOf(kind, body, nowMs);
+  const turn = beginTurn();
+  const read: ReportedAlert[] = [];
+  for (const alert of alerts) {
+    read.push(alert);
+    if (turn.isOver()) await turn.next();
+  }
+  return { ...rest, alerts: read };
+}
+
+function readingOf(kind: IntakeKind, body: unknown, nowMs: number): Reading {
   if (!isRecord(body)) {
     throw new DeliveryError(`This takes ${FORMATS[kind].title}, which is a JSON object.`);
   }

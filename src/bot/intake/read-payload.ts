@@ -4,7 +4,7 @@ import { oneLine } from '../../contracts/one-line.ts';
 import { isSecretName, mapSecrets, maskedTarget } from '../../contracts/secret-values.ts';
 import { isMask } from '../shared/masked-links.ts';
 import { counted, shortened } from '../shared/text-format.ts';
-import type { ReportedAlert } from './reported-alert.ts';
+import type { ReportedAlert, ReportedAlerts } from './reported-alert.ts';
 
 /** What came in is no delivery of alerts; the message is for whoever set up the sender: what is wrong and what is taken. */
 export class DeliveryError extends Error {
@@ -140,21 +140,28 @@ export function keyOfLabels(labels: Record<string, unknown>, where: string): str
   );
 }
 
+/** What a delivery says, its alerts read one by one as somebody goes through them. */
+export interface Reading extends Omit<ReportedAlerts, 'alerts'> {
+  alerts: Iterable<ReportedAlert>;
+}
+
 /** The alerts of a delivery, each read by `read`, which is also told how people find it in the body. */
 export function readAlerts(
   alerts: readonly unknown[],
   read: (alert: Record<string, unknown>, where: string) => ReportedAlert,
-): ReportedAlert[] {
+): Iterable<ReportedAlert> {
   if (alerts.length > MAX_ALERTS) {
     throw new DeliveryError(
       `This delivery has ${alerts.length} alerts, and at most ${MAX_ALERTS} are taken at once. Send fewer in a group.`,
     );
   }
-  return alerts.map((alert, index) => {
-    const where = `alerts[${index}]`;
-    if (!isRecord(alert)) throw new DeliveryError(`${where} must be an object.`);
-    return read(alert, where);
-  });
+  return (function* () {
+    for (const [index, alert] of alerts.entries()) {
+      const where = `alerts[${index}]`;
+      if (!isRecord(alert)) throw new DeliveryError(`${where} must be an object.`);
+      yield read(alert, where);
+    }
+  })();
 }
 
 /** Collects facts, as many as a card may show and each as long as it may be; one more says how many are left out. */

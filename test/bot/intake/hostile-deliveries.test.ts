@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { DeliveryError, parseDelivery } from '../../../src/bot/intake/parse-delivery.ts';
+import {
+  DeliveryError,
+  parseDelivery,
+  parseDeliveryInTurns,
+} from '../../../src/bot/intake/parse-delivery.ts';
 import {
   INTAKE_KINDS,
   type IntakeKind,
@@ -241,6 +245,23 @@ test('a delivery takes as much work as it can show, however large it is', () => 
     if (kind !== 'pagerduty') expect(readsOf(20_000)).toBe(few);
     expect(few).toBeLessThan(kind === 'pagerduty' ? 10_000 : 1_000);
   }
+});
+
+test('others have their turn while a delivery of many alerts is read', async () => {
+  const body = {
+    alerts: Array.from({ length: 10_000 }, (_, key) => ({ state: 'down', key, labels: many(40) })),
+  };
+  let turns = 0;
+  const timer = setInterval(() => {
+    turns += 1;
+  }, 1);
+  const taken = await parseDeliveryInTurns('generic', body, NOW).finally(() => {
+    clearInterval(timer);
+  });
+  expect(turns).toBeGreaterThan(2);
+  expect(taken).toEqual(parseDelivery('generic', body, NOW));
+  const bad = { alerts: [...body.alerts, { key: 'a' }].slice(1) };
+  await expect(parseDeliveryInTurns('generic', bad, NOW)).rejects.toThrow('alerts[9999] must have');
 });
 
 test('any JSON is an answer', () => {

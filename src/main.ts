@@ -274,7 +274,7 @@ async function start(
       store,
       gateway: gatewayClient(),
       monitoring: monitoringClient,
-      settings: settings.bot,
+      settings: { ...settings.bot, hooksUrl: addressFor() },
       platforms,
       toolServers: toolServers.map((server) => ({
         ...server,

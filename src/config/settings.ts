@@ -11,6 +11,7 @@ import {
   anchors,
   cidrs,
   httpUrl,
+  httpUrls,
   places,
   postgresUrl,
   proxies,
@@ -85,6 +86,14 @@ const alertVariables = (known: readonly PlatformRegistration[]) => ({
     about: 'seconds between two polls of the monitors',
     shown: '15; 5 with the embedded service',
     schema: wholeNumber(1, 3600).transform(toMs).optional(),
+  },
+  alertmanagerUrls: {
+    name: 'ALERTMANAGER_URL',
+    about:
+      'where a snooze of an alert that an Alertmanager sent makes a silence: `http://alertmanager:9093`, with `user:password@` where it asks for them; several with commas between, of which `/monitor intake add` may name another than the first',
+    shown: 'none',
+    secret: true as const,
+    schema: httpUrls.optional(),
   },
 });
 
@@ -442,7 +451,7 @@ function providersFrom(values: { [setting: string]: string | undefined }): Provi
 export function secretsIn(env: NodeJS.ProcessEnv, among = variables): string[] {
   return among.flatMap(({ name, secret }) => {
     const value = env[name]?.trim();
-    return secret && value ? [value, ...passwordIn(value)] : [];
+    return secret && value ? [value, ...[value, ...value.split(',')].flatMap(passwordIn)] : [];
   });
 }
 

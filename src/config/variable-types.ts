@@ -87,6 +87,17 @@ export function postgresUrl() {
     .optional();
 }
 
+const itemsIn = (list: string) =>
+  list
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+const commaList = () => z.string().transform(itemsIn);
+
+/** Several of them, with commas between. */
+export const httpUrls = commaList().pipe(z.array(httpUrl()).min(1, 'must name an address'));
+
 /** Where others reach this program. */
 export const publicUrl = z
   .string()
@@ -105,14 +116,6 @@ export function wholeNumber(min: number, max: number) {
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
 }
-
-const itemsIn = (list: string) =>
-  list
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
-
-const commaList = () => z.string().transform(itemsIn);
 
 export const shards = z
   .string()

@@ -45,6 +45,18 @@ describe('settings', () => {
     expect(problemsOf({ MCP_WRITES: 'some' })).toMatch(/^MCP_WRITES: /);
   });
 
+  test('name the Alertmanagers where silences may be made, and keep their passwords secret', () => {
+    const urls = 'http://a.example:9093/, https://user:hunter2@b.example/am';
+    const settings = readSettings({ ALERTMANAGER_URL: urls });
+    expect(settings.bot.alertmanagerUrls).toEqual([
+      'http://a.example:9093',
+      'https://user:hunter2@b.example/am',
+    ]);
+    expect(settings.secrets).toContain('hunter2');
+    expect(problemsOf({ ALERTMANAGER_URL: 'alertmanager:9093' })).toMatch(/^ALERTMANAGER_URL: /);
+    expect(problemsOf({ ALERTMANAGER_URL: ',' })).toMatch(/^ALERTMANAGER_URL: /);
+  });
+
   test('an empty variable counts as not set', () => {
     expect(readSettings({ PORT: '', SLACK_BOT_TOKEN: ' ' })).toEqual(readSettings({}));
   });
@@ -207,7 +219,7 @@ describe('settings', () => {
     for (const { name, secret } of variables) {
       expect([name, secret === true]).toEqual([
         name,
-        /TOKEN|SECRET|PASSWORD|API_KEY|DATABASE_(DIRECT_)?URL/.test(name),
+        /TOKEN|SECRET|PASSWORD|API_KEY|(DATABASE_(DIRECT_)?|ALERTMANAGER_)URL/.test(name),
       ]);
     }
   });

@@ -46,6 +46,9 @@ export const TYPED: Row[] = [
   row('monitor resume', 'shared', { monitor: 'mon_1' }),
   row('monitor remove', 'shared', { monitor: 'mon_1' }),
   row('monitor heartbeat', 'nothing', { token: 'hb_1' }),
+  row('monitor intake', 'nothing'),
+  row('monitor intake', 'place', { action: 'add', kind: 'generic' }),
+  row('monitor intake', 'place', { action: 'remove', name: 'Alerts' }),
 ];
 
 /** What only buttons carry. */

@@ -10,6 +10,7 @@ import { incidentActions } from './incident-actions.ts';
 import { monitorAdd } from './monitor/add.ts';
 import { monitorAlerts } from './monitor/alerts.ts';
 import { monitorHeartbeat } from './monitor/heartbeat.ts';
+import { monitorIntake } from './monitor/intake.ts';
 import { listPage, monitorList } from './monitor/list.ts';
 import { monitorPause, monitorRemove, monitorResume, removeForGood } from './monitor/manage.ts';
 import { newPushAddress, renewPushAddress } from './monitor/push-address.ts';
@@ -37,6 +38,7 @@ export const commands: readonly Command[] = [
   monitorResume,
   monitorRemove,
   monitorHeartbeat,
+  monitorIntake,
 ];
 
 /** What buttons do besides; nobody types these. */

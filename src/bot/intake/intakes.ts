@@ -153,11 +153,21 @@ export async function createIntakes(
      */
     async add(
       place: Place,
-      given: { kind: IntakeKind; name?: string | undefined; by: string },
+      given: {
+        kind: IntakeKind;
+        name?: string | undefined;
+        by: string;
+        alertmanagerUrl?: string | undefined;
+      },
     ): Promise<{ intake: Intake; token: string }> {
       const { token, id, hash } = make();
       const createdAtMs = nowMs();
-      const base = { id, kind: given.kind, hash, createdAtMs, by: inOneLine(given.by) };
+      const base = {
+        ...{ id, kind: given.kind, hash, createdAtMs, by: inOneLine(given.by) },
+        ...(given.alertmanagerUrl !== undefined && {
+          alertmanagerUrl: checkedUrl(given.alertmanagerUrl),
+        }),
+      };
       let added: StoredIntake | undefined;
       await collection.update(placeKey(place), (current = { intakes: [] }) => {
         const { intakes } = current;

@@ -15,6 +15,10 @@ export interface BotSettings {
   /** Channels that hear every alert. */
   alertPlaces: Place[];
   alertPollMs: number;
+  /** Where other systems reach the program, without a slash at its end. */
+  hooksUrl?: string | undefined;
+  /** Alertmanagers where a snooze may make a silence, with their credentials; the first is that of intakes that name none. */
+  alertmanagerUrls?: readonly string[] | undefined;
   /** Who may add monitors. */
   mayAdd: Who;
   /** Who may pause and remove monitors, and change how a channel is told and answered. */

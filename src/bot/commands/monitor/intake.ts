@@ -1,0 +1,199 @@
+import { z } from 'zod';
+import { maskedTarget } from '../../../contracts/secret-values.ts';
+import { bareUrl } from '../../intake/alertmanager-of.ts';
+import { INTAKE_TITLES, type Intake } from '../../intake/intakes.ts';
+import { INTAKE_KINDS, type IntakeKind } from '../../intake/reported-alert.ts';
+import { setupSteps } from '../../intake/setup-lines.ts';
+import { type Card, type CardPart, tablePart, textCard, textPart } from '../../shared/card.ts';
+import { CommandError } from '../../shared/errors.ts';
+import { toAsker, toEveryone } from '../../shared/invocation.ts';
+import { counted, inWords, shortened } from '../../shared/text-format.ts';
+import { type Call, command, optionalText } from '../command.ts';
+
+const input = z.object({
+  action: z
+    .enum(['list', 'add', 'remove'])
+    .optional()
+    .describe('list, add or remove; list when left out'),
+  kind: z.enum(INTAKE_KINDS).optional().describe('What sends, for add'),
+  name: optionalText(
+    80,
+    'What it is called here; for list and remove which one, by its name or id',
+  ),
+  alertmanager: optionalText(
+    500,
+    'Where a snooze makes silences, for add: one of the addresses in ALERTMANAGER_URL',
+  ),
+});
+
+type Asked = z.output<typeof input>;
+
+/** Rows of one card: what fits in a message on every platform. */
+const MAX_ROWS = 20;
+
+/** `/monitor intake`: where alerts of other systems come in for this channel. */
+export const monitorIntake = command({
+  name: 'monitor intake',
+  summary: 'Have alerts of Alertmanager, Grafana, Uptime Kuma and others told here',
+  right: {
+    setting: 'mayManage',
+    over: 'place',
+    to: 'set what sends alerts here',
+    when: ({ action = 'list' }) => action !== 'list',
+  },
+  input,
+  wordsChoose: true,
+  examples: [
+    '/monitor intake add alertmanager',
+    '/monitor intake add grafana name="Team graphs"',
+    '/monitor intake',
+    '/monitor intake remove Alertmanager',
+  ],
+  async run(asked, call) {
+    if (asked.action === 'add') return await add(asked, call);
+    if (asked.alertmanager !== undefined) {
+      throw new CommandError('“alertmanager” belongs to add.', { input: 'alertmanager' });
+    }
+    if (asked.action === 'remove') return await remove(asked, call);
+    return toAsker(listCard(await call.intakes.list(call.place), asked));
+  },
+});
+
+async function add({ kind, name, alertmanager }: Asked, call: Call) {
+  const { intakes, place, person, settings } = call;
+  if (kind === undefined) {
+    throw new CommandError(
+      `Say what sends: /monitor intake add ${INTAKE_KINDS.join(' | ')}. For a system that is not named, use generic.`,
+      { input: 'kind' },
+    );
+  }
+  const alertmanagerUrl =
+    alertmanager === undefined ? undefined : chosenUrl(alertmanager, settings.alertmanagerUrls);
+  const { intake, token } = await intakes.add(place, {
+    kind,
+    name,
+    by: person.name,
+    ...(alertmanagerUrl !== undefined && { alertmanagerUrl }),
+  });
+  // Whoever has the address can have alerts told here.
+  return toAsker(madeCard(intake, token, settings));
+}
+
+/** The address as it is kept, without what stands before its host; only those that the operator named are ever asked. */
+function chosenUrl(text: string, urls: readonly string[] = []): string {
+  const wanted = bareUrl(text);
+  const found = urls.map(bareUrl).find((url) => url === wanted);
+  if (found !== undefined) return found;
+  throw new CommandError(
+    urls.length === 0
+      ? 'Askwatch knows no Alertmanager where it may make silences. Whoever runs it names it in ALERTMANAGER_URL.'
+      : `“alertmanager” must be one of the addresses in ALERTMANAGER_URL: ${urls.map(bareUrl).join(', ')}, not “${shortened(maskedTarget(text), 100)}”.`,
+    { input: 'alertmanager' },
+  );
+}
+
+function madeCard(intake: Intake, token: string, { hooksUrl }: Call['settings']): Card {
+  const baseUrl = hooksUrl ?? 'http://127.0.0.1:3000';
+  const steps = setupSteps(intake.kind, { baseUrl, token });
+  return {
+    tone: 'good',
+    title: `Alerts of ${shortened(intake.name, 80)} come here`,
+    parts: [
+      textPart(
+        'Its address is shown this once; whoever has it can have alerts told here. If it is lost, remove the intake and add it again.',
+      ),
+      ...steps.flatMap(({ text, code }): CardPart[] => [
+        textPart(text),
+        { kind: 'code', text: code },
+      ]),
+      ...(isOnlyHere(baseUrl)
+        ? [
+            textPart(
+              `Only systems on the machine of Askwatch itself reach ${baseUrl}. For others, whoever runs it sets PUBLIC_URL to the address under which they do.`,
+            ),
+          ]
+        : []),
+    ],
+  };
+}
+
+/** Whether nothing beyond the machine reaches an address. */
+function isOnlyHere(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+}
+
+async function remove(asked: Asked, { intakes, place, person }: Call) {
+  const intake = meant(await intakes.list(place), asked);
+  const removed = await intakes.remove(place, intake.id);
+  if (!removed) throw new CommandError('This intake is removed already.');
+  const card = textCard(
+    'good',
+    `Alerts of ${shortened(removed.name, 80)} come here no more`,
+    'Its address is refused from now on. What it told of stays as it is.',
+  );
+  return toEveryone({ ...card, footer: `By ${shortened(person.name, 80)}` });
+}
+
+/** The intake that somebody names; a typed kind may be its name, or the beginning of that. */
+function meant(all: readonly Intake[], { kind, name }: Pick<Asked, 'kind' | 'name'>): Intake {
+  const said = [kind, name].filter((word) => word !== undefined).join(' ');
+  if (said === '') throw new CommandError('Say which one: /monitor intake remove <name>');
+  const named = all.find(({ id, name: own }) => [id, own].some((text) => isSame(text, said)));
+  const ofKind = name === undefined ? all.filter((one) => one.kind === kind) : [];
+  const found = named ?? (ofKind.length === 1 ? ofKind[0] : undefined);
+  if (found) return found;
+  throw new CommandError(
+    all.length === 0
+      ? 'No alerts of other systems come here. /monitor intake add makes an address for some.'
+      : `No intake here is called “${shortened(said, 60)}”, only ${all.map((one) => `“${shortened(one.name, 60)}”`).join(', ')}.`,
+    { input: 'name' },
+  );
+}
+
+const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
+
+/** Those of a channel, with a text in their name or of one kind where that is asked. Pure. */
+function listCard(
+  all: readonly Intake[],
+  { kind, name = '' }: { kind?: IntakeKind | undefined; name?: string | undefined },
+): Card {
+  const shown = all.filter(
+    (one) =>
+      (kind === undefined || one.kind === kind) &&
+      one.name.toLowerCase().includes(name.toLowerCase()),
+  );
+  if (shown.length === 0) {
+    return textCard(
+      'info',
+      all.length === 0 ? 'No alerts of other systems come here' : 'No such intake here',
+      all.length === 0
+        ? 'Have some told here: /monitor intake add alertmanager. Other kinds are grafana, pagerduty, uptime-kuma and generic.'
+        : `${counted(all.length, 'intake')} in all; /monitor intake shows them.`,
+    );
+  }
+  const nowMs = Date.now();
+  const rows = shown
+    .slice(0, MAX_ROWS)
+    .map((one) => [
+      shortened(one.name, 60),
+      INTAKE_TITLES[one.kind],
+      heardInWords(one, nowMs),
+      shortened(one.by, 40),
+      one.id,
+    ]);
+  const more = shown.length - rows.length;
+  return {
+    tone: 'info',
+    title: `${counted(shown.length, 'intake')} of this channel`,
+    parts: [
+      tablePart(['Name', 'Kind', 'Last heard', 'Made by', 'Id'], rows),
+      ...(more > 0 ? [textPart(`And ${more} more: /monitor intake list <part of a name>`)] : []),
+    ],
+  };
+}
+
+const heardInWords = ({ lastHeardAtMs }: Intake, nowMs: number) =>
+  lastHeardAtMs === undefined
+    ? 'nothing yet'
+    : `${inWords(Math.max(60_000, nowMs - lastHeardAtMs))} ago`;

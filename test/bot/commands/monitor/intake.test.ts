@@ -1,0 +1,152 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Reply } from '../../../../src/bot/shared/invocation.ts';
+import type { Person, Place } from '../../../../src/bot/shared/place.ts';
+import {
+  CHANNEL,
+  cardOf,
+  startTestBot,
+  type TestBotOptions,
+  textOf,
+} from '../../../helpers/bot.ts';
+import { temporaryFolder } from '../../../helpers/temporary-folder.ts';
+
+const admin: Person = { id: 'U9', name: 'Grace', mayManage: async (over) => over === 'place' };
+const member: Person = { id: 'U1', name: 'Ada', mayManage: async () => false };
+const OTHER: Place = { platform: 'console', channel: 'other' };
+
+async function start(settings: TestBotOptions['settings'] = {}, folder?: string) {
+  const hooksUrl = 'https://askwatch.example';
+  const { say, ...rest } = await startTestBot({
+    settings: { hooksUrl, ...settings },
+    ...(folder !== undefined && { folder }),
+  });
+  return {
+    ...rest,
+    say: (line: string, person = admin, place = CHANNEL) => say(line, { person, place }),
+  };
+}
+
+const said = (reply: Reply) => textOf(cardOf(reply));
+
+/** What a card shows to copy. */
+const codeIn = (reply: Reply) =>
+  cardOf(reply).parts.flatMap((part) => (part.kind === 'code' ? [part.text] : []));
+
+test('an intake is made, shown once to whoever made it, listed and removed', async () => {
+  const { say } = await start();
+  const made = await say('/monitor intake add alertmanager');
+  expect(made).toMatchObject({ kind: 'card', private: true });
+  expect(said(made)).toContain('Alerts of Alertmanager come here');
+  expect(codeIn(made)).toEqual([
+    expect.stringMatching(
+      /^receivers:\n {2}- name: askwatch\n {4}webhook_configs:\n {6}- url: https:\/\/askwatch\.example\/hooks\/alertmanager\/[A-Za-z0-9]{32}\n {8}send_resolved: true$/,
+    ),
+  ]);
+  const token = codeIn(made)[0]?.match(/[A-Za-z0-9]{32}/)?.[0] ?? '';
+  const listed = await say('/monitor intake');
+  expect(listed).toMatchObject({ kind: 'card', private: true });
+  expect(said(listed)).toMatch(
+    /1 intake of this channel\n.*\nAlertmanager \| Alertmanager \| nothing yet \| Grace \| /,
+  );
+  expect(said(listed)).not.toContain(token.slice(8));
+  expect(said(await say('/monitor intake list', admin, OTHER))).toContain(
+    'No alerts of other systems',
+  );
+  expect(said(await say('/monitor intake remove Alertmanager', admin, OTHER))).toContain(
+    'No alerts of other systems come here',
+  );
+  const removed = await say('/monitor intake remove alertmanager');
+  expect(removed).toMatchObject({ kind: 'card', private: false });
+  expect(said(removed)).toContain('Alerts of Alertmanager come here no more');
+  expect(said(removed)).toContain('By Grace');
+  expect(said(await say('/monitor intake'))).toContain('No alerts of other systems come here');
+});
+
+test.each([
+  ['grafana', /^https:\/\/askwatch\.example\/hooks\/grafana\/[A-Za-z0-9]{32}$/],
+  ['pagerduty', /^https:\/\/askwatch\.example\/v2\/enqueue\n[A-Za-z0-9]{32}$/],
+  ['uptime-kuma', /^https:\/\/askwatch\.example\/hooks\/uptime-kuma\/[A-Za-z0-9]{32}$/],
+  ['generic', /^curl .* https:\/\/askwatch\.example\/hooks\/generic\/[A-Za-z0-9]{32}$/],
+])('what to paste for %s is shown', async (kind, lines) => {
+  const { say } = await start();
+  expect(codeIn(await say(`/monitor intake add ${kind}`)).join('\n')).toMatch(lines);
+});
+
+test('an address that nothing beyond the machine reaches is said to be one', async () => {
+  const { say } = await start({ hooksUrl: 'http://127.0.0.1:3000' });
+  expect(said(await say('/monitor intake add generic'))).toMatch(
+    /Only systems on the machine.*PUBLIC_URL/,
+  );
+  const { say: sayInPublic } = await start();
+  expect(said(await sayInPublic('/monitor intake add generic'))).not.toContain('PUBLIC_URL');
+});
+
+test('names are what people say: words after the kind, a kind alone, an id', async () => {
+  const { say } = await start();
+  await say('/monitor intake add generic Night watch');
+  await say('/monitor intake add generic name="pagerduty events"');
+  await say('/monitor intake add grafana');
+  const list = said(await say('/monitor intake list'));
+  expect(list).toContain('3 intakes of this channel');
+  expect(said(await say('/monitor intake list night'))).toContain('1 intake of this channel');
+  expect(said(await say('/monitor intake list nowhere'))).toContain('No such intake here');
+  expect(said(await say('/monitor intake remove pagerduty events'))).toContain(
+    'Alerts of pagerduty events',
+  );
+  expect(said(await say('/monitor intake remove generic'))).toContain('Alerts of Night watch');
+  const id = / ([A-Za-z0-9]{8})$/m.exec(said(await say('/monitor intake')))?.[1];
+  expect(said(await say('/monitor intake remove Shop'))).toContain(
+    'No intake here is called “Shop”, only “Grafana”.',
+  );
+  expect(said(await say(`/monitor intake remove ${id}`))).toContain('Alerts of Grafana');
+});
+
+test.each([
+  ['/monitor intake add', 'Say what sends'],
+  ['/monitor intake add fax', 'Say what sends'],
+  ['/monitor intake remove', 'Say which one'],
+  ['/monitor intake remove x alertmanager=http://a.example', '“alertmanager” belongs to add'],
+  ['/monitor intake add alertmanager alertmanager=http://a.example', 'ALERTMANAGER_URL'],
+])('%s is refused, and changes nothing', async (line, why) => {
+  const { say } = await start();
+  expect(said(await say(line))).toContain(why);
+  expect(said(await say('/monitor intake'))).toContain('No alerts of other systems come here');
+});
+
+test('a name that is taken is refused', async () => {
+  const { say } = await start();
+  await say('/monitor intake add generic Shop');
+  expect(said(await say('/monitor intake add grafana shop'))).toContain('“shop” already');
+});
+
+test('silences are made only where the operator says, and no credentials are shown or kept', async () => {
+  const alertmanagerUrls = ['http://first.example:9093', 'https://user:hunter2@second.example/am'];
+  const folder = await temporaryFolder();
+  const { say } = await start({ alertmanagerUrls }, folder);
+  const refused = said(
+    await say('/monitor intake add alertmanager alertmanager=http://169.254.169.254/latest'),
+  );
+  expect(refused).toContain('http://first.example:9093, https://second.example/am');
+  expect(refused).not.toContain('hunter2');
+  await say('/monitor intake add grafana alertmanager=https://second.example/am/');
+  const files = await readdir(folder, { recursive: true, withFileTypes: true });
+  const kept = await Promise.all(
+    files
+      .filter((file) => file.isFile())
+      .map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8')),
+  );
+  expect(kept.join('\n')).toContain('https://second.example/am');
+  expect(kept.join('\n')).not.toContain('hunter2');
+});
+
+test.each(['/monitor intake add generic', '/monitor intake remove Alerts'])(
+  'who does not manage the channel cannot say %s, and may look',
+  async (line) => {
+    const { say } = await start();
+    await say('/monitor intake add generic');
+    expect(said(await say(line, member))).toContain('Only those who manage this channel may');
+    expect(said(await say('/monitor intake', member))).toContain('1 intake of this channel');
+  },
+);

@@ -150,7 +150,8 @@ function silencedLabels(labels: Record<string, unknown>): Record<string, string>
   return Object.fromEntries(names.map((name) => [name, labels[name] as string]));
 }
 
-const isStorable = (text: string) => !/\p{Cs}/u.test(text) && !text.includes('\0');
+const isStorable = (text: string) =>
+  !/\p{Cs}/u.test(text) && !text.includes('\0') && text !== '__proto__';
 
 /** The name of a receiver is written as a pattern that matches it: `web\.hook`. Source: `notify.go`, `regexp.QuoteMeta`. */
 const unquoted = (receiver: string) => oneLine(receiver.replace(/\\([\\.+*?()|[\]{}^$])/g, '$1'));

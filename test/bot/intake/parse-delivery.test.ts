@@ -158,11 +158,8 @@ describe('a delivery of an Alertmanager', () => {
   test('keeps all labels for a silence, or none', () => {
     const labelsOf = (labels: unknown) => only('alertmanager', withAlert({ labels })).labels;
     expect(labelsOf({ a: '1', b: '\u202e @here' })).toEqual({ a: '1', b: '\u202e @here' });
-    const hostile = labelsOf(JSON.parse('{"__proto__":"x","constructor":"y"}'));
-    expect(Object.entries(hostile ?? {})).toEqual([
-      ['__proto__', 'x'],
-      ['constructor', 'y'],
-    ]);
+    expect(labelsOf({ constructor: 'y' })).toEqual({ constructor: 'y' });
+    expect(labelsOf(JSON.parse('{"__proto__":"x","a":"1"}'))).toBe(undefined);
     const many = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`l${n}`, 'x']));
     const unsaid = [{}, { a: 1 }, { a: 'x\0' }, { a: '\ud83d' }, { a: 'x'.repeat(20_000) }, many];
     for (const labels of unsaid) expect(labelsOf(labels)).toBe(undefined);

@@ -33,6 +33,22 @@ export type MonitorStatus = z.infer<typeof MonitorStatus>;
  */
 export const UtcTime = z.iso.datetime({ offset: true, local: true });
 
+/** Where a monitor of a file is declared. Our choice: there alone it is changed, and the API refuses to. */
+export const ManagedBy = z.object({
+  /** As the service reads it. */
+  file: z.string(),
+  /** Counted from 1. That it moved within the file is no change of the monitor: it is told along with others. */
+  line: z.int().positive(),
+  /** Its key among the monitors of the file. */
+  key: z.string(),
+  /** Since when it is not in the file any more; it is paused, and removed a day after. */
+  left_at: UtcTime.optional(),
+});
+export type ManagedBy = z.infer<typeof ManagedBy>;
+
+/** How long a monitor that left its file is kept, paused. */
+export const LEFT_KEPT_HOURS = 24;
+
 /**
  * A monitor in the list. The first six fields are the contract's.
  * Our choice: the others are additions, all optional: a list without them is a good list.
@@ -63,6 +79,9 @@ export const Monitor = z.object({
   stale: z.boolean().optional(),
   /** What it needs to be well: ids of monitors, or alerts from other systems as `DependsOn` has them. Absent when nothing. */
   depends_on: z.array(z.string()).optional(),
+  managed_by: ManagedBy.optional(),
+  /** Places that are told of it whether or not they asked for that, such as `slack:C0123`. */
+  channels: z.array(z.string()).optional(),
 });
 export type Monitor = z.infer<typeof Monitor>;
 

@@ -38,6 +38,8 @@ export interface MonitoringOptions {
   maxMonitors?: number;
   /** What the clock of a shared store may be set back by without a change being missed; 30 s when absent. */
   changesOverlapMs?: number;
+  /** Whether monitors that a file declares are kept as it says; without it they are as all others. */
+  followsFile?: boolean;
   /** The types of check that there are; those that the service comes with when absent. */
   types?: CheckTypes;
 }
@@ -138,6 +140,7 @@ export async function createMonitoring(options: MonitoringOptions) {
     types,
     history,
     admit: createAdmission({ types, guard, lookup }),
+    followsFile: options.followsFile ?? false,
     runner,
     addressFor,
     clock,

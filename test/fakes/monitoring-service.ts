@@ -13,6 +13,7 @@ export interface FakeMonitor {
   interval_seconds: number;
   /** Of a service that tells more than it has to. */
   status_changed_at?: string;
+  channels?: string[];
 }
 
 /** What can go wrong; `empty-list` and `halved-list` lie with a count that fits. */

@@ -11,13 +11,16 @@ import {
 } from './channel-settings.ts';
 
 /** What is needed of a monitor to decide who hears of it. */
-const MonitorRef = z.object({ id: z.string(), name: z.string(), target: z.string() });
-export type MonitorRef = z.infer<typeof MonitorRef>;
+const StoredRef = z.object({ id: z.string(), name: z.string(), target: z.string() });
+export interface MonitorRef extends z.infer<typeof StoredRef> {
+  /** Places that its file names: they hear of it whatever they asked for, in their one-word form. */
+  channels?: readonly string[] | undefined;
+}
 
 /** Which alerts a channel hears. A filter is a text contained in a monitor's name or target, whatever the case. */
 const Subscription = z.object({
   /** Monitors added in this channel. */
-  added: z.array(MonitorRef),
+  added: z.array(StoredRef),
   all: z.boolean(),
   filters: z.array(z.string()),
   /** Filters of what is not heard although `all` or a filter says so. */
@@ -104,7 +107,9 @@ export function createChannels(store: Store) {
     },
     /** A function that tells whether a channel hears of a monitor, as subscribed now. */
     async hears(place: Place) {
-      return isSubscribedTo((await collection.get(placeKey(place))) ?? NO_SUBSCRIPTION);
+      const key = placeKey(place);
+      const hears = isSubscribedTo((await collection.get(key)) ?? NO_SUBSCRIPTION);
+      return (monitor: MonitorRef) => monitor.channels?.includes(key) === true || hears(monitor);
     },
     /** Whether a channel hears of anything. */
     async isSubscribed(place: Place) {
@@ -142,10 +147,18 @@ export function createChannels(store: Store) {
         const place = parsePlace(id);
         return place ? [{ place, hears: isSubscribedTo(document) }] : [];
       });
-      return (monitor: MonitorRef) =>
-        hearings.filter(({ hears }) => hears(monitor)).map(({ place }) => place);
+      return (monitor: MonitorRef) => [
+        ...hearings.filter(({ hears }) => hears(monitor)).map(({ place }) => place),
+        ...placesNamedBy([monitor]),
+      ];
     },
   };
+}
+
+/** The places that files name for monitors, each once. */
+export function placesNamedBy(monitors: ReadonlyArray<Pick<MonitorRef, 'channels'>>): Place[] {
+  const named = new Set(monitors.flatMap(({ channels }) => channels ?? []));
+  return [...named].flatMap((name) => parsePlace(name) ?? []);
 }
 
 /** Whether a monitor's name or target contains the text, whatever the case. */

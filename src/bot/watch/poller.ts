@@ -4,7 +4,7 @@ import { StatusError } from '../../clients/errors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import { yieldToEventLoop } from '../../contracts/event-loop.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
-import type { Channels } from '../channels/channels.ts';
+import { type Channels, placesNamedBy } from '../channels/channels.ts';
 import { createInvalidMonitorsLog, placeholdersFor } from '../incidents/invalid-monitors.ts';
 import { askResponseTimes, newlyDown } from '../incidents/latency.ts';
 import { askMissed, withMissedChanges } from '../incidents/missed-incidents.ts';
@@ -51,6 +51,8 @@ export function createPoller(options: {
   const quota = createRequestQuota(clock);
   let failed: FailedPolls | undefined;
   let running: Promise<void> | undefined;
+  /** Places that the file of monitors names, as last polled. */
+  let named: readonly Place[] = [];
   const logInvalid = createInvalidMonitorsLog(log);
   const reader = createListReader({ monitoring, nowMs: clock.nowMs, log });
 
@@ -108,7 +110,7 @@ export function createPoller(options: {
 
   const reportOutage = (polls: FailedPolls) =>
     attempt('that monitors cannot be seen could not be noted', async () => {
-      const places = [...alertPlaces, ...(await channels.places())].map(placeKey);
+      const places = [...alertPlaces, ...(await channels.places()), ...named].map(placeKey);
       const around = { nowMs: clock.nowMs(), newId: randomUUID, places };
       await state.update((watching) => withMonitoringOutage(watching, polls, around));
       onChange();
@@ -116,6 +118,7 @@ export function createPoller(options: {
 
   async function apply(monitors: readonly Monitor[]) {
     const listeners = await channels.subscribers();
+    named = placesNamedBy(monitors);
     const nowMs = clock.nowMs();
     const unseenFromMs = lastPoll.gapBefore(nowMs);
     const asking = { monitoring, quota, signal: stopping.signal, log };

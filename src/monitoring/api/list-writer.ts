@@ -14,6 +14,8 @@ const TAIL = Buffer.from(']}');
 interface Written {
   published: WatchedMonitor['published'];
   definition: WatchedMonitor['definition'];
+  managedBy: WatchedMonitor['managedBy'];
+  channels: WatchedMonitor['channels'];
   stale: boolean;
   flapping: boolean;
   /** After a comma. In bytes, as they are sent: putting texts together costs ten times as much. */
@@ -31,7 +33,7 @@ export function createListWriter(tools: {
   const written = new WeakMap<WatchedMonitor, Written>();
 
   function jsonOf(monitor: WatchedMonitor): Buffer {
-    const { published, definition } = monitor;
+    const { published, definition, managedBy, channels } = monitor;
     const wallMs = tools.wallMs();
     const stale = tools.isStale(monitor);
     const flapping = isFlapping(published, wallMs);
@@ -39,6 +41,8 @@ export function createListWriter(tools: {
     if (
       known?.published === published &&
       known.definition === definition &&
+      known.managedBy === managedBy &&
+      known.channels === channels &&
       known.stale === stale &&
       known.flapping === flapping
     ) {
@@ -46,7 +50,7 @@ export function createListWriter(tools: {
     }
     const listed = Monitor.parse(listedMonitor(monitor, { wallMs, stale }));
     const json = Buffer.from(`,${JSON.stringify(listed)}`);
-    written.set(monitor, { published, definition, stale, flapping, json });
+    written.set(monitor, { published, definition, managedBy, channels, stale, flapping, json });
     return json;
   }
 

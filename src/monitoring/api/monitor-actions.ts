@@ -11,8 +11,16 @@ import type { HttpServer } from '../../http/server-types.ts';
 import { isHeartbeat } from '../checks/check-type.ts';
 import { checkWindows } from '../monitors/maintenance.ts';
 import { detailsOf } from './monitor-answers.ts';
-import { changeAnswers, detailedRoute, monitorRoute, noQuery, READ_ONLY } from './route-schemas.ts';
 import {
+  changeAnswers,
+  DECLARED,
+  detailedRoute,
+  monitorRoute,
+  noQuery,
+  READ_ONLY,
+} from './route-schemas.ts';
+import {
+  changeableMonitor,
   monitorNamed,
   noSuchMonitor,
   orUnavailable,
@@ -27,7 +35,7 @@ export function addMonitorActions(scope: HttpServer, tools: RouteTools): void {
   const { monitors } = tools;
 
   scope.put(within(AddedPath.maintenance), { schema: maintenanceSchema }, async (request) => {
-    const { id } = monitorNamed(monitors, request.params.id);
+    const { id } = await changeableMonitor(tools, request.params.id);
     const maintenance = request.body.windows;
     const fault = checkWindows(maintenance);
     if (fault) throw invalidValue(fault.param, fault.message);
@@ -46,13 +54,13 @@ function addActionsWithoutBody(scope: HttpServer, tools: RouteTools): void {
   const { monitors, runner, addressFor } = tools;
 
   scope.post(within(AddedPath.pause), { schema: pauseSchema }, async ({ params }) => {
-    const monitor = monitorNamed(monitors, params.id);
+    const monitor = await changeableMonitor(tools, params.id);
     await orUnchanged(runner.pause(monitor));
     return await detailsOf(monitor, tools);
   });
 
   scope.post(within(AddedPath.resume), { schema: resumeSchema }, async ({ params }) => {
-    const monitor = monitorNamed(monitors, params.id);
+    const monitor = await changeableMonitor(tools, params.id);
     await orUnchanged(runner.resume(monitor));
     return await detailsOf(monitor, tools);
   });
@@ -93,7 +101,7 @@ const conflict = (sentence: string) => new HttpError(409, ErrorCode.conflict, se
 const pauseSchema = detailedRoute({
   operationId: 'pauseMonitor',
   summary: 'Pause a monitor: it is not checked, and nobody is alerted',
-  answers: { 200: 'The monitor, PAUSED.', ...changeAnswers },
+  answers: { 200: 'The monitor, PAUSED.', 409: DECLARED, ...changeAnswers },
 });
 
 /** POST /monitors/:id/resume. */
@@ -102,6 +110,7 @@ const resumeSchema = detailedRoute({
   summary: 'Resume a monitor that is paused',
   answers: {
     200: 'The monitor, with the status it had before until it is checked.',
+    409: DECLARED,
     ...changeAnswers,
   },
 });
@@ -142,6 +151,7 @@ const maintenanceSchema = detailedRoute({
   components: { MaintenanceChange },
   answers: {
     200: 'The monitor with its windows.',
+    409: DECLARED,
     400: 'The body is no valid JSON, or a field is wrong (`param` names it). Nothing has changed.',
     ...changeAnswers,
   },

@@ -1,9 +1,10 @@
-import type { Monitor, MonitorCreated } from '../../contracts/monitoring.ts';
+import type { ManagedBy, Monitor, MonitorCreated } from '../../contracts/monitoring.ts';
 import type { Incident, MonitorDetails } from '../../contracts/monitoring-additions.ts';
 import { isHeartbeat } from '../checks/check-type.ts';
 import { shownTarget, withoutSecrets } from '../checks/secret-values.ts';
 import { incidentId } from '../history/incidents.ts';
 import { awaitsFirstPing } from '../monitors/heartbeat.ts';
+import type { ManagedBy as ManagedByFile } from '../monitors/managed-by.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { isFlapping } from '../state/state.ts';
 import { parseCron } from '../time/cron.ts';
@@ -14,7 +15,7 @@ export function listedMonitor(
   monitor: WatchedMonitor,
   now: { wallMs: number; stale: boolean },
 ): Monitor & Pick<MonitorDetails, 'created_at'> {
-  const { id, definition, createdAtMs, published: state } = monitor;
+  const { id, definition, createdAtMs, published: state, managedBy, channels } = monitor;
   const isJob = isHeartbeat(definition);
   const { depends_on: dependsOn = [] } = definition;
   const isBad = state.status === 'DOWN' || state.status === 'DEGRADED';
@@ -35,6 +36,8 @@ export function listedMonitor(
     ...(isJob && awaitsFirstPing(state) && { waiting_for_first_ping: true }),
     stale: now.stale,
     ...(dependsOn.length > 0 && { depends_on: dependsOn }),
+    ...(managedBy && { managed_by: shownManagedBy(managedBy) }),
+    ...(channels && { channels }),
   };
 }
 
@@ -118,6 +121,10 @@ function intervalSeconds({
     first === undefined || second === undefined ? config.period_seconds : (second - first) / 1000;
   cronSeconds.set(config, seconds);
   return seconds;
+}
+
+function shownManagedBy({ leftAtMs, ...place }: ManagedByFile): ManagedBy {
+  return { ...place, ...(leftAtMs !== undefined && { left_at: utc(leftAtMs) }) };
 }
 
 const utc = (ms: number) => new Date(ms).toISOString();

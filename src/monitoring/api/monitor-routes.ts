@@ -24,6 +24,7 @@ import { createdMonitor, detailsOf } from './monitor-answers.ts';
 import { changedDefinition, createdDefinition } from './monitor-change.ts';
 import {
   changeAnswers,
+  DECLARED,
   detailedRoute,
   keyRoute,
   monitorRoute,
@@ -32,6 +33,7 @@ import {
   READ_ONLY,
 } from './route-schemas.ts';
 import {
+  changeableMonitor,
   isListed,
   monitorNamed,
   noSuchMonitor,
@@ -134,7 +136,8 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools & { write: Li
   });
 
   scope.delete(within(AddedPath.monitor), { schema: deleteSchema }, async ({ params }, reply) => {
-    const removed = await orUnchanged(monitors.remove(params.id));
+    const { id } = await changeableMonitor(tools, params.id);
+    const removed = await orUnchanged(monitors.remove(id));
     if (!removed) throw noSuchMonitor();
     return reply.code(204).send();
   });
@@ -151,11 +154,12 @@ async function nameMissingSetting({ body }: { body: unknown }): Promise<void> {
  * the two together are admitted again.
  */
 async function change(
-  { monitors, types, admit }: RouteTools,
+  tools: RouteTools,
   id: string,
   wanted: MonitorChange,
 ): Promise<WatchedMonitor> {
-  let before = monitorNamed(monitors, id).definition;
+  const { monitors, types, admit } = tools;
+  let before = (await changeableMonitor(tools, id)).definition;
   for (;;) {
     const admitted = changedDefinition(types, before, wanted);
     checkDependencies(wanted.depends_on, monitors, id);
@@ -283,6 +287,7 @@ const changeSchema = detailedRoute({
   body: MonitorChange,
   components: { MonitorChange },
   answers: {
+    409: DECLARED,
     200: 'The monitor as it is now.',
     400: 'The body is no valid JSON, a field is wrong (`param` names it), dependencies would go round, checks may not reach the target, or it is of another origin and stored secrets are not given anew. Nothing has changed.',
     ...changeAnswers,
@@ -294,5 +299,5 @@ const deleteSchema = monitorRoute({
   operationId: 'deleteMonitor',
   summary: 'Delete a monitor and its history',
   querystring: noQuery,
-  answers: { 204: 'It is gone.', ...changeAnswers },
+  answers: { 204: 'It is gone.', 409: DECLARED, ...changeAnswers },
 });

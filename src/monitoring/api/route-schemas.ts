@@ -78,5 +78,9 @@ const NOTHING_CHANGED = 'It could not be stored: nothing has changed.';
 /** What a 403 means. */
 export const READ_ONLY = 'The key can only read.';
 
+/** What a 409 of a change means. */
+export const DECLARED =
+  'A file declares the monitor, and it is only changed there: `managed_by` says where. Nothing has changed.';
+
 /** What goes wrong with a change. */
 export const changeAnswers = { 403: READ_ONLY, 503: NOTHING_CHANGED } as const satisfies Answers;

@@ -7,6 +7,7 @@ import type { AddressFor } from '../../http/public-address.ts';
 import type { HttpReply, HttpRequest, HttpServer } from '../../http/server-types.ts';
 import type { CheckTypes } from '../checks/registry.ts';
 import type { History } from '../history/history.ts';
+import { declaredInFile } from '../monitors/managed-by.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 import type { CheckRunner } from '../scheduler/check-runner.ts';
 import type { MonitorState } from '../state/state.ts';
@@ -21,6 +22,8 @@ export interface RouteTools {
   runner: CheckRunner;
   history: History;
   clock: Clock;
+  /** Whether monitors that a file declares are kept as it says: then nobody else changes them. */
+  followsFile: boolean;
   /** Where clients reach this service. */
   addressFor: AddressFor;
   /** The key that a request came with; only for requests that need one. */
@@ -39,6 +42,22 @@ export function monitorNamed(monitors: Monitors, id: string): WatchedMonitor {
   const monitor = monitors.get(id);
   if (monitor === undefined) throw noSuchMonitor();
   return monitor;
+}
+
+/**
+ * The same where it is to be changed. Throws the 409 for one that a file declares; where no file is followed any more, it is from now
+ * on as all others are.
+ */
+export async function changeableMonitor(
+  { monitors, followsFile }: Pick<RouteTools, 'monitors' | 'followsFile'>,
+  id: string,
+): Promise<WatchedMonitor> {
+  const monitor = monitorNamed(monitors, id);
+  if (monitor.managedBy === undefined) return monitor;
+  if (followsFile) throw declaredInFile(monitor.managedBy);
+  const released = await orUnchanged(monitors.edit(id, () => ({ managedBy: null })));
+  if (released === undefined) throw noSuchMonitor();
+  return released;
 }
 
 /** The 404 for a monitor that is not there. */

@@ -17,6 +17,7 @@ import { openDefinitionEncryption, storedSettings } from './definition-encryptio
 import { withoutParent } from './dependencies.ts';
 import { createToken, hashToken } from './heartbeat.ts';
 import { type IdempotencyKey, type KnownCreate, openIdempotentCreates } from './idempotency.ts';
+import { type ManagedBy, managedBy, sameManagedBy } from './managed-by.ts';
 import { type Happening, openStates, type Settling, type Stateful } from './state-store.ts';
 
 /** Monitors a service takes unless it is told otherwise. Our choice: what one process is known to check on time. */
@@ -40,6 +41,10 @@ const storedMonitor = (types: CheckTypes) =>
       .array(MaintenanceWindow)
       .overwrite((windows) => (windows.length === 0 ? NO_WINDOWS : windows))
       .default(() => NO_WINDOWS),
+    /** Of a monitor that a file declares. */
+    managedBy: managedBy.optional(),
+    /** Places that are told of it, in their one-word form. */
+    channels: z.array(z.string()).optional(),
     /** As it was when the monitor was made; the journal of states knows what came since. */
     state: MonitorState,
   });
@@ -94,7 +99,18 @@ export interface MonitorListener {
 export type ChangeMonitor = (monitor: WatchedMonitor) => {
   definition?: MonitorDefinition;
   maintenance?: MaintenanceWindow[];
+  /** `null` takes it out of the hands of its file. */
+  managedBy?: ManagedBy | null;
+  channels?: readonly string[];
 };
+
+/** A monitor as a file declares it. */
+export interface DeclaredMonitor {
+  definition: MonitorDefinition;
+  maintenance: MaintenanceWindow[];
+  channels: readonly string[];
+  managedBy: ManagedBy;
+}
 
 /**
  * Reads all monitors into memory, which from then on follows what any process makes of them. Throws `CorruptDocumentError` when one cannot be read, or when the key of their secrets is
@@ -193,19 +209,22 @@ export async function openMonitors(options: {
       listener?.added(monitor);
       return;
     }
-    const { definition, maintenance, tokenHash } = watched(id, document);
+    const { definition, maintenance, tokenHash, managedBy, channels } = watched(id, document);
     if (known.tokenHash !== tokenHash) {
       if (known.tokenHash) idsByTokenHash.delete(known.tokenHash);
       if (tokenHash) idsByTokenHash.set(tokenHash, id);
       Object.assign(known, { tokenHash });
     }
-    const isSame =
+    const isCheckedAlike =
       isDeepStrictEqual(known.definition, definition) &&
       isDeepStrictEqual(known.maintenance, maintenance);
-    if (isSame) return;
-    Object.assign(known, { definition, maintenance });
+    const isToldAlike =
+      sameManagedBy(known.managedBy, managedBy) && isDeepStrictEqual(known.channels, channels);
+    if (isCheckedAlike && isToldAlike) return;
+    if (!isToldAlike) Object.assign(known, { managedBy, channels });
+    if (!isCheckedAlike) Object.assign(known, { definition, maintenance });
     changeLog.note(id);
-    listener?.edited(known);
+    if (!isCheckedAlike) listener?.edited(known);
   }
 
   /** Another process has removed it: what this one is still writing of it must not stay. */
@@ -350,21 +369,26 @@ export async function openMonitors(options: {
       const isItsOwn = token !== undefined && hashToken(token) === before.tokenHash;
       return { monitor: before, token: isItsOwn ? token : undefined, repeated: true };
     }
-    if (monitors.size + adding >= limit) throw tooMany(limit);
     const token = tokenFor(definition, known);
-    const nowMs = wallMs();
-    const isJob = isHeartbeat(definition);
-    const state = { ...presumedUp(nowMs), ...(isJob && { awaitedFromMs: nowMs }) };
-    const made = {
-      id: known?.monitor ?? newId(monitors),
+    const { monitor, isFirst } = await addNew(known?.monitor ?? newId(monitors), {
       definition,
-      createdAtMs: nowMs,
       ...(token !== undefined && { tokenHash: hashToken(token) }),
       ...(known && { createId: known.id }),
       maintenance: [],
-      state,
-    };
-    const { id } = made;
+    });
+    return { monitor, token, repeated: !isFirst };
+  }
+
+  /** Stores a new monitor; of one with this id that some process has stored before, `isFirst` is false and nothing is changed. */
+  async function addNew(
+    id: string,
+    made: Omit<StoredMonitor, 'createdAtMs' | 'state' | 'sealed'>,
+  ): Promise<{ monitor: WatchedMonitor; isFirst: boolean }> {
+    if (monitors.size + adding >= limit) throw tooMany(limit);
+    const { definition } = made;
+    const nowMs = wallMs();
+    const isJob = isHeartbeat(definition);
+    const state = { ...presumedUp(nowMs), ...(isJob && { awaitedFromMs: nowMs }) };
     let isFirst = false;
     adding += 1;
     try {
@@ -372,7 +396,7 @@ export async function openMonitors(options: {
       await collection.update(id, (current) => {
         // A repeat that another process has taken at the same moment may have been faster.
         isFirst = current === undefined;
-        return current ?? documentOf(made);
+        return current ?? documentOf({ id, ...made, createdAtMs: nowMs, state });
       });
     } finally {
       adding -= 1;
@@ -382,7 +406,49 @@ export async function openMonitors(options: {
     const monitor = get(id);
     if (monitor === undefined) throw new Error(`the monitor ${id} was removed when it was made`);
     if (isFirst) log.info({ monitor: id, type: definition.check_type }, 'monitor created');
-    return { monitor, token, repeated: !isFirst };
+    return { monitor, isFirst };
+  }
+
+  async function edit(id: string, change: ChangeMonitor): Promise<WatchedMonitor | undefined> {
+    const monitor = get(id);
+    if (monitor === undefined) return undefined;
+    let wanted = change(monitor);
+    let { target } = monitor.definition;
+    await encryption.prepare(wanted.definition ?? monitor.definition);
+    // A secret that is replaced is one that is removed.
+    const document = await collection.erase(id, (current) => {
+      if (current === undefined || !isThere(current)) return current;
+      const { sealed: _, managedBy: ofFile, channels: told, ...rest } = current;
+      const before = decrypted(id, current);
+      target = before.target;
+      wanted = change({
+        ...monitor,
+        definition: before,
+        ...{ maintenance: current.maintenance, managedBy: ofFile, channels: told },
+      });
+      const { definition = before, maintenance = current.maintenance } = wanted;
+      const managedBy = wanted.managedBy === undefined ? ofFile : (wanted.managedBy ?? undefined);
+      const channels = wanted.channels ?? told;
+      return {
+        ...rest,
+        ...encryption.encrypt(definition, id),
+        maintenance,
+        ...(managedBy && { managedBy }),
+        ...(channels && channels.length > 0 && { channels: [...channels] }),
+      };
+    });
+    if (document === undefined || monitors.get(id) !== monitor) return undefined;
+    // The target of a heartbeat is only a word.
+    const isOther = monitor.definition.target !== target;
+    if (isOther && !isHeartbeat(monitor.definition)) {
+      // The edit itself is stored; the state is with the next check at the latest.
+      const nowMs = wallMs();
+      const settled = settle(id, (before) => withNewTarget(before, nowMs), { always: true });
+      await settled?.saved?.catch((error: unknown) => {
+        log.error({ err: error, monitor: id }, 'the state of a new target is not stored yet');
+      });
+    }
+    return monitor;
   }
 
   return {
@@ -431,34 +497,28 @@ export async function openMonitors(options: {
      * Stores what `change` makes of a monitor; `undefined` when there is none. It may be called more than once, and what it
      * throws is thrown. A check of another target begins again: presumed UP. When storing fails nothing has changed.
      */
-    async edit(id: string, change: ChangeMonitor): Promise<WatchedMonitor | undefined> {
-      const monitor = get(id);
-      if (monitor === undefined) return undefined;
-      let wanted = change(monitor);
-      let { target } = monitor.definition;
-      await encryption.prepare(wanted.definition ?? monitor.definition);
-      // A secret that is replaced is one that is removed.
-      const document = await collection.erase(id, (current) => {
-        if (current === undefined || !isThere(current)) return current;
-        const { sealed: _, ...rest } = current;
-        const before = decrypted(id, current);
-        target = before.target;
-        wanted = change({ ...monitor, definition: before, maintenance: current.maintenance });
-        const { definition = before, maintenance = current.maintenance } = wanted;
-        return { ...rest, ...encryption.encrypt(definition, id), maintenance };
-      });
-      if (document === undefined || monitors.get(id) !== monitor) return undefined;
-      // The target of a heartbeat is only a word.
-      const isOther = monitor.definition.target !== target;
-      if (isOther && !isHeartbeat(monitor.definition)) {
-        // The edit itself is stored; the state is with the next check at the latest.
-        const nowMs = wallMs();
-        const settled = settle(id, (before) => withNewTarget(before, nowMs), { always: true });
-        await settled?.saved?.catch((error: unknown) => {
-          log.error({ err: error, monitor: id }, 'the state of a new target is not stored yet');
+    edit,
+    /**
+     * Stores a monitor that a file declares; of one with this id that is there already, what the file declares now. The id is for
+     * the caller to choose. Throws a 409 when there are too many.
+     */
+    async declare(id: string, declared: DeclaredMonitor): Promise<WatchedMonitor | undefined> {
+      if (get(id) === undefined) {
+        const { channels, ...made } = declared;
+        const token = tokenFor(made.definition, undefined);
+        const { monitor, isFirst } = await addNew(id, {
+          ...made,
+          ...(channels.length > 0 && { channels: [...channels] }),
+          ...(token !== undefined && { tokenHash: hashToken(token) }),
         });
+        if (isFirst) return monitor;
       }
-      return monitor;
+      return await edit(id, () => declared);
+    },
+    /** Says where a monitor of a file stands in it by now, for whoever asks this process; it is stored with the next edit. */
+    locate(id: string, place: { file: string; line: number }): void {
+      const monitor = get(id);
+      if (monitor?.managedBy) monitor.managedBy = { ...monitor.managedBy, ...place };
     },
     /**
      * Gives a heartbeat another token, which exists only in this answer; the one before counts no more. `undefined` when there

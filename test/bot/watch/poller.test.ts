@@ -64,6 +64,38 @@ test('ALERT_CHANNELS get alerts of every monitor, other channels only those of t
   expect(console.messages[0]?.card.title).toBe('Blog is DOWN');
 });
 
+test('channels that a monitor names are told of it and of nothing else, once each', async () => {
+  const { bot, say, service } = await startTestBot();
+  const slack = createScriptedPlatform('slack');
+  const console = createScriptedPlatform('console');
+  const channels = ['slack:C9', 'console:general', 'nonsense'];
+  const shop = service.add({ name: 'Shop', channels });
+  const blog = service.add({ name: 'Blog', target: 'https://blog.example' });
+  await bot.start([slack, console]);
+  await say('/monitor alerts on shop');
+  await eventually(() => polls(service) > 1);
+  service.setStatus(blog.id, 'DOWN');
+  service.setStatus(shop.id, 'DOWN');
+  await eventually(() => slack.messages.length === 1 && console.messages.length === 1);
+  const told = polls(service);
+  await eventually(() => polls(service) > told + 2);
+  expect(slack.messages.map(({ channel, card }) => [channel, card.title])).toEqual([
+    ['C9', 'Shop is DOWN'],
+  ]);
+  expect(console.messages.map(({ card }) => card.title)).toEqual(['Shop is DOWN']);
+});
+
+test('channels that only a monitor names are told when monitors cannot be seen', async () => {
+  const START = Date.UTC(2026, 10, 20);
+  const service = await startAdditions([counting('shop', 1, { channels: ['slack:C9'] })]);
+  const watch = await startSteppedWatch(service, { nowMs: START });
+  service.show(false);
+  for (const minutes of [1, 2, 3, 4]) await watch.poll(START + minutes * 60_000);
+  const [outage, ...others] = watch.alerts();
+  expect(others).toEqual([]);
+  expect(outage?.deliveries.map(({ place }) => place)).toEqual(['slack:C1', 'slack:C9']);
+});
+
 test('the first poll reports what is down, in one message, and nothing of the others', async () => {
   const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
   const slack = createScriptedPlatform('slack');

@@ -69,6 +69,7 @@ export async function startService(
     isOpen?: boolean;
     networkAnchors?: string[];
     maxMonitors?: number;
+    followsFile?: boolean;
     changesOverlapMs?: number;
     /** Adds other routes to the same server, and gives what to close before it. */
     addRoutes?: (parts: { kit: ServerKit; keys: Keys; serviceUrl: () => string; log: Logger }) => {
@@ -113,6 +114,7 @@ export async function startService(
       },
     }),
     ...(options.networkAnchors ? { networkAnchors: options.networkAnchors } : {}),
+    ...(options.followsFile && { followsFile: true }),
     ...(options.types ? { types: options.types } : {}),
     ...(options.maxMonitors !== undefined && { maxMonitors: options.maxMonitors }),
     ...(options.changesOverlapMs !== undefined && { changesOverlapMs: options.changesOverlapMs }),

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
+import { folderWithDeclared } from '../../helpers/monitoring/declared.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
+
+const MONITORS = '/api/v1/public/monitors';
+const MANAGED = { file: 'monitors.yaml', line: 12, key: 'shop' };
+
+const withShop = (managedBy: typeof MANAGED & { leftAtMs?: number } = MANAGED) =>
+  folderWithDeclared({
+    mon_shop: {
+      monitor: { name: 'Shop', target: 'http://127.0.0.1:9/', check_type: 'HTTP' },
+      maintenance: [],
+      channels: ['slack:C9'],
+      managedBy,
+    },
+  });
+
+const EDITS: Array<[what: string, method: string, path: string, json?: object]> = [
+  ['a change', 'PATCH', '', { name: 'Store' }],
+  ['a removal', 'DELETE', ''],
+  ['a pause', 'POST', '/pause'],
+  ['a resume', 'POST', '/resume'],
+  ['maintenance windows', 'PUT', '/maintenance', { windows: [] }],
+];
+
+describe('a monitor that a file declares', () => {
+  test.each(EDITS)('refuses %s and names file and line', async (_what, method, path, json) => {
+    const service = await startService({ folder: await withShop(), followsFile: true });
+    const [before] = await service.list();
+    const answer = await service.call(method, `${MONITORS}/mon_shop${path}`, { json });
+    expect(answer.status).toBe(409);
+    expect(answer.body.error).toMatchObject({
+      code: 'conflict',
+      message:
+        'This monitor is declared in monitors.yaml, line 12, as shop, and only changed there. Nothing was changed here.',
+    });
+    const [after] = await service.list();
+    expect(after).toMatchObject({
+      name: before?.name,
+      managed_by: MANAGED,
+      channels: ['slack:C9'],
+    });
+    expect(after?.status).not.toBe('PAUSED');
+  });
+
+  test('can be checked at once, and shows where it is declared', async () => {
+    const service = await startService({ folder: await withShop(), followsFile: true });
+    expect((await service.call('POST', `${MONITORS}/mon_shop/check`)).status).toBe(200);
+    const { body } = await service.get(`${MONITORS}/mon_shop`);
+    expect(body).toMatchObject({ managed_by: MANAGED, channels: ['slack:C9'] });
+  });
+
+  test('says until when it is kept once it has left the file', async () => {
+    const folder = await withShop({ ...MANAGED, leftAtMs: Date.parse('2026-12-01T10:00:00Z') });
+    const service = await startService({ folder, followsFile: true });
+    const [listed] = await service.list();
+    expect(listed?.managed_by).toEqual({ ...MANAGED, left_at: '2026-12-01T10:00:00.000Z' });
+    const answer = await service.call('POST', `${MONITORS}/mon_shop/resume`);
+    expect([answer.status, answer.body.error?.message]).toEqual([
+      409,
+      'This monitor was declared in monitors.yaml as shop. It is not there any more, so it is paused, and removed 24 hours after it left. To keep it, put it back into the file. Nothing was changed here.',
+    ]);
+  });
+
+  test('is as every other where no file is followed any more, also after a restart', async () => {
+    const folder = await withShop();
+    const service = await startService({ folder });
+    const path = `${MONITORS}/mon_shop`;
+    const changed = await service.call('PATCH', path, { json: { name: 'Store' } });
+    expect(changed.status).toBe(200);
+    expect(changed.body).toMatchObject({ name: 'Store', channels: ['slack:C9'] });
+    expect(changed.body).not.toHaveProperty('managed_by');
+    await service.close();
+    const again = await startService({ folder, followsFile: true });
+    expect((await again.call('POST', `${path}/pause`)).status).toBe(200);
+    expect((await again.call('DELETE', path)).status).toBe(204);
+  });
+
+  test('is left as it is by commands in a chat, which say where it is changed', async () => {
+    const service = await startService({ folder: await withShop(), followsFile: true });
+    const { say } = await startTestBot({ watched: service });
+    const person = { id: 'U1', name: 'Ada', mayManage: async () => true };
+    for (const line of ['/monitor pause Shop', '/monitor resume Shop']) {
+      const text = textOf(cardOf(await say(line, { person })));
+      expect(text).toContain('declared in monitors.yaml, line 12, as shop');
+    }
+    const [listed] = await service.list();
+    expect(listed?.status).not.toBe('PAUSED');
+  });
+});

@@ -8,6 +8,7 @@ import {
   KeywordConfig,
   MONITORING_PREFIX,
   MonitoringPath,
+  TcpConfig,
 } from '../src/contracts/monitoring.ts';
 import { AddedPath } from '../src/contracts/monitoring-additions.ts';
 import { Catalog, type CatalogInput } from '../src/gateway/catalog/catalog-schema.ts';
@@ -87,6 +88,7 @@ test('The page on monitoring names every setting of a check, of whom it is, and 
     HTTP: HttpConfig.shape,
     KEYWORD: KeywordConfig.shape,
     DNS: DnsConfig.shape,
+    TCP: TcpConfig.shape,
     HEARTBEAT: HeartbeatConfig.shape,
   };
   const rows = section('monitoring.md', 'Settings of a check').split('\n');

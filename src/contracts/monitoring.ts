@@ -14,13 +14,6 @@ export const MonitoringPath = {
 export const pushPath = (token: string) => `${MONITORING_PREFIX}/push/${encodeURIComponent(token)}`;
 
 /**
- * The kinds of check. HTTP, KEYWORD and DNS are the contract's.
- * Our choice: HEARTBEAT is an addition: a monitor that is UP while its job pings it. Its first ping is due as every other.
- */
-export const CheckType = z.enum(['HTTP', 'KEYWORD', 'DNS', 'HEARTBEAT']);
-export type CheckType = z.infer<typeof CheckType>;
-
-/**
  * The statuses our service gives. The contract shows `UP` and leaves the rest open.
  * Our choice: these five; a new monitor is UP (presumed) until checked; a client keeps any other text as it is.
  */
@@ -129,6 +122,14 @@ const RequestHeaders = z
   .refine((headers) => Object.keys(headers).length <= 20, 'at most 20 headers')
   .default({});
 
+/** What a check minds of the TLS that it speaks. */
+const tls = {
+  /** DEGRADED when the certificate ends within so many days; 0 never. */
+  tls_expiry_days: z.int().min(0).max(365).default(14),
+  /** Take any certificate, also one that is expired or for another name. */
+  ignore_tls: z.boolean().default(false),
+};
+
 const http = {
   ...probeSettings,
   method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).default('GET'),
@@ -138,10 +139,7 @@ const http = {
   body: z.string().max(65_536).optional(),
   follow_redirects: z.boolean().default(true),
   max_redirects: z.int().min(0).max(10).default(5),
-  /** DEGRADED when the certificate ends within so many days; 0 never. */
-  tls_expiry_days: z.int().min(0).max(365).default(14),
-  /** Take any certificate, also one that is expired or for another name. */
-  ignore_tls: z.boolean().default(false),
+  ...tls,
 };
 
 /**
@@ -170,6 +168,19 @@ export const DnsConfig = z.strictObject({
   /** `ip` or `ip:port` of the resolver to ask; the system's when absent. */
   resolver: z.string().max(100).optional(),
 });
+/** The name asked for and looked for in the certificate; the host of the target when absent. */
+const ServerName = z.string().trim().min(1).max(253).optional();
+export const TcpConfig = z.strictObject({
+  ...probeSettings,
+  /** Sent once connected; `\r`, `\n`, `\t`, `\\` and `\x00` stand for bytes. Kept like a secret: it may be a login. */
+  send: z.string().min(1).max(4096).optional(),
+  /** Text that is to be in the first 64 KB of the answer, with the same escapes. */
+  expect: z.string().min(1).max(1000).optional(),
+  /** Speak TLS. */
+  tls: z.boolean().default(false),
+  ...tls,
+  server_name: ServerName,
+});
 export const HeartbeatConfig = z.strictObject({
   /** A ping is expected at least this often. */
   period_seconds: z
@@ -197,6 +208,7 @@ export const HeartbeatConfig = z.strictObject({
 export type HttpConfig = z.infer<typeof HttpConfig>;
 export type KeywordConfig = z.infer<typeof KeywordConfig>;
 export type DnsConfig = z.infer<typeof DnsConfig>;
+export type TcpConfig = z.infer<typeof TcpConfig>;
 export type HeartbeatConfig = z.infer<typeof HeartbeatConfig>;
 
 /** Our choice: one line, whatever was sent; what has nothing to see in it is empty. */
@@ -244,10 +256,12 @@ export const monitorOfType = <Type extends string, Config extends z.ZodType>(
 export const HttpMonitor = monitorOfType('HTTP', HttpConfig.prefault({}));
 export const KeywordMonitor = monitorOfType('KEYWORD', KeywordConfig);
 export const DnsMonitor = monitorOfType('DNS', DnsConfig.prefault({}));
+export const TcpMonitor = monitorOfType('TCP', TcpConfig.prefault({}));
 export const HeartbeatMonitor = monitorOfType('HEARTBEAT', HeartbeatConfig.prefault({}));
 export type HttpMonitor = z.infer<typeof HttpMonitor>;
 export type KeywordMonitor = z.infer<typeof KeywordMonitor>;
 export type DnsMonitor = z.infer<typeof DnsMonitor>;
+export type TcpMonitor = z.infer<typeof TcpMonitor>;
 export type HeartbeatMonitor = z.infer<typeof HeartbeatMonitor>;
 
 /**
@@ -259,9 +273,18 @@ export const MonitorCreate = z.discriminatedUnion('check_type', [
   HttpMonitor,
   KeywordMonitor,
   DnsMonitor,
+  TcpMonitor,
   HeartbeatMonitor,
 ]);
 export type MonitorCreate = z.infer<typeof MonitorCreate>;
+
+/**
+ * The kinds of check. HTTP, KEYWORD and DNS are the contract's.
+ * Our choice: the others are additions. A HEARTBEAT is UP while its job pings it; its first ping is due as every other.
+ */
+export const CheckType = z.enum(MonitorCreate.options.map(({ shape }) => shape.check_type.value));
+export type CheckType = z.infer<typeof CheckType>;
+
 /** What a caller writes: settings with a default may be left out. */
 export type MonitorCreateInput = z.input<typeof MonitorCreate>;
 

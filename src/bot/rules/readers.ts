@@ -1,3 +1,4 @@
+import { CheckType } from '../../contracts/monitoring.ts';
 import type { Grammar, QuestionKind, Unit } from './languages/grammar.ts';
 import { createNameReader } from './names.ts';
 import { type AskedSpan, createSpanReader } from './spans.ts';
@@ -22,14 +23,17 @@ const NAME: Template = { kind: 'words', max: 10 };
 /** An address of a page, or the name of a host. */
 const ADDRESS = wordLike(/^(?:https?:\/\/.+|(?:[a-z\d-]+\.)+[a-z]{2,}(?:[:/].*)?)$/);
 
+/** The types of check, as they stand in lines. */
+const TYPES = CheckType.options.join('|').toLowerCase();
+
 /** Stands for a time in a line. */
 const TIME = '§';
 
 const SLOTS = {
   span: wordLike(/^§$/),
   ...{ m: NAME, name: NAME, target: ADDRESS, address: ADDRESS },
-  type: wordLike(/^(?:http|keyword|dns|heartbeat)$/),
-  typed: wordLike(/^(?:http|keyword|dns|heartbeat)-(?:monitore|monitoren|checks)$/),
+  type: wordLike(new RegExp(`^(?:${TYPES})$`)),
+  typed: wordLike(new RegExp(`^(?:${TYPES})-(?:monitore|monitoren|checks)$`)),
 };
 
 /** A time can be read from several of its words on. */

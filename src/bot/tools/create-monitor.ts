@@ -21,14 +21,15 @@ import { writingTool } from './tool.ts';
 
 export const mayAdd: Right = { setting: 'mayAdd', over: 'shared', to: 'add monitors' };
 
-const { interval, ...others } = NewMonitor.shape;
+// What is to be sent may be a login, and what is proposed is stored and shown until it is confirmed.
+const { interval, send: _send, ...others } = NewMonitor.shape;
 
 /** Something more to watch. */
 export const createMonitor = writingTool({
   name: 'create_monitor',
   title: 'Add a monitor',
   description:
-    'Adds a monitor that watches an address, a text in a page, a DNS name or a job; the channel of this conversation hears its alerts.',
+    'Adds a monitor that watches an address, a text in a page, a DNS name, a port of a host or a job; the channel of this conversation hears its alerts.',
   right: mayAdd,
   input: z.object({ ...others, interval_seconds: interval }),
   draft: z.object({
@@ -50,7 +51,7 @@ export const createMonitor = writingTool({
   },
   summary({ name, target, check_type, config }) {
     const seconds = Number(config.interval_seconds ?? config.period_seconds);
-    const { target_keyword: keyword, record_type: record } = config;
+    const { target_keyword: keyword, record_type: record, expect, tls } = config;
     return {
       title: `Watch ${shortened(name, 100)}?`,
       facts: [
@@ -59,6 +60,8 @@ export const createMonitor = writingTool({
         { label: checkWords({ check_type }).every, value: inWords(seconds * 1000) },
         ...(typeof keyword === 'string' ? [{ label: 'Keyword', value: keyword }] : []),
         ...(typeof record === 'string' ? [{ label: 'Record', value: record }] : []),
+        ...(typeof expect === 'string' ? [{ label: 'Expects', value: expect }] : []),
+        ...(tls === true ? [{ label: 'TLS', value: 'yes' }] : []),
         { label: 'Alerts', value: 'this channel hears them' },
       ],
       confirm: 'Watch',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Monitor } from '../../contracts/monitoring.ts';
+import { CheckType, type Monitor } from '../../contracts/monitoring.ts';
 import { matches } from '../channels/channels.ts';
 import { isDegraded, isDown, isSilenced, isUp } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
@@ -89,7 +89,7 @@ export const listMonitors = tool({
       .string()
       .max(40)
       .optional()
-      .describe('Only this type of check: HTTP, KEYWORD, DNS or HEARTBEAT.'),
+      .describe(`Only this type of check: ${CheckType.options.join(', ')}.`),
     flapping: z.boolean().optional().describe('Only those that go up and down all the time.'),
     sort: z
       .enum(SORT)

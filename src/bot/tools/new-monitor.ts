@@ -17,14 +17,16 @@ const RecordType = DnsConfig.shape.record_type.unwrap();
 export const NewMonitor = z.object({
   target: text(
     2048,
-    'What to check: an address such as https://example.com, or a word for a heartbeat’s job',
+    'What to check: https://example.com, db.example:5432, a name, or a word for a heartbeat’s job',
   ),
   name: optional(200, 'What to call it; the host when left out'),
   type: CheckType.optional().describe(
-    'Kind of check; HTTP, or what the keyword or record asks for when left out',
+    'Kind of check; HTTP, or what the target or another input asks for when left out',
   ),
   keyword: optional(1000, 'A text that must be in the page'),
   record: RecordType.optional().describe('The DNS record that must resolve'),
+  expect: optional(1000, 'A text that the answer over TCP must contain'),
+  send: optional(4096, 'What to send over TCP first, such as PING\\r\\n; no answer ever shows it'),
   interval: z
     .int()
     .min(IntervalSeconds.min)
@@ -37,7 +39,7 @@ export type NewMonitor = z.output<typeof NewMonitor>;
 /** How a monitor of one type of check is made. */
 interface NewType {
   /** Inputs that go with this type alone; one that is given chooses it. */
-  inputs: ReadonlyArray<'keyword' | 'record'>;
+  inputs: ReadonlyArray<Exclude<keyof NewMonitor, 'target' | 'name' | 'type' | 'interval'>>;
   /** Throws `CommandError` for inputs that are wrong or missing. */
   monitor(input: NewMonitor): MonitorCreateInput;
 }
@@ -71,6 +73,27 @@ export const TYPES: Record<CheckType, NewType> = {
       return { check_type: 'DNS', name: input.name ?? target, target, config };
     },
   },
+  TCP: {
+    inputs: ['expect', 'send'],
+    monitor(input) {
+      const [, scheme = '', rest = input.target] = HOST_WITH_SCHEME.exec(input.target) ?? [];
+      const target = rest.replace(/\/$/, '');
+      if (!/:\d+$/.test(target)) {
+        throw new CommandError(
+          `“${input.target}” has no port. A TCP monitor takes a host and a port, such as db.example:5432.`,
+          { input: 'target' },
+        );
+      }
+      const { send, expect } = input;
+      const config = {
+        ...intervalOf(input),
+        ...(send !== undefined && { send }),
+        ...(expect !== undefined && { expect }),
+        ...(scheme.toLowerCase() === 'tls' && { tls: true }),
+      };
+      return { check_type: 'TCP', name: input.name ?? target, target, config };
+    },
+  },
   HEARTBEAT: {
     inputs: [],
     monitor({ target, name = target, interval }) {
@@ -85,14 +108,33 @@ export function monitorOf(input: NewMonitor): MonitorCreateInput {
   const given = CheckType.options.flatMap((type) =>
     TYPES[type].inputs.filter((name) => input[name] !== undefined).map((name) => ({ type, name })),
   );
-  const type = input.type ?? given[0]?.type ?? 'HTTP';
+  const type = input.type ?? given[0]?.type ?? typeByTarget(input.target);
   const other = given.find((each) => each.type !== type);
   if (other) {
-    throw new CommandError(`A ${other.name} goes with type=${other.type}, not with type=${type}.`, {
+    throw new CommandError(`“${other.name}” goes with type=${other.type}, not with type=${type}.`, {
       input: other.name,
     });
   }
   return TYPES[type].monitor(input);
+}
+
+/** A host and a port, with or without a scheme that says that no page is meant. */
+const HOST_WITH_SCHEME = /^(tcp|tls):\/\/(.*)$/i;
+
+/** Ports of services that serve no pages: mail, shells, directories, databases, queues and caches. Source: IANA port registry. */
+const NOT_WEB = new Set([
+  ...[21, 22, 23, 25, 53, 110, 143, 389, 445, 465, 587, 636, 853, 993, 995, 1433, 1521, 1883, 2181],
+  ...[3306, 3389, 4222, 5222, 5432, 5672, 6379, 6380, 6432, 8883, 9042, 9092, 11211, 27017],
+]);
+
+/**
+ * What a target means by itself: a page, but for a port where none is. A check of a port finds less wrong than one of a page,
+ * so `example.com:8443` stays a page.
+ */
+function typeByTarget(target: string): CheckType {
+  if (HOST_WITH_SCHEME.test(target)) return 'TCP';
+  const port = /^(?:\[[\da-f:.]+\]|[^\s/?#@:]+):(\d{1,5})$/i.exec(target)?.[1];
+  return NOT_WEB.has(Number(port)) ? 'TCP' : 'HTTP';
 }
 
 const intervalOf = ({ interval }: NewMonitor) =>

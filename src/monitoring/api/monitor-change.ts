@@ -24,7 +24,8 @@ export function changedDefinition(
   };
   const result = types.schema.safeParse(merged, { error: plainWords });
   if (!result.success) throw validationError(result.error.issues, merged);
-  return withStoredSecrets(result.data, before, change.config?.headers === undefined);
+  const keeps = (setting: string) => change.config?.[setting] === undefined;
+  return withStoredSecrets(result.data, before, keeps);
 }
 
 /** What a create means. Throws the 400 for a hidden value, which stands for nothing here. */

@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import tls from 'node:tls';
 import { DAY_MS, HOUR_MS } from '../time/clock.ts';
 import type { CheckContext } from './check-context.ts';
-import { CheckFailure } from './check-result.ts';
+import { CheckFailure, type Degradation } from './check-result.ts';
 
 /** Keeps when a certificate ends that was shown; of several, the first to end. */
 export function noteCertificate(
@@ -56,6 +56,17 @@ export function certificateFailure(
     default:
       return say(`the certificate is not trusted (${code})`);
   }
+}
+
+/** What is not as it should be about a check over TLS that passed: a certificate that ends soon. */
+export function expiring(
+  config: { ignore_tls: boolean; tls_expiry_days: number },
+  { certificateEndsMs }: CheckContext,
+): { outcome: Degradation; reason: string } | undefined {
+  // Who takes any certificate also takes one that ends.
+  if (config.ignore_tls || certificateEndsMs === undefined) return undefined;
+  const reason = expiryWarning(certificateEndsMs, config.tls_expiry_days, Date.now());
+  return reason === undefined ? undefined : { outcome: 'expiring', reason };
 }
 
 /** Says that a certificate ends soon, such as `the certificate expires in 3 days, on 2026-11-24`; else `undefined`. */

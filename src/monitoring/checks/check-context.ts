@@ -11,6 +11,8 @@ export interface CheckContext {
   step: Step;
   /** Who is tried or talked to, in words, such as `203.0.113.7:443`; never an address that the guard refused. */
   peer: string;
+  /** Says what is missing of an answer that has begun to come. */
+  missing?: () => string;
   /** It was sent on to another address by its target. */
   redirected: boolean;
   /** When the first certificate ends of those that were shown, Unix milliseconds. */
@@ -18,9 +20,9 @@ export interface CheckContext {
 }
 
 /** The failure of a check that reached its deadline. */
-export function outOfTime({ step, peer, timeoutMs }: CheckContext): CheckFailure {
+export function outOfTime({ step, peer, timeoutMs, missing }: CheckContext): CheckFailure {
   const within = `within ${timeoutMs / 1000} s`;
-  return new CheckFailure('timeout', `${WAITED_FOR[step](peer)} ${within}`);
+  return new CheckFailure('timeout', `${missing?.() ?? WAITED_FOR[step](peer)} ${within}`);
 }
 
 const WAITED_FOR: Record<Step, (peer: string) => string> = {

@@ -13,6 +13,7 @@ export const Outcome = z.enum([
   'status',
   'redirect',
   'keyword',
+  'answer',
   'dns',
   'blocked',
   'late',

@@ -53,7 +53,7 @@ export interface CheckType<Monitor extends MonitorDefinition = MonitorDefinition
 
 /**
  * A type of check that asks its target. Where its settings have `headers`, values of them and of parameters of the target
- * that look like secrets are encrypted and never shown.
+ * that look like secrets are encrypted and never shown, and so is all of `send` where they have that.
  */
 export interface ProbedType<Monitor extends CheckedMonitor = CheckedMonitor>
   extends CheckType<Monitor> {

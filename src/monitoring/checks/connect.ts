@@ -11,17 +11,23 @@ import type { SsrfGuard } from './ssrf-guard.ts';
 const ADDRESS_ATTEMPT_MS = 1_000;
 
 /**
- * Opens a new connection to the host of a URL, and closes it when the check's signal aborts.
+ * Opens a new connection to the host of a URL, with TLS for `https:`, and closes it when the check's signal aborts.
  * Throws a `CheckFailure`, or the signal's reason when it aborts.
  */
 export type Connect = (
-  url: URL,
+  url: Pick<URL, 'protocol' | 'hostname' | 'port'>,
   context: CheckContext,
-  options: {
-    /** Take any certificate. */
-    ignoreTls: boolean;
-  },
+  options: ConnectOptions,
 ) => Promise<net.Socket>;
+
+export interface ConnectOptions {
+  /** Take any certificate. */
+  ignoreTls: boolean;
+  /** The name asked for and looked for in the certificate; the host when absent. */
+  serverName?: string | undefined;
+  /** What to speak over TLS (ALPN). */
+  protocols?: string[];
+}
 
 /**
  * Connections that go only where the guard allows. A literal is checked here, because sockets look up names only; a
@@ -59,7 +65,7 @@ export function createConnect(options: {
     return allowed;
   }
 
-  return async (url, context, { ignoreTls }) => {
+  return async (url, context, { ignoreTls, protocols = [], ...options }) => {
     const secure = url.protocol === 'https:';
     context.step = 'name';
     const addresses = await addressesOf(url.hostname, context);
@@ -70,11 +76,12 @@ export function createConnect(options: {
     // Without a prototype: Node copies the options of a connection, and V8 makes five hidden classes for each such copy, which
     // only a collection of the whole heap takes away.
     const target = { __proto__: null, port, ...addressOptions(addresses), noDelay: true };
-    const serverName = serverNameOf(url.hostname);
+    const serverName = serverNameOf(options.serverName ?? url.hostname);
     const socket = secure
       ? connectTls({
           ...target,
           ...(net.isIP(serverName) === 0 && { servername: serverName }),
+          ...(protocols.length > 0 && { ALPNProtocols: protocols }),
           secureContext: contextFor(ignoreTls),
         })
       : net.connect(target);
@@ -131,7 +138,6 @@ const serverNameOf = (hostname: string) => literalAddress(hostname) ?? hostname.
 function connectTls(options: tls.ConnectionOptions): tls.TLSSocket {
   const socket = tls.connect({
     ...options,
-    ALPNProtocols: ['http/1.1'],
     rejectUnauthorized: false,
     checkServerIdentity: () => undefined,
   });

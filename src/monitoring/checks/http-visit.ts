@@ -16,6 +16,9 @@ const OF_THE_BODY = new Set([
   'content-type',
 ]);
 
+/** Spoken over TLS. Source: IANA, "TLS ALPN Protocol IDs". */
+const HTTP_1 = ['http/1.1'];
+
 /** Answers before the answer (100, 103); servers send one or two. */
 const MAX_INTERIM_ANSWERS = 10;
 
@@ -48,7 +51,10 @@ export async function visit<T>(
 ): Promise<T> {
   const been: string[] = [];
   for (let here = start; ; ) {
-    const socket = await connect(here.url, context, here);
+    const socket = await connect(here.url, context, {
+      ignoreTls: here.ignoreTls,
+      protocols: HTTP_1,
+    });
     try {
       const answer = await exchange(socket, here, context);
       context.step = 'body';

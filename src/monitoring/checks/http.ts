@@ -6,7 +6,7 @@ import { invalidValue as invalid } from '../../http/errors.ts';
 import { memoize } from '../time/memoize.ts';
 import { literalAddress } from './address.ts';
 import { drain } from './body-reader.ts';
-import { expiryWarning } from './certificate.ts';
+import { expiring } from './certificate.ts';
 import type { CheckContext } from './check-context.ts';
 import { CheckFailure } from './check-result.ts';
 import type { AdmissionTools, CheckedMonitor, ProbedType, ProbeTools } from './check-type.ts';
@@ -40,12 +40,7 @@ export const ofPages = {
   },
   limitedHost: ({ target }: PageMonitor) => new URL(target).hostname,
   contactedHost: ({ target }: PageMonitor) => new URL(target).hostname,
-  degradation({ config }: PageMonitor, { certificateEndsMs }: CheckContext) {
-    // Who takes any certificate also takes one that ends.
-    if (config.ignore_tls || certificateEndsMs === undefined) return undefined;
-    const reason = expiryWarning(certificateEndsMs, config.tls_expiry_days, Date.now());
-    return reason === undefined ? undefined : { outcome: 'expiring' as const, reason };
-  },
+  degradation: ({ config }: PageMonitor, context: CheckContext) => expiring(config, context),
 };
 
 /** HTTP: UP when a page answers whole and with an expected status. */

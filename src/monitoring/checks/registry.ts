@@ -4,9 +4,10 @@ import { dns } from './dns.ts';
 import { heartbeat } from './heartbeat.ts';
 import { http } from './http.ts';
 import { keyword } from './keyword.ts';
+import { tcp } from './tcp.ts';
 
 /** The types of check there are. Another one is a module like these, and its line here. */
-export const SHIPPED_TYPES: readonly CheckType[] = [http, keyword, dns, heartbeat];
+export const SHIPPED_TYPES: readonly CheckType[] = [http, keyword, dns, tcp, heartbeat];
 
 /** Types of check by their names, which stand in `check_type`. */
 export interface CheckTypes {

@@ -2,14 +2,20 @@ import { HIDDEN } from '../../contracts/monitoring-additions.ts';
 import { isHidden, isSecretName, mapSecrets, maskedTarget } from '../../contracts/secret-values.ts';
 import { invalidValue } from '../../http/errors.ts';
 import type { CheckedMonitor, MonitorDefinition } from './check-type.ts';
+import { hostPortOf } from './host-port.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A monitor that sends something to its target, which is a URL then: its settings have headers. */
-type SendingMonitor = CheckedMonitor & { config: { headers: Headers } };
+/**
+ * A monitor that sends something to its target: headers, to a URL, or bytes, to a port of a host. All bytes count as secret:
+ * nobody can tell a login among them.
+ */
+type SendingMonitor = CheckedMonitor & {
+  config: { headers?: Headers; send?: string; tls?: boolean };
+};
 
 const isSending = (definition: MonitorDefinition): definition is SendingMonitor =>
-  'headers' in definition.config;
+  'headers' in definition.config || 'send' in definition.config;
 
 /** The target of a monitor as it is shown. */
 export const shownTarget = (definition: MonitorDefinition): string =>
@@ -22,7 +28,11 @@ export function withoutSecrets(definition: MonitorDefinition): MonitorDefinition
   return {
     ...definition,
     target: maskedTarget(target),
-    config: { ...config, headers: mapHeaders(config.headers) },
+    config: {
+      ...config,
+      ...(config.headers && { headers: mapHeaders(config.headers) }),
+      ...(config.send !== undefined && { send: HIDDEN }),
+    },
   } as SendingMonitor;
 }
 
@@ -38,8 +48,10 @@ export function lostSecretsOf(definition: MonitorDefinition): string[] {
 
 function namesOf(definition: MonitorDefinition, isMeant: (value: string) => boolean): string[] {
   if (!isSending(definition)) return [];
+  const { headers = {}, send } = definition.config;
   const names: string[] = [];
-  for (const [name, value] of Object.entries(definition.config.headers)) {
+  if (send !== undefined && isMeant(send)) names.push('config.send');
+  for (const [name, value] of Object.entries(headers)) {
     if (isSecretName(name) && isMeant(value)) names.push(`config.headers.${name}`);
   }
   mapSecrets(definition.target, ({ name, value }) => {
@@ -51,26 +63,39 @@ function namesOf(definition: MonitorDefinition, isMeant: (value: string) => bool
 
 /**
  * The monitor that is meant by what was sent: a hidden value stands for the one that is stored, and whatever is not sent
- * stays; `keepsHeaders` tells that no headers were sent. Throws the 400 that names a value for which none is stored, and the one that names stored values which would go
- * to another server: whoever holds a key may choose the target of a monitor, and must not learn its secrets by that.
+ * stays; `keeps` tells which settings were not sent. Throws the 400 that names a value for which none is stored, and the one
+ * that names stored values which would go to another server: whoever holds a key may choose the target of a monitor, and must
+ * not learn its secrets by that.
  */
 export function withStoredSecrets(
   sent: MonitorDefinition,
   before: MonitorDefinition | undefined,
-  keepsHeaders = false,
+  keeps: (setting: string) => boolean = () => false,
 ): MonitorDefinition {
   if (!isSending(sent)) return sent;
   const stored = before && isSending(before) ? before : undefined;
   const kept: string[] = [];
-  const headers = headersWithStored(sent.config.headers, stored?.config.headers ?? {}, (name) => {
-    kept.push(`config.headers.${name}`);
-  });
-  if (keepsHeaders) kept.push(...secretHeadersOf(stored));
+  const config = { ...sent.config };
+  if (config.headers) {
+    config.headers = headersWithStored(config.headers, stored?.config.headers ?? {}, (name) => {
+      kept.push(`config.headers.${name}`);
+    });
+    if (keeps('headers')) kept.push(...secretHeadersOf(stored));
+  }
+  if (config.send === HIDDEN) {
+    const known = stored?.config.send;
+    if (known === undefined || known === HIDDEN) throw noneStored('config.send');
+    config.send = known;
+    kept.push('config.send');
+  } else if (config.send !== undefined && keeps('send')) {
+    kept.push('config.send');
+  }
   const target = targetWithStored(sent.target, stored?.target, (name) => {
     kept.push(`${name} in the target`);
   });
-  if (stored && kept.length > 0 && leadsElsewhere(stored.target, target)) throw notSentThere(kept);
-  return { ...sent, target, config: { ...sent.config, headers } } as SendingMonitor;
+  const meant = { ...sent, target, config } as SendingMonitor;
+  if (stored && kept.length > 0 && leadsElsewhere(stored, meant)) throw notSentThere(kept);
+  return meant;
 }
 
 const secretHeadersOf = (stored: SendingMonitor | undefined) =>
@@ -117,9 +142,16 @@ function targetWithStored(
 }
 
 /** Where one of the two is no address, admission says so. */
-function leadsElsewhere(before: string, after: string): boolean {
-  if (!URL.canParse(before) || !URL.canParse(after)) return false;
-  return new URL(before).origin !== new URL(after).origin;
+function leadsElsewhere(before: SendingMonitor, after: SendingMonitor): boolean {
+  const [from, to] = [originOf(before), originOf(after)];
+  return from !== undefined && to !== undefined && from !== to;
+}
+
+/** Where secrets go to, and whether anybody on the way can read them. */
+function originOf({ target, config }: SendingMonitor): string | undefined {
+  if (config.headers) return URL.canParse(target) ? new URL(target).origin : undefined;
+  const at = hostPortOf(target);
+  return at && `${config.tls ? 'tls' : 'tcp'}://${at.hostname}:${at.port}`;
 }
 
 function mapHeaders(headers: Headers): Headers {

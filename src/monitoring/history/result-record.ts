@@ -44,6 +44,7 @@ const OUTCOME_NUMBERS: Readonly<Record<Outcome, number>> = {
   blocked: 12,
   late: 13,
   failed: 14,
+  answer: 15,
 };
 const OUTCOMES: Outcome[] = [];
 for (const outcome of Object.keys(OUTCOME_NUMBERS) as Outcome[]) {

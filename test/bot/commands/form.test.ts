@@ -2,6 +2,37 @@ import { describe, expect, test } from 'vitest';
 import { commands } from '../../../src/bot/commands/commands.ts';
 import { formFields, formOf, formProblems } from '../../../src/bot/commands/form.ts';
 import { monitorAdd } from '../../../src/bot/commands/monitor/add.ts';
+import { monitorOf } from '../../../src/bot/tools/new-monitor.ts';
+
+describe('a target without a type', () => {
+  test.each([
+    ['db.example:5432', 'TCP', 'db.example:5432', {}],
+    ['[2001:db8::7]:22', 'TCP', '[2001:db8::7]:22', {}],
+    ['tcp://shop.example:8443/', 'TCP', 'shop.example:8443', {}],
+    ['tls://cache.example:6380', 'TCP', 'cache.example:6380', { tls: true }],
+    ['shop.example:8443', 'HTTP', 'https://shop.example:8443', {}],
+    ['localhost:3000', 'HTTP', 'https://localhost:3000', {}],
+    ['db.example:5432/health', 'HTTP', 'https://db.example:5432/health', {}],
+    ['http://db.example:5432', 'HTTP', 'http://db.example:5432', {}],
+  ])('%s is of the type %s', (target, check_type, meant, config) => {
+    expect(monitorOf({ target })).toMatchObject({ check_type, target: meant, config });
+  });
+
+  test('is of the type that an input goes with', () => {
+    expect(monitorOf({ target: 'cache.example:7000', send: 'PING\\r\\n', expect: 'PONG' })).toEqual(
+      {
+        ...{ check_type: 'TCP', name: 'cache.example:7000', target: 'cache.example:7000' },
+        config: { send: 'PING\\r\\n', expect: 'PONG' },
+      },
+    );
+    expect(() => monitorOf({ target: 'cache.example', expect: 'PONG' })).toThrow(
+      '“cache.example” has no port. A TCP monitor takes a host and a port, such as db.example:5432.',
+    );
+    expect(() => monitorOf({ type: 'HTTP', target: 'x.example', expect: 'a' })).toThrow(
+      '“expect” goes with type=TCP, not with type=HTTP.',
+    );
+  });
+});
 
 describe('the form of a command', () => {
   test.each(['/monitor add', 'monitor  ADD ', ' /Monitor add'])('is opened by %j', (line) => {
@@ -20,6 +51,7 @@ describe('the form of a command', () => {
     ['HTTP', []],
     ['KEYWORD', ['keyword']],
     ['DNS', ['record']],
+    ['TCP', ['expect', 'send']],
     ['HEARTBEAT', []],
   ])('has the inputs of the kind %s', (type, more) => {
     const fields = formFields(monitorAdd, type === undefined ? {} : { type });

@@ -56,6 +56,7 @@ describe('a command that is typed bare', () => {
       HTTP: 'type* target* name interval',
       KEYWORD: 'type* target* name interval keyword*',
       DNS: 'type* target* name interval record',
+      TCP: 'type* target* name interval expect send',
       HEARTBEAT: 'type* target* name interval',
     });
     expect(service.monitors).toEqual([]);

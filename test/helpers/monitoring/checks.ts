@@ -18,6 +18,7 @@ export function setUp(options: { allow?: string[]; lookup?: NameLookup; ca?: str
     keyword: (target: string, keyword: string, config: object = {}) =>
       run(monitorOf('KEYWORD', target, { target_keyword: keyword, ...config })),
     dns: (target: string, config: object = {}) => run(monitorOf('DNS', target, config)),
+    tcp: (target: string, config: object = {}) => run(monitorOf('TCP', target, config)),
   };
 }
 

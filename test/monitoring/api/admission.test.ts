@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { MonitorCreate } from '../../../src/contracts/monitoring.ts';
 import { HttpError } from '../../../src/http/errors.ts';
 import { createAdmission } from '../../../src/monitoring/api/admission.ts';
+import { hostPortOf } from '../../../src/monitoring/checks/host-port.ts';
 import type { NameLookup } from '../../../src/monitoring/checks/name-lookup.ts';
 import { createSsrfGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';
 import { startWebTarget } from '../../fakes/web-target.ts';
@@ -113,6 +114,103 @@ test.each([
   { resolver: '1.1.1.1:5353' },
 ])('a DNS check is taken with %j', async (config) => {
   expect(await refusal(dns(config))).toBeUndefined();
+});
+
+const port = (target: string, config: object = {}, check_type = 'TCP') => ({
+  ...{ check_type, target, config },
+});
+
+describe.each(['TCP'])('a host and a port of %s', (type) => {
+  test.each([
+    '1.1.1.1:5432',
+    'db.example:5432',
+    'DB.example.:5432',
+    'tcp://db.example:5432',
+    'TCP://db.example:5432/',
+    '[2606:4700:4700::1111]:22',
+    'tcp:5432',
+    'db_1.example:65535',
+    'bücher.example:1',
+  ])('are taken: %s', async (target) => {
+    expect(await refusal(port(target, {}, type))).toBeUndefined();
+  });
+
+  test.each([
+    ['https://example.com', 'write a host and a port'],
+    ['http://example.com:80', 'write a host and a port'],
+    ['db.example:5432/path', 'write a host and a port'],
+    ['db.example:5432?x', 'write a host and a port'],
+    ['user:pass@db.example:5432', 'write a host and a port'],
+    ['db.example:', 'write a host and a port'],
+    [':5432', 'write a host and a port'],
+    ['db.example:postgres', 'write a host and a port'],
+    ['db example:5432', 'write a host and a port'],
+    ['db%2eexample:5432', 'write a host and a port'],
+    ['[::1', 'write a host and a port'],
+    ['[nobody]:5432', 'write a host and a port'],
+    ['2606:4700:4700::1111', 'write an IPv6 address in brackets'],
+    ['::1:5432', 'write an IPv6 address in brackets'],
+    ['db.example:0', 'a port is a number from 1 to 65535'],
+    ['db.example:65536', 'a port is a number from 1 to 65535'],
+    ['db..example:5432', 'not a name that can exist'],
+    ['db!.example:5432', 'not a name that can exist'],
+  ])('are refused in a sentence: %s', async (target, sentence) => {
+    const error = await refusal(port(target, {}, type));
+    expect(error).toMatchObject({ status: 400, code: 'invalid_value', param: 'target' });
+    expect(error?.message).toContain(sentence);
+  });
+
+  test('are reached only where that is public, however they are written', async () => {
+    const ip = fc.oneof(
+      anyIpv4.chain((address) => fc.tuple(fc.constant(address), writtenIpv4(address))),
+      anyIpv6.chain((address) => fc.tuple(fc.constant(address), writtenIpv6(address))),
+    );
+    const before = fc.constantFrom('', 'tcp://');
+    await fc.assert(
+      fc.asyncProperty(ip, before, fc.constantFrom('', '/'), async ([address, as], tcp, end) => {
+        const target = `${tcp}${as}:5432${end}`;
+        const error = await refusal(port(target, {}, type));
+        if (!isForPublic(address)) expect(error?.status, target).toBe(400);
+        else if (error) expect(error.code, target).toBe('invalid_value');
+      }),
+      { numRuns: long ? 5_000 : 150 },
+    );
+  });
+
+  test('can be any text, which is taken or refused with a sentence', async () => {
+    const piece = fc.oneof(
+      fc.constantFrom('tcp://', '//', '\\', '@', '[', ']', '%2e', '%00', '#', '?', ':', '.', ':1'),
+      fc.constantFrom('127.0.0.1', '①②⑦.0.0.1', '0x7f', '2130706433', 'localhost', '。', '::1'),
+      fc.string({ unit: 'grapheme', maxLength: 6 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 8 }), async (pieces) => {
+        const target = pieces.join('');
+        fc.pre(target.trim() !== '');
+        // Every name leads to a private network here: only a public literal may be taken.
+        const error = await refusal(port(target, {}, type), async () => ['10.0.0.1']);
+        if (error) expect(error).toMatchObject({ status: 400, param: 'target' });
+        else
+          expect(isForPublic(hostPortOf(target.trim())?.hostname.replace(/[[\]]/g, '') ?? '')).toBe(
+            true,
+          );
+      }),
+      { numRuns: long ? 10_000 : 300 },
+    );
+  });
+});
+
+test.each([
+  [{ send: 'PING\\q' }, 'config.send', 'it knows \\r, \\n, \\t, \\\\ and \\x00 to \\xff'],
+  [{ send: '\\x1' }, 'config.send', 'it knows'],
+  [{ expect: 'PONG\\' }, 'config.expect', 'it knows'],
+  [{ server_name: 'db.example' }, 'config.server_name', 'it goes with tls: true'],
+  [{ tls: true, server_name: '1.1.1.1' }, 'config.server_name', 'write a host name'],
+  [{ tls: true, server_name: 'a b' }, 'config.server_name', 'write a host name'],
+])('a TCP check is refused with %j', async (config, param, sentence) => {
+  const error = await refusal(port('1.1.1.1:80', config));
+  expect(error).toMatchObject({ status: 400, param });
+  expect(error?.message).toContain(sentence);
 });
 
 describe('an address in any notation', () => {

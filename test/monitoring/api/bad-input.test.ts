@@ -288,11 +288,10 @@ test('no answer to a bad body uses the words of a validator', async () => {
       { ...HTTP, check_type: 5 },
     ].map(
       (json): [string, unknown, string] =>
-        [...[MONITORS, json], "Invalid 'check_type': write HTTP, KEYWORD, DNS or HEARTBEAT."] as [
-          string,
-          unknown,
-          string,
-        ],
+        [
+          ...[MONITORS, json],
+          "Invalid 'check_type': write HTTP, KEYWORD, DNS, TCP or HEARTBEAT.",
+        ] as [string, unknown, string],
     ),
     [MONITORS, { ...HTTP, name: 5 }, "Invalid 'name': write a text."],
     [MONITORS, { ...HTTP, name: '' }, "Invalid 'name': it must not be empty."],

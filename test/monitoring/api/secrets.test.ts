@@ -1,10 +1,11 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { isSecretName, maskedTarget } from '../../../src/contracts/secret-values.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
-import { startWebTarget } from '../../fakes/web-target.ts';
+import { startRawTarget, startWebTarget } from '../../fakes/web-target.ts';
 import { type Answer, type Service, startService } from '../../helpers/monitoring/service.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -153,6 +154,67 @@ describe('stored secrets', () => {
       path: '/health?token=query-secret&page=1',
       authorization: 'Bearer header-secret',
     });
+  });
+
+  test('that a TCP check sends are hidden, encrypted, kept, and never sent elsewhere', async () => {
+    const heard: string[] = [];
+    const hear = (name: string) => (socket: Socket) =>
+      socket.on('data', (bytes) => {
+        if (SECRETS.test(String(bytes))) heard.push(`${name} ${bytes}`);
+        socket.end('+OK');
+      });
+    const target = await startRawTarget(hear('own'));
+    const thief = await startRawTarget(hear('thief'));
+    const service = await startService();
+    const { call, folder } = service;
+    const at = `127.0.0.1:${target.port}`;
+    const { id } = await service.create({
+      ...{ name: 'Cache', check_type: 'TCP', target: at },
+      config: { send: 'AUTH header-secret', expect: '+OK' },
+    });
+    const path = `${MONITORS}/${id}`;
+    const check = async (one: Pick<Service, 'call'>) => {
+      const { body, text } = await one.call('POST', `${path}/check`);
+      expect(text).not.toMatch(SECRETS);
+      return body;
+    };
+    expect(await check(service)).toMatchObject({ status: 'UP', config: { send: '…' } });
+    // Also by the scheduler.
+    expect(new Set(heard.splice(0))).toEqual(new Set(['own AUTH header-secret']));
+    expect(await filesWithSecrets(folder)).toEqual([]);
+    for (const change of [
+      { target: `127.0.0.1:${thief.port}` },
+      { target: `tcp://127.0.0.1:${thief.port}/`, config: { send: '…' } },
+      { target: `127.0.0.2:${target.port}` },
+    ]) {
+      const answer = await call('PATCH', path, { json: change });
+      expect(paramOf(answer), JSON.stringify(change)).toEqual([400, 'target']);
+      expect(answer.body.error?.message).toContain('config.send');
+      expect(answer.text).not.toMatch(SECRETS);
+    }
+    // In plain text, where it was encrypted on the way before, it would go to whoever listens.
+    const secure = { config: { tls: true, send: 'AUTH header-secret' } };
+    expect((await call('PATCH', path, { json: secure })).status).toBe(200);
+    const plain = await call('PATCH', path, { json: { config: { tls: false } } });
+    expect(paramOf(plain)).toEqual([400, 'target']);
+    const back = { config: { tls: null, send: 'AUTH header-secret' } };
+    expect((await call('PATCH', path, { json: back })).status).toBe(200);
+
+    const same = { name: 'Other', target: `tcp://127.0.0.1:${target.port}`, config: { send: '…' } };
+    expect((await call('PATCH', path, { json: same })).status).toBe(200);
+    await service.close();
+    const again = await startService({ folder });
+    expect(await check(again)).toMatchObject({ status: 'UP' });
+    // Also by the scheduler.
+    expect(new Set(heard.splice(0))).toEqual(new Set(['own AUTH header-secret']));
+    const given = { target: `127.0.0.1:${thief.port}`, config: { send: null } };
+    expect((await again.call('PATCH', path, { json: given })).status).toBe(200);
+    await check(again);
+    expect(heard).toEqual([]);
+    const none = await again.call('POST', MONITORS, {
+      json: { ...{ name: 'x', check_type: 'TCP', target: at }, config: { send: '…' } },
+    });
+    expect(paramOf(none)).toEqual([400, 'config.send']);
   });
 
   test('need no key while there are none', async () => {

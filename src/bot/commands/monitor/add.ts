@@ -12,13 +12,15 @@ const ALWAYS = ['type', 'target', 'name', 'interval'] as const;
 /** `/monitor add`: creates a monitor, and this channel hears its alerts. */
 export const monitorAdd = command({
   name: 'monitor add',
-  summary: 'Watch an address, a page’s text, a DNS name or a job; this channel hears its alerts',
+  summary:
+    'Watch an address, a page’s text, a DNS name, a port or a job; this channel hears its alerts',
   right: mayAdd,
   input: NewMonitor,
   examples: [
     '/monitor add https://example.com',
     '/monitor add https://example.com name="Shop" keyword=Cart interval=30',
     '/monitor add example.com record=MX',
+    '/monitor add db.example:5432',
     '/monitor add nightly-backup type=HEARTBEAT interval=86400',
   ],
   form: {

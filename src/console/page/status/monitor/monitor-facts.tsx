@@ -78,6 +78,7 @@ const KINDS: Record<string, string> = {
   HTTP: 'Web address',
   KEYWORD: 'Keyword on a page',
   DNS: 'DNS record',
+  TCP: 'Port',
   HEARTBEAT: 'Heartbeat of a job',
 };
 

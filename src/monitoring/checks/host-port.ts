@@ -1,0 +1,62 @@
+import { invalidValue as invalid } from '../../http/errors.ts';
+import { memoize } from '../time/memoize.ts';
+import { literalAddress, MAX_ADDRESSES } from './address.ts';
+import { isHostName } from './target.ts';
+
+/** Where a connection leads. */
+export interface HostPort {
+  /** As a URL has it: lower case, an IPv6 address in brackets. */
+  hostname: string;
+  /** 1 to 65535, in digits. */
+  port: string;
+}
+
+/**
+ * A host and a port as people write them, such as `db.example:5432`, `[2001:db8::7]:22` or `tcp://db.example:5432`.
+ * Not a URL by itself: `new URL('db:5432')` has a scheme `db:` and no host.
+ */
+const HOST_PORT = /^(?:tcp:\/\/)?(\[[^\]]*\]|[^:[\]]+)(?::(\d{1,5}))?\/?$/i;
+
+/** Reads a host and a port; without a port it is `defaultPort`. Throws the 400 that says how to write them. */
+export function parseHostPort(target: string, example: string, defaultPort?: string): HostPort {
+  const [, host = '', port = defaultPort] = HOST_PORT.exec(target) ?? [];
+  // In a URL all that ends a host would begin something else.
+  const isHost = host !== '' && !/[\s\p{Cc}/?#@\\%]/u.test(host);
+  const text = `http://${host}/`;
+  if (!isHost || !URL.canParse(text)) {
+    if (/^[\da-f]*:[\da-f.]*:[\da-f:.]*$/i.test(target)) {
+      throw invalid('target', 'write an IPv6 address in brackets, such as [2001:db8::7]:5432');
+    }
+    throw invalid('target', `write a host and a port, such as ${example}`);
+  }
+  const { hostname } = new URL(text);
+  if (port === undefined) throw invalid('target', `write the port, too, such as ${example}`);
+  if (Number(port) < 1 || Number(port) > 65_535) {
+    throw invalid('target', 'a port is a number from 1 to 65535');
+  }
+  if (literalAddress(hostname) === undefined && !isHostName(hostname)) {
+    throw invalid('target', 'its host is not a name that can exist');
+  }
+  return { hostname, port: String(Number(port)) };
+}
+
+/** Reads the target of a monitor that was admitted, as often as it is checked. */
+export const hostPortReader = (example: string, defaultPort?: string) =>
+  memoize(MAX_ADDRESSES, (target: string) => parseHostPort(target, example, defaultPort));
+
+/** Where a target leads that has a port; `undefined` when it is no such target. */
+export function hostPortOf(target: string): HostPort | undefined {
+  try {
+    return parseHostPort(target, '');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Refuses a name that no certificate can be for. */
+export function admitServerName(name: string | undefined): void {
+  if (name === undefined) return;
+  if (literalAddress(name) !== undefined || !isHostName(name)) {
+    throw invalid('config.server_name', 'write a host name, such as example.com');
+  }
+}

@@ -1,3 +1,4 @@
+import { behindInWords } from '../incidents/dependencies.ts';
 import { changesOf, FLAPPING_MS } from '../incidents/flapping.ts';
 import { outagesOf } from '../incidents/groups.ts';
 import { latencyFacts } from '../incidents/latency.ts';
@@ -90,6 +91,7 @@ function incidentCard(incident: Incident, telling: Telling): Card {
       : [...beginFacts(incident), ...endFacts(incident)]),
     ...(reason ? [{ label: 'Cause', value: shortened(reason, 500) }] : []),
     ...latencyFacts(incident),
+    ...behindFacts(incident),
     { label: 'Kind', value: checkType },
     ...earlierFacts(telling.earlier),
     ...(acknowledged ? [{ label: 'Acknowledged by', value: acknowledged.by }] : []),
@@ -185,6 +187,14 @@ function endFacts(incident: Incident): Fact[] {
     { label: 'Recovered before', value: { atMs: endedAtMs } },
     duration,
   ];
+}
+
+/** Who is in trouble because of it. */
+function behindFacts(incident: Incident): Fact[] {
+  const names = behindInWords(incident);
+  if (names === undefined) return [];
+  const isOver = incident.endedAtMs !== undefined;
+  return [{ label: isOver ? 'Was down behind it' : 'Also down behind it', value: names }];
 }
 
 function earlierFacts(earlier: Delivery['earlier']): Fact[] {
@@ -360,7 +370,7 @@ function groupTimes({ members, openedAtMs: startedAtMs }: Group): Times {
 }
 
 function factOf(member: Member, telling: Telling): Fact {
-  const { name, status, endedAtMs, reason, gone, times, acknowledged } = member;
+  const { name, status, endedAtMs, reason, gone, times, acknowledged, behind } = member;
   const by = acknowledged ? [`acknowledged by ${acknowledged}`] : [];
   if (hasFlapped(member)) {
     const all = outagesOf(member);
@@ -379,6 +389,9 @@ function factOf(member: Member, telling: Telling): Fact {
           ? `${shortened(status, 40)}${reason ? `: ${shortened(reason, 200)}` : ''}`
           : `was ${member.degraded ?? 'down'} for ${lasted(member)}`,
         ...(times > 1 ? [`down ${counted(times, 'time')}`] : []),
+        ...(behind !== undefined && endedAtMs === undefined
+          ? [`${counted(behind, 'monitor')} behind it`]
+          : []),
         ...by,
       ];
   return { label: shortened(name, 100), value: words.join(', ') };

@@ -1,6 +1,7 @@
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import { oneLine as asOneLine } from '../../contracts/one-line.ts';
+import { behindInWords } from '../incidents/dependencies.ts';
 import type { ThreadIncident } from '../incidents/incident-service.ts';
 import type { Flapping, Group, Incident } from '../incidents/watch-state.ts';
 import { isDown } from '../shared/status.ts';
@@ -149,9 +150,11 @@ function downSince({ startedAtMs, unseenFromMs }: Incident): string {
 function careLines(incident: Incident, group: Group | undefined): string[] {
   const { acknowledged, snoozed, responseTimesMs = [] } = incident;
   const notes = [...(group?.notes ?? []), ...(incident.notes ?? [])];
+  const behind = behindInWords(incident);
   const times = responseTimesMs.map((ms) => `${Math.round(ms)} ms`).join(', ');
   return [
     ...(times === '' ? [] : [`Response times of passed checks before it, oldest first: ${times}`]),
+    ...(behind === undefined ? [] : [`Down because of it: ${oneLine(behind, 500)}`]),
     acknowledged
       ? `Looked after by: ${oneLine(acknowledged.by)}, since ${utc(acknowledged.atMs)}`
       : 'Looked after by: nobody said so',

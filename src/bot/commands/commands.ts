@@ -9,6 +9,7 @@ import type { Command } from './command.ts';
 import { incidentActions } from './incident-actions.ts';
 import { monitorAdd } from './monitor/add.ts';
 import { monitorAlerts } from './monitor/alerts.ts';
+import { monitorDepends } from './monitor/depends.ts';
 import { monitorHeartbeat } from './monitor/heartbeat.ts';
 import { monitorIntake } from './monitor/intake.ts';
 import { listPage, monitorList } from './monitor/list.ts';
@@ -34,6 +35,7 @@ export const commands: readonly Command[] = [
   monitorShow,
   monitorAlerts,
   monitorReport,
+  monitorDepends,
   monitorPause,
   monitorResume,
   monitorRemove,

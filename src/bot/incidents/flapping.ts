@@ -234,7 +234,12 @@ export function persists(
 export function withFlappingEnded(
   alerts: Alert[],
   monitors: readonly Monitor[],
-  around: { nowMs: number; recent: RecentDowns; asking: ReadonlySet<string> },
+  around: {
+    nowMs: number;
+    recent: RecentDowns;
+    asking: ReadonlySet<string>;
+    holding?: { isBehind(monitor: Monitor): boolean };
+  },
 ): { alerts: Alert[]; downs: Opening[] } {
   if (!alerts.some(isFlapping)) return { alerts, downs: [] };
   const listed = new Map(monitors.map((monitor) => [monitor.id, monitor]));
@@ -244,6 +249,8 @@ export function withFlappingEnded(
     if (!isFlapping(alert) || !monitor) return alert;
     if (isDown(monitor)) {
       if (!isPersistent(alert.flapping, monitor, around)) return alert;
+      // What it depends on is down: nobody is called for this one.
+      if (around.holding?.isBehind(monitor)) return alert;
       downs.push(persistentOpening(alert, monitor, around));
       // Calm is what was watched being so.
     } else if (

@@ -258,6 +258,7 @@ function memberOf(incident: Incident, times: number): Member {
   }
   if (incident.closedBy !== undefined) member.closedBy = incident.closedBy;
   if (acknowledged) member.acknowledged = acknowledged.by;
+  if (incident.behind?.count) member.behind = incident.behind.count;
   if (incident.snoozed) member.snoozed = incident.snoozed;
   if (incident.degraded !== undefined) member.degraded = incident.degraded;
   if (incident.flapping) {
@@ -274,6 +275,7 @@ function updated(member: Member, incident: Incident): Member {
     member.flapping?.downs === incident.flapping?.downs &&
     member.acknowledged === incident.acknowledged?.by &&
     member.silentSinceMs === incident.reported?.silentSinceMs &&
+    (member.behind ?? 0) === (incident.behind?.count ?? 0) &&
     member.snoozed?.by === incident.snoozed?.by &&
     member.snoozed?.untilMs === incident.snoozed?.untilMs;
   return isSame ? member : memberOf(incident, member.times);

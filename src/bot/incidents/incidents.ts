@@ -26,6 +26,7 @@ import {
   incidentsIn,
   mapChanged,
   memberIds,
+  type Watching,
 } from './watch-state.ts';
 
 /** What making an alert needs from outside. */
@@ -49,6 +50,11 @@ export interface PollContext extends IncidentContext {
   recent: RecentDowns;
   /** Monitors of which it is still to be asked how often they changed. */
   asking: ReadonlySet<string>;
+  /** What keeps incidents from opening on account of what their monitors depend on. */
+  holding?: {
+    holds(monitor: Monitor): boolean;
+    isBehind(monitor: Monitor, endedAtMs?: number): boolean;
+  };
 }
 
 /** What a rule over all alerts may need of a poll. */
@@ -60,6 +66,10 @@ export interface RuleContext {
   isQuiet: (place: string) => boolean;
   /** Whether a monitor was seen in this poll: of others nothing is known now. */
   isListed: (monitorId: string) => boolean;
+  /** Monitors whose incidents are held back. */
+  held?: Watching['held'];
+  /** What monitors that depend on the one of an incident name it by, where that is not its id. */
+  parentOf?: (incident: Incident) => string | undefined;
 }
 
 /** What becomes of all alerts after a poll: the same array when nothing does. Pure. */
@@ -84,6 +94,8 @@ const AGAIN_MS = 15 * 60_000;
 export function applyChanges(alerts: Alert[], changes: Changes, around: PollContext): Alert[] {
   if (changes.size === 0) return alerts;
   const { nowMs, recent } = around;
+  const holds = (monitor: Monitor) =>
+    (isDown(monitor) || isDegraded(monitor)) && around.holding?.holds(monitor) === true;
   const open = new Set(
     alerts
       .filter(isOpen)
@@ -98,7 +110,7 @@ export function applyChanges(alerts: Alert[], changes: Changes, around: PollCont
     const monitor = changes.get(alert.monitorId);
     const goesOn: boolean = isOpen(alert);
     if (goesOn) return carriedOn(alert, monitor, around);
-    if (!monitor || open.has(alert.monitorId)) return alert;
+    if (!monitor || open.has(alert.monitorId) || holds(monitor)) return alert;
     const persistent = stayed.get(alert.monitorId);
     if (alert === persistent && isDown(monitor)) {
       open.add(alert.monitorId);
@@ -113,7 +125,7 @@ export function applyChanges(alerts: Alert[], changes: Changes, around: PollCont
     return { ...rest, version, status, ...(reason !== undefined && { reason }) };
   });
   const downs = [...changes.values()].flatMap((monitor): Opening[] => {
-    if (!monitor || open.has(monitor.id)) return [];
+    if (!monitor || open.has(monitor.id) || holds(monitor)) return [];
     if (isDegraded(monitor)) return [{ monitor }];
     if (!isDown(monitor)) return [];
     const atMs = statusChangedAtMs(monitor, nowMs) ?? nowMs;

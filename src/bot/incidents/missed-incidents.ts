@@ -140,6 +140,8 @@ function withOutage(
     return alerts.map((alert) => (alert === flapping ? after : alert));
   }
   if (known || outage.ended_at === null) return alerts;
+  // It came and went while what it depends on is down.
+  if (around.holding?.isBehind(monitor, Date.parse(outage.ended_at))) return alerts;
   const stayed = mayFlapOnIn(alerts, around.nowMs).get(monitor.id);
   if (stayed) {
     if (isCounted(stayed.flapped, outage.change)) return alerts;

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { Monitor } from '../../contracts/monitoring.ts';
 import type { State } from '../../store/state.ts';
 import { StoredCard } from '../shared/stored-card.ts';
 
@@ -174,6 +175,10 @@ const Incident = z.object({
   reported: ReportDetails.optional(),
   /** Who ended it, which says nothing about whether it is over. */
   closedBy: z.string().optional(),
+  /** Monitors that depend on this one and are in trouble too, of which nobody is told; some names, all of them, and when that was said. */
+  behind: z
+    .object({ names: z.array(z.string()), count: z.int().nonnegative(), atMs: z.number() })
+    .optional(),
 });
 export type Incident = z.infer<typeof Incident>;
 
@@ -241,6 +246,8 @@ export const Group = z.object({
       closedBy: z.string().optional(),
       /** Outages in this group. */
       times: z.int().positive(),
+      /** Monitors that depend on it and are in trouble too. */
+      behind: z.int().optional(),
       /** Who looks after it. */
       acknowledged: z.string().optional(),
       snoozed: Snooze.optional(),
@@ -359,6 +366,27 @@ export const isReportedId = (id: string) => id.startsWith(REPORTED_PREFIX);
 /** Whether an alert goes on, as far as the sender told. */
 export const isFiring = ({ status }: Pick<Reported, 'status'>) =>
   status === 'FIRING' || status === 'WARNING';
+/** A monitor that is in trouble, and of which no incident is open on account of what it depends on. */
+export const HeldBack = z.object({
+  /** As it was listed when that began. */
+  monitor: Monitor.pick({
+    id: true,
+    name: true,
+    check_type: true,
+    target: true,
+    status: true,
+    interval_seconds: true,
+    status_changed_at: true,
+    status_changes: true,
+    status_reason: true,
+  }),
+  heldAtMs: z.number(),
+  /** What is down by itself, and this with it; absent while it only waits for what is found of its parents. */
+  behind: z.array(z.string()).optional(),
+  /** All of that is well again: since when, and when that was seen. */
+  clear: z.object({ atMs: z.number(), seenAtMs: z.number() }).optional(),
+});
+export type HeldBack = z.infer<typeof HeldBack>;
 
 /** What was seen and what is to be told. One thing, so that a change and its alerts are stored together or not at all. */
 export const Watching = z.object({
@@ -375,6 +403,8 @@ export const Watching = z.object({
   closed: z.array(Closed).readonly().optional(),
   /** Alerts that other systems report; no poll says anything of them. */
   reported: z.array(Reported).readonly().optional(),
+  /** Monitors whose incidents are held back. */
+  held: z.array(HeldBack).readonly().optional(),
 });
 export type Watching = z.infer<typeof Watching>;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CheckType, type Monitor } from '../../contracts/monitoring.ts';
+import { CheckType, MAX_PARENTS, type Monitor } from '../../contracts/monitoring.ts';
 import { matches } from '../channels/channels.ts';
 import { isDegraded, isDown, isSilenced, isUp } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
@@ -28,6 +28,8 @@ export const MonitorState = z.object({
   waiting_for_first_ping: z.boolean().optional(),
   /** Nothing has been learned of it for longer than two intervals. */
   stale: z.boolean().optional(),
+  /** Ids of what it needs to be well. */
+  depends_on: z.array(z.string()).optional(),
 });
 export type MonitorState = z.infer<typeof MonitorState>;
 
@@ -39,6 +41,7 @@ export function stateOf(monitor: Monitor): MonitorState {
   const { id, name, check_type, target, status, created_at } = monitor;
   const { status_changed_at, status_reason } = monitor;
   const { last_checked_at, response_time_ms, flapping, waiting_for_first_ping, stale } = monitor;
+  const { depends_on = [] } = monitor;
   return {
     id,
     name: shortened(name, MAX_NAME),
@@ -53,6 +56,7 @@ export function stateOf(monitor: Monitor): MonitorState {
     ...(flapping && { flapping }),
     ...(waiting_for_first_ping && { waiting_for_first_ping }),
     ...(stale && { stale }),
+    ...(depends_on.length > 0 && { depends_on: depends_on.slice(0, MAX_PARENTS) }),
   };
 }
 

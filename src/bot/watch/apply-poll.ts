@@ -6,6 +6,7 @@ import {
   quietNow,
   reshaped,
 } from '../incidents/arrange.ts';
+import { type HoldingBack, holdingBack, withBehind } from '../incidents/dependencies.ts';
 import {
   type Changes,
   diff,
@@ -37,7 +38,12 @@ import {
 import { isDown } from '../shared/status.ts';
 
 /** What a poll needs from outside. */
-export interface ApplyContext extends IncidentContext, ArrangeContext {}
+export interface ApplyContext extends IncidentContext, ArrangeContext {
+  /** All that the poll listed, where a part of it is applied; that part when left out. */
+  listed?: readonly Monitor[];
+  /** Whether an alert of another system goes on, by what a monitor names as its parent; none does when left out. */
+  isAlertDown?: (parent: string) => boolean;
+}
 
 /** What the service told besides its list. */
 interface PollDetails extends Extent {
@@ -58,47 +64,61 @@ export function applyPoll(
   between: PollDetails = NO_DETAILS,
 ): { watching: Watching; dropped: number } {
   const around = watching?.learnt ? given : { ...given, unseenFromMs: 0 };
-  const { snapshot, changes } = diff(watching, monitors, between.later, between);
+  const { snapshot, changes: seen } = diff(watching, monitors, between.later, between);
   const all = watching?.alerts ?? [];
-  const news = [...changes.keys(), ...between.missed.map(({ monitor }) => monitor.id)];
+  const { known } = snapshot;
+  const holding = holdingBack(watching?.held, { listed: monitors, ...around, known });
+  const { changes, revived } = holding.withReleased(seen, between);
+  const { missed } = between;
+  const news = [...changes.keys(), ...missed.map(({ monitor }) => monitor.id)];
   const { concerned, withOthers } = concernedBy(news, all);
   const recent = recentDowns(watching?.downs, around.nowMs);
-  const poll = { ...around, recent, asking: between.later };
-  const decided = reconcile(concerned, { monitors, changes, missed: between.missed }, poll);
+  const poll = { ...around, recent, asking: between.later, holding };
+  const decided = reconcile(concerned, { monitors, changes, revived, missed }, poll);
   const before = new Set(concerned.map(({ id }) => id));
   const isNew = (alert: Alert): alert is Incident => isOpen(alert) && !before.has(alert.id);
   const opened = new Set(decided.filter(isNew).map(({ id }) => id));
   const shaped = withOthers(reshaped(arranged(decided, opened, around), concerned));
+  const held = holding.kept();
   const { alerts, dropped } =
     between.isPart || between.isBatched
       ? { alerts: shaped, dropped: 0 }
       : prune(
           RULES.reduce(
-            (now, rule) => rule(now, ruleContext(monitors, around)),
+            (now, rule) => rule(now, ruleContext(monitors, around, held)),
             refreshed(shaped, around.nowMs),
           ),
           around.nowMs,
         );
   const downs = recent.kept();
-  const isSame = snapshot === watching && alerts === watching.alerts && downs === watching.downs;
+  const isSame =
+    snapshot === watching &&
+    alerts === watching.alerts &&
+    downs === watching.downs &&
+    held === watching.held;
   const { closed, reported } = watching ?? {};
   const after = {
     ...{ ...snapshot, alerts, ...(downs && { downs }), ...(closed && { closed }) },
-    ...(reported && { reported }),
+    ...{ ...(reported && { reported }), ...(held && { held }) },
   };
   return { watching: isSame ? watching : after, dropped };
 }
 
 /** The rules over all alerts that a poll ends with, in their order. A new one is its pure module and its line here. */
-const RULES: readonly AlertRule[] = [reminded];
+const RULES: readonly AlertRule[] = [withBehind, reminded];
 
-function ruleContext(monitors: readonly Monitor[], around: ApplyContext): RuleContext {
+function ruleContext(
+  monitors: readonly Monitor[],
+  around: ApplyContext,
+  held: Watching['held'],
+): RuleContext {
   const { nowMs, settingsOf = () => ({}) } = around;
   const quietOf = quietNow(around);
   // Most polls never ask.
   let listed: Set<string> | undefined;
   return {
     nowMs,
+    held,
     settingsOf,
     isQuiet: (place) => quietOf(place) !== undefined,
     isListed(id) {
@@ -116,14 +136,14 @@ function ruleContext(monitors: readonly Monitor[], around: ApplyContext): RuleCo
 export function finishingSteps(
   alerts: readonly Alert[],
   monitors: readonly Monitor[],
-  around: ApplyContext,
+  around: ApplyContext & Pick<Watching, 'held'>,
 ): Array<(alerts: Alert[]) => { alerts: Alert[]; dropped?: number }> {
   return [
     ...openGroups(alerts).map(({ id }) => (now: Alert[]) => ({
       alerts: refreshed(now, around.nowMs, id),
     })),
     ...RULES.map((rule) => (now: Alert[]) => ({
-      alerts: rule(now, ruleContext(monitors, around)),
+      alerts: rule(now, ruleContext(monitors, around, around.held)),
     })),
     (now) => prune(now, around.nowMs),
   ];
@@ -132,15 +152,22 @@ export function finishingSteps(
 /** The alerts with what changed, before outages that began together are put together. */
 function reconcile(
   before: Alert[],
-  found: { monitors: readonly Monitor[]; changes: Changes; missed: readonly MissedOutages[] },
-  around: PollContext,
+  found: {
+    monitors: readonly Monitor[];
+    changes: Changes;
+    revived: Changes;
+    missed: readonly MissedOutages[];
+  },
+  around: PollContext & { holding: HoldingBack },
 ): Alert[] {
-  const { monitors, changes, missed } = found;
+  const { monitors, changes, revived, missed } = found;
   const { nowMs, unseenFromMs } = around;
   const recovered = withMonitoringRecovered(before, nowMs);
   const isLate = unseenFromMs !== undefined || recovered !== before;
   const restarted = isLate ? withCalmRestarted(recovered, nowMs) : recovered;
-  const corrected = applyMissed(restarted, missed, around);
+  const { holding: _, ...unheld } = around;
+  const whole = applyChanges(restarted, revived, unheld);
+  const corrected = applyMissed(whole, missed, around);
   // One that is down again may look as it did before.
   const open = new Set(corrected.filter(isOpen).map(({ monitorId }) => monitorId));
   const all = new Map(changes);

@@ -132,6 +132,7 @@ export function createPoller(options: {
       newId: randomUUID,
       placesFor: (monitor) => [...alertPlaces, ...listeners(monitor)].map(placeKey),
       settingsOf: await channels.settings(),
+      listed: monitors,
       responseTimes,
       ...(unseenFromMs !== undefined && { unseenFromMs }),
     };
@@ -148,8 +149,9 @@ export function createPoller(options: {
       });
       await yieldToEventLoop();
     }
-    const alerts = state.current()?.alerts ?? [];
-    for (const finish of isBatched ? finishingSteps(alerts, monitors, around) : []) {
+    const { alerts = [], held } = state.current() ?? {};
+    const finishing = { ...around, ...(held && { held }) };
+    for (const finish of isBatched ? finishingSteps(alerts, monitors, finishing) : []) {
       await state.update((watching) => {
         if (!watching) return watching;
         const { alerts, dropped: more = 0 } = finish(watching.alerts);

@@ -8,6 +8,7 @@ import {
   Down,
   Group,
   groupBy,
+  HeldBack,
   KnownMonitor,
   mapChanged,
   Reported,
@@ -38,11 +39,13 @@ const Step = z.discriminatedUnion('step', [
   z.object({ step: z.literal('closed-gone'), id: z.string() }),
   z.object({ step: z.literal('reported'), reported: Reported }),
   z.object({ step: z.literal('reported-gone'), id: z.string() }),
+  z.object({ step: z.literal('held'), held: HeldBack }),
+  z.object({ step: z.literal('held-gone'), id: z.string() }),
 ]);
 type Step = z.infer<typeof Step>;
 
 /** What may be long, and is stored step by step. */
-type Lists = Pick<Watching, 'known' | 'alerts' | 'downs' | 'closed' | 'reported'>;
+type Lists = Pick<Watching, 'known' | 'alerts' | 'downs' | 'closed' | 'reported' | 'held'>;
 
 /** All that the watch knows but for the lists. */
 const Rest = Watching.omit({
@@ -51,6 +54,7 @@ const Rest = Watching.omit({
   downs: true,
   closed: true,
   reported: true,
+  held: true,
 });
 type Rest = z.infer<typeof Rest>;
 
@@ -61,7 +65,8 @@ export const WATCHING: StateDeclaration<Watching, Step, Rest> = {
   name: 'watching',
   step: Step,
   rest: Rest,
-  restOf: ({ known: _k, alerts: _a, downs: _d, closed: _c, reported: _r, ...rest }) => rest,
+  restOf: ({ known: _k, alerts: _a, downs: _d, closed: _c, reported: _r, held: _h, ...rest }) =>
+    rest,
   stepsBetween: (before, after) => stepsBetween(before ?? NOTHING, after),
   begin: beginWith,
   itemOf,
@@ -83,6 +88,7 @@ function withFrozenLists(watching: Watching, before: Watching | undefined): Watc
   Object.freeze(watching.downs);
   Object.freeze(watching.closed);
   Object.freeze(watching.reported);
+  Object.freeze(watching.held);
   return Object.freeze(watching);
 }
 
@@ -121,6 +127,7 @@ function beginWith(before: Lists = NOTHING): StateBuilder<Watching, Step, Rest> 
   const downs = keyed(byMonitor(before.downs), ([id]) => id);
   const closed = keyed(before.closed ?? [], ({ place }) => place);
   const reported = keyed(before.reported ?? [], ({ id }) => id);
+  const held = keyed(before.held ?? [], ({ monitor }) => monitor.id);
 
   function membersOf(id: string): Keyed<Member> | undefined {
     const group = alerts.get(id);
@@ -142,6 +149,8 @@ function beginWith(before: Lists = NOTHING): StateBuilder<Watching, Step, Rest> 
       else if (step.step === 'closed-gone') closed.delete(step.id);
       else if (step.step === 'reported') reported.set(step.reported);
       else if (step.step === 'reported-gone') reported.delete(step.id);
+      else if (step.step === 'held') held.set(step.held);
+      else if (step.step === 'held-gone') held.delete(step.id);
       else if (step.step === 'topic-gone') {
         alerts.delete(step.id);
         members.delete(step.id);
@@ -153,7 +162,8 @@ function beginWith(before: Lists = NOTHING): StateBuilder<Watching, Step, Rest> 
       }
     },
     end(rest) {
-      const [downsNow, closedNow, reportedNow] = [downs.list(), closed.list(), reported.list()];
+      const [downsNow, closedNow] = [downs.list(), closed.list()];
+      const [reportedNow, heldNow] = [reported.list(), held.list()];
       return {
         known: known.list(),
         alerts: alerts.list().map((alert) => {
@@ -163,6 +173,7 @@ function beginWith(before: Lists = NOTHING): StateBuilder<Watching, Step, Rest> 
         ...(downsNow.length > 0 && { downs: downsNow.flatMap(([, own]) => own) }),
         ...(closedNow.length > 0 && { closed: closedNow }),
         ...(reportedNow.length > 0 && { reported: reportedNow }),
+        ...(heldNow.length > 0 && { held: heldNow }),
         ...rest,
       };
     },
@@ -200,6 +211,10 @@ function itemOf(step: Step): StateItem<Step> {
         ...item('reported', step.reported.id),
         removal: { step: 'reported-gone', id: step.reported.id },
       };
+    case 'held': {
+      const { id } = step.held.monitor;
+      return { ...item('held', id), removal: { step: 'held-gone', id } };
+    }
     default:
       return item(step.step.slice(0, -'-gone'.length), step.id);
   }
@@ -230,10 +245,13 @@ function* stepsBetween(before: Lists, after: Lists): Generator<Step> {
   for (const id of closed.gone) yield { step: 'closed-gone', id };
   for (const { item } of closed.come) yield { step: 'closed', closed: item };
 
-  if (before.reported === after.reported) return;
   const reported = changesBetween(before.reported ?? [], after.reported ?? [], ({ id }) => id);
   for (const id of reported.gone) yield { step: 'reported-gone', id };
   for (const { item } of reported.come) yield { step: 'reported', reported: item };
+
+  const held = changesBetween(before.held ?? [], after.held ?? [], ({ monitor }) => monitor.id);
+  for (const id of held.gone) yield { step: 'held-gone', id };
+  for (const { item } of held.come) yield { step: 'held', held: item };
 }
 
 function* memberSteps(

@@ -127,12 +127,26 @@ export const change: fc.Arbitrary<(now: Watching) => Watching> = fc.oneof(
         : reported.filter((one) => one.id !== item.id);
       return all.length === 0 ? others : { ...others, reported: all };
     }),
+  fc.tuple(id, fc.nat({ max: 2 })).map(([one, count]) => (now: Watching) => {
+    const { held = [], ...others } = now;
+    const left = held.filter(({ monitor }) => monitor.id !== one);
+    const own = count === 0 ? [] : [heldBack(one, count)];
+    return left.length + own.length === 0 ? others : { ...others, held: [...left, ...own] };
+  }),
   fc.constant((now: Watching) => now),
 );
 
 const reportedAlert = (key: string, status: Reported['status'] = 'FIRING'): Reported => ({
   ...{ id: reportedId('i1', key), intake: 'i1', place: 'slack:C1', key, name: `Alert “${key}”` },
   ...{ status, startedAtMs: START, saidStartMs: START, heardAtMs: START },
+});
+
+const heldBack = (id: string, count: number) => ({
+  monitor: {
+    ...{ id, name: id, check_type: 'HTTP', target: 'https://shop.example', status: 'DOWN' },
+    interval_seconds: 60,
+  },
+  ...{ heldAtMs: START, behind: Array.from({ length: count }, (_, at) => `p${at}`) },
 });
 
 const closedPlace = (place: string, tries: number) => ({

@@ -6,6 +6,7 @@ import { shownTarget } from '../../shared/target-link.ts';
 import { inWords } from '../../shared/text-format.ts';
 import { findMonitor } from '../../tools/monitors.ts';
 import { command } from '../command.ts';
+import { parentNames } from './depends.ts';
 import { type History, historyOf } from './history.ts';
 import { listTone } from './list.ts';
 import { monitorInput } from './manage.ts';
@@ -20,12 +21,13 @@ export const monitorShow = command({
   examples: ['/monitor show shop'],
   wholeLine: true,
   async run({ monitor }, call) {
-    const found = findMonitor(await call.monitoring.list(), monitor);
-    return toEveryone(monitorCard(found, await historyOf(found, call)));
+    const all = await call.monitoring.list();
+    const found = findMonitor(all, monitor);
+    return toEveryone(monitorCard(found, parentNames(found, all), await historyOf(found, call)));
   },
 });
 
-function monitorCard(monitor: Monitor, { facts, parts }: History): Card {
+function monitorCard(monitor: Monitor, parents: string, { facts, parts }: History): Card {
   const help = pingHelp(monitor);
   const { name, target, check_type, interval_seconds, id } = monitor;
   return {
@@ -47,6 +49,7 @@ function monitorCard(monitor: Monitor, { facts, parts }: History): Card {
           : []),
         ...(facts.some(({ label }) => label === 'Response time') ? [] : lastResponse(monitor)),
         ...facts,
+        ...(parents === '' ? [] : [{ label: 'Depends on', value: parents }]),
         { label: 'Id', value: id },
       ),
       ...parts,

@@ -176,3 +176,27 @@ test('a heartbeat by hand makes its job alive, and only who sent it sees that', 
   const unknown = await say('/monitor heartbeat hb_unknown');
   expect(textOf(cardOf(unknown))).toContain('knows no heartbeat with this token');
 });
+
+test('what a monitor depends on is set by name, shown, and taken back', async () => {
+  const { service, say } = await start();
+  const parentsOf = async (name: string) =>
+    (await service.list()).find((one) => one.name === name)?.depends_on;
+  const blog = (await service.list()).find(({ name }) => name === 'Blog')?.id;
+  const bare = await say('/monitor depends shop', member);
+  expect(textOf(cardOf(bare))).toContain('Shop depends on nothing');
+  expect(bare).toMatchObject({ private: true });
+  const said = await say('/monitor depends shop on blog, alert:int_1/Disk full');
+  expect(textOf(cardOf(said))).toContain('Shop depends on Blog, alert:int_1/Disk full');
+  expect(textOf(cardOf(said))).toContain('By Grace');
+  expect(await parentsOf('Shop')).toEqual([blog, 'alert:int_1/Disk full']);
+  expect(textOf(cardOf(await say('/monitor show shop')))).toContain('Blog');
+  const round = textOf(cardOf(await say('/monitor depends blog on shop')));
+  expect(round).toContain('it would go round: Blog → Shop → Blog');
+  const refused = textOf(cardOf(await say('/monitor depends shop on nothing', member)));
+  expect(refused).toContain('say what monitors depend on');
+  expect(await parentsOf('Shop')).toHaveLength(2);
+  await say('/monitor depends shop on nothing');
+  expect(await parentsOf('Shop')).toBeUndefined();
+  const unknown = await say('/monitor depends shop on nowhere');
+  expect(textOf(cardOf(unknown))).toContain('There is no monitor “nowhere”');
+});

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { ALERT_PARENT, MAX_PARENTS, type Monitor } from '../../../contracts/monitoring.ts';
+import { textCard } from '../../shared/card.ts';
+import { CommandError } from '../../shared/errors.ts';
+import { toAsker, toEveryone } from '../../shared/invocation.ts';
+import { shortened } from '../../shared/text-format.ts';
+import { findMonitor, listAll, offered } from '../../tools/monitors.ts';
+import { mayManage } from '../../tools/pause-monitor.ts';
+import { command, optionalText, requiredText } from '../command.ts';
+
+const input = z.object({
+  monitor: requiredText(2048, 'Its name, a part of its name or target, or its id'),
+  on: optionalText(
+    2048,
+    'What it depends on, with commas between; nothing ends it; how it stands when left out',
+  ),
+});
+
+/** `/monitor depends`: what a monitor needs to be well. Nobody is told of it while that is down. */
+export const monitorDepends = command({
+  name: 'monitor depends',
+  summary: 'Say what a monitor depends on: while that is DOWN, nobody is told of this one',
+  right: {
+    ...mayManage('say what monitors depend on'),
+    when: ({ on }) => on !== undefined,
+  },
+  input,
+  examples: [
+    '/monitor depends shop on database',
+    '/monitor depends shop on="Main database, gateway"',
+    '/monitor depends shop on nothing',
+    '/monitor depends shop',
+  ],
+  async run({ monitor: meant, on }, call) {
+    const all = await listAll(call.monitoring);
+    const monitor = findMonitor(all, meant);
+    if (on === undefined) return toAsker(dependsCard('info', monitor, all));
+    const changed = await offered(
+      'to change monitors',
+      call.monitoring.change(monitor.id, { depends_on: parentsIn(on, all) }),
+    );
+    const card = dependsCard('good', changed, all);
+    return toEveryone({ ...card, footer: `By ${shortened(call.person.name, 80)}` });
+  },
+});
+
+/** The ids of what a text names: typed words begin with `on`. */
+function parentsIn(text: string, all: readonly Monitor[]): string[] {
+  const named = text.replace(/^on\s+/i, '').trim();
+  if (/^(nothing|off)$/i.test(named)) return [];
+  const parents = named
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
+    .map((one) => (one.startsWith(ALERT_PARENT) ? one : findMonitor(all, one).id));
+  if (parents.length === 0) {
+    throw new CommandError('Name what it depends on: /monitor depends shop on database');
+  }
+  if (parents.length <= MAX_PARENTS) return parents;
+  throw new CommandError(`A monitor can depend on at most ${MAX_PARENTS} others.`);
+}
+
+/** What a monitor depends on, by its names: `Database, Gateway`; empty when nothing. Pure. */
+export const parentNames = ({ depends_on: parents = [] }: Monitor, all: readonly Monitor[]) =>
+  parents
+    .slice(0, MAX_PARENTS)
+    .map((id) => shortened(all.find((monitor) => monitor.id === id)?.name ?? id, 100))
+    .join(', ');
+
+function dependsCard(tone: 'good' | 'info', monitor: Monitor, all: readonly Monitor[]) {
+  const name = shortened(monitor.name, 100);
+  const names = parentNames(monitor, all);
+  if (names === '') return textCard(tone, `${name} depends on nothing`, `All of it is told.`);
+  return textCard(
+    tone,
+    `${name} depends on ${names}`,
+    'While one of these is DOWN, no new alert is told of it. It is checked all the same, and told of when it is still not well after that.',
+  );
+}

@@ -4,6 +4,7 @@ import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { http, startReplicas, startSite } from '../helpers/monitoring/replicas.ts';
 import type { Service } from '../helpers/monitoring/service.ts';
+import { expectWindowToShow } from '../helpers/monitoring/window-shown.ts';
 import { hasPostgres } from '../helpers/postgres/test-database.ts';
 
 const MONITORS = '/api/v1/public/monitors';
@@ -28,6 +29,14 @@ describe.skipIf(!hasPostgres)('several processes of the service on one database'
       expect((await other.call('GET', `${MONITORS}/${id}`)).status).toBe(404);
       expect(await other.list()).toEqual([]);
     }
+  });
+
+  test('show a window from its first to its last moment, whichever is asked', async () => {
+    const { a, b } = await startReplicas(2);
+    const ids: string[] = [];
+    // Some are watched over by the one, some by the other.
+    for (let at = 0; at < 12; at += 1) ids.push((await a.create(job)).id);
+    await expectWindowToShow([a, b], ids);
   });
 
   test('create one monitor for a create that both get at the same moment', async () => {

@@ -12,7 +12,7 @@ import { isListed, type RouteTools, sendWritten, takeNoBody, within } from './ro
 /** Adds the route that tells what has changed since a list, for those who would else read all of it again and again. */
 export function addChangesRoute(
   scope: HttpServer,
-  { monitors, write }: RouteTools & { write: ListWriter },
+  { monitors, runner, write }: RouteTools & { write: ListWriter },
 ): void {
   const { changeLog } = monitors;
   takeNoBody(scope);
@@ -20,6 +20,7 @@ export function addChangesRoute(
     const mark = await changeLog.mark();
     // Without what was only noted: a check that finds nothing new changes nothing here.
     await monitors.catchUp();
+    await runner.showMaintenance();
     const changed = changeLog.since(query.after);
     if (changed === undefined) throw cursorUnknown();
     const withPaused = query.include_paused === 'true';

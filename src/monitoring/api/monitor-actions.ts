@@ -32,7 +32,7 @@ import {
 
 /** Adds the routes that do something with one monitor: pause, resume, check, renew its push token, set its windows. */
 export function addMonitorActions(scope: HttpServer, tools: RouteTools): void {
-  const { monitors } = tools;
+  const { monitors, runner } = tools;
 
   scope.put(within(AddedPath.maintenance), { schema: maintenanceSchema }, async (request) => {
     const { id } = await changeableMonitor(tools, request.params.id);
@@ -41,6 +41,7 @@ export function addMonitorActions(scope: HttpServer, tools: RouteTools): void {
     if (fault) throw invalidValue(fault.param, fault.message);
     const monitor = await orUnchanged(monitors.edit(id, () => ({ maintenance })));
     if (monitor === undefined) throw noSuchMonitor();
+    await runner.showMaintenance();
     return await detailsOf(monitor, tools);
   });
 

@@ -48,6 +48,8 @@ export function addRoutes(
         // Whatever another process has answered before holds here, too.
         known.addHook('preHandler', async ({ method }) => {
           await monitors.catchUp({ notes: method === 'GET' || method === 'HEAD' });
+          // A window that has begun since the last answer is not waited for until its turn in the schedule comes.
+          await runner.showMaintenance();
         });
         addMonitorRoutes(known, { ...tools, write });
         addMonitorActions(known, tools);

@@ -62,7 +62,7 @@ export function createCheckRunner(options: {
   /** The parts of the monitors that this process watches over. */
   const held = new Set<number>();
   const owns = (id: string) => held.has(monitors.get(id)?.part ?? Number.NaN);
-  const windows = createMaintenanceWindows({ monitors, owns, schedule, clock });
+  const windows = createMaintenanceWindows({ monitors, owns, schedule, clock, stored });
   const countCheck = (type: string, outcome: string) => checks(type, outcome).add();
   const heartbeats = createHeartbeatDeadlines({
     monitors,
@@ -105,8 +105,11 @@ export function createCheckRunner(options: {
     if (monitor === undefined || monitor.state.status === 'PAUSED') return;
     const { definition } = monitor;
     if (ofWindows !== undefined) await stored.handOver(windows.apply(monitor));
-    else if (isHeartbeat(definition)) await heartbeats.due(monitor, definition.config);
-    else {
+    else if (isHeartbeat(definition)) {
+      // A ping that is missing in a window is missed in it, also when its turn in the schedule is still to come.
+      void stored.handOver(windows.apply(monitor));
+      await heartbeats.due(monitor, definition.config);
+    } else {
       const slot = slots.get(monitor.id);
       if (slot) slot.begunMs = timeOfRhythm(clock.wallMs(), slot.intervalMs, slot.phaseMs);
       await inFlight.check(monitor, definition);
@@ -319,9 +322,13 @@ export function createCheckRunner(options: {
 
   monitors.listen({
     /** It is checked at once. */
-    added: (monitor) => follow(monitor),
+    added(monitor) {
+      windows.edited();
+      follow(monitor);
+    },
     /** Its settings or windows hold from now on, and it is checked at once. */
     edited(monitor) {
+      windows.edited();
       if (isPaused(monitor)) return;
       inFlight.abandon(monitor.id);
       if (!owns(monitor.id)) return;
@@ -416,6 +423,8 @@ export function createCheckRunner(options: {
       void stored.handOver(windows.apply(monitor));
       await heartbeats.signal(monitor, definition.config, signal);
     },
+    /** Resolves when what is told of monitors says what their maintenance windows say now; `undefined` when it does already. */
+    showMaintenance: windows.show,
     /** Nothing has been learned of it for so long that what is shown may be out of date; never while it is paused. */
     isStale,
     /** Breaks off the checks under way, which then count for nothing, and waits for what is being stored. */

@@ -158,6 +158,24 @@ describe('maintenance', () => {
     expect(monitor.state.changes).toBe(1);
   });
 
+  test('is over a ping that is missing, also when its timer is late', async () => {
+    const world = await createWorld();
+    const { clock, watch } = world;
+    const monitor = await world.add({
+      ...{ name: 'backup', check_type: 'HEARTBEAT', target: 'backup' },
+      config: { period_seconds: 60, grace_seconds: 1 },
+    });
+    await watch.signal(monitor, { kind: 'ping' });
+    await setWindows(world, monitor, [windowIn(clock, 61_500, 10 * MINUTE_MS)]);
+    await clock.advance(60_000);
+    expect(monitor.state.status).toBe('UP');
+    // The wall is in the window when the ping is missed, and the job of the window is still to come.
+    clock.jump(900);
+    await clock.advance(1_100);
+    expect(monitor.state).toMatchObject({ status: 'MAINTENANCE', beneath: { status: 'DOWN' } });
+    expect(monitor.state.changes).toBe(1);
+  });
+
   test('that comes back by a crontab covers each time', async () => {
     const clock = createFakeClock(Date.parse('2027-03-01T11:50:00.000Z'));
     const world = await createWorld({ clock });

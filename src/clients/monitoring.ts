@@ -17,10 +17,13 @@ import {
   type Incident,
   IncidentList,
   type MaintenanceChange,
+  type MaintenancePlan,
+  MaintenancePlanned,
   type MonitorChange,
   MonitorChanges,
   MonitorDetails,
   PartList,
+  PlannedWindowList,
   RecentIncidentList,
   RenewedPushToken,
   RollupList,
@@ -293,6 +296,18 @@ export function createMonitoringClient(options: {
         MonitorDetails,
         options,
       ),
+    /** Sets a window for several monitors, besides those they have; `null` takes theirs away. The same twice is one. */
+    planMaintenance: (plan: MaintenancePlan, options?: Options) =>
+      ask(
+        { method: 'POST', path: addedPath('planned', {}), body: plan },
+        MaintenancePlanned,
+        options,
+      ),
+    /** The windows of all monitors that go on or begin within some days, the first ones first. */
+    planned({ days, limit, ...options }: Options & { days?: number; limit?: number } = {}) {
+      const path = addedPath('planned', {}) + query({ days, limit });
+      return ask({ method: 'GET', path }, PlannedWindowList, options);
+    },
     remove(id: string, options: Options = {}): Promise<void> {
       const path = addedPath('monitor', { id });
       return send({ method: 'DELETE', path, headers }, options, (answer) => answer.body.dump());

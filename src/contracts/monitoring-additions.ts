@@ -28,6 +28,7 @@ export const AddedPath = {
   days: `${MONITORING_PREFIX}/days`,
   parts: `${MONITORING_PREFIX}/parts`,
   recentIncidents: `${MONITORING_PREFIX}/incidents`,
+  planned: `${MONITORING_PREFIX}/maintenance`,
   /** `start`, `fail`, or the exit code of the job, 0 to 255. */
   pushSignal: `${MONITORING_PREFIX}/push/:token/:signal`,
 } as const;
@@ -154,11 +155,59 @@ export const MaintenanceWindow = z.union([
 ]);
 export type MaintenanceWindow = z.infer<typeof MaintenanceWindow>;
 
+/** Most windows of a monitor. */
+export const MAX_WINDOWS = 20;
+
 /** The body of PUT …/maintenance: all windows of a monitor. */
 export const MaintenanceChange = z.strictObject({
-  windows: z.array(MaintenanceWindow).max(20),
+  windows: z.array(MaintenanceWindow).max(MAX_WINDOWS),
 });
 export type MaintenanceChange = z.infer<typeof MaintenanceChange>;
+
+/** Most monitors that one `MaintenancePlan` is for. */
+export const MAX_PLANNED = 500;
+
+/** The body of POST /maintenance: a window for each of some monitors, besides those they have. */
+export const MaintenancePlan = z.strictObject({
+  /** Their ids. */
+  monitors: z.array(z.string().min(1).max(200)).min(1).max(MAX_PLANNED),
+  /** `null` takes away all they have, and ends what goes on. */
+  window: MaintenanceWindow.nullable(),
+});
+export type MaintenancePlan = z.infer<typeof MaintenancePlan>;
+
+/** What became of a `MaintenancePlan`: each of its monitors in one of these. */
+export const MaintenancePlanned = z.object({
+  /** They are as it says, whether or not they were before. */
+  planned: z.array(z.string()),
+  /** They have as many windows as a monitor can have, and did not change. */
+  full: z.array(z.string()),
+  /** There are no monitors with these ids. */
+  missing: z.array(z.string()),
+});
+export type MaintenancePlanned = z.infer<typeof MaintenancePlanned>;
+
+/** A window of a monitor when it goes on, or comes next. */
+export const PlannedWindow = z.object({
+  monitor: z.string(),
+  name: z.string(),
+  starts_at: UtcTime,
+  ends_at: UtcTime,
+  /** The zone that it was set in. */
+  timezone: z.string(),
+  /** Whether it comes back. */
+  repeats: z.boolean(),
+  reason: z.string().optional(),
+});
+export type PlannedWindow = z.infer<typeof PlannedWindow>;
+
+/** Those that go on or begin soon, in the order of their begins. */
+export const PlannedWindowList = z.object({
+  windows: z.array(PlannedWindow),
+  /** How many there are, with those beyond the limit. */
+  total: z.int().nonnegative(),
+});
+export type PlannedWindowList = z.infer<typeof PlannedWindowList>;
 
 /** The body of PATCH /monitors/:id. Settings that are not named stay; the kind of check cannot change. */
 export const MonitorChange = z.strictObject({

@@ -32,6 +32,9 @@ test('a monitor is made, changed, paused, resumed, checked and removed', async (
   const windows = [{ cron: '0 3 * * *', timezone: 'Europe/Berlin', duration_minutes: 60 }];
   await call('PUT', addedPath('maintenance', { id }), { json: { windows } });
   expect((await client.show(id)).maintenance).toEqual(windows);
+  expect((await client.planned({ days: 2, limit: 5 })).windows).toMatchObject([{ monitor: id }]);
+  expect((await client.planMaintenance({ monitors: [id], window: null })).planned).toEqual([id]);
+  expect(await client.planned()).toEqual({ windows: [], total: 0 });
   await client.remove(id);
   await expect(client.show(id)).rejects.toMatchObject({ status: 404 });
 });

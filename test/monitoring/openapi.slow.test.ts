@@ -18,6 +18,8 @@ const KEY_ROUTES: Array<[method: string, path: string, body?: object]> = [
   ['get', AddedPath.monitor],
   ['patch', AddedPath.monitor, { name: 'Cart' }],
   ['put', AddedPath.maintenance, { windows: [{ cron: '0 3 * * *', duration_minutes: 5 }] }],
+  ['get', AddedPath.planned],
+  ['post', AddedPath.planned, { monitors: ['mon_1'], window: null }],
   ['get', AddedPath.results],
   ['get', AddedPath.rollups],
   ['get', AddedPath.incidents],
@@ -108,9 +110,11 @@ test('every answer of the service is as the document describes it, and none is l
     const { status } = await ask(method, path, { ...sent(json(body)), id: of });
     expect(status, `${method} ${path}`).toBe(good[method]);
   }
-  for (const path of [MONITORS, AddedPath.days, AddedPath.recentIncidents]) {
+  for (const path of [MONITORS, AddedPath.days, AddedPath.recentIncidents, AddedPath.planned]) {
     expect((await ask('get', path, sent(undefined))).status).toBe(200);
   }
+  const plan = sent(json({ monitors: [id], window: null }));
+  expect((await ask('post', AddedPath.planned, plan)).status).toBe(200);
   const moments = { ...sent(undefined), query: '?at=2026-11-01T00:00:00Z,2026-11-02T00:00:00Z' };
   expect((await ask('get', AddedPath.parts, moments)).status).toBe(200);
   const list = await fetch(url + MONITORS, sent(undefined));

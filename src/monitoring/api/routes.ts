@@ -9,6 +9,7 @@ import type { Store } from '../../store/store.ts';
 import { addChangesRoute } from './changes-route.ts';
 import { addHistoryRoutes } from './history-routes.ts';
 import { createListWriter } from './list-writer.ts';
+import { addMaintenanceRoutes } from './maintenance-routes.ts';
 import { addMonitorActions } from './monitor-actions.ts';
 import { addMonitorRoutes } from './monitor-routes.ts';
 import { addPushRoutes } from './push-routes.ts';
@@ -53,6 +54,7 @@ export function addRoutes(
         });
         addMonitorRoutes(known, { ...tools, write });
         addMonitorActions(known, tools);
+        addMaintenanceRoutes(known, tools);
         known.register(async (reads: HttpServer) => addHistoryRoutes(reads, tools));
       });
       scope.register(async (changes: HttpServer) => addChangesRoute(changes, { ...tools, write }));

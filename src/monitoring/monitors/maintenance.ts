@@ -1,4 +1,9 @@
-import { type MaintenanceWindow, WEEKDAYS } from '../../contracts/monitoring-additions.ts';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  MAX_WINDOWS,
+  type MaintenanceWindow,
+  WEEKDAYS,
+} from '../../contracts/monitoring-additions.ts';
 import { MINUTE_MS } from '../time/clock.ts';
 import { type Cron, cronFault, parseCron } from '../time/cron.ts';
 import { startAtMs, weeklyTimes } from '../time/weekly.ts';
@@ -41,30 +46,61 @@ export function maintenanceAt(
   return { window: undefined, changesMs };
 }
 
-/** When a window goes on, or comes next, Unix milliseconds; `undefined` when it is over for good. Pure. */
-export function comingSpan(
-  window: MaintenanceWindow,
-  nowMs: number,
-): { startsMs: number; endsMs: number } | undefined {
+/** When a window goes on, or comes next, Unix milliseconds. */
+interface ComingSpan {
+  startsMs: number;
+  endsMs: number;
+}
+
+/** What was last found, and when it was asked for. */
+const lastComing = new WeakMap<MaintenanceWindow, ComingSpan & { askedMs: number }>();
+
+/** When a window goes on, or comes next; `undefined` when it is over for good. Pure. */
+export function comingSpan(window: MaintenanceWindow, nowMs: number): ComingSpan | undefined {
+  const last = lastComing.get(window);
+  if (last && last.askedMs <= nowMs && nowMs < last.endsMs) return last;
   const now = spanOf(window, nowMs);
   const span = now.covers || now.untilMs === undefined ? now : findSpan(window, now.untilMs);
   if (!span.covers || span.untilMs === undefined) return undefined;
-  return { startsMs: span.fromMs, endsMs: span.untilMs };
+  const found = { askedMs: nowMs, startsMs: span.fromMs, endsMs: span.untilMs };
+  lastComing.set(window, found);
+  return found;
+}
+
+/** Windows with one more, without those that are over; `undefined` when there is no room. The same once more changes nothing. Pure. */
+export function withWindow(
+  windows: readonly MaintenanceWindow[],
+  added: MaintenanceWindow,
+  nowMs: number,
+): MaintenanceWindow[] | undefined {
+  const kept = windows.filter((window) => comingSpan(window, nowMs) !== undefined);
+  if (kept.some((window) => isDeepStrictEqual(window, added))) return kept;
+  return kept.length < MAX_WINDOWS ? [...kept, added] : undefined;
+}
+
+/** What is wrong with a window. */
+interface WindowFault {
+  param: string;
+  message: string;
 }
 
 /**
  * Says what is wrong with the first window that can never be: its crontab or its zone is none. `param` is its path in
  * the body, such as `windows.2.cron`; `message` has no full stop.
  */
-export function checkWindows(
-  windows: readonly MaintenanceWindow[],
-): { param: string; message: string } | undefined {
+export function checkWindows(windows: readonly MaintenanceWindow[]): WindowFault | undefined {
   for (const [index, window] of windows.entries()) {
-    if (!('timezone' in window)) continue;
-    const fault = cronFault('cron' in window ? window.cron : undefined, window.timezone);
-    if (fault) return { param: `windows.${index}.${fault.key}`, message: fault.message };
+    const fault = checkWindow(window, `windows.${index}`);
+    if (fault) return fault;
   }
   return undefined;
+}
+
+/** The same of one window, which stands at a path of the body. */
+export function checkWindow(window: MaintenanceWindow, path: string): WindowFault | undefined {
+  if (!('timezone' in window)) return undefined;
+  const fault = cronFault('cron' in window ? window.cron : undefined, window.timezone);
+  return fault && { param: `${path}.${fault.key}`, message: fault.message };
 }
 
 function spanOf(window: MaintenanceWindow, nowMs: number): Span {

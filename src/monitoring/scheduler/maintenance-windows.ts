@@ -7,6 +7,10 @@ import type { Clock } from '../time/clock.ts';
 import type { Schedule } from './schedule.ts';
 import type { StoreReport } from './store-report.ts';
 
+/** Whether a monitor is in maintenance for this process, or for those who ask it. */
+const saysMaintenance = ({ state, published }: WatchedMonitor) =>
+  state.status === 'MAINTENANCE' || published.status === 'MAINTENANCE';
+
 /** A time that has nothing in it. */
 const NEVER = { fromMs: Number.POSITIVE_INFINITY, untilMs: Number.NEGATIVE_INFINITY };
 
@@ -58,8 +62,8 @@ export function createMaintenanceWindows(tools: {
     const written: Array<Promise<void>> = [];
     const turn = beginTurn();
     for (const monitor of monitors.all()) {
-      const { id, maintenance, state } = monitor;
-      if (maintenance.length === 0 && state.status !== 'MAINTENANCE') continue;
+      const { id, maintenance } = monitor;
+      if (maintenance.length === 0 && !saysMaintenance(monitor)) continue;
       untilMs = Math.min(
         untilMs,
         maintenanceAt(maintenance, clock.wallMs()).changesMs ?? Number.POSITIVE_INFINITY,

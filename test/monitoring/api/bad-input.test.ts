@@ -364,6 +364,7 @@ const OTHERS: Array<[string, string[]]> = [
   [MONITORS, ['GET', 'HEAD', 'POST']],
   [`${MONITORS}/mon_1`, ['GET', 'HEAD', 'PATCH', 'DELETE']],
   [`${MONITORS}/mon_1/maintenance`, ['PUT']],
+  ['/api/v1/public/maintenance', ['GET', 'HEAD', 'POST']],
   ...['pause', 'resume', 'check'].map((one): [string, string[]] => [
     `${MONITORS}/mon_1/${one}`,
     ['POST'],

@@ -16,6 +16,7 @@ const changesOf = (id: string): Array<[method: string, path: string, json?: obje
   ['POST', addedPath('check', { id })],
   ['POST', addedPath('pushToken', { id })],
   ['PUT', addedPath('maintenance', { id }), { windows: [] }],
+  ['POST', addedPath('planned', {}), { monitors: [id], window: null }],
 ];
 
 test('A key that can only read changes nothing, and is told so', async () => {
@@ -42,7 +43,7 @@ test('A key that can only read reads everything, and the push of a job needs non
   const { id, push_url: push = '' } = await create(job);
   const key = await createKey({ readOnly: true });
   const paths = [MONITORS, `${MONITORS}/changes?after=x`, addedPath('monitor', { id })];
-  for (const path of [...paths, addedPath('results', { id }), addedPath('days', {})]) {
+  for (const path of [...paths, addedPath('results', { id }), addedPath('planned', {})]) {
     expect([200, 410], path).toContain((await call('GET', path, { key })).status);
   }
   expect((await call('HEAD', MONITORS, { key })).status).toBe(200);

@@ -139,6 +139,7 @@ test('the numbers that outcomes have in the journal never change', () => {
     'status 144',
     'redirect 160',
     'keyword 176',
+    'answer 256',
     'dns 192',
     'blocked 208',
     'late 224',

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
+  CertificateConfig,
   DnsConfig,
   HeartbeatConfig,
   HttpConfig,
@@ -89,15 +90,18 @@ test('The page on monitoring names every setting of a check, of whom it is, and 
     KEYWORD: KeywordConfig.shape,
     DNS: DnsConfig.shape,
     TCP: TcpConfig.shape,
+    CERTIFICATE: CertificateConfig.shape,
     HEARTBEAT: HeartbeatConfig.shape,
   };
   const rows = section('monitoring.md', 'Settings of a check').split('\n');
   for (const [kind, shape] of Object.entries(kinds)) {
     for (const [name, schema] of Object.entries(shape)) {
-      const row = rows.find((line) => new RegExp(`^\\| [^|]*\`${name}\``).test(line)) ?? name;
-      const [, settings = '', of = '', , fallbacks = ''] = row.split('|');
-      const isOf = of.includes('all but HEARTBEAT') ? kind !== 'HEARTBEAT' : of.includes(kind);
-      expect(isOf, `${name} of ${kind}`).toBe(true);
+      const named = rows
+        .filter((line) => new RegExp(`^\\| [^|]*\`${name}\``).test(line))
+        .map((line) => line.split('|'));
+      const ofKind = named.filter(([, , of = '']) => of.includes('all but') !== of.includes(kind));
+      expect(ofKind, `${name} of ${kind}`).toHaveLength(1);
+      const [, settings = '', , , fallbacks = ''] = ofKind[0] ?? [];
       const place = settings.split(',').findIndex((one) => one.includes(`\`${name}\``));
       const fallback = schema.safeParse(undefined).data;
       if (fallback === undefined || typeof fallback === 'object') continue;

@@ -90,13 +90,11 @@ export type MonitorList = z.infer<typeof MonitorList>;
 /** Shortest and longest time between checks, and the one taken when none is given. */
 export const IntervalSeconds = { min: 5, max: 86_400, default: 60 } as const;
 
+const interval = z.int().min(IntervalSeconds.min).max(IntervalSeconds.max);
+
 /** Settings of every type of check that asks its target, whatever else it has. */
 export const probeSettings = {
-  interval_seconds: z
-    .int()
-    .min(IntervalSeconds.min)
-    .max(IntervalSeconds.max)
-    .default(IntervalSeconds.default),
+  interval_seconds: interval.default(IntervalSeconds.default),
   /** Must stay under the interval, or checks of one monitor would overlap. */
   timeout_seconds: z.int().min(1).max(60).optional(),
   /** Failures in a row before it is DOWN, and slow answers in a row before it is DEGRADED. */
@@ -181,6 +179,20 @@ export const TcpConfig = z.strictObject({
   ...tls,
   server_name: ServerName,
 });
+export const CertificateConfig = z.strictObject({
+  ...probeSettings,
+  /** An hour: certificates end by the day, and one that was replaced is to be seen soon. */
+  interval_seconds: interval.default(3600),
+  /** DEGRADED when one of the chain ends within so many days; 0 never. */
+  days_left: z.int().min(0).max(365).default(14),
+  /** DOWN when one of the chain ends within so many days; 0 once it has ended. */
+  down_days: z.int().min(0).max(365).default(0),
+  /** What is said in plain text before TLS begins. */
+  starttls: z.enum(['none', 'smtp', 'imap', 'postgres']).default('none'),
+  server_name: ServerName,
+  /** Mind only when it ends, not who issued it and for which name. */
+  ignore_tls: z.boolean().default(false),
+});
 export const HeartbeatConfig = z.strictObject({
   /** A ping is expected at least this often. */
   period_seconds: z
@@ -209,6 +221,7 @@ export type HttpConfig = z.infer<typeof HttpConfig>;
 export type KeywordConfig = z.infer<typeof KeywordConfig>;
 export type DnsConfig = z.infer<typeof DnsConfig>;
 export type TcpConfig = z.infer<typeof TcpConfig>;
+export type CertificateConfig = z.infer<typeof CertificateConfig>;
 export type HeartbeatConfig = z.infer<typeof HeartbeatConfig>;
 
 /** Our choice: one line, whatever was sent; what has nothing to see in it is empty. */
@@ -257,11 +270,13 @@ export const HttpMonitor = monitorOfType('HTTP', HttpConfig.prefault({}));
 export const KeywordMonitor = monitorOfType('KEYWORD', KeywordConfig);
 export const DnsMonitor = monitorOfType('DNS', DnsConfig.prefault({}));
 export const TcpMonitor = monitorOfType('TCP', TcpConfig.prefault({}));
+export const CertificateMonitor = monitorOfType('CERTIFICATE', CertificateConfig.prefault({}));
 export const HeartbeatMonitor = monitorOfType('HEARTBEAT', HeartbeatConfig.prefault({}));
 export type HttpMonitor = z.infer<typeof HttpMonitor>;
 export type KeywordMonitor = z.infer<typeof KeywordMonitor>;
 export type DnsMonitor = z.infer<typeof DnsMonitor>;
 export type TcpMonitor = z.infer<typeof TcpMonitor>;
+export type CertificateMonitor = z.infer<typeof CertificateMonitor>;
 export type HeartbeatMonitor = z.infer<typeof HeartbeatMonitor>;
 
 /**
@@ -274,6 +289,7 @@ export const MonitorCreate = z.discriminatedUnion('check_type', [
   KeywordMonitor,
   DnsMonitor,
   TcpMonitor,
+  CertificateMonitor,
   HeartbeatMonitor,
 ]);
 export type MonitorCreate = z.infer<typeof MonitorCreate>;

@@ -18,7 +18,7 @@ const CREATE = 'create_monitor';
 /** Where it is otherwise than in a chat. */
 const DESCRIPTIONS: Partial<Record<string, string>> = {
   [CREATE]:
-    'Adds a monitor that watches an address, a text in a page, a DNS name, a port of a host or a job. No channel is told of it: those that hear all alerts hear of it, too.',
+    'Adds a monitor that watches an address, a text in a page, a DNS name, a port of a host, a certificate or a job. No channel is told of it: those that hear all alerts hear of it, too.',
 };
 
 /** What a tool gives that changes something. */

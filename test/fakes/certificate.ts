@@ -19,20 +19,32 @@ export interface Authority {
   pem: string;
   /** Key and certificate of a server, PEM. */
   issue(wishes?: CertificateWishes): string;
+  /** An authority below this one; what it issues comes with its own certificate. */
+  below(name: string, wishes?: Pick<CertificateWishes, 'fromMs' | 'untilMs'>): Authority;
 }
 
 /** Makes certificates with Node alone. Source of the format: RFC 5280 §4.1, X.690 (DER). */
 export function createAuthority(name = 'Test authority'): Authority {
+  return authorityOf(name, (own) => own);
+}
+
+/** An authority; `above` are the certificates between it and its root, which servers send. */
+function authorityOf(
+  name: string,
+  issuerFor: (own: Issuer) => Issuer,
+  wishes: CertificateWishes = {},
+  above?: string,
+): Authority {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const issuer = { name, key: keys.privateKey };
+  const own = { name, key: keys.privateKey };
+  const issuer = issuerFor(own);
+  const { publicKey } = keys;
+  const pem = certificate({ subject: [name], publicKey, issuer, authority: true, ...wishes });
+  const sent = issuer === own ? '' : `${pem}${above ?? ''}`;
   return {
-    pem: certificate({
-      subject: [issuer.name],
-      publicKey: keys.publicKey,
-      issuer,
-      authority: true,
-    }),
-    issue: (wishes) => withKey(wishes, () => issuer),
+    pem,
+    issue: (wished) => `${withKey(wished, () => own)}${sent}`,
+    below: (below, wished) => authorityOf(below, () => own, wished, sent),
   };
 }
 

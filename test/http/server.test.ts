@@ -110,7 +110,7 @@ describe('the error body', () => {
       400,
       'invalid_value',
       'check_type',
-      /: write HTTP, KEYWORD, DNS, TCP or HEARTBEAT\./,
+      /: write HTTP, KEYWORD, DNS, TCP, CERTIFICATE or HEARTBEAT\./,
     ],
     [
       '/monitors',

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import {
+  CertificateConfig,
   CheckType,
   HeartbeatConfig,
   IntervalSeconds,
@@ -24,12 +25,14 @@ export const mayAdd: Right = { setting: 'mayAdd', over: 'shared', to: 'add monit
 // What is to be sent may be a login, and what is proposed is stored and shown until it is confirmed.
 const { interval, send: _send, ...others } = NewMonitor.shape;
 
+const CERTIFICATE_SECONDS = CertificateConfig.shape.interval_seconds.parse(undefined);
+
 /** Something more to watch. */
 export const createMonitor = writingTool({
   name: 'create_monitor',
   title: 'Add a monitor',
   description:
-    'Adds a monitor that watches an address, a text in a page, a DNS name, a port of a host or a job; the channel of this conversation hears its alerts.',
+    'Adds a monitor that watches an address, a text in a page, a DNS name, a port of a host, a certificate or a job; the channel of this conversation hears its alerts.',
   right: mayAdd,
   input: z.object({ ...others, interval_seconds: interval }),
   draft: z.object({
@@ -46,12 +49,22 @@ export const createMonitor = writingTool({
     const standard =
       check_type === 'HEARTBEAT'
         ? { period_seconds: HeartbeatConfig.shape.period_seconds.parse(undefined) }
-        : { interval_seconds: IntervalSeconds.default };
+        : {
+            interval_seconds:
+              check_type === 'CERTIFICATE' ? CERTIFICATE_SECONDS : IntervalSeconds.default,
+          };
     return { name, target, check_type, config: { ...standard, ...config } };
   },
   summary({ name, target, check_type, config }) {
     const seconds = Number(config.interval_seconds ?? config.period_seconds);
-    const { target_keyword: keyword, record_type: record, expect, tls } = config;
+    const {
+      target_keyword: keyword,
+      record_type: record,
+      expect,
+      tls,
+      days_left: days,
+      starttls,
+    } = config;
     return {
       title: `Watch ${shortened(name, 100)}?`,
       facts: [
@@ -62,6 +75,10 @@ export const createMonitor = writingTool({
         ...(typeof record === 'string' ? [{ label: 'Record', value: record }] : []),
         ...(typeof expect === 'string' ? [{ label: 'Expects', value: expect }] : []),
         ...(tls === true ? [{ label: 'TLS', value: 'yes' }] : []),
+        ...(typeof days === 'number'
+          ? [{ label: 'Warns', value: `${days} days before the end` }]
+          : []),
+        ...(typeof starttls === 'string' ? [{ label: 'STARTTLS', value: starttls }] : []),
         { label: 'Alerts', value: 'this channel hears them' },
       ],
       confirm: 'Watch',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  CertificateConfig,
   CheckType,
   DnsConfig,
   IntervalSeconds,
@@ -11,6 +12,7 @@ import { CommandError } from '../shared/errors.ts';
 const text = (max: number, description: string) => z.string().max(max).describe(description);
 const optional = (max: number, description: string) => text(max, description).optional();
 
+const StartTls = CertificateConfig.shape.starttls.unwrap().exclude(['none']);
 const RecordType = DnsConfig.shape.record_type.unwrap();
 
 /** What people and models say of a monitor that is to be made. */
@@ -27,6 +29,13 @@ export const NewMonitor = z.object({
   record: RecordType.optional().describe('The DNS record that must resolve'),
   expect: optional(1000, 'A text that the answer over TCP must contain'),
   send: optional(4096, 'What to send over TCP first, such as PING\\r\\n; no answer ever shows it'),
+  days: CertificateConfig.shape.days_left
+    .unwrap()
+    .optional()
+    .describe('Days before a certificate ends at which to warn; 14 when left out'),
+  starttls: StartTls.optional().describe(
+    'How a server is asked for TLS before it shows a certificate',
+  ),
   interval: z
     .int()
     .min(IntervalSeconds.min)
@@ -92,6 +101,19 @@ export const TYPES: Record<CheckType, NewType> = {
         ...(scheme.toLowerCase() === 'tls' && { tls: true }),
       };
       return { check_type: 'TCP', name: input.name ?? target, target, config };
+    },
+  },
+  CERTIFICATE: {
+    inputs: ['days', 'starttls'],
+    monitor(input) {
+      const { days, starttls } = input;
+      const target = hostOf(input.target, 'host');
+      const config = {
+        ...intervalOf(input),
+        ...(days !== undefined && { days_left: days }),
+        ...(starttls !== undefined && { starttls }),
+      };
+      return { check_type: 'CERTIFICATE', name: input.name ?? target, target, config };
     },
   },
   HEARTBEAT: {
@@ -161,9 +183,9 @@ function urlOf(target: string): URL {
   return url;
 }
 
-/** A DNS check asks for a name; of an address, that is its host. */
-function hostOf(target: string): string {
-  return /^[a-z][a-z\d+.-]*:\/\//i.test(target) ? urlOf(target).hostname : target;
+/** Of a page's address its host, with or without the port; checks of names and certificates take no more. */
+function hostOf(target: string, part: 'hostname' | 'host' = 'hostname'): string {
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(target) ? urlOf(target)[part] : target;
 }
 
 /** Throws a `CommandError` for an address with a secret in it: what is proposed is stored and shown until it is confirmed. */

@@ -1,8 +1,8 @@
-import type { X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import tls from 'node:tls';
 import { DAY_MS, HOUR_MS } from '../time/clock.ts';
 import type { CheckContext } from './check-context.ts';
-import { CheckFailure, type Degradation } from './check-result.ts';
+import { CheckFailure, type Degradation, inQuotes } from './check-result.ts';
 
 /** Keeps when a certificate ends that was shown; of several, the first to end. */
 export function noteCertificate(
@@ -12,6 +12,59 @@ export function noteCertificate(
   const endsMs = Date.parse(certificate?.validTo ?? '');
   if (Number.isNaN(endsMs)) return;
   context.certificateEndsMs = Math.min(endsMs, context.certificateEndsMs ?? endsMs);
+}
+
+/** Certificates of a chain that are looked at; of good ones there are two to four. */
+const MAX_CHAIN = 10;
+
+/** The names of those who issued certificates, PEM: the subjects of theirs. */
+export function subjectsOf(certificates: string | readonly string[]): ReadonlySet<string> {
+  return new Set([certificates].flat().map((pem) => new X509Certificate(pem).subject));
+}
+
+/**
+ * Keeps when the first certificate ends of a chain, which need not be the server's own. The root is left out, and whatever
+ * is sent beyond the first one whose issuer is trusted by itself (`trusted`, subjects): nobody needs it, and a root that an
+ * older one has signed, too, may well be sent with a certificate that has ended.
+ */
+export function noteChain(
+  certificate: X509Certificate | undefined,
+  context: CheckContext,
+  trusted: ReadonlySet<string>,
+): void {
+  for (const one of certificate ? pathFrom(certificate) : []) {
+    const before = context.certificateEndsMs;
+    noteCertificate(one, context);
+    if (one !== certificate && context.certificateEndsMs !== before) {
+      context.endsFirst = `the intermediate certificate ${nameOf(one)}`;
+    }
+    if (trusted.has(one.issuer)) break;
+  }
+}
+
+/** A certificate and those between it and its root, as far as they were sent, in whatever order. */
+function pathFrom(certificate: X509Certificate): X509Certificate[] {
+  const sent: X509Certificate[] = [];
+  // Node gives them in the order in which they came, whoever issued whom.
+  for (let one = certificate.issuerCertificate; one && sent.length < MAX_CHAIN; ) {
+    sent.push(one);
+    one = one.issuerCertificate;
+  }
+  const path = [certificate];
+  for (let last = certificate; path.length < MAX_CHAIN; ) {
+    const issuer = sent.find((one) => !path.includes(one) && last.checkIssued(one));
+    if (issuer === undefined || issuer.subject === issuer.issuer) break;
+    path.push(issuer);
+    last = issuer;
+  }
+  return path;
+}
+
+/** Of its subject the common name, else the last part; OpenSSL escapes some characters. */
+function nameOf({ subject }: X509Certificate): string {
+  const parts = subject.split('\n');
+  const part = parts.find((one) => one.startsWith('CN=')) ?? parts.at(-1) ?? '';
+  return inQuotes(part.replace(/^\w+=/, '').replace(/\\(.)/g, '$1'));
 }
 
 /**
@@ -40,6 +93,12 @@ export function certificateFailure(
     return say(`the certificate expired on ${day(Date.parse(validTo))}`);
   }
   switch (code) {
+    case 'CERT_HAS_EXPIRED': {
+      const ended = pathFrom(certificate).find((one) => Date.parse(one.validTo) < Date.now());
+      if (ended === undefined) return say(`a certificate above it has expired (${code})`);
+      const when = day(Date.parse(ended.validTo));
+      return say(`the intermediate certificate ${nameOf(ended)} expired on ${when}`);
+    }
     case 'CERT_NOT_YET_VALID':
       return say(`the certificate is valid only from ${day(Date.parse(validFrom))}`);
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
@@ -70,10 +129,15 @@ export function expiring(
 }
 
 /** Says that a certificate ends soon, such as `the certificate expires in 3 days, on 2026-11-24`; else `undefined`. */
-export function expiryWarning(endsMs: number, days: number, nowMs: number): string | undefined {
+export function expiryWarning(
+  endsMs: number,
+  days: number,
+  nowMs: number,
+  which = 'the certificate',
+): string | undefined {
   const leftMs = endsMs - nowMs;
   if (days === 0 || leftMs > days * DAY_MS) return undefined;
-  return `the certificate expires in ${timeLeft(leftMs)}, on ${day(endsMs)}`;
+  return `${which} expires in ${timeLeft(leftMs)}, on ${day(endsMs)}`;
 }
 
 function timeLeft(leftMs: number): string {
@@ -84,6 +148,6 @@ function timeLeft(leftMs: number): string {
   return 'about an hour';
 }
 
-/** A certificate can hold a time that is none. */
-const day = (ms: number) =>
+/** A day such as `2026-11-24`. A certificate can hold a time that is none. */
+export const day = (ms: number) =>
   Number.isNaN(ms) ? 'an unknown day' : new Date(ms).toISOString().slice(0, 10);

@@ -1,7 +1,7 @@
 import { CheckFailure } from './check-result.ts';
 
 /** What a check waits for, in the order a web check does. */
-type Step = 'name' | 'connection' | 'handshake' | 'answer' | 'body';
+type Step = 'name' | 'connection' | 'starttls' | 'handshake' | 'answer' | 'body';
 
 /** One check of a target: its deadline, and what was met on the way, for its result and for the words of a failure. */
 export interface CheckContext {
@@ -17,6 +17,8 @@ export interface CheckContext {
   redirected: boolean;
   /** When the first certificate ends of those that were shown, Unix milliseconds. */
   certificateEndsMs?: number;
+  /** Which one that is, in words, where it is not the server's own. */
+  endsFirst?: string;
 }
 
 /** The failure of a check that reached its deadline. */
@@ -28,6 +30,7 @@ export function outOfTime({ step, peer, timeoutMs, missing }: CheckContext): Che
 const WAITED_FOR: Record<Step, (peer: string) => string> = {
   name: () => 'the name could not be looked up',
   connection: (peer) => `no connection to ${peer}`,
+  starttls: (peer) => `no consent to TLS from ${peer}`,
   handshake: (peer) => `no TLS handshake with ${peer}`,
   answer: (peer) => `no answer from ${peer}`,
   body: (peer) => `no whole answer from ${peer}`,

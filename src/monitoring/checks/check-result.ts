@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { oneLine } from '../../contracts/one-line.ts';
 
 /** How a check ended; `ok` or what was found. The labels of the metric, and what makes two findings "the same". */
 export const Outcome = z.enum([
@@ -64,6 +65,17 @@ export function errorCode(error: unknown): string | undefined {
   }
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : undefined;
+}
+
+/** How much a reason shows of a text that others wrote. */
+const SHOWN_CHARACTERS = 60;
+
+/** A text that others wrote as a reason quotes it: one line of a few visible characters. */
+export function inQuotes(text: string): string {
+  const line = oneLine(text.slice(0, 10 * SHOWN_CHARACTERS));
+  const characters = [...line];
+  if (characters.length <= SHOWN_CHARACTERS) return `“${line}”`;
+  return `“${characters.slice(0, SHOWN_CHARACTERS - 1).join('')}…”`;
 }
 
 /** A number of bytes as people read it, such as `14 KB`. */

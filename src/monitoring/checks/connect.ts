@@ -1,7 +1,13 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { literalAddress } from './address.ts';
-import { certificateFailure, isCertificateFor, noteCertificate } from './certificate.ts';
+import {
+  certificateFailure,
+  isCertificateFor,
+  noteCertificate,
+  noteChain,
+  subjectsOf,
+} from './certificate.ts';
 import { type CheckContext, peerInWords } from './check-context.ts';
 import { CheckFailure, CLOSED_EARLY, errorCode, notAllowed } from './check-result.ts';
 import type { NameLookup } from './name-lookup.ts';
@@ -27,6 +33,10 @@ export interface ConnectOptions {
   serverName?: string | undefined;
   /** What to speak over TLS (ALPN). */
   protocols?: string[];
+  /** What is said on the connection before TLS begins; throws when it does not come to that. */
+  beforeTls?: ((socket: net.Socket) => Promise<void>) | undefined;
+  /** Note when the first one ends of the whole chain of certificates, not only the server's own. */
+  wholeChain?: boolean;
 }
 
 /**
@@ -54,6 +64,12 @@ export function createConnect(options: {
     return verifying;
   }
 
+  let trusted: ReadonlySet<string> | undefined;
+  function trustedNames(): ReadonlySet<string> {
+    trusted ??= subjectsOf(options.ca ?? tls.rootCertificates);
+    return trusted;
+  }
+
   async function addressesOf(hostname: string, context: CheckContext): Promise<string[]> {
     const literal = literalAddress(hostname);
     const addresses = literal ? [literal] : await lookup(hostname);
@@ -77,22 +93,26 @@ export function createConnect(options: {
     // only a collection of the whole heap takes away.
     const target = { __proto__: null, port, ...addressOptions(addresses), noDelay: true };
     const serverName = serverNameOf(options.serverName ?? url.hostname);
+    const plain = !secure || options.beforeTls ? net.connect(target) : undefined;
+    if (plain) await opened(plain, context);
+    if (plain && secure) await agreed(plain, context, options.beforeTls);
     const socket = secure
       ? connectTls({
-          ...target,
+          ...(plain ? { socket: plain } : target),
           ...(net.isIP(serverName) === 0 && { servername: serverName }),
           ...(protocols.length > 0 && { ALPNProtocols: protocols }),
           secureContext: contextFor(ignoreTls),
         })
-      : net.connect(target);
-    await opened(socket, context);
+      : (plain as net.Socket);
+    if (secure) await opened(socket, context);
     if (addresses.length > 1 && socket.remoteAddress !== undefined) {
       context.peer = peerInWords([socket.remoteAddress], port);
     }
     if (!(socket instanceof tls.TLSSocket)) return socket;
     // Asked for once: a second time Node may have none. Not `getPeerCertificate`, which takes every field apart.
     const certificate = socket.getPeerX509Certificate();
-    noteCertificate(certificate, context);
+    if (options.wholeChain) noteChain(certificate, context, trustedNames());
+    else noteCertificate(certificate, context);
     if (ignoreTls) return socket;
     if (socket.authorized && certificate && isCertificateFor(certificate, serverName)) {
       return socket;
@@ -143,6 +163,23 @@ function connectTls(options: tls.ConnectionOptions): tls.TLSSocket {
   });
   // Node asks for it to give it to `checkServerIdentity`: taking apart every field of the whole chain is a fifth of a check.
   return Object.assign(socket, { getPeerCertificate: () => ({}) });
+}
+
+/** Has both sides agree on TLS over a connection that is open. */
+async function agreed(
+  socket: net.Socket,
+  context: CheckContext,
+  beforeTls: ConnectOptions['beforeTls'],
+): Promise<void> {
+  context.step = 'starttls';
+  try {
+    await beforeTls?.(socket);
+  } catch (error) {
+    socket.destroy();
+    context.signal.throwIfAborted();
+    throw error;
+  }
+  context.step = 'handshake';
 }
 
 async function opened(socket: net.Socket, context: CheckContext): Promise<void> {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { certificate } from './certificate-check.ts';
 import type { CheckedMonitor, CheckType, MonitorDefinition, ProbedType } from './check-type.ts';
 import { dns } from './dns.ts';
 import { heartbeat } from './heartbeat.ts';
@@ -7,7 +8,14 @@ import { keyword } from './keyword.ts';
 import { tcp } from './tcp.ts';
 
 /** The types of check there are. Another one is a module like these, and its line here. */
-export const SHIPPED_TYPES: readonly CheckType[] = [http, keyword, dns, tcp, heartbeat];
+export const SHIPPED_TYPES: readonly CheckType[] = [
+  http,
+  keyword,
+  dns,
+  tcp,
+  certificate,
+  heartbeat,
+];
 
 /** Types of check by their names, which stand in `check_type`. */
 export interface CheckTypes {

@@ -4,7 +4,7 @@ import { oneLine } from '../../contracts/one-line.ts';
 import { invalidValue as invalid } from '../../http/errors.ts';
 import { expiring } from './certificate.ts';
 import type { CheckContext } from './check-context.ts';
-import { CheckFailure, errorCode, inKilobytes } from './check-result.ts';
+import { CheckFailure, errorCode, inKilobytes, inQuotes } from './check-result.ts';
 import type { ProbedType } from './check-type.ts';
 import { admitServerName, hostPortReader } from './host-port.ts';
 import { admitHost } from './target.ts';
@@ -12,8 +12,8 @@ import { admitHost } from './target.ts';
 /** How much of an answer is looked through. */
 const ANSWER_LIMIT_BYTES = 64 * 1024;
 
-/** How much of an answer, and of what it should hold, a reason shows. */
-const SHOWN_CHARACTERS = 60;
+/** How much of an answer is looked at for what a reason shows. */
+const SHOWN_BYTES = 240;
 
 /** Pieces of so many characters that were sent are not shown in what comes back: a server may repeat a password. */
 const PIECE_CHARACTERS = 4;
@@ -73,7 +73,7 @@ async function talk(socket: Socket, config: TcpConfig, context: CheckContext): P
   const wanted = bytesOf(expect);
   const append = createAppender();
   let heard: Buffer = Buffer.alloc(0);
-  const missing = () => `${said(heard, send)}, which does not contain ${quoted(wanted)}`;
+  const missing = () => `${said(heard, send)}, which does not contain ${inQuotes(expect)}`;
   for await (const chunk of socket as AsyncIterable<Buffer>) {
     // What was looked through is not looked through again, but for where it may go on.
     const from = Math.max(0, heard.length - wanted.length);
@@ -83,7 +83,7 @@ async function talk(socket: Socket, config: TcpConfig, context: CheckContext): P
       const where = `the first ${inKilobytes(ANSWER_LIMIT_BYTES)} of its answer`;
       throw new CheckFailure(
         'answer',
-        `${quoted(wanted)} is not in ${where}; the rest is not read`,
+        `${inQuotes(expect)} is not in ${where}; the rest is not read`,
       );
     }
     context.missing = missing;
@@ -139,18 +139,10 @@ function withWords(
 
 /** What was said, without what was sent: that may be a secret. */
 function said(heard: Buffer, send: string | undefined): string {
-  const text = oneLine(heard.subarray(0, 4 * SHOWN_CHARACTERS).toString('utf8'));
+  const text = oneLine(heard.subarray(0, SHOWN_BYTES).toString('utf8'));
   if (text === '') return `it answered ${inKilobytes(heard.length)} that are no text`;
   const shown = send === undefined ? text : withoutPieces(text, bytesOf(send).toString('utf8'));
-  return `it answered “${cut(shown)}”`;
-}
-
-const quoted = (bytes: Buffer) => `“${cut(oneLine(bytes.toString('utf8')))}”`;
-
-function cut(text: string): string {
-  const characters = [...text];
-  if (characters.length <= SHOWN_CHARACTERS) return text;
-  return `${characters.slice(0, SHOWN_CHARACTERS - 1).join('')}…`;
+  return `it answered ${inQuotes(shown)}`;
 }
 
 /** The text with `…` for every part that stands in `sent`, too, in whatever case. */

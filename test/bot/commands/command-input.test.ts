@@ -200,7 +200,7 @@ describe('the input of a command', () => {
     [{ target: 'x', interval: '1e9' }, 'not “1e9”'],
     [
       { target: 'x', type: 'PING' },
-      '“type” must be one of HTTP, KEYWORD, DNS, TCP, HEARTBEAT, not “PING”.',
+      '“type” must be one of HTTP, KEYWORD, DNS, TCP, CERTIFICATE, HEARTBEAT, not “PING”.',
     ],
     [{ target: 'x', name: 'n'.repeat(201) }, '“name” is too long: at most 200 characters.'],
   ])('%j is refused in a sentence', (values, sentence) => {

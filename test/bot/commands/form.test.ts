@@ -25,6 +25,13 @@ describe('a target without a type', () => {
         config: { send: 'PING\\r\\n', expect: 'PONG' },
       },
     );
+    expect(monitorOf({ target: 'mail.example:25', starttls: 'smtp', days: 30 })).toEqual({
+      ...{ check_type: 'CERTIFICATE', name: 'mail.example:25', target: 'mail.example:25' },
+      config: { days_left: 30, starttls: 'smtp' },
+    });
+    expect(monitorOf({ target: 'https://a.example:8443/b', type: 'CERTIFICATE' })).toMatchObject({
+      target: 'a.example:8443',
+    });
     expect(() => monitorOf({ target: 'cache.example', expect: 'PONG' })).toThrow(
       '“cache.example” has no port. A TCP monitor takes a host and a port, such as db.example:5432.',
     );
@@ -52,6 +59,7 @@ describe('the form of a command', () => {
     ['KEYWORD', ['keyword']],
     ['DNS', ['record']],
     ['TCP', ['expect', 'send']],
+    ['CERTIFICATE', ['days', 'starttls']],
     ['HEARTBEAT', []],
   ])('has the inputs of the kind %s', (type, more) => {
     const fields = formFields(monitorAdd, type === undefined ? {} : { type });

@@ -57,6 +57,7 @@ describe('a command that is typed bare', () => {
       KEYWORD: 'type* target* name interval keyword*',
       DNS: 'type* target* name interval record',
       TCP: 'type* target* name interval expect send',
+      CERTIFICATE: 'type* target* name interval days starttls',
       HEARTBEAT: 'type* target* name interval',
     });
     expect(service.monitors).toEqual([]);

@@ -18,6 +18,8 @@ export function setUp(options: { allow?: string[]; lookup?: NameLookup; ca?: str
     keyword: (target: string, keyword: string, config: object = {}) =>
       run(monitorOf('KEYWORD', target, { target_keyword: keyword, ...config })),
     dns: (target: string, config: object = {}) => run(monitorOf('DNS', target, config)),
+    certificate: (target: string, config: object = {}) =>
+      run(monitorOf('CERTIFICATE', target, config)),
     tcp: (target: string, config: object = {}) => run(monitorOf('TCP', target, config)),
   };
 }

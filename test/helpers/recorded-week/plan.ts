@@ -58,6 +58,7 @@ const CAUSES: Record<Exclude<CheckType, 'HEARTBEAT'>, Array<[Outcome, string]>> 
     ['dns', 'nothing answers at 198.51.100.54'],
     ['dns', '198.51.100.54 failed (SERVFAIL)'],
   ],
+  CERTIFICATE: [['tls', 'the certificate is for another name']],
   TCP: [['connection', 'connection refused by 192.0.2.80:5432 after 3 ms']],
 };
 

@@ -120,7 +120,7 @@ const port = (target: string, config: object = {}, check_type = 'TCP') => ({
   ...{ check_type, target, config },
 });
 
-describe.each(['TCP'])('a host and a port of %s', (type) => {
+describe.each(['TCP', 'CERTIFICATE'])('a host and a port of %s', (type) => {
   test.each([
     '1.1.1.1:5432',
     'db.example:5432',
@@ -211,6 +211,30 @@ test.each([
   const error = await refusal(port('1.1.1.1:80', config));
   expect(error).toMatchObject({ status: 400, param });
   expect(error?.message).toContain(sentence);
+});
+
+test.each([
+  ['example.com', {}],
+  ['[2606:4700:4700::1111]', {}],
+  ['mail.example', { starttls: 'imap', down_days: 7 }],
+  ['example.com', { days_left: 0, down_days: 30, server_name: 'a.example' }],
+])('a CERTIFICATE check is taken without a port: %s %j', async (target, config) => {
+  expect(await refusal(port(target, config, 'CERTIFICATE'))).toBeUndefined();
+});
+
+test.each([
+  [{ down_days: 14 }, 'config.down_days', 'it must be less than days_left, which is 14'],
+  [{ days_left: 5, down_days: 9 }, 'config.down_days', 'it must be less than days_left'],
+  [{ server_name: '::1' }, 'config.server_name', 'write a host name'],
+])('a CERTIFICATE check is refused with %j', async (config, param, sentence) => {
+  const error = await refusal(port('1.1.1.1', config, 'CERTIFICATE'));
+  expect(error).toMatchObject({ status: 400, param });
+  expect(error?.message).toContain(sentence);
+});
+
+test('a TCP check is refused without a port', async () => {
+  const error = await refusal(port('db.example'));
+  expect(error?.message).toContain('write the port, too, such as db.example:5432');
 });
 
 describe('an address in any notation', () => {

@@ -290,7 +290,7 @@ test('no answer to a bad body uses the words of a validator', async () => {
       (json): [string, unknown, string] =>
         [
           ...[MONITORS, json],
-          "Invalid 'check_type': write HTTP, KEYWORD, DNS, TCP or HEARTBEAT.",
+          "Invalid 'check_type': write HTTP, KEYWORD, DNS, TCP, CERTIFICATE or HEARTBEAT.",
         ] as [string, unknown, string],
     ),
     [MONITORS, { ...HTTP, name: 5 }, "Invalid 'name': write a text."],

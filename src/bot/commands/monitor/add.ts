@@ -13,7 +13,7 @@ const ALWAYS = ['type', 'target', 'name', 'interval'] as const;
 export const monitorAdd = command({
   name: 'monitor add',
   summary:
-    'Watch an address, a page’s text, a DNS name, a port or a job; this channel hears its alerts',
+    'Watch an address, a page’s text, a DNS name, port, certificate or job; this channel hears its alerts',
   right: mayAdd,
   input: NewMonitor,
   examples: [
@@ -21,6 +21,7 @@ export const monitorAdd = command({
     '/monitor add https://example.com name="Shop" keyword=Cart interval=30',
     '/monitor add example.com record=MX',
     '/monitor add db.example:5432',
+    '/monitor add example.com type=CERTIFICATE',
     '/monitor add nightly-backup type=HEARTBEAT interval=86400',
   ],
   form: {

@@ -79,6 +79,7 @@ const KINDS: Record<string, string> = {
   KEYWORD: 'Keyword on a page',
   DNS: 'DNS record',
   TCP: 'Port',
+  CERTIFICATE: 'Certificate',
   HEARTBEAT: 'Heartbeat of a job',
 };
 

@@ -1,0 +1,58 @@
+import { type CertificateConfig, CertificateMonitor } from '../../contracts/monitoring.ts';
+import { invalidValue as invalid } from '../../http/errors.ts';
+import { DAY_MS } from '../time/clock.ts';
+import { day, expiryWarning } from './certificate.ts';
+import { CheckFailure } from './check-result.ts';
+import type { ProbedType } from './check-type.ts';
+import { admitServerName, type HostPort, hostPortReader } from './host-port.ts';
+import { startTls } from './starttls.ts';
+import { admitHost } from './target.ts';
+
+/** How a target is read, by what is said before TLS: each has a port of its own when none is given. */
+const READERS: Record<CertificateConfig['starttls'], (target: string) => HostPort> = {
+  none: hostPortReader('example.com or example.com:443', '443'),
+  smtp: hostPortReader('mail.example or mail.example:587', '587'),
+  imap: hostPortReader('mail.example or mail.example:143', '143'),
+  postgres: hostPortReader('db.example or db.example:5432', '5432'),
+};
+
+const readTarget = ({ target, config }: CertificateMonitor) => READERS[config.starttls](target);
+
+/** CERTIFICATE: UP while every certificate that a server shows is good, for its name, and lasts long enough. */
+export const certificate: ProbedType<CertificateMonitor> = {
+  schema: CertificateMonitor,
+  async admit(monitor, tools) {
+    const { days_left, down_days, server_name } = monitor.config;
+    if (days_left > 0 && down_days >= days_left) {
+      throw invalid(
+        'config.down_days',
+        `it must be less than days_left, which is ${days_left}, or nobody is warned before; 0 for days_left means no warning`,
+      );
+    }
+    admitServerName(server_name);
+    await admitHost(readTarget(monitor).hostname, tools);
+  },
+  limitedHost: (monitor) => readTarget(monitor).hostname,
+  contactedHost: (monitor) => readTarget(monitor).hostname,
+  async probe(monitor, context, { connect }) {
+    const { starttls, server_name: serverName, ignore_tls: ignoreTls, down_days } = monitor.config;
+    const at = { protocol: 'https:', ...readTarget(monitor) };
+    const socket = await connect(at, context, {
+      ...{ ignoreTls, serverName, wholeChain: true },
+      beforeTls: starttls === 'none' ? undefined : (plain) => startTls(starttls, plain, context),
+    });
+    socket.destroy();
+    const { certificateEndsMs: endsMs, endsFirst: which = 'the certificate' } = context;
+    if (endsMs === undefined) throw new CheckFailure('tls', 'the server shows no certificate');
+    const nowMs = Date.now();
+    if (endsMs < nowMs) throw new CheckFailure('tls', `${which} expired on ${day(endsMs)}`);
+    if (endsMs - nowMs >= down_days * DAY_MS) return;
+    const left = expiryWarning(endsMs, down_days, nowMs, which);
+    throw new CheckFailure('tls', `${left}; it is to last for another ${down_days} days`);
+  },
+  degradation({ config }, { certificateEndsMs: endsMs, endsFirst }) {
+    if (endsMs === undefined) return undefined;
+    const reason = expiryWarning(endsMs, config.days_left, Date.now(), endsFirst);
+    return reason === undefined ? undefined : { outcome: 'expiring', reason };
+  },
+};

@@ -1,0 +1,135 @@
+import type { Socket } from 'node:net';
+import type { CertificateConfig } from '../../contracts/monitoring.ts';
+import type { CheckContext } from './check-context.ts';
+import { CheckFailure, inQuotes } from './check-result.ts';
+
+/** What a server may say before TLS, in all; greetings have some hundred bytes. */
+const LIMIT_BYTES = 16 * 1024;
+
+/** What servers agree on TLS by, in plain text. */
+type Protocol = Exclude<CertificateConfig['starttls'], 'none'>;
+
+/** Hears and speaks to a server before TLS. */
+interface Talk {
+  say(bytes: string | Buffer): void;
+  /** The next line, without its end. */
+  line(): Promise<string>;
+  /** The next byte, as a character. */
+  byte(): Promise<string>;
+}
+
+const DIALOGUES: Record<Protocol, (talk: Talk) => Promise<void>> = { smtp, imap, postgres };
+
+/**
+ * Has a server agree to begin TLS on this connection. Throws a `CheckFailure` when it does not, and when it has said more
+ * than that: what came in plain text would be taken for what came over TLS (CVE-2011-0411, CVE-2021-23222).
+ */
+export async function startTls(
+  protocol: Protocol,
+  socket: Socket,
+  { peer }: CheckContext,
+): Promise<void> {
+  let heard: Buffer = Buffer.alloc(0);
+  let total = 0;
+  let failure: CheckFailure | undefined;
+  let wake = () => {};
+  const fail = (outcome: 'protocol' | 'connection', reason: string) => {
+    failure ??= new CheckFailure(outcome, reason);
+    wake();
+  };
+  const onData = (bytes: Buffer) => {
+    total += bytes.length;
+    if (total > LIMIT_BYTES) {
+      socket.pause();
+      fail('protocol', `${peer} goes on talking and does not come to TLS`);
+      return;
+    }
+    heard = Buffer.concat([heard, bytes]);
+    wake();
+  };
+  const onClose = () => fail('connection', `${peer} closed the connection before TLS began`);
+  socket.on('data', onData);
+  for (const name of ['end', 'close']) socket.once(name, onClose);
+
+  /** Takes the first bytes of what was heard, as soon as `lengthOf` knows how many. */
+  async function take(lengthOf: () => number): Promise<string> {
+    for (;;) {
+      const length = lengthOf();
+      if (length > 0) {
+        const taken = heard.subarray(0, length).toString('latin1');
+        heard = heard.subarray(length);
+        return taken;
+      }
+      if (failure) throw failure;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  }
+
+  await DIALOGUES[protocol]({
+    say: (bytes) => void socket.write(bytes),
+    line: async () => (await take(() => heard.indexOf('\n') + 1)).replace(/\r?\n$/, ''),
+    byte: () => take(() => Math.min(heard.length, 1)),
+  });
+  if (failure) throw failure;
+  if (heard.length > 0) {
+    throw new CheckFailure('protocol', `${peer} says more in plain text after it agreed to TLS`);
+  }
+  // What comes from here on is for TLS.
+  socket.off('data', onData);
+  for (const name of ['end', 'close']) socket.off(name, onClose);
+  socket.pause();
+}
+
+/** Source: RFC 3207, RFC 5321 §4.2. */
+async function smtp({ say, line }: Talk): Promise<void> {
+  /** The lines of a reply, which is to have this code. */
+  async function reply(code: string, to: string): Promise<string[]> {
+    const lines: string[] = [];
+    for (;;) {
+      const text = await line();
+      if (!/^\d{3}([ -]|$)/.test(text)) throw unlike('SMTP', text);
+      if (!text.startsWith(code)) throw refused(text, to);
+      lines.push(text.slice(4));
+      if (text[3] !== '-') return lines;
+    }
+  }
+  await reply('220', 'the connection');
+  say('EHLO askwatch\r\n');
+  const offers = await reply('250', 'EHLO');
+  if (!offers.some((offer) => /^STARTTLS\s*$/i.test(offer))) {
+    throw new CheckFailure('protocol', 'it does not offer STARTTLS');
+  }
+  say('STARTTLS\r\n');
+  await reply('220', 'STARTTLS');
+}
+
+/** Source: RFC 9051 §6.2.1, §7.1. */
+async function imap({ say, line }: Talk): Promise<void> {
+  const greeting = await line();
+  if (!/^\* (OK|PREAUTH|BYE)\b/i.test(greeting)) throw unlike('IMAP', greeting);
+  if (!/^\* OK\b/i.test(greeting)) throw refused(greeting, 'the connection');
+  say('a1 STARTTLS\r\n');
+  for (;;) {
+    const text = await line();
+    if (/^a1 OK\b/i.test(text)) return;
+    if (/^a1 /i.test(text)) throw refused(text.slice(3), 'STARTTLS');
+    if (!text.startsWith('* ')) throw unlike('IMAP', text);
+  }
+}
+
+/** Source: PostgreSQL docs, "Message Formats" (SSLRequest) and "SSL Session Encryption". */
+async function postgres({ say, byte }: Talk): Promise<void> {
+  say(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]));
+  const answer = await byte();
+  if (answer === 'S') return;
+  if (answer === 'N') throw new CheckFailure('protocol', 'it does not offer TLS');
+  throw new CheckFailure('protocol', 'it does not answer as PostgreSQL does');
+}
+
+const unlike = (what: string, text: string) =>
+  new CheckFailure('protocol', `it does not speak ${what}: it said ${inQuotes(text)}`);
+
+const refused = (text: string, to: string) =>
+  new CheckFailure('protocol', `it answered ${inQuotes(text)} to ${to}`);

@@ -187,10 +187,8 @@ export const MaintenancePlanned = z.object({
 });
 export type MaintenancePlanned = z.infer<typeof MaintenancePlanned>;
 
-/** A window of a monitor when it goes on, or comes next. */
-export const PlannedWindow = z.object({
-  monitor: z.string(),
-  name: z.string(),
+/** A window when it goes on, or comes next. */
+export const ComingWindow = z.object({
   starts_at: UtcTime,
   ends_at: UtcTime,
   /** The zone that it was set in. */
@@ -199,6 +197,10 @@ export const PlannedWindow = z.object({
   repeats: z.boolean(),
   reason: z.string().optional(),
 });
+export type ComingWindow = z.infer<typeof ComingWindow>;
+
+/** The same among those of all monitors. */
+export const PlannedWindow = ComingWindow.extend({ monitor: z.string(), name: z.string() });
 export type PlannedWindow = z.infer<typeof PlannedWindow>;
 
 /** Those that go on or begin soon, in the order of their begins. */
@@ -246,6 +248,8 @@ export const MonitorDetails = Monitor.extend({
   created_at: UtcTime,
   config: z.record(z.string(), z.unknown()),
   maintenance: z.array(MaintenanceWindow),
+  /** When those go on or come next, the first ones first. */
+  planned_maintenance: z.array(ComingWindow).optional(),
   /** When the certificate ends that was last seen; null when none was. */
   certificate_ends_at: UtcTime.nullable(),
   /** What goes on now. */

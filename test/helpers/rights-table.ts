@@ -47,6 +47,8 @@ export const TYPED: Row[] = [
   row('monitor pause', 'shared', { monitor: 'mon_1' }),
   row('monitor resume', 'shared', { monitor: 'mon_1' }),
   row('monitor remove', 'shared', { monitor: 'mon_1' }),
+  row('monitor maintenance', 'nothing'),
+  row('monitor maintenance', 'shared', { monitor: 'mon_1', when: 'off' }),
   row('monitor heartbeat', 'nothing', { token: 'hb_1' }),
   row('monitor intake', 'nothing'),
   row('monitor intake', 'place', { action: 'add', kind: 'generic' }),
@@ -67,6 +69,8 @@ export const PRESSED: Row[] = [
   row('tools accept', 'shared', { change: 'c1' }),
   row('monitor list page', 'nothing', { page: '1' }),
   row('monitor remove for good', 'shared', { monitor: 'mon_1' }),
+  row('monitor maintenance plan', 'shared'),
+  row('monitor maintenance form', 'shared', { monitor: 'mon_1', when: 'off' }),
   row('monitor push address', 'shared', { monitor: 'mon_1' }),
   row('monitor push address new', 'shared', { monitor: 'mon_1' }),
 ];

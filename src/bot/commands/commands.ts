@@ -13,6 +13,7 @@ import { monitorDepends } from './monitor/depends.ts';
 import { monitorHeartbeat } from './monitor/heartbeat.ts';
 import { monitorIntake } from './monitor/intake.ts';
 import { listPage, monitorList } from './monitor/list.ts';
+import { maintenanceForm, monitorMaintenance, planMaintenance } from './monitor/maintenance.ts';
 import { monitorPause, monitorRemove, monitorResume, removeForGood } from './monitor/manage.ts';
 import { newPushAddress, renewPushAddress } from './monitor/push-address.ts';
 import { monitorReport } from './monitor/report.ts';
@@ -39,6 +40,7 @@ export const commands: readonly Command[] = [
   monitorPause,
   monitorResume,
   monitorRemove,
+  monitorMaintenance,
   monitorHeartbeat,
   monitorIntake,
 ];
@@ -51,6 +53,8 @@ export const actions: readonly Command[] = [
   acceptTool,
   listPage,
   removeForGood,
+  planMaintenance,
+  maintenanceForm,
   newPushAddress,
   renewPushAddress,
 ];

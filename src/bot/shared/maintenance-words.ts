@@ -1,5 +1,9 @@
-import type { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
-import { firstAtMs } from '../../contracts/wall-time.ts';
+import type {
+  ComingWindow,
+  MaintenanceWindow,
+  PlannedWindow,
+} from '../../contracts/monitoring-additions.ts';
+import { firstAtMs, wallMs } from '../../contracts/wall-time.ts';
 import { inWords } from './text-format.ts';
 
 const MINUTE_MS = 60_000;
@@ -9,16 +13,11 @@ export function windowEndMs(window: MaintenanceWindow): number | undefined {
   if ('ends_at' in window) return Date.parse(window.ends_at);
   if (!('starts_at' in window)) return undefined;
   const { starts_at, timezone, duration_minutes } = window;
-  try {
-    return firstAtMs(timezone, Date.parse(`${starts_at}Z`)) + duration_minutes * MINUTE_MS;
-  } catch (error) {
-    // Another service may name zones that are not known here.
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
+  if (!isZone(timezone)) return undefined;
+  return firstAtMs(timezone, Date.parse(`${starts_at}Z`)) + duration_minutes * MINUTE_MS;
 }
 
-/** When a window is, as it was set: `On Mon, Wed from 02:00 (Europe/Berlin), for 2 hours`. Pure. */
+/** When a window is, as it was set: `Every Mon, Wed from 02:00 (Europe/Berlin), for 2 hours`. Pure. */
 export function windowWords(window: MaintenanceWindow): string {
   if ('ends_at' in window) {
     return `From ${minuteWords(window.starts_at)} to ${minuteWords(window.ends_at)} UTC`;
@@ -32,9 +31,62 @@ export function windowWords(window: MaintenanceWindow): string {
   return `${daysWords(window.weekly)} from ${window.from} (${timezone}), ${lasts}`;
 }
 
+/** A window of one or several monitors, as it goes on or comes next. */
+export type PlannedTogether = Omit<PlannedWindow, 'monitor' | 'name'> & {
+  monitors: Array<{ id: string; name: string }>;
+};
+
+/** Windows of several monitors at the same time and for the same reason as one, in their order. Pure. */
+export function plannedTogether(windows: readonly PlannedWindow[]): PlannedTogether[] {
+  const together = new Map<string, PlannedTogether>();
+  for (const { monitor: id, name, ...window } of windows) {
+    const { starts_at, ends_at, timezone, repeats, reason } = window;
+    const key = JSON.stringify([starts_at, ends_at, timezone, repeats, reason]);
+    const known = together.get(key);
+    if (known) known.monitors.push({ id, name });
+    else together.set(key, { ...window, monitors: [{ id, name }] });
+  }
+  return [...together.values()];
+}
+
+/** When it comes, as clocks in its zone show it: `Sat 5 Dec 02:00–04:00 (Europe/Berlin)`; `until …` of one that goes on. Pure. */
+export function comingWords(
+  { starts_at, ends_at, timezone }: Pick<ComingWindow, 'starts_at' | 'ends_at' | 'timezone'>,
+  nowMs: number,
+): string {
+  const zone = isZone(timezone) ? timezone : 'UTC';
+  const start = wallParts(zone, Date.parse(starts_at));
+  const end = wallParts(zone, Date.parse(ends_at));
+  if (Date.parse(starts_at) <= nowMs) {
+    const today = wallParts(zone, nowMs).day;
+    return `until ${today === end.day ? '' : `${end.day} `}${end.time} (${zone})`;
+  }
+  const until = start.day === end.day ? end.time : `${end.day} ${end.time}`;
+  return `${start.day} ${start.time}–${until} (${zone})`;
+}
+
+function wallParts(zone: string, atMs: number): { day: string; time: string } {
+  // As `Sat, 05 Dec 2026 02:00:00 GMT`.
+  const [weekday = '', day = '', month = '', , time = ''] = new Date(wallMs(zone, atMs))
+    .toUTCString()
+    .split(' ');
+  return { day: `${weekday.slice(0, 3)} ${Number(day)} ${month}`, time: time.slice(0, 5) };
+}
+
+/** Another service may name zones that are not known here. */
+function isZone(timezone: string): boolean {
+  try {
+    wallMs(timezone, 0);
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
 const minuteWords = (time: string) => time.slice(0, 16).replace('T', ' ');
 
 const daysWords = (days: readonly string[]) =>
   days.length === 7
     ? 'Every day'
-    : `On ${days.map((day) => day.charAt(0).toUpperCase() + day.slice(1)).join(', ')}`;
+    : `Every ${days.map((day) => day.charAt(0).toUpperCase() + day.slice(1)).join(', ')}`;

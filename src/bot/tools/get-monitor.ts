@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   CheckRecord,
+  ComingWindow,
   Incident,
   type MonitorDetails,
 } from '../../contracts/monitoring-additions.ts';
@@ -27,6 +28,8 @@ export const getMonitor = tool({
     interval_seconds: z.number().optional(),
     settings: z.record(z.string(), z.unknown()).optional(),
     maintenance: z.array(z.unknown()).optional(),
+    /** When those go on or come next. */
+    planned_maintenance: z.array(ComingWindow).optional(),
     certificate_ends_at: z.string().optional(),
     /** What goes on now. */
     incident: Incident.optional(),
@@ -57,12 +60,13 @@ export const getMonitor = tool({
   },
 });
 
-function detailsOf({ config, maintenance, ...details }: MonitorDetails) {
+function detailsOf({ config, maintenance, planned_maintenance, ...details }: MonitorDetails) {
   const { certificate_ends_at, incident } = details;
   const settings = Object.entries(config).filter(([name]) => !NOT_SHOWN.has(name));
   return {
     settings: Object.fromEntries(settings),
     ...(maintenance.length > 0 && { maintenance }),
+    ...(planned_maintenance && { planned_maintenance }),
     ...(certificate_ends_at !== null && { certificate_ends_at }),
     ...(incident !== null && { incident }),
   };

@@ -11,7 +11,7 @@ import {
 } from '../../contracts/monitoring-additions.ts';
 import { invalidValue } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server-types.ts';
-import { checkWindow, comingSpan, withWindow } from '../monitors/maintenance.ts';
+import { checkWindow, comingSpan, comingWindows, withWindow } from '../monitors/maintenance.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { DAY_MS } from '../time/clock.ts';
 import { keyRoute, noQuery, queryNumber, READ_ONLY } from './route-schemas.ts';
@@ -48,7 +48,7 @@ export function addMaintenanceRoutes(scope: HttpServer, tools: RouteTools): void
     bare.get(within(AddedPath.planned), { schema: listSchema }, async ({ query }) => {
       const nowMs = clock.wallMs();
       const shown = monitors.all().filter(({ published }) => isListed(published, false));
-      return await comingWindows(shown, { nowMs, ...query });
+      return await plannedWindows(shown, { nowMs, ...query });
     });
   });
 }
@@ -79,27 +79,19 @@ async function plan(
 }
 
 /** Windows that go on or begin within some days, the first ones first. */
-async function comingWindows(
+async function plannedWindows(
   monitors: readonly WatchedMonitor[],
   { nowMs, days, limit }: { nowMs: number; days: number; limit: number },
 ): Promise<PlannedWindowList> {
   let found: PlannedWindow[] = [];
   let total = 0;
+  const untilTime = new Date(nowMs + days * DAY_MS).toISOString();
   const turn = beginTurn();
   for (const { id, definition, maintenance } of monitors) {
-    for (const window of maintenance) {
-      const span = comingSpan(window, nowMs);
-      if (!span || span.startsMs > nowMs + days * DAY_MS) continue;
+    for (const window of comingWindows(maintenance, nowMs)) {
+      if (window.starts_at > untilTime) continue;
       total += 1;
-      found.push({
-        monitor: id,
-        name: definition.name,
-        starts_at: new Date(span.startsMs).toISOString(),
-        ends_at: new Date(span.endsMs).toISOString(),
-        timezone: 'timezone' in window ? window.timezone : 'UTC',
-        repeats: !('starts_at' in window),
-        ...(window.reason !== undefined && { reason: window.reason }),
-      });
+      found.push({ monitor: id, name: definition.name, ...window });
     }
     if (found.length > 5 * MAX_LISTED) found = first(found, limit);
     if (turn.isOver()) await turn.next();

@@ -4,6 +4,7 @@ import { isHeartbeat } from '../checks/check-type.ts';
 import { shownTarget, withoutSecrets } from '../checks/secret-values.ts';
 import { incidentId } from '../history/incidents.ts';
 import { awaitsFirstPing } from '../monitors/heartbeat.ts';
+import { comingWindows } from '../monitors/maintenance.ts';
 import type { ManagedBy as ManagedByFile } from '../monitors/managed-by.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { isFlapping } from '../state/state.ts';
@@ -56,6 +57,9 @@ export async function detailsOf(
     ...listedMonitor(monitor, { wallMs: clock.wallMs(), stale: runner.isStale(monitor) }),
     config: { ...withoutSecrets(definition).config },
     maintenance,
+    ...(maintenance.length > 0 && {
+      planned_maintenance: comingWindows(maintenance, clock.wallMs()),
+    }),
     certificate_ends_at: endsMs === undefined ? null : utc(endsMs),
     incident: incidentNow(monitor, lastIncident),
   };

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
+  type ComingWindow,
   MAX_WINDOWS,
   type MaintenanceWindow,
   WEEKDAYS,
@@ -65,6 +66,26 @@ export function comingSpan(window: MaintenanceWindow, nowMs: number): ComingSpan
   const found = { askedMs: nowMs, startsMs: span.fromMs, endsMs: span.untilMs };
   lastComing.set(window, found);
   return found;
+}
+
+/** The windows that are not over, as they go on or come next, the first ones first. Pure. */
+export function comingWindows(
+  windows: readonly MaintenanceWindow[],
+  nowMs: number,
+): ComingWindow[] {
+  return windows
+    .flatMap((window) => {
+      const span = comingSpan(window, nowMs);
+      if (!span) return [];
+      return {
+        starts_at: new Date(span.startsMs).toISOString(),
+        ends_at: new Date(span.endsMs).toISOString(),
+        timezone: 'timezone' in window ? window.timezone : 'UTC',
+        repeats: !('starts_at' in window),
+        ...(window.reason !== undefined && { reason: window.reason }),
+      };
+    })
+    .sort((a, b) => (a.starts_at < b.starts_at ? -1 : a.starts_at > b.starts_at ? 1 : 0));
 }
 
 /** Windows with one more, without those that are over; `undefined` when there is no room. The same once more changes nothing. Pure. */

@@ -133,6 +133,13 @@ test('one monitor is shown with its last checks and the incident that goes on', 
   });
   expect(JSON.stringify(shown)).not.toContain(push);
   expect(shown.account.found).toMatch(/^DOWN, /);
+  const window = { starts_at: '2998-12-01T22:00', timezone: 'Europe/Berlin', duration_minutes: 90 };
+  const json = { windows: [window] };
+  await service.call('PUT', `/api/v1/public/monitors/${job.id}/maintenance`, { json });
+  expect(await run('get_monitor', { monitor: 'backup' })).toMatchObject({
+    maintenance: [window],
+    planned_maintenance: [{ starts_at: '2998-12-01T21:00:00.000Z', repeats: false }],
+  });
 });
 
 test('one monitor of a service of the contract alone is shown with what the list tells', async () => {

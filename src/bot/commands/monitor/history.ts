@@ -1,7 +1,13 @@
 import type { Monitor } from '../../../contracts/monitoring.ts';
-import type { CheckRecord, Incident, Uptime } from '../../../contracts/monitoring-additions.ts';
+import type {
+  CheckRecord,
+  ComingWindow,
+  Incident,
+  Uptime,
+} from '../../../contracts/monitoring-additions.ts';
 import { latencyFacts, MAX_RESPONSE_TIMES } from '../../incidents/latency.ts';
 import { type CardPart, type Fact, tablePart } from '../../shared/card.ts';
+import { comingWords } from '../../shared/maintenance-words.ts';
 import { observedSpans } from '../../shared/observed-spans.ts';
 import { inWords, shortened } from '../../shared/text-format.ts';
 import type { Call } from '../command.ts';
@@ -17,6 +23,7 @@ const SPANS = [
   { words: '30 days', ms: 30 * 24 * HOUR_MS },
 ];
 const OUTAGES = 5;
+const WINDOWS = 3;
 /** A shorter one would begin and end at the same minute. */
 const SHORT_MS = 2 * 60_000;
 /** What an answer holds, so that a chart knows all outages of a day. */
@@ -49,7 +56,8 @@ export async function historyOf(
     }
   }
   const from = new Date(chartFromMs(nowMs)).toISOString();
-  const [results, outages, hours, ...uptimes] = await Promise.all([
+  const [details, results, outages, hours, ...uptimes] = await Promise.all([
+    ifAnswered(monitoring.show(id, within)),
     ifAnswered(monitoring.results(id, { limit: MAX_RESPONSE_TIMES, ...within })),
     ifAnswered(monitoring.incidents(id, { limit: MAX_INCIDENTS, ...within })),
     // How long a job takes to tell us of itself means nothing.
@@ -61,7 +69,11 @@ export async function historyOf(
     ),
   ]);
   return {
-    facts: [...uptimeFacts(uptimes), ...responseFacts(results)],
+    facts: [
+      ...uptimeFacts(uptimes),
+      ...responseFacts(results),
+      ...maintenanceFacts(details?.planned_maintenance, nowMs),
+    ],
     parts: [
       ...responseChart({ rollups: hours?.rollups, incidents: outages, nowMs }),
       ...outageParts(outages, nowMs),
@@ -83,6 +95,13 @@ export function uptimeFacts(uptimes: ReadonlyArray<Uptime | undefined>): Fact[] 
 
 /** Rounded down, so that whoever was down for a moment never reads 100 %. */
 const percent = (share: number) => `${Math.floor(share * 10_000) / 100} %`;
+
+function maintenanceFacts(windows: readonly ComingWindow[] = [], nowMs: number): Fact[] {
+  return windows.slice(0, WINDOWS).map((window) => {
+    const why = window.reason === undefined ? '' : `: ${shortened(window.reason, 100)}`;
+    return { label: 'Maintenance', value: comingWords(window, nowMs) + why };
+  });
+}
 
 function responseFacts(results: readonly CheckRecord[] = []): Fact[] {
   const passed = results.filter(({ ok }) => ok).map(({ response_time_ms: ms }) => Math.round(ms));

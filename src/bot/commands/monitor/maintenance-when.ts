@@ -1,0 +1,263 @@
+import {
+  type MaintenanceWindow,
+  WEEKDAYS,
+  type Weekday,
+} from '../../../contracts/monitoring-additions.ts';
+import { wallDay, wallMs } from '../../../contracts/wall-time.ts';
+import { readTimeOfDay } from '../../channels/channel-settings.ts';
+import { clockWords, readHours, readZone } from '../../channels/quiet-hours.ts';
+import { CommandError } from '../../shared/errors.ts';
+import { windowEndMs } from '../../shared/maintenance-words.ts';
+
+/** What is wanted of the windows of monitors: one more, or none any more. */
+export type When = { window: MaintenanceWindow } | 'off';
+
+/** When it is read, and by whose clocks where no zone is named. */
+interface Now {
+  nowMs: number;
+  zone: string;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const DAY_MINUTES = 1440;
+const MAX_DAYS = 366;
+
+/** How it is written, for whoever wrote it otherwise. */
+export const WHEN_EXAMPLES =
+  'sat 02:00 for 2h Europe/Berlin, next sun 02:00-04:00, 2026-12-01 22:00 for 90m, now for 30m, or off';
+
+/** Words that say nothing. */
+const FILLERS = new Set(['at', 'on', 'from', 'and', 'starting']);
+
+/** Words that a time can begin with, besides days, dates and times of day. */
+const BEGINS = new Set(['now', 'off', 'every', 'each', 'next', 'daily', 'today', 'tomorrow']);
+
+/** What words have said so far. */
+interface Said {
+  days?: Weekday[];
+  /** `next sat` is once, `sat` is every week. */
+  isNext?: boolean;
+  /** As `2026-12-01`; or so many days from today. */
+  date?: string | number;
+  isNow?: boolean;
+  minute?: number;
+  lastsMinutes?: number;
+  zone?: string;
+}
+
+/**
+ * What a text such as `sat 02:00 for 2h Europe/Berlin` wants: a day of the week comes back every week, a date is once. Throws a
+ * `CommandError` that says what is missing, or what cannot be read. Pure.
+ */
+export function readWhen(text: string, now: Now): When {
+  const words = text.trim().split(/\s+/);
+  if (words.length === 1 && words[0]?.toLowerCase() === 'off') return 'off';
+  const said: Said = {};
+  for (let at = 0; at < words.length; ) at += readWord(words, at, said);
+  const window = windowOf(said, now);
+  const endMs = windowEndMs(window);
+  if (endMs !== undefined && endMs <= now.nowMs) throw wrong('That is over already.');
+  return { window };
+}
+
+/**
+ * A line with a monitor and a time behind it, such as `Shop sat 02:00 for 2h`, as the two; without `when` where it names none.
+ * Throws what `readWhen` throws where a time begins and cannot be read. Pure.
+ */
+export function splitWhen(line: string, now: Now): { monitor: string; when?: string } {
+  const words = line.trim().split(/\s+/);
+  let fault: unknown;
+  for (let at = 1; at < words.length; at += 1) {
+    if (!beginsTime(words[at] ?? '')) continue;
+    const when = words.slice(at).join(' ');
+    try {
+      readWhen(when, now);
+      return { monitor: words.slice(0, at).join(' '), when };
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      fault ??= error;
+    }
+  }
+  // A name may have a day in it; nothing but a time has a length.
+  if (fault && /\sfor\s|\d:\d\d/.test(line)) throw fault;
+  return { monitor: line.trim() };
+}
+
+function beginsTime(word: string): boolean {
+  const lower = word.toLowerCase();
+  return (
+    BEGINS.has(lower) ||
+    daysIn(lower) !== undefined ||
+    /^\d{4}-\d\d-\d\d/.test(word) ||
+    /^\d{1,2}:\d\d/.test(word)
+  );
+}
+
+/** Reads what begins at a word, and tells how many words that are. */
+function readWord(words: readonly string[], at: number, said: Said): number {
+  const word = (words[at] ?? '').replace(/,$/, '');
+  const lower = word.toLowerCase();
+  if (FILLERS.has(lower)) return 1;
+  if (lower === 'every' || lower === 'each') {
+    if (/^days?$/i.test(words[at + 1] ?? '')) return set(said, { days: [...WEEKDAYS] }, 2);
+    return 1;
+  }
+  if (lower === 'daily') return set(said, { days: [...WEEKDAYS] });
+  if (lower === 'next') return set(said, { isNext: true });
+  if (lower === 'now') return set(said, { isNow: true });
+  if (lower === 'today') return set(said, { date: 0 });
+  if (lower === 'tomorrow') return set(said, { date: 1 });
+  const days = daysIn(lower);
+  if (days) {
+    const all = WEEKDAYS.filter((day) => days.includes(day) || said.days?.includes(day));
+    said.days = all;
+    return 1;
+  }
+  const [, date, , time] = /^(\d{4}-\d\d-\d\d)(T(\d{1,2}:\d\d))?$/i.exec(word) ?? [];
+  if (date !== undefined) {
+    return set(said, { date, ...(time !== undefined && { minute: minuteIn(time) }) });
+  }
+  if (lower === 'for') {
+    const { minutes, count } = lengthAt(words, at + 1);
+    return set(said, { lastsMinutes: minutes }, count + 1);
+  }
+  if (lower === 'to' || lower === 'until') {
+    if (said.minute === undefined) throw wrong(`Say from when before “${word}”.`);
+    const toMinute = minuteIn(words[at + 1] ?? '');
+    return set(said, { lastsMinutes: minutesBetween(said.minute, toMinute) }, 2);
+  }
+  const hours = word.includes(':') ? readHours(word) : undefined;
+  if (hours) {
+    const { fromMinute, toMinute } = hours;
+    return set(said, {
+      minute: fromMinute,
+      lastsMinutes: minutesBetween(fromMinute, toMinute),
+    });
+  }
+  if (/^\d{1,2}:/.test(word)) return set(said, { minute: minuteIn(word) });
+  const zone = readZone(word);
+  if (zone !== undefined) return set(said, { zone });
+  throw wrong(
+    word.includes('/')
+      ? `There is no time zone “${word}”; one is Europe/Berlin.`
+      : `“${word}” is no day, time or zone.`,
+  );
+}
+
+/** Notes what words say; throws when they say it a second time. */
+function set(said: Said, more: Said, count = 1): number {
+  const twice = Object.keys(more).find((key) => said[key as keyof Said] !== undefined);
+  if (twice !== undefined) throw wrong('That says the same thing twice.');
+  Object.assign(said, more);
+  return count;
+}
+
+function windowOf(said: Said, now: Now): MaintenanceWindow {
+  const { days, isNext, date, isNow, minute, lastsMinutes, zone: timezone = now.zone } = said;
+  if (lastsMinutes === undefined) throw wrong('Say how long: for 2h, or 02:00-04:00.');
+  if (isNow) {
+    if (days || isNext || date !== undefined || minute !== undefined) {
+      throw wrong('Give either now or a time.');
+    }
+    const utc = (ms: number) => new Date(ms).toISOString();
+    return { starts_at: utc(now.nowMs), ends_at: utc(now.nowMs + lastsMinutes * MINUTE_MS) };
+  }
+  if (minute === undefined) throw wrong('Say from which time on, such as 02:00.');
+  if (days && date !== undefined) throw wrong('Give either days of the week or a date.');
+  const duration_minutes = lastsMinutes;
+  if (days && !isNext) {
+    if (lastsMinutes > 7 * DAY_MINUTES) throw wrong('What comes every week lasts a week at most.');
+    return { weekly: days, from: clockWords(minute), timezone, duration_minutes };
+  }
+  const day = dayOf(said, { ...now, zone: timezone });
+  return { starts_at: `${day}T${clockWords(minute)}`, timezone, duration_minutes };
+}
+
+/** The one day that is meant, as `2026-12-01`; the next one on which its time is still to come where none is said. */
+function dayOf({ days, isNext, date, minute = 0 }: Said, { nowMs, zone }: Now): string {
+  const inDays = (count: number) => wallDay('UTC', wallMs(zone, nowMs) + count * DAY_MS);
+  if (typeof date === 'string') {
+    const ms = Date.parse(`${date}T00:00:00Z`);
+    if (wallDay('UTC', ms) === date) return date;
+    throw wrong(`There is no day ${date}.`);
+  }
+  if (date !== undefined) return inDays(date);
+  if (isNext) {
+    const [day, ...others] = days ?? [];
+    if (!day || others.length > 0) throw wrong('Say one day after next, such as next sat.');
+    const today = (new Date(wallMs(zone, nowMs)).getUTCDay() + 6) % 7;
+    return inDays(((WEEKDAYS.indexOf(day) - today + 6) % 7) + 1);
+  }
+  const isToCome = (wallMs(zone, nowMs) % DAY_MS) / MINUTE_MS <= minute;
+  return inDays(isToCome ? 0 : 1);
+}
+
+const SPANS: Record<string, readonly Weekday[]> = {
+  weekdays: WEEKDAYS.slice(0, 5),
+  weekends: WEEKDAYS.slice(5),
+};
+
+/** The days in `sat`, `saturdays`, `mon,wed` or `mon-fri`; `undefined` when it is anything else. */
+function daysIn(word: string): Weekday[] | undefined {
+  const parts = word.split(',').filter((part) => part !== '');
+  const found = parts.map((part) => {
+    if (SPANS[part]) return SPANS[part];
+    const [from, to, ...more] = part.split(/[-–]/).map(dayIn);
+    if (more.length > 0 || from === undefined) return undefined;
+    if (!/[-–]/.test(part)) return [from];
+    if (to === undefined) return undefined;
+    const count = (WEEKDAYS.indexOf(to) - WEEKDAYS.indexOf(from) + 7) % 7;
+    return WEEKDAYS.map((_, at) => at)
+      .filter((at) => at <= count)
+      .map((at) => WEEKDAYS[(WEEKDAYS.indexOf(from) + at) % 7] as Weekday);
+  });
+  if (parts.length === 0 || found.includes(undefined)) return undefined;
+  return found.flatMap((days) => days ?? []);
+}
+
+const DAY_NAMES = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
+
+function dayIn(word: string): Weekday | undefined {
+  const singular = word.replace(/s$/, '');
+  const short = word.slice(0, 3) as Weekday;
+  const isDay = word === short || word === 'tues' || word === 'thurs';
+  return WEEKDAYS.includes(short) && (isDay || DAY_NAMES.includes(singular)) ? short : undefined;
+}
+
+const UNITS: Record<string, number> = { d: DAY_MINUTES, h: 60, m: 1 };
+const LENGTH =
+  /^(?:(\d{1,4})\s*(?:d|days?))?\s*(?:(\d{1,4})\s*(?:h|hrs?|hours?))?\s*(?:(\d{1,5})\s*(?:m|mins?|minutes?))?$/i;
+
+/** How long words say it is, from one on: `2h`, `1h30m`, `2 hours 30 minutes`; the most words that say it. */
+function lengthAt(words: readonly string[], at: number): { minutes: number; count: number } {
+  for (let count = Math.min(6, words.length - at); count > 0; count -= 1) {
+    const [, days, hours, minutes] = LENGTH.exec(words.slice(at, at + count).join(' ')) ?? [];
+    const parts = [
+      [days, 'd'],
+      [hours, 'h'],
+      [minutes, 'm'],
+    ] as const;
+    const total = parts.reduce(
+      (sum, [text, unit]) => sum + Number(text ?? 0) * (UNITS[unit] ?? 0),
+      0,
+    );
+    if (total === 0) continue;
+    if (total > MAX_DAYS * DAY_MINUTES) throw wrong(`It lasts ${MAX_DAYS} days at most.`);
+    return { minutes: total, count };
+  }
+  throw wrong(`“for ${words[at] ?? ''}” is no length; write for 30m, for 2h or for 1h30m.`);
+}
+
+function minuteIn(text: string): number {
+  const minute = readTimeOfDay(text);
+  if (minute !== undefined) return minute;
+  throw wrong(`“${text}” is no time of day such as 02:00.`);
+}
+
+/** Over midnight where it has to be. */
+const minutesBetween = (from: number, to: number) =>
+  ((to - from + DAY_MINUTES - 1) % DAY_MINUTES) + 1;
+
+const wrong = (sentence: string) =>
+  new CommandError(`${sentence} Say when like this: ${WHEN_EXAMPLES}.`, { input: 'when' });

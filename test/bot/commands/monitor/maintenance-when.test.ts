@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest';
+import { readWhen, splitWhen } from '../../../../src/bot/commands/monitor/maintenance-when.ts';
+
+/** A Friday, 12:30 in Berlin. */
+const NOW = { nowMs: Date.parse('2026-11-27T11:30:00Z'), zone: 'Europe/Berlin' };
+const zone = { timezone: 'Europe/Berlin' };
+
+test.each([
+  [
+    'sat 02:00 for 2h America/New_York',
+    { weekly: ['sat'], from: '02:00', timezone: 'America/New_York', duration_minutes: 120 },
+  ],
+  [
+    'every Saturday at 2:00 for 2h',
+    { weekly: ['sat'], from: '02:00', ...zone, duration_minutes: 120 },
+  ],
+  [
+    'mon,wed 02:00-04:30',
+    { weekly: ['mon', 'wed'], from: '02:00', ...zone, duration_minutes: 150 },
+  ],
+  [
+    'mon, wed and fri 22:00 to 01:00',
+    { weekly: ['mon', 'wed', 'fri'], from: '22:00', ...zone, duration_minutes: 180 },
+  ],
+  [
+    'fri-mon 00:00 for 24h',
+    { weekly: ['mon', 'fri', 'sat', 'sun'], from: '00:00', ...zone, duration_minutes: 1440 },
+  ],
+  [
+    'weekdays 03:00 for 15 min',
+    { weekly: ['mon', 'tue', 'wed', 'thu', 'fri'], from: '03:00', ...zone, duration_minutes: 15 },
+  ],
+  [
+    'daily 03:00 for 1h30m UTC',
+    {
+      weekly: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'],
+      from: '03:00',
+      timezone: 'UTC',
+      duration_minutes: 90,
+    },
+  ],
+  ['2026-12-01 22:00 for 90m', { starts_at: '2026-12-01T22:00', ...zone, duration_minutes: 90 }],
+  [
+    '2026-12-01T22:00 for 1 hour 30 minutes europe/london',
+    { starts_at: '2026-12-01T22:00', timezone: 'Europe/London', duration_minutes: 90 },
+  ],
+  ['next fri 12:00 for 1d', { starts_at: '2026-12-04T12:00', ...zone, duration_minutes: 1440 }],
+  ['next sat 02:00 for 2 hours', { starts_at: '2026-11-28T02:00', ...zone, duration_minutes: 120 }],
+  ['tomorrow 02:00 for 2h', { starts_at: '2026-11-28T02:00', ...zone, duration_minutes: 120 }],
+  // What goes on is still to come.
+  ['today 12:00 for 2h', { starts_at: '2026-11-27T12:00', ...zone, duration_minutes: 120 }],
+  ['12:30 for 2h', { starts_at: '2026-11-27T12:30', ...zone, duration_minutes: 120 }],
+  ['12:29 for 2h', { starts_at: '2026-11-28T12:29', ...zone, duration_minutes: 120 }],
+  ['now for 30m', { starts_at: '2026-11-27T11:30:00.000Z', ends_at: '2026-11-27T12:00:00.000Z' }],
+])('%s', (text, window) => {
+  expect(readWhen(text, NOW)).toEqual({ window });
+});
+
+test('off takes all away', () => {
+  expect(readWhen('Off', NOW)).toBe('off');
+});
+
+test.each([
+  ['sat 02:00', 'Say how long: for 2h'],
+  ['sat for 2h', 'Say from which time on'],
+  ['sat 02:00 for ages', '“for ages” is no length'],
+  ['sat 02:00 for', '“for ” is no length'],
+  ['sat 25:00 for 2h', '“25:00” is no time of day'],
+  ['sat 02:00 for 2h Europe/Berlim', 'There is no time zone “Europe/Berlim”'],
+  ['sat 02:00 for 2h please', '“please” is no day, time or zone'],
+  ['sat 02:00 for 2h for 3h', 'the same thing twice'],
+  ['now sat 02:00 for 2h', 'either now or a time'],
+  ['sat 2026-12-01 02:00 for 2h', 'either days of the week or a date'],
+  ['next sat,sun 02:00 for 2h', 'Say one day after next'],
+  ['sat 02:00 for 8d', 'a week at most'],
+  ['2026-12-01 02:00 for 9999d', '366 days at most'],
+  ['2026-02-30 02:00 for 2h', 'There is no day 2026-02-30'],
+  ['2026-11-27 10:00 for 2h', 'over already'],
+  ['off sat', '“off” is no day'],
+  ['until 04:00', 'Say from when'],
+])('%s is refused: %s', (text, says) => {
+  expect(() => readWhen(text, NOW)).toThrow(says);
+  expect(() => readWhen(text, NOW)).toThrow('Say when like this: sat 02:00 for 2h Europe/Berlin');
+});
+
+test.each([
+  ['Shop', 'Shop', undefined],
+  ['Shop off', 'Shop', 'off'],
+  ['Shop sat 02:00 for 2h', 'Shop', 'sat 02:00 for 2h'],
+  ['all with eu now for 30m', 'all with eu', 'now for 30m'],
+  ['Report every day 02:00 for 2h', 'Report', 'every day 02:00 for 2h'],
+  ['Wait for it', 'Wait for it', undefined],
+  ['Monday report', 'Monday report', undefined],
+  ['The Friday report', 'The Friday report', undefined],
+  ['The Friday report now for 5m', 'The Friday report', 'now for 5m'],
+  ['Load on Sun now for 5m', 'Load on Sun', 'now for 5m'],
+])('%s', (line, monitor, when) => {
+  expect(splitWhen(line, NOW)).toEqual({ monitor, ...(when !== undefined && { when }) });
+});
+
+test('a time that cannot be read is told, and is no part of a name', () => {
+  expect(() => splitWhen('Shop sat 02:00 for ages', NOW)).toThrow('“for ages” is no length');
+  expect(() => splitWhen('Shop sat 02:00', NOW)).toThrow('Say how long');
+});

@@ -1,0 +1,161 @@
+import { expect, test } from 'vitest';
+import { formProblems } from '../../../../src/bot/commands/form.ts';
+import { maintenanceForm } from '../../../../src/bot/commands/monitor/maintenance.ts';
+import type { Reply } from '../../../../src/bot/shared/invocation.ts';
+import type { Person } from '../../../../src/bot/shared/place.ts';
+import type { PlannedWindowList } from '../../../../src/contracts/monitoring-additions.ts';
+import { CHANNEL, cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
+import { startService } from '../../../helpers/monitoring/service.ts';
+
+const admin: Person = { id: 'U9', name: 'Grace', mayManage: async () => true };
+const member: Person = { id: 'U1', name: 'Ada', mayManage: async () => false };
+
+let invocations = 0;
+
+/** A bot over the real service, with monitors of jobs. */
+async function start(names = ['Shop', 'Shop eu', 'Blog eu']) {
+  const service = await startService();
+  for (const name of names) {
+    await service.create({ name, check_type: 'HEARTBEAT', target: `job of ${name}` });
+  }
+  const { bot } = await startTestBot({ watched: service });
+  const handle = (
+    request: { line: string } | { command: string; values: Record<string, unknown> },
+    person = admin,
+  ) => bot.dispatch({ id: `maintenance:${++invocations}`, request, place: CHANNEL, person });
+  const say = async (line: string, person?: Person) =>
+    textOf(cardOf(await handle({ line }, person)));
+  const press = (reply: Reply, label: string, person?: Person) => {
+    const action = cardOf(reply).actions?.find((one) => one.label === label);
+    if (!action) throw new Error(`There is no button ${label}.`);
+    return handle(action, person);
+  };
+  const planned = async () => {
+    const { body } = await service.get('/api/v1/public/maintenance?days=31');
+    return (body as unknown as PlannedWindowList).windows.map(({ name }) => name).sort();
+  };
+  const statuses = async () => (await service.list()).map(({ status }) => status);
+  return { service, bot, handle, say, press, planned, statuses };
+}
+
+test('a window each week is planned, shown and taken away', async () => {
+  const { handle, say, press, planned } = await start();
+  expect(await say('/monitor maintenance')).toContain('No maintenance within 7 days');
+  const line =
+    '/monitor maintenance reason="updates of the database" shop sat 02:00 for 2h Europe/Berlin';
+  const set = await handle({ line });
+  expect(set).toMatchObject({ private: false });
+  for (const words of [
+    'Maintenance planned: Shop',
+    'Every Sat from 02:00 (Europe/Berlin), for 2 hours',
+    'updates of the database',
+    '1 monitor.',
+    'By Grace',
+  ]) {
+    expect(textOf(cardOf(set))).toContain(words);
+  }
+  expect(await planned()).toEqual(['Shop']);
+  expect(await say('/monitor maintenance', member)).toMatch(
+    /Sat \d+ \w+ 02:00–04:00 \(Europe\/Berlin\)[\s\S]*Shop[\s\S]*updates of the database/,
+  );
+  expect(await say('/monitor maintenance Shop', member)).toContain('Every Sat from 02:00');
+  expect(await say('/monitor show Shop', member)).toMatch(/Maintenance.*Sat \d+ \w+ 02:00–04:00/);
+  expect(textOf(cardOf(await press(set, 'Take away', member)))).toContain('Only those who manage');
+  expect(await planned()).toEqual(['Shop']);
+  expect(textOf(cardOf(await press(set, 'Take away')))).toContain('No maintenance any more: Shop');
+  expect(await planned()).toEqual([]);
+  expect(await say('/monitor maintenance Shop')).toContain('None is planned');
+});
+
+test('a window that begins now is in force when it is told, and ends when it is taken away', async () => {
+  const { say, statuses } = await start(['Shop']);
+  expect(await say('/monitor maintenance Shop now for 30m')).toContain('Maintenance planned: Shop');
+  expect(await statuses()).toEqual(['MAINTENANCE']);
+  expect(await say('/monitor maintenance')).toMatch(/Now, until .*\(UTC\)/);
+  expect(await say('/monitor maintenance Shop off')).toContain('No maintenance any more: Shop');
+  expect(await statuses()).toEqual(['UP']);
+});
+
+test('several monitors have a window together, and the answer says how many', async () => {
+  const { say, planned } = await start();
+  const set = await say('/monitor maintenance all with “eu” in the name now for 30m');
+  expect(set).toContain('Maintenance planned: Shop eu, Blog eu');
+  expect(set).toContain('2 monitors.');
+  expect(await planned()).toEqual(['Blog eu', 'Shop eu']);
+  expect(await say('/monitor maintenance all now for 1h')).toContain('3 monitors.');
+  expect(await say('/monitor maintenance')).toContain('Blog eu, Shop eu, Shop');
+  expect(await say('/monitor maintenance all off')).toContain('3 monitors.');
+  expect(await planned()).toEqual([]);
+  expect(await say('/monitor maintenance all with asia now for 1h')).toContain(
+    'no monitor with “asia”',
+  );
+});
+
+test('many monitors with one window are one row', async () => {
+  const names = Array.from({ length: 7 }, (_, at) => `Site ${at}`);
+  const { say } = await start(names);
+  await say('/monitor maintenance all now for 30m');
+  expect(await say('/monitor maintenance')).toContain('Site 0, Site 1, Site 2 and 4 more');
+});
+
+test('a full monitor is left as it is, and that is told', async () => {
+  const { say, planned } = await start(['Shop', 'Cart']);
+  for (let minutes = 1; minutes <= 20; minutes += 1) {
+    await say(`/monitor maintenance Shop next sat 02:00 for ${minutes}m`);
+  }
+  const one = await say('/monitor maintenance Shop next sat 03:00 for 5m');
+  expect(one).toContain('as many windows as a monitor can have');
+  const both = await say('/monitor maintenance all next sat 03:00 for 5m');
+  expect(both).toContain('Maintenance planned: Cart');
+  expect(both).toContain('1 monitor left as before');
+  expect(await planned()).toHaveLength(21);
+});
+
+test.each([
+  '/monitor maintenance Shop now for 30m',
+  '/monitor maintenance Shop off',
+  '/monitor maintenance monitor=Shop when="now for 30m"',
+  // Over by one clock, and to come by another.
+  `/monitor maintenance Shop ${new Date(Date.now() - 7_200_000).toISOString().slice(0, 10)} 00:00 for 1m America/New_York`,
+  '/monitor maintenance Shop sat 02:00 for ages',
+])('who may not manage monitors cannot say %s', async (line) => {
+  const { say, planned } = await start(['Shop']);
+  expect(await say(line, member)).toContain('Only those who manage the workspace or server may');
+  expect(await planned()).toEqual([]);
+});
+
+test.each([
+  ['/monitor maintenance Nothing now for 30m', 'There is no monitor “Nothing”'],
+  ['/monitor maintenance eu now for 30m', '2 monitors match “eu”'],
+  ['/monitor maintenance Shop sat 02:00', 'Say how long'],
+  ['/monitor maintenance when="now for 30m"', 'Say which monitor'],
+])('%s is refused: %s', async (line, says) => {
+  const { say, planned } = await start();
+  expect(await say(line)).toContain(says);
+  expect(await planned()).toEqual([]);
+});
+
+test('a button opens a form that plans the same, for those who may', async () => {
+  const { handle, bot, press, planned } = await start();
+  const list = await handle({ line: '/monitor maintenance' });
+  const action = cardOf(list).actions?.[0];
+  expect(action?.label).toBe('Plan maintenance');
+  const opened = async (person: Person) =>
+    await bot.formOfPress(action ?? { command: '', values: {} }, async () => ({
+      place: CHANNEL,
+      person,
+    }));
+  expect((await opened(admin))?.command.name).toBe(maintenanceForm.name);
+  expect(await opened(member)).toBeUndefined();
+  // Where there are no forms it says how to write it.
+  expect(textOf(cardOf(await press(list, 'Plan maintenance')))).toContain(
+    '/monitor maintenance <monitor> <when>',
+  );
+  const values = { monitor: 'all with eu', when: 'sat 02:00 for 2h', reason: '' };
+  expect(formProblems(maintenanceForm, { ...values, when: 'someday' })).toMatchObject({
+    when: expect.stringContaining('“someday” is no day'),
+  });
+  expect(formProblems(maintenanceForm, values)).toEqual({});
+  await handle({ command: maintenanceForm.name, values });
+  expect(await planned()).toEqual(['Blog eu', 'Shop eu']);
+});

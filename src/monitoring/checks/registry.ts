@@ -21,6 +21,8 @@ export const SHIPPED_TYPES: readonly CheckType[] = [
 export interface CheckTypes {
   /** A monitor of any of the types. */
   readonly schema: z.ZodType<MonitorDefinition>;
+  /** The names of the types. */
+  readonly names: readonly string[];
   of(definition: MonitorDefinition): CheckType;
   ofChecked(definition: CheckedMonitor): ProbedType;
   /** The names of the settings that its type has. */
@@ -37,6 +39,7 @@ export function createCheckTypes(types: readonly CheckType[]): CheckTypes {
     return type;
   }
   return {
+    names: [...byName.keys()],
     schema: z.discriminatedUnion('check_type', [first, ...rest]) as unknown as CheckTypes['schema'],
     of,
     ofChecked(definition) {

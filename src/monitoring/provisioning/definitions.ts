@@ -1,0 +1,521 @@
+import { z } from 'zod';
+import { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
+import { plainWords } from '../../contracts/plain-words.ts';
+import { isSecretName, maskedTarget } from '../../contracts/secret-values.ts';
+import { HttpError } from '../../http/errors.ts';
+import { createAdmission } from '../api/admission.ts';
+import { createdDefinition } from '../api/monitor-change.ts';
+import type { MonitorDefinition } from '../checks/check-type.ts';
+import { type CheckTypes, shippedTypes } from '../checks/registry.ts';
+import { createSsrfGuard } from '../checks/ssrf-guard.ts';
+import { checkWindows } from '../monitors/maintenance.ts';
+import { MAX_MONITORS } from '../monitors/monitors.ts';
+import { DefinitionsError, MAX_PROBLEMS, type Problem } from './problem.ts';
+import { didYouMean } from './suggest.ts';
+import { withVariables } from './variables.ts';
+import { type Located, type Position, partAt, readYaml } from './yaml-file.ts';
+
+/** A file of monitors, by the name that people know it by. */
+export interface SourceFile {
+  name: string;
+  text: string;
+}
+
+/** What files are read with. */
+export interface ReadingContext {
+  env: Readonly<Record<string, string | undefined>>;
+  /** Variables whose values are the program's own secrets: no target gets them. */
+  taboo: readonly string[];
+  /** Networks that checks may reach besides the public internet, CIDRs. */
+  allowPrivate: readonly string[];
+  /** Platforms whose channels may be named, such as `slack`. */
+  platforms: readonly string[];
+}
+
+/** A monitor as a file wants it. */
+export interface WantedMonitor {
+  key: string;
+  file: string;
+  line: number;
+  /** Of a monitor that is there already and is to be this one. */
+  id?: string | undefined;
+  definition: MonitorDefinition;
+  maintenance: MaintenanceWindow[];
+  channels: string[];
+  /** Keys of other monitors of the files; ids of monitors and alerts are as they are written. */
+  dependsOn: string[];
+}
+
+const FIELDS = {
+  name: 'Shop',
+  target: 'https://shop.example.com',
+  check_type: 'HTTP',
+  config: '',
+  channels: '["slack:C0123"]',
+  depends_on: '[database]',
+  maintenance: '',
+  id: '',
+} as const;
+
+const KEY = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$/;
+const ID = /^[\w:-]{1,100}$/;
+const CHANNEL = /^([a-z][a-z\d-]*):[^\s,]{1,200}$/;
+const MAX_LISTED = 20;
+
+/** What is read of one file after another. */
+interface Reading {
+  wanted: Map<string, WantedMonitor & { at: Position; dependsOnAt: Located | undefined }>;
+  problems: Problem[];
+  context: ReadingContext;
+  types: CheckTypes;
+  admit: ReturnType<typeof createAdmission>;
+}
+
+/**
+ * Reads monitors from files; what the API would refuse is refused here, by the same schemas, but no name is looked up: checks see to
+ * that a target is allowed. Throws a `DefinitionsError` with everything that is wrong, and where.
+ */
+export async function readDefinitions(
+  files: readonly SourceFile[],
+  context: ReadingContext,
+  types: CheckTypes = shippedTypes,
+): Promise<WantedMonitor[]> {
+  const guard = createSsrfGuard([...context.allowPrivate]);
+  const admit = createAdmission({ types, guard, lookup: async () => [] });
+  const reading: Reading = { wanted: new Map(), problems: [], context, types, admit };
+  for (const file of files) await readFile(file, reading);
+  checkDependencies(reading);
+  const [last] = [...reading.wanted.values()].slice(MAX_MONITORS);
+  if (last) {
+    complainer(reading, last.file)(
+      last.at,
+      `this is the monitor ${MAX_MONITORS + 1}, and a service holds ${MAX_MONITORS}; take some out`,
+    );
+  }
+  if (reading.problems.length > 0) throw new DefinitionsError(reading.problems);
+  return [...reading.wanted.values()].map(({ at: _, dependsOnAt: __, ...monitor }) => monitor);
+}
+
+function complainer({ problems }: Reading, file: string) {
+  return ({ line, column }: Position, message: string) => {
+    if (problems.length < MAX_PROBLEMS) problems.push({ file, line, column, message });
+    else if (problems.length === MAX_PROBLEMS) {
+      const more = `and there is more; only the first ${MAX_PROBLEMS} problems are told`;
+      problems.push({ file, line, column, message: more });
+    }
+  };
+}
+
+/** A secret variable, and where its value went. */
+interface SecretUse {
+  name: string;
+  at: Position;
+  path: readonly string[];
+  /** The text with a mark in the place of the secret. */
+  marked: string;
+}
+
+const MARK = 'askwatch-secret-here';
+
+async function readFile({ name: file, text }: SourceFile, reading: Reading): Promise<void> {
+  const complain = complainer(reading, file);
+  const { env, taboo } = reading.context;
+  const variables = { env, taboo: new Set(taboo) };
+  const secrets = new Map<string, SecretUse[]>();
+  const root = readYaml(text, {
+    complain,
+    replace(given, at, path) {
+      if (!given.includes('${')) return given;
+      const result = withVariables(given, variables);
+      if ('fault' in result) {
+        complain(at, result.fault);
+        return given;
+      }
+      for (const { name, isSecret } of result.used) {
+        if (!isSecret) continue;
+        const marked = given.replaceAll(`\${${name}}`, MARK);
+        const key = path[0] === 'monitors' ? (path[1] ?? '') : '';
+        secrets.set(key, [...(secrets.get(key) ?? []), { name, at, path: path.slice(2), marked }]);
+      }
+      return result.text;
+    },
+  });
+  if (root === undefined) return;
+  if (root.value === null) {
+    complain(
+      root.at,
+      'the file is empty; write monitors: and below it the monitors, or monitors: {} for none',
+    );
+    return;
+  }
+  if (!root.entries) {
+    complain(
+      root.at,
+      'a file begins with monitors: and holds the monitors below it, each under its key',
+    );
+    return;
+  }
+  const before = reading.problems.length;
+  for (const [name, part] of root.entries) {
+    if (name === 'monitors' || name.startsWith('x-')) continue;
+    complain(
+      part.at,
+      `'${name}' means nothing here${didYouMean(name, ['monitors'])}; write monitors:, or begin the word with x- to keep something for aliases`,
+    );
+  }
+  const monitors = root.entries.get('monitors');
+  if (!monitors) {
+    // A word in its place was told already.
+    if (reading.problems.length > before) return;
+    complain(
+      root.at,
+      "'monitors' is missing; write monitors: and below it the monitors, each under its key",
+    );
+    return;
+  }
+  if (monitors.value === null) return;
+  if (!monitors.entries) {
+    complain(
+      monitors.valueAt,
+      'write the monitors as an object, each under a key of its own, such as shop:',
+    );
+    return;
+  }
+  for (const [key, part] of monitors.entries) {
+    await readMonitor({ key, part, file, secrets: secrets.get(key) ?? [] }, reading);
+  }
+}
+
+async function readMonitor(
+  { key, part, file, secrets }: { key: string; part: Located; file: string; secrets: SecretUse[] },
+  reading: Reading,
+): Promise<void> {
+  const complain = complainer(reading, file);
+  const before = reading.problems.length;
+  if (!KEY.test(key)) {
+    complain(
+      part.at,
+      `'${key.slice(0, 100)}' is no key; write up to 100 letters, digits, dots, hyphens, slashes and underscores, a letter or digit first`,
+    );
+    return;
+  }
+  const earlier = reading.wanted.get(key);
+  if (earlier) {
+    complain(
+      part.at,
+      `${key} is declared in ${earlier.file}, line ${earlier.line}, too; give one of them another key`,
+    );
+    return;
+  }
+  if (!part.entries) {
+    complain(
+      part.value === null ? part.at : part.valueAt,
+      `write what ${key} is as an object: target: and check_type: below it`,
+    );
+    return;
+  }
+  const definition = await readDefinition(key, part, { complain, reading });
+  const maintenance = readMaintenance(part.entries.get('maintenance'), complain);
+  const channels = readList(part.entries.get('channels'), complain, {
+    what: 'channels',
+    example: 'slack:C0123',
+    fault: (text) => channelFault(text, reading.context.platforms),
+  });
+  const dependsOn = readList(part.entries.get('depends_on'), complain, {
+    what: 'keys',
+    example: 'database',
+    fault: (text) => (text === key ? 'a monitor cannot depend on itself; take it out' : undefined),
+  });
+  const id = part.entries.get('id');
+  if (id && (typeof id.value !== 'string' || !ID.test(id.value))) {
+    complain(id.valueAt, 'write the id of a monitor as it is listed, such as mon_0123456789abcdef');
+  }
+  if (definition === undefined) return;
+  for (const secret of secrets) {
+    if (isHidden(secret, definition)) continue;
+    complain(
+      secret.at,
+      `the value of ${secret.name}, which looks like a secret, would be shown here; put it into a header whose name says so, such as Authorization, or a parameter of the target such as token=`,
+    );
+  }
+  if (reading.problems.length > before) return;
+  reading.wanted.set(key, {
+    key,
+    file,
+    line: part.at.line,
+    ...(id && { id: id.value as string }),
+    definition,
+    maintenance,
+    channels,
+    dependsOn,
+    at: part.at,
+    dependsOnAt: part.entries.get('depends_on'),
+  });
+}
+
+type Complain = ReturnType<typeof complainer>;
+
+async function readDefinition(
+  key: string,
+  part: Located,
+  { complain, reading }: { complain: Complain; reading: Reading },
+): Promise<MonitorDefinition | undefined> {
+  const { types, admit } = reading;
+  const fields = (part.value ?? {}) as Record<string, unknown>;
+  const given = {
+    name: fields.name ?? key,
+    target: fields.target,
+    check_type: fields.check_type,
+    config: fields.config ?? {},
+  };
+  const result = types.schema.safeParse(given, { error: plainWords });
+  const settings = result.success ? types.settingsOf(result.data) : settingsOfType(types, given);
+  let isSound = true;
+  for (const [name, { at }] of part.entries ?? []) {
+    if (Object.hasOwn(FIELDS, name)) continue;
+    isSound = false;
+    const remedy = settings.has(name)
+      ? '; it is a setting: put it below config:'
+      : didYouMean(name, Object.keys(FIELDS));
+    complain(at, `'${name}' means nothing here${remedy}; there are ${listed(Object.keys(FIELDS))}`);
+  }
+  if (!result.success) {
+    complainAboutIssues(result.error.issues, { given, part, complain, settings, types });
+    return undefined;
+  }
+  try {
+    const definition = createdDefinition(result.data);
+    await admit(definition);
+    return isSound ? definition : undefined;
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error;
+    complainAt(part, stepsOf(error.param ?? '', part), sentenceOf(error), complain);
+    return undefined;
+  }
+}
+
+function complainAboutIssues(
+  issues: readonly z.core.$ZodIssue[],
+  {
+    given,
+    part,
+    complain,
+    settings,
+    types,
+  }: {
+    given: { check_type: unknown };
+    part: Located;
+    complain: Complain;
+    settings: ReadonlySet<string>;
+    types: CheckTypes;
+  },
+) {
+  const names = types.names;
+  for (const issue of issues) {
+    if (issue.code === 'unrecognized_keys') {
+      for (const name of issue.keys) {
+        const path = [...issue.path, name];
+        const remedy = didYouMean(name, settings);
+        const all =
+          settings.size > 0 ? `; ${String(given.check_type)} has ${listed(settings)}` : '';
+        complain(partAt(part, path).part.at, `'${name}' means nothing here${remedy}${all}`);
+      }
+      continue;
+    }
+    if (issue.path[0] === 'check_type') {
+      const word = typeof given.check_type === 'string' ? given.check_type : '';
+      const what = given.check_type === undefined ? "'check_type' is missing; write" : 'write';
+      complainAt(part, issue.path, `${what} ${either(names)}${didYouMean(word, names)}`, complain);
+      continue;
+    }
+    complainAt(part, issue.path, issue.message, complain);
+  }
+}
+
+/** Complains where the value stands, or, where it is missing, where it belongs. */
+function complainAt(
+  part: Located,
+  path: readonly PropertyKey[],
+  message: string,
+  complain: Complain,
+) {
+  const found = partAt(part, path);
+  const name = String(path.at(-1) ?? '');
+  if (found.isThere) {
+    complain(found.part.valueAt, name === '' ? message : `${name}: ${message}`);
+    return;
+  }
+  const isSaid = message.includes('missing');
+  const example = FIELDS[name as keyof typeof FIELDS];
+  const write = example ? `write ${name}: ${example}` : message;
+  complain(found.part.at, isSaid ? message : `'${name}' is missing; ${write}`);
+}
+
+/** The settings that a type has, where the monitor is none for another reason. */
+function settingsOfType(types: CheckTypes, { check_type }: { check_type: unknown }) {
+  return types.names.includes(String(check_type))
+    ? types.settingsOf({ check_type } as MonitorDefinition)
+    : new Set<string>();
+}
+
+/** `config.headers.X-Shop` as steps: a name of a header may hold dots. */
+function stepsOf(param: string, part: Located): string[] {
+  const [first, second, ...rest] = param.split('.');
+  const steps = [first, second, rest.join('.')].filter((step) => step !== undefined && step !== '');
+  while (steps.length > 0 && !partAt(part, steps as string[]).isThere) steps.pop();
+  return steps as string[];
+}
+
+/** Without what only means something to a caller of the API. */
+const sentenceOf = ({ message }: HttpError) =>
+  message.replace(/^Invalid '[^']*': /, '').replace(/\.$/, '');
+
+function readMaintenance(part: Located | undefined, complain: Complain): MaintenanceWindow[] {
+  if (part === undefined || part.value === null) return [];
+  const windows = z
+    .array(MaintenanceWindow)
+    .max(MAX_LISTED)
+    .safeParse(part.value, { error: plainWords });
+  if (!windows.success) {
+    for (const issue of windows.error.issues) complainAboutWindow(part, issue, complain);
+    return [];
+  }
+  const fault = checkWindows(windows.data);
+  if (fault) complainAt(part, fault.param.split('.').slice(1), fault.message, complain);
+  return windows.data;
+}
+
+/** Of the kinds of windows, the one that was probably meant: that with the fewest faults. */
+function complainAboutWindow(part: Located, issue: z.core.$ZodIssue, complain: Complain) {
+  const kinds = issue.code === 'invalid_union' ? [...issue.errors] : [];
+  const [likely] = kinds.sort((a, b) => faultsIn(a) - faultsIn(b));
+  if (!likely) {
+    complainAt(part, issue.path, issue.message, complain);
+    return;
+  }
+  for (const one of likely) {
+    const path = [...issue.path, ...one.path];
+    if (one.code === 'unrecognized_keys') {
+      for (const name of one.keys) {
+        complain(partAt(part, [...path, name]).part.at, `'${name}' means nothing in a window`);
+      }
+    } else complainAt(part, path, one.message || plainMessage(one), complain);
+  }
+}
+
+const plainMessage = (issue: z.core.$ZodIssue) => {
+  const words = plainWords(issue as never);
+  return (typeof words === 'string' ? words : words?.message) ?? 'this is not what it has to be';
+};
+
+const faultsIn = (issues: readonly z.core.$ZodIssue[]) =>
+  issues.reduce(
+    (sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1),
+    0,
+  );
+
+function readList(
+  part: Located | undefined,
+  complain: Complain,
+  {
+    what,
+    example,
+    fault,
+  }: { what: string; example: string; fault: (text: string) => string | undefined },
+): string[] {
+  if (part === undefined || part.value === null) return [];
+  if (!part.items) {
+    complain(part.valueAt, `write a list of ${what}, such as [${example}]`);
+    return [];
+  }
+  if (part.items.length > MAX_LISTED) complain(part.valueAt, `write at most ${MAX_LISTED} of them`);
+  const texts: string[] = [];
+  for (const { value, valueAt } of part.items.slice(0, MAX_LISTED)) {
+    const wrong = typeof value === 'string' ? fault(value) : `write a text, such as ${example}`;
+    if (wrong !== undefined) complain(valueAt, wrong);
+    else if (!texts.includes(value as string)) texts.push(value as string);
+  }
+  return texts;
+}
+
+function channelFault(text: string, platforms: readonly string[]): string | undefined {
+  const platform = CHANNEL.exec(text)?.[1];
+  if (platform === undefined) {
+    return 'write a channel with its platform, such as slack:C0123 or discord:4567';
+  }
+  if (platforms.includes(platform)) return undefined;
+  return `there is no platform '${platform}'${didYouMean(platform, platforms)}; there are ${listed(platforms)}`;
+}
+
+/** Whether what a secret became part of is hidden from everybody. */
+function isHidden({ path, marked }: SecretUse, definition: MonitorDefinition): boolean {
+  if (!('headers' in definition.config)) return false;
+  const [first, second, third] = path;
+  if (first === 'config') return second === 'headers' && isSecretName(third ?? '');
+  return first === 'target' && !maskedTarget(marked).includes(MARK);
+}
+
+function checkDependencies(reading: Reading): void {
+  const { wanted } = reading;
+  for (const { file, dependsOn, dependsOnAt } of wanted.values()) {
+    for (const [index, key] of dependsOn.entries()) {
+      if (wanted.has(key) || /^(mon_|alert:)/.test(key)) continue;
+      const at = dependsOnAt?.items?.[index]?.valueAt ?? { line: 1, column: 1 };
+      complainer(reading, file)(
+        at,
+        `no monitor has the key '${key.slice(0, 100)}'${didYouMean(key, wanted.keys())}; write a key of these files, or the id of another monitor`,
+      );
+    }
+  }
+  const circle = circleIn(wanted);
+  if (!circle) return;
+  const [first = ''] = circle;
+  const monitor = wanted.get(first);
+  if (!monitor) return;
+  complainer(reading, monitor.file)(
+    monitor.dependsOnAt?.valueAt ?? monitor.at,
+    `these depend on one another in a circle: ${circle.slice(0, 10).join(' → ')} → ${first}; take one of them out`,
+  );
+}
+
+/** Keys that depend on one another in a circle. */
+function circleIn(wanted: ReadonlyMap<string, { dependsOn: readonly string[] }>) {
+  const done = new Set<string>();
+  for (const start of wanted.keys()) {
+    const path: string[] = [];
+    const waiting: Array<{ key: string; next: number }> = [{ key: start, next: 0 }];
+    for (let top = waiting.at(-1); top; top = waiting.at(-1)) {
+      const { key } = top;
+      if (top.next === 0) {
+        if (done.has(key)) {
+          waiting.pop();
+          continue;
+        }
+        path.push(key);
+      }
+      const onto = wanted.get(key)?.dependsOn[top.next];
+      top.next += 1;
+      if (onto === undefined) {
+        done.add(key);
+        path.pop();
+        waiting.pop();
+        continue;
+      }
+      const at = path.indexOf(onto);
+      if (at !== -1) return path.slice(at);
+      if (!done.has(onto)) waiting.push({ key: onto, next: 0 });
+    }
+  }
+  return undefined;
+}
+
+const words = (type: 'conjunction' | 'disjunction') => {
+  const format = new Intl.ListFormat('en-GB', { type });
+  return (all: Iterable<string>) => format.format([...all]);
+};
+
+/** `a, b and c`. */
+const listed = words('conjunction');
+
+/** `a, b or c`. */
+const either = words('disjunction');

@@ -1,0 +1,163 @@
+import type { BigIntStats } from 'node:fs';
+import { open, readdir, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SourceFile } from './definitions.ts';
+import { DefinitionsError } from './problem.ts';
+
+const MAX_FILES = 500;
+const MAX_FILE_BYTES = 5 * 1024 * 1024;
+const MAX_ALL_BYTES = 20 * 1024 * 1024;
+
+const EXTENSION = /\.(ya?ml|json)$/i;
+
+/** What a file of monitors is in the file system. */
+interface Found {
+  /** As people know it: the path that was given, with the name of the file where that is a folder. */
+  name: string;
+  path: string;
+  stats: BigIntStats;
+}
+
+/**
+ * Finds the files: the one at a path, or those of a folder whose names end in .yaml, .yml or .json and begin with no dot, in the order of
+ * their names. Links are followed, since a mounted folder may consist of them. Throws a `DefinitionsError` that says what to do.
+ */
+async function findFiles(path: string): Promise<Found[]> {
+  const at = await look(path, path);
+  if (at.isFile()) return [{ name: path, path, stats: at }];
+  if (!at.isDirectory()) throw unreadable(path, 'this is neither a file nor a folder; name one');
+  const names = (await readdir(path)).filter(
+    (name) => EXTENSION.test(name) && !name.startsWith('.'),
+  );
+  if (names.length > MAX_FILES) {
+    throw unreadable(
+      path,
+      `there are ${names.length} files in the folder; at most ${MAX_FILES} are read, so put some together`,
+    );
+  }
+  const found: Found[] = [];
+  for (const name of names.sort()) {
+    const file = join(path, name);
+    const stats = await look(file, file);
+    if (stats.isFile()) found.push({ name: file, path: file, stats });
+  }
+  if (found.length === 0) {
+    throw unreadable(
+      path,
+      'there is no file in the folder that ends in .yaml, .yml or .json; to have no monitors, put one there with monitors: {}',
+    );
+  }
+  return found;
+}
+
+async function look(path: string, name: string): Promise<BigIntStats> {
+  try {
+    return await stat(path, { bigint: true });
+  } catch (error) {
+    throw unreadable(name, sentenceOf(error));
+  }
+}
+
+function sentenceOf(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') {
+    return 'there is no such file; put it there, or set MONITORS_FILE to where it is. To have no monitors, write monitors: {} into it';
+  }
+  if (code === 'EACCES') return 'it may not be read; let the user that runs Askwatch read it';
+  return `it cannot be read (${code ?? (error as Error).message}); try again`;
+}
+
+const unreadable = (file: string, message: string) =>
+  new DefinitionsError([{ file, line: 1, column: 1, message }]);
+
+/**
+ * A text that is another one once any of the files is another: one that a link leads to now, or one that was written since. What cannot
+ * be read has one as well.
+ */
+export async function fingerprint(path: string): Promise<string> {
+  try {
+    const real = await realpath(path);
+    const files = await findFiles(path);
+    const each = files.map(
+      ({ name, stats: { dev, ino, size, mtimeNs, ctimeNs } }) =>
+        `${name} ${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`,
+    );
+    return [real, ...each].join('\n');
+  } catch (error) {
+    return `unreadable ${(error as Error).message}`;
+  }
+}
+
+/** Reads the files, within bounds. Throws a `DefinitionsError` that says what to do. */
+export async function readSourceFiles(path: string): Promise<SourceFile[]> {
+  const found = await findFiles(path);
+  const files: SourceFile[] = [];
+  let left = MAX_ALL_BYTES;
+  for (const { name, path: file } of found) {
+    const bytes = await readBounded(file, name);
+    left -= bytes.length;
+    if (left < 0) {
+      throw unreadable(
+        name,
+        `with this one the files hold more than ${MAX_ALL_BYTES / 1024 / 1024} MB together; write fewer monitors`,
+      );
+    }
+    files.push({ name, text: textOf(bytes, name) });
+  }
+  return files;
+}
+
+/** Never more than it may have: it can grow while it is read. */
+async function readBounded(path: string, name: string): Promise<Buffer> {
+  try {
+    const file = await open(path);
+    try {
+      const pieces: Buffer[] = [];
+      let size = 0;
+      for await (const piece of file.createReadStream({ autoClose: false })) {
+        size += piece.length;
+        if (size > MAX_FILE_BYTES) {
+          throw unreadable(
+            name,
+            `the file is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB; make several of it, in a folder`,
+          );
+        }
+        pieces.push(piece);
+      }
+      return Buffer.concat(pieces);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof DefinitionsError) throw error;
+    throw unreadable(name, sentenceOf(error));
+  }
+}
+
+function textOf(bytes: Buffer, name: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    const before = bytes.subarray(0, firstInvalid(bytes));
+    const line = before.filter((byte) => byte === 0x0a).length + 1;
+    throw new DefinitionsError([
+      { file: name, line, column: 1, message: 'this is no text in UTF-8; save the file as UTF-8' },
+    ]);
+  }
+}
+
+/** Up to where the bytes are text: by halves, since the decoder does not say. */
+function firstInvalid(bytes: Buffer): number {
+  let [good, bad] = [0, bytes.length];
+  while (bad - good > 1) {
+    const middle = Math.floor((good + bad) / 2);
+    try {
+      // A character that is cut in two is no fault.
+      new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, middle), { stream: true });
+      good = middle;
+    } catch {
+      bad = middle;
+    }
+  }
+  return good;
+}

@@ -1,0 +1,262 @@
+import {
+  Composer,
+  type CST,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  Parser,
+  type YAMLError,
+  type YAMLMap,
+} from 'yaml';
+
+/** How deep lists and objects may lie in one another: the parser ends the process with deeper ones. */
+const MAX_DEPTH = 50;
+
+/** Values that all aliases may stand for together. */
+const MAX_VALUES = 1_000_000;
+
+/** Where something begins; counted from 1. */
+export interface Position {
+  line: number;
+  column: number;
+}
+
+/** Is told what is wrong, and where; `message` has no full stop. */
+export type Complain = (at: Position, message: string) => void;
+
+/** A value that was read, and where each part of it stands. */
+export interface Located {
+  value: unknown;
+  at: Position;
+  /** Where it stands as a value, not its key. */
+  valueAt: Position;
+  /** Of an object, in the order of the file. */
+  entries?: Map<string, Located>;
+  items?: Located[];
+  /** Values it holds, with those behind aliases, and how deep they lie in one another. */
+  size: number;
+  depth: number;
+}
+
+/** What becomes of each text among the values; `undefined` when it was complained about. */
+export type ReplaceText = (text: string, at: Position, path: readonly string[]) => string;
+
+/**
+ * Reads YAML, of which JSON is a part, without trust in whoever wrote it: depth is counted before anything is made of it, aliases are
+ * followed only as far as there is room, and no text becomes anything but a value. Everything that is wrong is complained about;
+ * `undefined` when nothing can be read.
+ */
+export function readYaml(
+  text: string,
+  { replace, complain }: { replace: ReplaceText; complain: Complain },
+): Located | undefined {
+  const lines = new LineCounter();
+  const positionOf = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const tokens = [...new Parser(lines.addNewLine).parse(text)];
+  const tooDeep = offsetBelow(tokens, MAX_DEPTH);
+  if (tooDeep !== undefined) {
+    complain(
+      positionOf(tooDeep),
+      `lists and objects lie more than ${MAX_DEPTH} deep in one another here; write a flatter file`,
+    );
+    return undefined;
+  }
+  const options = { uniqueKeys: false, merge: false, version: '1.2', schema: 'core' } as const;
+  const documents = [...new Composer(options).compose(tokens, true, text.length)];
+  const [first, second] = documents as Array<Document.Parsed | undefined>;
+  // What comes after the first is mostly what it leads to.
+  const [error] = [...(first?.errors ?? []), ...(first?.warnings ?? [])];
+  if (error) {
+    complain(positionOf(error.pos[0]), sentenceOf(error));
+    return undefined;
+  }
+  if (second !== undefined) {
+    complain(
+      positionOf(second.range[0]),
+      'a file holds one document; take out the line --- here, or make two files of it',
+    );
+    return undefined;
+  }
+  return convert(first?.contents ?? null, { positionOf, replace, complain });
+}
+
+/** Where something lies deeper than that; the tokens lie in one another as deep as the text does. */
+function offsetBelow(tokens: readonly CST.Token[], depth: number): number | undefined {
+  const waiting: Array<[CST.Token, number]> = tokens.map((token) => [token, 0]);
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const [token, at] = next;
+    if (at > depth) return token.offset;
+    if ('value' in token && typeof token.value === 'object' && token.value) {
+      waiting.push([token.value, at]);
+    }
+    if (!('items' in token)) continue;
+    for (const { key, value } of token.items) {
+      if (key) waiting.push([key, at + 1]);
+      if (value) waiting.push([value, at + 1]);
+    }
+  }
+  return undefined;
+}
+
+/** What the parser's codes ask for; its own sentence stands before. */
+const REMEDIES: Partial<Record<YAMLError['code'], string>> = {
+  TAB_AS_INDENT: 'indent with spaces, not with tabs',
+  BAD_INDENT: 'indent lines that belong together alike, with spaces, and close every bracket',
+  MULTILINE_IMPLICIT_KEY: 'write a key on one line, with a colon and a space after it',
+  BLOCK_AS_IMPLICIT_KEY: 'put a text with a colon and a space in it into quotes',
+  MISSING_CHAR: 'close what is opened: quotes, brackets, braces; a key has a colon after it',
+  UNEXPECTED_TOKEN: 'put a text that begins with a special character into quotes',
+  BAD_SCALAR_START: 'put a text that begins with a special character into quotes',
+  BAD_DQ_ESCAPE: 'write \\\\ for a backslash, or take single quotes',
+  BAD_ALIAS: 'a * before a name stands for what has & before that name; put a text into quotes',
+  TAG_RESOLVE_FAILED: 'take out the word that begins with !, or put the text into quotes',
+};
+
+function sentenceOf({ code, message }: YAMLError): string {
+  const [first = ''] = message.split('\n');
+  const remedy = REMEDIES[code];
+  const sentence = `this is no YAML (${first.slice(0, 200).replace(/\.$/, '')})`;
+  return remedy === undefined ? sentence : `${sentence}; ${remedy}`;
+}
+
+interface Conversion {
+  positionOf: (offset: number) => Position;
+  replace: ReplaceText;
+  complain: Complain;
+}
+
+/** More stands behind aliases than there is room for. */
+class TooMuch extends Error {}
+
+function convert(root: Node | null, { positionOf, replace, complain }: Conversion) {
+  const anchors = new Map<string, Located>();
+  let left = MAX_VALUES;
+  const start: Position = { line: 1, column: 1 };
+
+  const at = (node: unknown): Position => {
+    const offset = (node as Node | null)?.range?.[0];
+    return offset === undefined ? start : positionOf(offset);
+  };
+
+  function take(count: number, where: Position) {
+    left -= count;
+    if (left >= 0) return;
+    complain(
+      where,
+      `with what aliases stand for there are more than ${MAX_VALUES} values; write fewer`,
+    );
+    throw new TooMuch();
+  }
+
+  /** What it holds, counted; aliases may make it deeper than the text is. */
+  function withParts(located: Omit<Located, 'size' | 'depth'>, parts: readonly Located[]): Located {
+    let [size, depth] = [1, 0];
+    for (const part of parts) {
+      size += part.size;
+      depth = Math.max(depth, part.depth + 1);
+    }
+    if (depth > MAX_DEPTH) {
+      complain(
+        located.at,
+        `with what aliases stand for this is more than ${MAX_DEPTH} deep; write it flatter`,
+      );
+      throw new TooMuch();
+    }
+    return { ...located, size, depth };
+  }
+
+  function of(node: unknown, path: readonly string[], keyAt?: Position): Located {
+    const valueAt = node === null ? (keyAt ?? start) : at(node);
+    const place = { at: keyAt ?? valueAt, valueAt };
+    take(1, valueAt);
+    if (isAlias(node)) {
+      const known = anchors.get(node.source);
+      if (known === undefined) {
+        complain(valueAt, `nothing above has the name &${node.source}; put a text into quotes`);
+        return withParts({ ...place, value: undefined }, []);
+      }
+      take(known.size, valueAt);
+      return { ...known, ...place };
+    }
+    const made = ofOwn(node, path, place);
+    const name = (node as { anchor?: string } | null)?.anchor;
+    if (name !== undefined) anchors.set(name, made);
+    return made;
+  }
+
+  function ofOwn(node: unknown, path: readonly string[], place: Pick<Located, 'at' | 'valueAt'>) {
+    if (isMap(node)) return ofMap(node, path, place);
+    if (isSeq(node)) {
+      const items = node.items.map((item, index) => of(item, [...path, String(index)]));
+      return withParts({ ...place, items, value: items.map(({ value }) => value) }, items);
+    }
+    const value = isScalar(node) ? node.value : null;
+    const own = typeof value === 'string' ? replace(value, place.valueAt, path) : value;
+    return withParts({ ...place, value: own }, []);
+  }
+
+  function ofMap(
+    node: YAMLMap,
+    path: readonly string[],
+    place: Pick<Located, 'at' | 'valueAt'>,
+  ): Located {
+    const entries = new Map<string, Located>();
+    const merged: Located[] = [];
+    for (const { key, value } of node.items) {
+      const keyAt = at(key);
+      if (!isScalar(key) || typeof key.value === 'object') {
+        complain(keyAt, 'a key is a word; write one, with a colon and a space after it');
+        continue;
+      }
+      const name = String(key.value);
+      const made = of(value, [...path, name], keyAt);
+      if (name === '<<') {
+        merged.push(...(made.items ?? [made]));
+        continue;
+      }
+      const earlier = entries.get(name);
+      if (earlier) {
+        complain(
+          keyAt,
+          `'${name}' stands here twice, first in line ${earlier.at.line}; take one of them out`,
+        );
+      } else entries.set(name, made);
+    }
+    for (const part of merged) {
+      if (!part.entries) complain(part.at, '<< takes in an object, such as *defaults');
+      for (const [name, value] of part.entries ?? []) {
+        if (!entries.has(name)) entries.set(name, { ...value, at: part.at });
+      }
+    }
+    const value = Object.fromEntries([...entries].map(([name, part]) => [name, part.value]));
+    return withParts({ ...place, entries, value }, [...entries.values()]);
+  }
+
+  try {
+    return of(root, []);
+  } catch (error) {
+    if (error instanceof TooMuch) return undefined;
+    throw error;
+  }
+}
+
+/** The part at a path, or the last one on the way to it that is there. */
+export function partAt(
+  root: Located,
+  path: ReadonlyArray<PropertyKey>,
+): { part: Located; isThere: boolean } {
+  let part = root;
+  for (const step of path) {
+    const next = part.entries?.get(String(step)) ?? part.items?.[Number(step)];
+    if (next === undefined) return { part, isThere: false };
+    part = next;
+  }
+  return { part, isThere: true };
+}

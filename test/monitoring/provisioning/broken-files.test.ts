@@ -1,0 +1,314 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: Files hold variables in this form.
+import { describe, expect, test } from 'vitest';
+import { readTexts } from '../../helpers/monitoring/provisioning/read-text.ts';
+
+/** A monitor, with lines below it. */
+const shop = (...lines: string[]) =>
+  [
+    'monitors:',
+    '  shop:',
+    '    target: https://shop.example',
+    '    check_type: HTTP',
+    ...lines,
+  ].join('\n');
+const config = (...lines: string[]) => shop('    config:', ...lines.map((line) => `      ${line}`));
+
+/** What is broken, the file, with ‹ before what is wrong, and what has to be said of it. */
+const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
+  // No YAML.
+  ['a tab as indent', 'monitors:\n‹\tshop: {}', /no YAML.*spaces, not with tabs/],
+  ['an open bracket', 'monitors:\n  shop: {target: [1, 2‹', /no YAML.*close every bracket/],
+  ['an open quote', 'monitors:\n  shop:\n    target: "https://x‹', /no YAML.*close what is opened/],
+  ['a bad indent', shop('‹   name: Shop'), /no YAML.*indent lines that belong together alike/],
+  ['two values in a line', 'monitors:\n  shop:\n    target: ‹a: b', /no YAML/],
+  ['a text that begins with @', shop('    name: ‹@shop'), /no YAML.*into quotes/],
+  ['a text that begins with %', 'monitors:\n  shop:\n    target: ‹`x`', /no YAML.*into quotes/],
+  ['a bad escape', shop('    name: "a‹\\q"'), /no YAML.*backslash/],
+  ['an unknown tag', shop('    name: ‹!vault abc'), /no YAML.*word that begins with !/],
+  ['an unknown alias', shop('    config: ‹*defaults'), /nothing above has the name &defaults/],
+  ['two documents', `${shop()}\n‹---\nmonitors: {}`, /one document/],
+  ['a key that is a list', 'monitors:\n  ? ‹[a, b]\n  : {}', /a key is a word/],
+  // No file of monitors.
+  ['an empty file', '‹', /the file is empty; write monitors:/],
+  ['a file of comments', '‹# nothing\n', /the file is empty/],
+  ['a list', '‹- target: https://shop.example', /a file begins with monitors:/],
+  ['a word', '‹monitors', /a file begins with monitors:/],
+  ['another key', '‹monitor: {}', /'monitor' means nothing here; did you mean 'monitors'/],
+  ['no monitors', '‹x-defaults: {}', /'monitors' is missing/],
+  ['monitors as a list', 'monitors:\n  ‹- target: https://shop.example', /as an object/],
+  // Keys.
+  ['a key with a space', 'monitors:\n  ‹my shop: {}', /'my shop' is no key/],
+  ['an empty key', 'monitors:\n  ‹"": {}', /'' is no key/],
+  [
+    'a key twice',
+    `${shop()}\n  ‹shop: {target: x, check_type: HTTP}`,
+    /'shop' stands here twice, first in line 2/,
+  ],
+  [
+    'a field twice',
+    shop('    ‹target: https://other.example'),
+    /'target' stands here twice, first in line 3/,
+  ],
+  [
+    'a key of a header twice',
+    config('headers:', '  x-a: "1"', '  ‹x-a: "2"'),
+    /stands here twice, first in line 7/,
+  ],
+  [
+    'a monitor as a text',
+    'monitors:\n  shop: ‹https://shop.example',
+    /write what shop is as an object/,
+  ],
+  ['a monitor that is nothing', 'monitors:\n  ‹shop:', /write what shop is as an object/],
+  // Fields.
+  [
+    'no target',
+    'monitors:\n  ‹shop:\n    check_type: HTTP',
+    /'target' is missing; write target: https/,
+  ],
+  [
+    'no kind',
+    'monitors:\n  ‹shop:\n    target: https://shop.example',
+    /'check_type' is missing; write HTTP, KEYWORD/,
+  ],
+  ['an unknown field', shop('    ‹chanels: ["slack:C0123"]'), /did you mean 'channels'/],
+  [
+    'a setting beside config',
+    shop('    ‹interval_seconds: 30'),
+    /it is a setting: put it below config:/,
+  ],
+  [
+    'an unknown kind',
+    'monitors:\n  shop:\n    target: https://shop.example\n    check_type: ‹HTPP',
+    /write HTTP, .*did you mean 'HTTP'/,
+  ],
+  [
+    'a kind in small letters',
+    'monitors:\n  shop:\n    target: https://shop.example\n    check_type: ‹http',
+    /did you mean 'HTTP'/,
+  ],
+  [
+    'a number as a target',
+    'monitors:\n  shop:\n    target: ‹8080\n    check_type: HTTP',
+    /target: write a text/,
+  ],
+  [
+    'a target without a scheme',
+    'monitors:\n  shop:\n    target: ‹shop.example\n    check_type: HTTP',
+    /whole URL with http or https/,
+  ],
+  [
+    'a target with a password',
+    'monitors:\n  shop:\n    target: ‹https://a:b@shop.example\n    check_type: HTTP',
+    /leave out the user name and password/,
+  ],
+  [
+    'a private target',
+    'monitors:\n  shop:\n    target: ‹http://10.0.0.1/\n    check_type: HTTP',
+    /MONITOR_ALLOW_PRIVATE/,
+  ],
+  ['an empty name', shop('    name: ‹""'), /name: it must not be empty/],
+  [
+    'a name that is too long',
+    shop(`    name: ‹${'x'.repeat(201)}`),
+    /name: write at most 200 characters/,
+  ],
+  // Settings.
+  [
+    'a setting that is none',
+    config('‹intervall_seconds: 30'),
+    /did you mean 'interval_seconds'; HTTP has interval_seconds/,
+  ],
+  [
+    'a setting of another kind',
+    config('‹target_keyword: Cart'),
+    /'target_keyword' means nothing here/,
+  ],
+  ['a text for a number', config('interval_seconds: ‹often'), /interval_seconds: write a number/],
+  ['a number that is too small', config('interval_seconds: ‹1'), /it must be at least 5/],
+  [
+    'a timeout beyond the interval',
+    config('interval_seconds: 10', 'timeout_seconds: ‹20'),
+    /it must be less than interval_seconds, which is 10/,
+  ],
+  ['a word for a truth', config('follow_redirects: ‹no'), /write true or false/],
+  [
+    'a status that is none',
+    config('expected_status: ‹2xx'),
+    /write codes and ranges like 200-299,401/,
+  ],
+  ['a range of statuses backwards', config('expected_status: ‹299-200'), /runs backwards/],
+  ['a method that is none', config('method: ‹FETCH'), /write GET, HEAD/],
+  [
+    'a header of the connection',
+    config('headers:', '  Connection: ‹close'),
+    /it belongs to the connection/,
+  ],
+  ['a header that is a number', config('headers:', '  X-Shop: ‹12'), /write a text/],
+  [
+    'a value that stands for a stored one',
+    config('headers:', '  Authorization: ‹…'),
+    /stands for a stored value/,
+  ],
+  ['config as a list', shop('    config: ‹[1]'), /write an object/],
+  [
+    'no keyword',
+    'monitors:\n  shop:\n    target: https://shop.example\n    check_type: KEYWORD\n    ‹config: {}',
+    /'target_keyword' is missing/,
+  ],
+  [
+    'a crontab that is none',
+    'monitors:\n  job:\n    target: backup\n    check_type: HEARTBEAT\n    config:\n      cron: ‹"61 * * * *"',
+    /minute/,
+  ],
+  // Channels, dependencies, windows, ids.
+  ['channels as a text', shop('    channels: ‹slack:C0123'), /write a list of channels/],
+  [
+    'a channel without a platform',
+    shop('    channels: [‹general]'),
+    /write a channel with its platform/,
+  ],
+  [
+    'an unknown platform',
+    shop('    channels: ["slack:C1", ‹"slak:C0123"]'),
+    /no platform 'slak'; did you mean 'slack'/,
+  ],
+  ['a number as a channel', shop('    channels: [‹12]'), /write a text, such as slack:C0123/],
+  [
+    'a dependency that is not there',
+    shop('    depends_on: [‹shpo]'),
+    /no monitor has the key 'shpo'; did you mean 'shop'/,
+  ],
+  ['a dependency on itself', shop('    depends_on: [‹shop]'), /cannot depend on itself/],
+  [
+    'a window that ends before it starts',
+    shop(
+      '    maintenance:',
+      '      - starts_at: 2026-12-01T10:00:00Z',
+      '        ends_at: ‹2026-12-01T09:00:00Z',
+    ),
+    /it must be after starts_at/,
+  ],
+  [
+    'a window without an end',
+    shop('    maintenance:', '      - ‹starts_at: 2026-12-01T10:00:00Z'),
+    /'ends_at' is missing/,
+  ],
+  [
+    'a window in no known zone',
+    shop(
+      '    maintenance:',
+      '      - cron: 0 3 * * 0',
+      '        timezone: ‹Europe/Berln',
+      '        duration_minutes: 30',
+    ),
+    /zone/,
+  ],
+  ['an id that is none', shop('    id: ‹[1]'), /write the id of a monitor as it is listed/],
+  // Variables.
+  [
+    'a variable that is not set',
+    shop('    name: ‹${SHOP_NAME}'),
+    /SHOP_NAME is not set; set it where Askwatch is started/,
+  ],
+  [
+    'a variable with a default',
+    shop('    name: ‹"${SHOP_NAME:-Shop}"'),
+    /write a variable as \$\{NAME\}/,
+  ],
+  [
+    'a variable that does not end',
+    shop('    name: ‹"${SHOP_NAME"'),
+    /write a variable as \$\{NAME\}/,
+  ],
+  [
+    'a secret of the program',
+    config('headers:', '  Authorization: ‹${SLACK_BOT_TOKEN}'),
+    /a secret of Askwatch itself/,
+  ],
+  [
+    'a secret where all see it',
+    shop('    name: ‹Shop ${SHOP_TOKEN}'),
+    /SHOP_TOKEN, which looks like a secret, would be shown/,
+  ],
+  [
+    'a secret in a header that is shown',
+    config('headers:', '  X-Shop: ‹${SHOP_TOKEN}'),
+    /would be shown here; put it into a header/,
+  ],
+  [
+    'a secret in a path',
+    'monitors:\n  shop:\n    target: ‹https://shop.example/${SHOP_TOKEN}\n    check_type: HTTP',
+    /would be shown here/,
+  ],
+];
+
+const CONTEXT = {
+  env: { SHOP_TOKEN: 'swordfish', SLACK_BOT_TOKEN: 'xoxb-swordfish' },
+  taboo: ['SLACK_BOT_TOKEN'],
+};
+
+describe('a broken file', () => {
+  test('is one of at least fifty', () => {
+    expect(BROKEN.length).toBeGreaterThanOrEqual(50);
+    expect(new Set(BROKEN.map(([, text]) => text)).size).toBe(BROKEN.length);
+  });
+
+  test.each(BROKEN)(
+    'with %s is refused where that stands, with what to write',
+    async (_what, marked, said) => {
+      const before = marked.slice(0, marked.indexOf('‹'));
+      const text = marked.replace('‹', '');
+      const { problems } = await readTexts({ 'monitors.yaml': text }, CONTEXT);
+      expect(problems.map(({ message }) => message)).toEqual([expect.stringMatching(said)]);
+      const lines = before.split('\n');
+      expect(problems[0]).toMatchObject({
+        file: 'monitors.yaml',
+        line: lines.length,
+        column: (lines.at(-1) ?? '').length + 1,
+      });
+      expect(problems[0]?.message).not.toMatch(/swordfish|undefined|\.$/);
+    },
+  );
+
+  test('is told all that is wrong with it at once, but no more than a hundred things', async () => {
+    const text = shop('    nme: Shop', '    channels: [general]', '    depends_on: [nothing]');
+    const { problems } = await readTexts({ 'monitors.yaml': text });
+    expect(problems.map(({ line }) => line)).toEqual([5, 6]);
+    const many = `monitors:\n${Array.from({ length: 300 }, (_, at) => `  k${at}: {}\n`).join('')}`;
+    const all = (await readTexts({ 'monitors.yaml': many })).problems;
+    expect(all).toHaveLength(101);
+    expect(all.at(-1)?.message).toContain('only the first 100 problems are told');
+  });
+
+  test('holds a key that another file holds', async () => {
+    const { problems } = await readTexts({ 'a.yaml': shop(), 'b.yaml': `# again\n${shop()}` });
+    expect(problems).toEqual([
+      {
+        file: 'b.yaml',
+        line: 3,
+        column: 3,
+        message: 'shop is declared in a.yaml, line 2, too; give one of them another key',
+      },
+    ]);
+  });
+
+  test('holds a circle of dependencies', async () => {
+    const one = (key: string, onto: string) =>
+      `  ${key}: {target: https://x.example, check_type: HTTP, depends_on: [${onto}]}`;
+    const text = ['monitors:', one('a', 'b'), one('b', 'c'), one('c', 'b')].join('\n');
+    const { problems } = await readTexts({ 'monitors.yaml': text });
+    expect(problems.map(({ line, message }) => [line, message])).toEqual([
+      [3, 'these depend on one another in a circle: b → c → b; take one of them out'],
+    ]);
+  });
+
+  test('holds more monitors than a service', async () => {
+    const lines = Array.from(
+      { length: 10_001 },
+      (_, at) => `  k${at}: {target: "https://x.example/${at}", check_type: HTTP}`,
+    );
+    const { problems } = await readTexts({ 'monitors.yaml': ['monitors:', ...lines].join('\n') });
+    expect(problems.map(({ line }) => line)).toEqual([10_002]);
+  });
+});

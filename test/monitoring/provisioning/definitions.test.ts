@@ -1,0 +1,187 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: Files hold variables in this form.
+import { execFile } from 'node:child_process';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { createFileReader } from '../../../src/monitoring/provisioning/read.ts';
+import { readSourceFiles } from '../../../src/monitoring/provisioning/source-files.ts';
+import { fileWorker } from '../../helpers/monitoring/provisioning/file-worker.ts';
+import { readTexts } from '../../helpers/monitoring/provisioning/read-text.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const CONTEXT = { taboo: [], allowPrivate: [], platforms: ['slack'] };
+
+const readerOf = (path: string) =>
+  createFileReader({ path, context: CONTEXT, workerUrl: fileWorker() });
+
+describe('a file of monitors', () => {
+  test('is read with all it can hold, defaults filled in as the API fills them', async () => {
+    const text = `
+x-defaults: &defaults {interval_seconds: 30, confirm_down: 3}
+monitors:
+  shop:
+    name: The shop
+    target: https://shop.example/?token=\${SHOP_TOKEN}
+    check_type: KEYWORD
+    config:
+      <<: *defaults
+      confirm_down: 1
+      target_keyword: Cart $\${x}
+      headers: {Authorization: 'Bearer \${SHOP_TOKEN}'}
+    channels: ["slack:C0123", "slack:C0123"]
+    depends_on: [eu/db, alert:prometheus/DiskFull]
+    maintenance:
+      - {cron: 0 3 * * 0, timezone: Europe/Berlin, duration_minutes: 30}
+  eu/db:
+    id: mon_0123456789abcdef
+    target: \${HOST}
+    check_type: DNS
+`;
+    const env = { SHOP_TOKEN: 'swordfish', HOST: 'db.example' };
+    const { monitors, problems } = await readTexts({ 'a.yaml': text }, { env });
+    expect(problems).toEqual([]);
+    const [shop, db] = monitors;
+    expect(shop).toMatchObject({
+      ...{ key: 'shop', file: 'a.yaml', line: 4, channels: ['slack:C0123'] },
+      dependsOn: ['eu/db', 'alert:prometheus/DiskFull'],
+      maintenance: [{ cron: '0 3 * * 0', timezone: 'Europe/Berlin', duration_minutes: 30 }],
+      definition: {
+        ...{ name: 'The shop', target: 'https://shop.example/?token=swordfish' },
+        config: {
+          ...{ interval_seconds: 30, confirm_down: 1, confirm_up: 1, target_keyword: 'Cart ${x}' },
+          headers: { Authorization: 'Bearer swordfish' },
+        },
+      },
+    });
+    expect(db).toMatchObject({
+      id: 'mon_0123456789abcdef',
+      definition: { name: 'eu/db', target: 'db.example', check_type: 'DNS' },
+    });
+  });
+
+  test('may be JSON, and may declare nothing', async () => {
+    const json = JSON.stringify(
+      { monitors: { shop: { target: 'https://shop.example', check_type: 'HTTP' } } },
+      null,
+      '\t',
+    );
+    expect((await readTexts({ 'a.json': json })).monitors).toMatchObject([
+      { key: 'shop', line: 3 },
+    ]);
+    expect(await readTexts({ 'a.yaml': 'monitors: {}' })).toEqual({ monitors: [], problems: [] });
+    expect(await readTexts({ 'a.yaml': 'monitors:' })).toEqual({ monitors: [], problems: [] });
+  });
+
+  test('cannot make its objects those of another kind', async () => {
+    const text =
+      'monitors:\n  shop:\n    target: https://x.example\n    check_type: HTTP\n    __proto__: {name: Shop}';
+    const { problems } = await readTexts({ 'a.yaml': text });
+    expect(problems.map(({ line, message }) => [line, message])).toEqual([
+      [5, expect.stringContaining("'__proto__' means nothing here")],
+    ]);
+  });
+
+  test('cannot grow by aliases, neither in breadth nor in depth', async () => {
+    const laughs = ['a: &a0 [ha]'];
+    for (let at = 1; at < 12; at += 1) {
+      laughs.push(
+        `x-${at}: &a${at} [${Array(10)
+          .fill(`*a${at - 1}`)
+          .join(', ')}]`,
+      );
+    }
+    const wide = await readTexts({ 'a.yaml': `x-${laughs.join('\n')}\nmonitors: {}` });
+    expect(wide.problems.map(({ message }) => message)).toEqual([
+      'with what aliases stand for there are more than 1000000 values; write fewer',
+    ]);
+    expect(wide.problems[0]?.line).toBe(7);
+    const chain = ['x-0: &a0 [ha]'];
+    for (let at = 1; at < 5_000; at += 1) chain.push(`x-${at}: &a${at} [*a${at - 1}]`);
+    const deep = await readTexts({ 'a.yaml': `${chain.join('\n')}\nmonitors: {}` });
+    expect(deep.problems).toMatchObject([
+      {
+        line: 51,
+        message: 'with what aliases stand for this is more than 50 deep; write it flatter',
+      },
+    ]);
+    const own = await readTexts({ 'a.yaml': 'x-a: &a [*a]\nmonitors: {}' });
+    expect(own.problems).toMatchObject([{ line: 1, column: 10 }]);
+  });
+});
+
+/** Texts that end a process that parses them as they are, and others that take long. */
+const HOSTILE: Array<[what: string, text: string]> = [
+  ['nested lists', '['.repeat(100_000)],
+  ['nested lists that close', `monitors: ${'['.repeat(5_000)}${']'.repeat(5_000)}`],
+  ['lists in blocks', '- '.repeat(100_000)],
+  ['keys of keys', '? '.repeat(50_000)],
+  ['nested objects', `monitors: ${'{a: '.repeat(5_000)}`],
+  ['objects in blocks', Array.from({ length: 2_000 }, (_, at) => `${' '.repeat(at)}a:`).join('\n')],
+];
+
+test.each(HOSTILE)('%s end neither the program nor the thread', async (_what, text) => {
+  const path = join(await temporaryFolder(), 'monitors.yaml');
+  await writeFile(path, text);
+  const program = `
+    const { Worker } = require('node:worker_threads');
+    const workerData = ${JSON.stringify({ path, context: CONTEXT })};
+    for (let at = 0; at < 3; at += 1) {
+      new Worker(new URL(${JSON.stringify(fileWorker().href)}), { workerData })
+        .on('message', (told) => console.log(JSON.stringify(told)));
+    }`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', program]);
+  const told = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(told).toHaveLength(3);
+  for (const { problems } of told) {
+    expect(problems).toMatchObject([{ message: expect.stringContaining('more than 50 deep') }]);
+  }
+});
+
+describe('what MONITORS_FILE names', () => {
+  test('is read in a thread, with the line of every monitor', async () => {
+    const path = join(await temporaryFolder(), 'monitors.yaml');
+    const lines = Array.from(
+      { length: 600 },
+      (_, at) => `  k${at}: {target: "https://x.example/${at}", check_type: HTTP}`,
+    );
+    await writeFile(path, ['monitors:', ...lines].join('\n'));
+    const { monitors, hash } = await readerOf(path)();
+    expect(monitors.map(({ line }) => line)).toEqual(lines.map((_, at) => at + 2));
+    expect((await readerOf(path)()).hash).toBe(hash);
+    await writeFile(path, 'monitors:\n  shop: {}\n');
+    await expect(readerOf(path)()).rejects.toThrow(
+      `${path}:2:3: 'check_type' is missing; write HTTP, KEYWORD, DNS or HEARTBEAT.`,
+    );
+  });
+
+  test('may be a folder of links, as Kubernetes mounts one', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, '..2026_11_27'));
+    const text = (name: string) =>
+      `monitors: {${name}: {target: "https://x.example", check_type: HTTP}}`;
+    await writeFile(join(folder, '..2026_11_27', 'a.yaml'), text('a'));
+    await writeFile(join(folder, '..2026_11_27', 'b.json'), text('b'));
+    await writeFile(join(folder, 'README.md'), 'no monitors');
+    await symlink('..2026_11_27', join(folder, '..data'));
+    for (const name of ['a.yaml', 'b.json']) await symlink(`..data/${name}`, join(folder, name));
+    const files = await readSourceFiles(folder);
+    expect(files.map(({ name }) => name)).toEqual([join(folder, 'a.yaml'), join(folder, 'b.json')]);
+  });
+
+  test('is refused with what to do where it is not there, empty, too large or no text', async () => {
+    const folder = await temporaryFolder();
+    const path = join(folder, 'monitors.yaml');
+    await expect(readSourceFiles(path)).rejects.toThrow('there is no such file; put it there');
+    await expect(readSourceFiles(folder)).rejects.toThrow('there is no file in the folder');
+    await writeFile(path, Buffer.alloc(5 * 1024 * 1024 + 1, 0x20));
+    await expect(readSourceFiles(path)).rejects.toThrow('larger than 5 MB');
+    await writeFile(path, Buffer.from([0x61, 0x0a, 0x62, 0xff, 0x0a]));
+    await expect(readSourceFiles(path)).rejects.toThrow(`${path}:2:1: this is no text in UTF-8`);
+    for (let at = 0; at <= 500; at += 1) await writeFile(join(folder, `${at}.yaml`), '');
+    await expect(readSourceFiles(folder)).rejects.toThrow('at most 500 are read');
+  });
+});

@@ -29,7 +29,9 @@ import { createFileReader } from './files/read-files.ts';
 import { openForget } from './forget.ts';
 import { createHomes } from './home/home.ts';
 import { createIncidents, incidentOfThread } from './incidents/incident-service.ts';
+import { openAlertmanagers } from './intake/alertmanager-of.ts';
 import { createIntakes, type Intakes } from './intake/intakes.ts';
+import { createSilencer, silenceFor } from './intake/silences.ts';
 import type { Bot, Platform } from './platform.ts';
 import { createReporter } from './reports/reporter.ts';
 import { createReports } from './reports/reports.ts';
@@ -186,6 +188,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   });
   const { alertPlaces, alertPollMs: pollMs } = settings;
   const timing = { clock: systemClock, random: Math.random };
+  const alertmanagers = openAlertmanagers({ intakes, urls: settings.alertmanagerUrls });
   const lastPoll = await openLastPoll(store, { pollMs });
   const { settingsOf } = channels;
   const narrate = createNarrator({ gateway, catalog, channelDefaults, budgets, usageLog, log });
@@ -210,14 +213,22 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       });
       const onChange = sender.wake;
       const reporter = createReporter({ state: held, channels, reports, onChange, ...timing, log });
-      const parts = [sender, poller, reporter];
+      const silencer = createSilencer({
+        ...{ state: held, onChange, ...timing, log },
+        clientFor: alertmanagers.clientFor,
+      });
+      const parts = [sender, poller, reporter, silencer];
       return {
         start() {
           sender.start(started);
           poller.start();
           reporter.start();
+          silencer.start();
         },
-        wake: sender.wake,
+        wake() {
+          sender.wake();
+          silencer.wake();
+        },
         stop: async () => void (await Promise.all(parts.map((part) => part.stop()))),
       };
     },
@@ -225,7 +236,11 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     log,
   });
 
-  const incidents = createIncidents({ state, nowMs: Date.now, onChange: alerting.wake });
+  const incidents = createIncidents({
+    ...{ state, nowMs: Date.now, onChange: alerting.wake },
+    silenceFor: (incident) =>
+      silenceFor(incident, { hasAddress: alertmanagers.urlFor(incident) !== undefined }),
+  });
   const services = {
     commands,
     actions: [...actions, ...messageActions],
@@ -348,7 +363,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       forwarding.close();
       const parts = [ask, takeovers, alerting, unfinished, pdfs];
       await Promise.all([...parts.map((part) => part.stop()), tidied]);
-      await otherTools.stop();
+      await Promise.all([otherTools.stop(), alertmanagers.close()]);
     },
   };
 }

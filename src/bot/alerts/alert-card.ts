@@ -9,6 +9,8 @@ import type {
   Incident,
   MonitoringOutage,
   Note,
+  Silence,
+  SilenceEnd,
   Snooze,
 } from '../incidents/watch-state.ts';
 import { type Card, type CardAction, type Fact, textCard, textPart } from '../shared/card.ts';
@@ -96,6 +98,7 @@ function incidentCard(incident: Incident, telling: Telling): Card {
     ...earlierFacts(telling.earlier),
     ...(acknowledged ? [{ label: 'Acknowledged by', value: acknowledged.by }] : []),
     ...(snoozed ? [snoozeFact(snoozed)] : []),
+    ...silenceFacts([incident]),
     ...noteFacts(incident),
   ];
   return {
@@ -227,7 +230,10 @@ function groupCard(group: Group, telling: Telling): Card {
         ? groupTitle(group, telling)
         : `While it was quiet (${group.quiet}): ${digestTitle(group)}`,
     parts: [
-      { kind: 'facts', facts: [...named, ...snoozeFacts(members), ...noteFacts(group)] },
+      {
+        kind: 'facts',
+        facts: [...named, ...snoozeFacts(members), ...silenceFacts(members), ...noteFacts(group)],
+      },
       ...(more > 0
         ? [
             textPart(
@@ -539,6 +545,45 @@ function snoozeFacts(members: readonly Member[]): Fact[] {
     .sort((a, b) => b.snoozed.untilMs - a.snoozed.untilMs)
     .slice(0, NAMED_SNOOZES)
     .map(({ snoozed, count }) => snoozeFact(snoozed, countOf(count, named.length)));
+}
+
+/** Reasons that a message about several outages names. */
+const NAMED_REASONS = 3;
+
+/** What became of the silences in Alertmanager that went with snoozes; nothing where there are none. */
+function silenceFacts(all: ReadonlyArray<Pick<Incident, 'snoozed' | 'silenceEnd'>>): Fact[] {
+  const facts = new Map<string, { fact: Fact; count: number }>();
+  const add = (fact: Fact) => {
+    const key = JSON.stringify(fact);
+    facts.set(key, { fact, count: (facts.get(key)?.count ?? 0) + 1 });
+  };
+  for (const { snoozed, silenceEnd } of all) {
+    if (snoozed?.silence) add(silenceFact(snoozed, snoozed.silence));
+    else if (silenceEnd) add(silenceEndFact(silenceEnd));
+  }
+  return [...facts.values()]
+    .sort((a, b) => b.count - a.count)
+    .slice(0, NAMED_REASONS)
+    .map(({ fact, count }) => ({ ...fact, label: `${fact.label}${countOf(count, all.length)}` }));
+}
+
+function silenceFact({ untilMs }: Snooze, { status, why = '' }: Silence): Fact {
+  if (status === 'made')
+    return { label: 'Silenced in Alertmanager until', value: { atMs: untilMs } };
+  if (status === 'refused') return { label: 'Alertmanager refused', value: why };
+  if (status === 'unknown') {
+    return { label: 'Perhaps not silenced in Alertmanager', value: why };
+  }
+  return { label: 'Silence in Alertmanager', value: 'asked for, and not answered yet' };
+}
+
+function silenceEndFact({ status, untilMs, why }: SilenceEnd): Fact {
+  const label = 'Silence in Alertmanager';
+  if (status === 'ended') return { label, value: 'ended' };
+  if (status === 'wanted') return { label, value: 'its end is asked for, and not answered yet' };
+  if (why === undefined)
+    return { label: 'Silenced in Alertmanager until', value: { atMs: untilMs } };
+  return { label: 'Silence in Alertmanager goes on', value: `its end was refused: ${why}` };
 }
 
 /** Those that joined since are not snoozed. */

@@ -124,9 +124,10 @@ export function refreshed(alerts: Alert[], nowMs: number, only?: string): Alert[
   );
 }
 
-/** What is over tells nothing new but that a snooze is over, too. */
+/** What is over tells nothing new but that a snooze is over, too, and its silence elsewhere. */
 const mayChange = ({ endedAtMs, members }: Group) =>
-  endedAtMs === undefined || members.some(({ snoozed }) => snoozed);
+  endedAtMs === undefined ||
+  members.some(({ snoozed, silenceEnd }) => snoozed || silenceEnd?.status === 'wanted');
 
 function refreshedGroup(
   group: Group,
@@ -135,10 +136,7 @@ function refreshedGroup(
 ): Group {
   const members = group.members.map((member) => {
     const incident = incidents.get(member.incidentId);
-    if (group.endedAtMs !== undefined) {
-      const { snoozed, ...others } = member;
-      return snoozed && !incident?.snoozed ? others : member;
-    }
+    if (group.endedAtMs !== undefined) return withSnoozeOf(member, incident);
     return incident ? updated(member, incident) : member;
   });
   if (members.every((member, at) => member === group.members[at])) return group;
@@ -149,6 +147,21 @@ function refreshedGroup(
   // The last word need not wait for its turn.
   const deliveries = group.deliveries.map(({ heldUntilMs: _, ...delivery }) => delivery);
   return { ...after, deliveries, endedAtMs: nowMs };
+}
+
+/** Of what is over, how its snooze is. */
+function withSnoozeOf(member: Member, incident: Incident | undefined): Member {
+  const { snoozed, silenceEnd, ...others } = member;
+  const isSame =
+    (snoozed === undefined || incident?.snoozed !== undefined) &&
+    snoozed?.silence?.status === incident?.snoozed?.silence?.status &&
+    silenceEnd?.status === incident?.silenceEnd?.status;
+  if (isSame || (!snoozed && !incident)) return member;
+  return {
+    ...others,
+    ...(snoozed && incident?.snoozed && { snoozed: incident.snoozed }),
+    ...(incident?.silenceEnd && { silenceEnd: incident.silenceEnd }),
+  };
 }
 
 type Member = Group['members'][number];
@@ -260,6 +273,7 @@ function memberOf(incident: Incident, times: number): Member {
   if (acknowledged) member.acknowledged = acknowledged.by;
   if (incident.behind?.count) member.behind = incident.behind.count;
   if (incident.snoozed) member.snoozed = incident.snoozed;
+  if (incident.silenceEnd) member.silenceEnd = incident.silenceEnd;
   if (incident.degraded !== undefined) member.degraded = incident.degraded;
   if (incident.flapping) {
     const { fromMs, downs, isDown, changedAtMs } = incident.flapping;
@@ -277,7 +291,9 @@ function updated(member: Member, incident: Incident): Member {
     member.silentSinceMs === incident.reported?.silentSinceMs &&
     (member.behind ?? 0) === (incident.behind?.count ?? 0) &&
     member.snoozed?.by === incident.snoozed?.by &&
-    member.snoozed?.untilMs === incident.snoozed?.untilMs;
+    member.snoozed?.untilMs === incident.snoozed?.untilMs &&
+    member.snoozed?.silence?.status === incident.snoozed?.silence?.status &&
+    member.silenceEnd?.status === incident.silenceEnd?.status;
   return isSame ? member : memberOf(incident, member.times);
 }
 

@@ -13,6 +13,7 @@ import {
   incidentsIn,
   mapChanged,
   type Note,
+  type Silence,
   type Watching,
   type WatchState,
 } from './watch-state.ts';
@@ -27,8 +28,10 @@ export function createIncidents(options: {
   state: Pick<WatchState, 'current' | 'update'>;
   nowMs: () => number;
   onChange: () => void;
+  /** The silence elsewhere that a snooze of an incident wants; none without it. */
+  silenceFor?: (incident: Incident) => Silence | undefined;
 }) {
-  const { state, nowMs, onChange } = options;
+  const { state, nowMs, onChange, silenceFor } = options;
   return {
     /** Those behind the id of an incident or a group that are still known; throws `CommandError` when none is. */
     get: (id: string) => known(state.current()?.alerts, id),
@@ -56,7 +59,13 @@ export function createIncidents(options: {
         const atMs = nowMs();
         const alerts = mapChanged(watching.alerts, (alert) => {
           if (alert.kind !== 'incident' || !open.has(alert)) return alert;
-          return { ...alert, [what]: said(atMs), version: alert.version + 1 };
+          const silence = what === 'snoozed' ? silenceFor?.(alert) : undefined;
+          const { silenceEnd, ...others } = alert;
+          return {
+            ...(silence ? others : alert),
+            [what]: { ...said(atMs), ...(silence && { silence }) },
+            version: alert.version + 1,
+          };
         });
         return withShown(watching, alerts, atMs);
       });
@@ -100,7 +109,7 @@ export function createIncidents(options: {
 }
 
 /** Whoever pressed sees it at once, also in a message that otherwise changes now and then. */
-function withShown(watching: Watching, alerts: Alert[], nowMs: number): Watching {
+export function withShown(watching: Watching, alerts: Alert[], nowMs: number): Watching {
   if (alerts === watching.alerts) return watching;
   const before = new Set(watching.alerts);
   const shown = refreshed(alerts, nowMs).map((alert) =>

@@ -36,7 +36,7 @@ const isCurrent = ({ untilMs }: Snooze, nowMs: number) =>
 export function unsnoozed(alerts: Alert[], monitors: ReadonlySet<string>): Alert[] {
   return mapChanged(alerts, (alert) => {
     if (alert.kind !== 'incident' || !monitors.has(alert.monitorId)) return alert;
-    const after = alert.snoozed ? withoutSnooze(alert) : alert;
+    const after = alert.snoozed ? withSilenceEnd(withoutSnooze(alert), alert.snoozed) : alert;
     const deliveries = mapChanged(after.deliveries, released);
     return deliveries === after.deliveries ? after : { ...after, deliveries };
   });
@@ -47,6 +47,14 @@ function released(delivery: Incident['deliveries'][number]): Incident['deliverie
   if (delivery.posted || delivery.heldUntilMs === undefined) return delivery;
   const { heldUntilMs: _, ...free } = delivery;
   return free;
+}
+
+/** The silence that went with a snooze is to end, also where nobody knows whether it was made. */
+function withSilenceEnd(incident: Incident, { silence, untilMs }: Snooze): Incident {
+  if (!silence || silence.status === 'refused') return incident;
+  const { id } = silence;
+  const silenceEnd = { status: 'wanted' as const, untilMs, ...(id !== undefined && { id }) };
+  return { ...incident, silenceEnd };
 }
 
 function withoutSnooze({ snoozed: _, ...incident }: Incident): Incident {

@@ -109,8 +109,26 @@ const Flapping = z.object({
 });
 export type Flapping = z.infer<typeof Flapping>;
 
+const Silence = z.object({
+  /** `asked` is stored before, and `unknown` when no answer came. */
+  status: z.enum(['wanted', 'asked', 'made', 'refused', 'unknown']),
+  id: z.string().optional(),
+  why: z.string().optional(),
+});
+/** A silence in an Alertmanager that goes with a snooze. */
+export type Silence = z.infer<typeof Silence>;
+
+const SilenceEnd = z.object({
+  status: z.enum(['wanted', 'ended', 'refused']),
+  untilMs: z.number(),
+  id: z.string().optional(),
+  why: z.string().optional(),
+});
+/** What became of the silence of a snooze that was ended before its time. */
+export type SilenceEnd = z.infer<typeof SilenceEnd>;
+
 /** Who wants to hear nothing new of a monitor, and until when. */
-const Snooze = z.object({ by: z.string(), untilMs: z.number() });
+const Snooze = z.object({ by: z.string(), untilMs: z.number(), silence: Silence.optional() });
 export type Snooze = z.infer<typeof Snooze>;
 
 /** What an incident of an alert that another system reports has besides: shown to people, never asked for again. */
@@ -155,6 +173,7 @@ const Incident = z.object({
   acknowledged: z.object({ by: z.string(), atMs: z.number() }).optional(),
   /** Somebody wants to hear nothing new of this monitor until then. */
   snoozed: Snooze.optional(),
+  silenceEnd: SilenceEnd.optional(),
   /** It ended because the monitor is no longer listed, which says nothing about its target. */
   gone: z.boolean().optional(),
   /** It was there already at the first poll ever. */
@@ -251,6 +270,7 @@ export const Group = z.object({
       /** Who looks after it. */
       acknowledged: z.string().optional(),
       snoozed: Snooze.optional(),
+      silenceEnd: SilenceEnd.optional(),
       flapping: Flapping.pick({
         fromMs: true,
         downs: true,

@@ -1,0 +1,167 @@
+import { Agent, request } from 'undici';
+import { z } from 'zod';
+import { oneLine } from '../contracts/one-line.ts';
+import { ContractError, StatusError } from './errors.ts';
+import { createCallLimit, networkError } from './service-connection.ts';
+
+/** The silences of an Alertmanager, API v2. Source: its `api/v2/openapi.yaml`. */
+export type AlertmanagerClient = ReturnType<typeof createAlertmanagerClient>;
+
+export interface WantedSilence {
+  /** Every label of the alerts that it is about, each matched exactly. */
+  labels: Readonly<Record<string, string>>;
+  untilMs: number;
+  by: string;
+  /** By which it is found again. */
+  comment: string;
+}
+
+const Made = z.object({ silenceID: z.string().min(1).max(200) });
+const Listed = z.array(
+  z.object({ id: z.string(), comment: z.string(), status: z.object({ state: z.string() }) }),
+);
+
+const CALL_MS = 10_000;
+const CONNECT_MS = 5_000;
+
+/** Bytes of an answer; a thousand silences are about a megabyte. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+/** Characters of what it says itself that an error may hold. */
+const MAX_SAID_LENGTH = 200;
+
+/** Longest value of a label by which silences are looked for: it stands in an address. */
+const MAX_FILTER_LENGTH = 500;
+
+/**
+ * A client for the Alertmanager at `url`, such as `http://user:password@alertmanager:9093`. Its calls throw `NetworkError`,
+ * `TimeoutError`, `StatusError` with what it said, or `ContractError`; none is repeated, and no redirect is followed.
+ */
+export function createAlertmanagerClient(url: string) {
+  const { username, password, origin, pathname } = new URL(url);
+  const base = `${origin}${pathname.replace(/\/+$/, '')}/api/v2`;
+  const agent = new Agent({ connect: { timeout: CONNECT_MS } });
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const authorization =
+    credentials === ':'
+      ? {}
+      : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
+
+  async function call(
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    { body, signal }: { body?: unknown; signal: AbortSignal },
+  ): Promise<string> {
+    const what = `${method} ${base}${path.split('?')[0]}`;
+    const limit = createCallLimit(signal);
+    limit.after(CALL_MS, `${what} did not answer within ${CALL_MS / 1000} s.`);
+    try {
+      const answer = await request(base + path, {
+        method,
+        dispatcher: agent,
+        signal: limit.signal,
+        headers: {
+          ...authorization,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const text = await readText(answer.body, what);
+      if (answer.statusCode >= 200 && answer.statusCode <= 299) return text;
+      const status = answer.statusCode;
+      throw new StatusError(saidIn(text) || `It answered ${status}.`, { status });
+    } catch (error) {
+      if (limit.signal.aborted) throw limit.signal.reason;
+      if (error instanceof StatusError || error instanceof ContractError) throw error;
+      throw networkError(what, error);
+    } finally {
+      limit.release();
+    }
+  }
+
+  return {
+    /** Makes a silence from now on; resolves to its id. */
+    async silence(wanted: WantedSilence, signal: AbortSignal): Promise<string> {
+      const body = {
+        matchers: Object.entries(wanted.labels).map(([name, value]) => ({
+          ...{ name, value, isRegex: false, isEqual: true },
+        })),
+        startsAt: new Date().toISOString(),
+        endsAt: new Date(wanted.untilMs).toISOString(),
+        createdBy: wanted.by,
+        comment: wanted.comment,
+      };
+      return shaped(Made, await call('POST', '/silences', { body, signal })).silenceID;
+    },
+    /** The ids of those with this comment that are not over. */
+    async silencesOf(
+      { labels, comment }: Pick<WantedSilence, 'labels' | 'comment'>,
+      signal: AbortSignal,
+    ): Promise<string[]> {
+      const filter = Object.entries(labels).find(([, value]) => value.length <= MAX_FILTER_LENGTH);
+      const query = filter
+        ? `?filter=${encodeURIComponent(`${filter[0]}=${JSON.stringify(filter[1])}`)}`
+        : '';
+      const all = shaped(Listed, await call('GET', `/silences${query}`, { signal }));
+      return all.flatMap((one) =>
+        one.comment === comment && one.status.state !== 'expired' ? [one.id] : [],
+      );
+    },
+    /** Ends a silence; one that is over or unknown is ended. */
+    async expire(id: string, signal: AbortSignal): Promise<void> {
+      try {
+        await call('DELETE', `/silence/${encodeURIComponent(id)}`, { signal });
+      } catch (error) {
+        if (!isOver(error)) throw error;
+      }
+    },
+    /** Ends what is under way. */
+    close: () => agent.destroy(),
+  };
+}
+
+/** Versions differ in how they say that there is nothing to end. */
+const isOver = (error: unknown) =>
+  error instanceof StatusError &&
+  (error.status === 404 ||
+    (error.status === 500 && /already expired|not found/i.test(error.message)));
+
+async function readText(body: AsyncIterable<Buffer> & { destroy(): unknown }, what: string) {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of body) {
+    length += part.length;
+    if (length > MAX_ANSWER_BYTES) {
+      body.destroy();
+      throw new ContractError(`${what} answered with more than ${MAX_ANSWER_BYTES} bytes.`);
+    }
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function shaped<T>(schema: z.ZodType<T>, text: string): T {
+  try {
+    const result = schema.safeParse(JSON.parse(text));
+    if (result.success) return result.data;
+  } catch {
+    // It is no JSON, which is the same to whoever asked.
+  }
+  throw new ContractError('It answered with something that an Alertmanager does not say.');
+}
+
+/** What an error body says: a text in JSON, an object with a message, or a plain text. */
+function saidIn(text: string): string {
+  let said: unknown = text;
+  try {
+    said = JSON.parse(text);
+  } catch {
+    // A plain text is what it says.
+  }
+  const { message = said } = (typeof said === 'object' && said !== null ? said : {}) as {
+    message?: unknown;
+  };
+  return typeof message === 'string' && !message.startsWith('<')
+    ? oneLine(message.slice(0, MAX_SAID_LENGTH))
+    : '';
+}

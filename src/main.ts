@@ -236,6 +236,7 @@ async function start(
           catalog: createCatalog({ gateway: { models: () => gatewayClient().models() }, log }),
           platformTitle: (name) => platforms.find((one) => one.name === name)?.title ?? name,
           channelName: () => undefined,
+          alertedPlaces: async () => settings.bot.alertPlaces,
         },
         channels: alerted.map(({ channel }) => channel),
         login: password === undefined ? undefined : { password },
@@ -257,6 +258,7 @@ async function start(
           usage: gateway?.usage,
           hasMcp,
           asksElsewhere: settings.gateway !== undefined,
+          intakes: { intakes, addressFor },
         },
       }),
     );

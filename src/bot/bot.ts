@@ -343,6 +343,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     catalog,
     incidents,
     usageLog,
+    alertedPlaces: async () => [...alertPlaces, ...(await channels.places())],
     platformTitle: (name) => traitsOf(name).title ?? name,
     channelName: (place) => platformOf(place)?.channelName?.(place.channel),
     interrupt(platform) {

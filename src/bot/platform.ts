@@ -48,6 +48,8 @@ export interface Bot {
   readonly incidents: Pick<Incidents, 'openOf' | 'mark'>;
   /** Who asked how much, in all channels together. */
   readonly usageLog: Pick<UsageLog, 'everywhere'>;
+  /** The channels that hear of anything. */
+  alertedPlaces(): Promise<Place[]>;
   /** What people call a platform. */
   platformTitle(name: string): string;
   /** What a platform that was started calls one of its channels, where it knows. */

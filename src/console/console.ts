@@ -177,7 +177,10 @@ export async function createConsole(options: {
     suggest: async (input, typed) => shownSuggestions((await bot?.suggest(input, typed)) ?? []),
   });
   const status = options.status && addStatus(kit.server, guards, { ...options.status, log });
-  addAccountRoutes(kit.server, guards, account, { botFacts, store });
+  addAccountRoutes(kit.server, guards, account, {
+    ...{ botFacts, store },
+    consoleChannels: () => channels.list(),
+  });
   // Whoever closes the server without stopping the console first would wait for streams that never end.
   kit.server.addHook('preClose', async () => {
     streams.close();

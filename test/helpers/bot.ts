@@ -55,6 +55,8 @@ export interface TestBotOptions {
   settings?: Partial<BotSettings>;
   /** The thread that reads PDFs, for a test that has some. */
   pdfWorkerUrl?: URL;
+  /** Where something else knows of the intakes, too. */
+  intakes?: NonNullable<BotOptions['intakes']>;
   /** Other people's servers whose tools may be used. */
   toolServers?: NonNullable<BotOptions['toolServers']>;
 }
@@ -96,6 +98,7 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   const { pdfWorkerUrl, toolServers = [] } = options;
   const bot = await createBot({
     ...{ store, gateway, monitoring, settings, platforms, pdfWorkerUrl, toolServers, log },
+    ...(options.intakes && { intakes: options.intakes }),
   });
 
   let stopping: Promise<void> | undefined;

@@ -1,5 +1,6 @@
 import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
+import { oneLine } from '../../contracts/one-line.ts';
 import type { Store } from '../../store/store.ts';
 import { CommandError } from '../shared/errors.ts';
 import { type GonePlaces, type Place, parsePlace, placeKey } from '../shared/place.ts';
@@ -263,7 +264,8 @@ const found = (intakes: readonly StoredIntake[], nameOrId: string) =>
 
 const isSameName = (a: string, b: string) => a.toLowerCase() === b.trim().toLowerCase();
 
-const inOneLine = (text: string) => shortened(text.replace(/\s+/g, ' ').trim(), MAX_NAME_LENGTH);
+/** Cut between the halves of a character, it would hold one that cannot be shown. */
+const inOneLine = (text: string) => oneLine(shortened(oneLine(text), MAX_NAME_LENGTH));
 
 function freeName(title: string, intakes: readonly StoredIntake[]): string {
   const isFree = (name: string) => !intakes.some((one) => isSameName(one.name, name));

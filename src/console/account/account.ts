@@ -1,24 +1,30 @@
 import { z } from 'zod';
+import type { Intakes } from '../../bot/intake/intakes.ts';
 import type { Bot, Store } from '../../bot/platform.ts';
 import { explainError } from '../../bot/shared/explain-error.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Keys } from '../../http/keys.ts';
+import type { AddressFor } from '../../http/public-address.ts';
 import type { HttpServer } from '../../http/server-types.ts';
 import { type Guards, guarded } from '../login/guards.ts';
 import {
   ChannelsAnswer,
   Days,
+  IntakeList,
   KeyList,
   LimitsChange,
   ListedKey,
+  MadeIntake,
   MadeKey,
   ModelsAnswer,
+  NewIntake,
   NewKey,
   ServiceName,
   UsageAnswer,
   UsageBy,
 } from './api-types.ts';
 import { askedByChannel } from './channels.ts';
+import { createAccountIntakes } from './intakes.ts';
 import { type AccountKeys, createAccountKeys, keyCreationsCollection } from './keys.ts';
 import { modelsAnswer } from './models.ts';
 import { lastDays, type UsageSource, usageReport } from './usage.ts';
@@ -32,6 +38,8 @@ export interface Account {
   hasMcp?: boolean;
   /** Whether the bot asks a gateway at another address, which counts by itself. */
   asksElsewhere?: boolean;
+  /** Where alerts of other systems come in, and where those reach the program. */
+  intakes?: { intakes: Intakes; addressFor: AddressFor } | undefined;
 }
 
 const KeyPath = z.object({ service: ServiceName, id: z.string().min(1).max(100) });
@@ -47,7 +55,7 @@ const UsageQuery = z.object({
 const DAY_MS = 86_400_000;
 
 /** What the account area shows of the bot's affairs. */
-export type BotFacts = Pick<Bot, 'usageLog' | 'channelName' | 'platformTitle'> & {
+export type BotFacts = Pick<Bot, 'usageLog' | 'channelName' | 'platformTitle' | 'alertedPlaces'> & {
   catalog: Pick<Bot['catalog'], 'models'>;
 };
 
@@ -56,10 +64,24 @@ export function addAccountRoutes(
   server: HttpServer,
   guards: Guards,
   account: Account,
-  { botFacts, store }: { botFacts: () => BotFacts; store: Pick<Store, 'collection'> },
+  {
+    botFacts,
+    store,
+    consoleChannels,
+  }: {
+    botFacts: () => BotFacts;
+    store: Pick<Store, 'collection'>;
+    /** The console's own channels. */
+    consoleChannels: () => readonly string[];
+  },
 ): void {
   const creations = store.collection(keyCreationsCollection);
   addKeyRoutes(server, guards, createAccountKeys(account, creations));
+  if (account.intakes) {
+    const { intakes, addressFor } = account.intakes;
+    const own = createAccountIntakes(intakes, { names: botFacts, consoleChannels });
+    addIntakeRoutes(server, guards, own, addressFor);
+  }
 
   server.get(
     '/console/account/usage',
@@ -90,6 +112,38 @@ export function addAccountRoutes(
     '/console/account/channels',
     guarded(guards.fetch, { querystring: ChannelsQuery, response: { 200: ChannelsAnswer } }),
     async ({ query }) => await askedByChannel(botFacts(), Date.now() - query.days * DAY_MS),
+  );
+}
+
+const IntakePath = z.object({ id: z.string().min(1).max(100) });
+
+function addIntakeRoutes(
+  server: HttpServer,
+  guards: Guards,
+  intakes: ReturnType<typeof createAccountIntakes>,
+  addressFor: AddressFor,
+): void {
+  server.get(
+    '/console/account/intakes',
+    guarded(guards.fetch, { response: { 200: IntakeList } }),
+    async () => await intakes.list(),
+  );
+  server.post(
+    '/console/account/intakes',
+    guarded(guards.write, { body: NewIntake, response: { 201: MadeIntake } }),
+    async (request, reply) => {
+      const made = await intakes.add(request.body, addressFor(request));
+      reply.code(201);
+      return made;
+    },
+  );
+  server.post(
+    '/console/account/intakes/:id/remove',
+    guarded(guards.write, { params: IntakePath, body: Nothing, response: { 200: Nothing } }),
+    async ({ params: { id } }) => {
+      await intakes.remove(id);
+      return {};
+    },
   );
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { INTAKE_KINDS } from '../../bot/intake/reported-alert.ts';
 import { ChangeKey, CreateKey, KeyLimits } from '../../http/key-bodies.ts';
 import type { Span } from './spans.ts';
 
@@ -169,3 +170,58 @@ export const ChannelsAnswer = z.object({
   total: Asked,
 });
 export type ChannelsAnswer = z.infer<typeof ChannelsAnswer>;
+
+/** A channel of a platform, as people know it. */
+export const ListedPlace = z.object({
+  /** In its one-word form. */
+  key: z.string(),
+  platformTitle: z.string(),
+  /** By the platform's own id. */
+  channel: z.string(),
+  /** What people there call it, where that is known. */
+  name: z.string().optional(),
+});
+export type ListedPlace = z.infer<typeof ListedPlace>;
+
+const Kind = z.enum(INTAKE_KINDS);
+
+/** An intake as it is listed: never its token. */
+export const ListedIntake = z.object({
+  id: z.string(),
+  kind: Kind,
+  /** As people call what sends. */
+  kindTitle: z.string(),
+  name: z.string(),
+  place: ListedPlace,
+  createdAtMs: z.number(),
+  /** Who made it. */
+  by: z.string(),
+  lastHeardAtMs: z.number().optional(),
+});
+export type ListedIntake = z.infer<typeof ListedIntake>;
+
+export const IntakeList = z.object({
+  kinds: z.array(z.object({ kind: Kind, title: z.string() })),
+  /** Where one can be made here. */
+  places: z.array(ListedPlace),
+  /** Newest first. */
+  intakes: z.array(ListedIntake),
+  /** Older ones that were left out. */
+  more: z.int(),
+});
+export type IntakeList = z.infer<typeof IntakeList>;
+
+export const NewIntake = z.strictObject({
+  kind: Kind,
+  place: z.string().min(1).max(300),
+  name: z.string().min(1).max(80).optional(),
+});
+export type NewIntake = z.infer<typeof NewIntake>;
+
+/** The answer to the making of an intake; the only one that ever has its address. */
+export const MadeIntake = z.object({
+  made: ListedIntake,
+  /** What to do in the system that sends, and what to paste there. */
+  steps: z.array(z.object({ text: z.string(), code: z.string() })),
+});
+export type MadeIntake = z.infer<typeof MadeIntake>;

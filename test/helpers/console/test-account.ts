@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import OpenAI from 'openai';
 import { onTestFinished } from 'vitest';
 import { createLog } from '../../../src/app/log.ts';
+import { createIntakes } from '../../../src/bot/intake/intakes.ts';
 import type { Account } from '../../../src/console/account/account.ts';
 import type { KeyList, MadeKey, ServiceName } from '../../../src/console/account/api-types.ts';
 import type { UsageSource } from '../../../src/console/account/usage.ts';
@@ -57,7 +58,9 @@ export async function startTestAccount(
     addressFor: () => '',
     version: '1.2.3',
   });
+  const intakes = await createIntakes(store);
   const account: Account = {
+    intakes: { intakes, addressFor: () => 'https://askwatch.example' },
     keys: {
       ...(runs('gateway') && { gateway: keys.gateway }),
       ...(runs('monitoring') && { monitoring: keys.monitoring }),
@@ -75,7 +78,7 @@ export async function startTestAccount(
   const own = { url, apiKey: keys.gateway.createTransient('bot') };
   const asked = asksElsewhere ? provider : { ...provider, ...own };
   const { bot, say, stop } = await startTestBot({
-    ...{ store, provider: asked },
+    ...{ store, provider: asked, intakes },
     // Nothing here is about alerts.
     settings: { alertPollMs: 60_000 },
   });

@@ -141,6 +141,7 @@ const NOTHING_KNOWN = {
   catalog: { models: async () => [] },
   platformTitle: (name: string) => name,
   channelName: () => undefined,
+  alertedPlaces: async () => [],
 };
 
 /** A console that has none has no bot to look at. */

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { TopBar } from '../shared/top-bar.tsx';
 import { useHash } from '../shared/use-hash.ts';
 import { ChannelsSection } from './channels.tsx';
+import { IntakesSection } from './intakes.tsx';
 import { KeysSection } from './keys.tsx';
 import { ModelsSection } from './models.tsx';
 import { UsageSection } from './usage.tsx';
@@ -19,9 +20,10 @@ const SECTIONS: readonly Section[] = [
   { hash: '#usage', name: 'Usage', View: UsageSection },
   { hash: '#models', name: 'Models', View: ModelsSection },
   { hash: '#channels', name: 'Channels', View: ChannelsSection },
+  { hash: '#intakes', name: 'Intakes', View: IntakesSection },
 ];
 
-/** Keys of the two services, what was used, the catalog, and who asked how much. */
+/** Keys of the two services, what was used, the catalog, who asked how much, and where alerts come in. */
 export function Account() {
   const [section] = useHash(sectionInAddress);
   useEffect(() => {

@@ -6,6 +6,7 @@ import { randomId } from '../shared/random-id.ts';
 import { askAccount, RefusedError } from './client.ts';
 import { Dialog, DialogForm, Field } from './dialog.tsx';
 import { curlFor, mcpServersFor } from './example.ts';
+import { Example } from './example-lines.tsx';
 import { LimitFields } from './limit-fields.tsx';
 import { type LimitName, readLimits, typedOf, withoutNone } from './limits.ts';
 import { Name } from './parts.tsx';
@@ -199,18 +200,6 @@ function MadeKeyView({
           Done, I have kept it
         </button>
       </div>
-    </div>
-  );
-}
-
-/** Lines to copy. */
-function Example({ name, children: text }: { name: string; children: string }) {
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: these are no fields of a form.
-    <div class="example framed" role="group" aria-label={name}>
-      <CopyButton text={text} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must get there. */}
-      <pre tabIndex={0}>{text}</pre>
     </div>
   );
 }

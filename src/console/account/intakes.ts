@@ -1,0 +1,100 @@
+import { INTAKE_TITLES, type Intake, type Intakes } from '../../bot/intake/intakes.ts';
+import { INTAKE_KINDS } from '../../bot/intake/reported-alert.ts';
+import { setupSteps } from '../../bot/intake/setup-lines.ts';
+import type { Bot } from '../../bot/platform.ts';
+import { CommandError } from '../../bot/shared/errors.ts';
+import { type Place, parsePlace, placeKey } from '../../bot/shared/place.ts';
+import { HttpError, invalidValue, notFound } from '../../http/errors.ts';
+import type { IntakeList, ListedIntake, ListedPlace, MadeIntake, NewIntake } from './api-types.ts';
+
+/** Places to choose from, and intakes; the others are made and removed in their channels. */
+const MAX_PLACES = 500;
+const MAX_LISTED = 500;
+const MAX_NAME = 200;
+
+/** Who made what was made here. */
+const BY = 'the account area';
+
+/** What is known of places. */
+export type PlaceNames = Pick<Bot, 'channelName' | 'platformTitle' | 'alertedPlaces'>;
+
+/** The intakes of all channels, as the account area manages them. Everything throws `HttpError`. */
+export function createAccountIntakes(
+  intakes: Intakes,
+  { names, consoleChannels }: { names: () => PlaceNames; consoleChannels: () => readonly string[] },
+) {
+  /** Where an intake may be made: the console's channels, those that hear alerts, and those that have one. */
+  async function places(): Promise<Place[]> {
+    const own = consoleChannels().map((channel) => ({ platform: 'console', channel }));
+    const all = [
+      ...own,
+      ...(await names().alertedPlaces()),
+      ...intakes.all().map((one) => one.place),
+    ];
+    return [...new Map(all.map((place) => [placeKey(place), place])).values()].slice(0, MAX_PLACES);
+  }
+
+  function listedPlace(place: Place): ListedPlace {
+    const known = names();
+    const name = known.channelName(place);
+    return {
+      key: placeKey(place),
+      platformTitle: known.platformTitle(place.platform),
+      channel: place.channel,
+      ...(name !== undefined && { name: name.slice(0, MAX_NAME) }),
+    };
+  }
+
+  const listed = ({
+    id,
+    kind,
+    name,
+    place,
+    createdAtMs,
+    by,
+    lastHeardAtMs,
+  }: Intake): ListedIntake => ({
+    ...{
+      id,
+      kind,
+      kindTitle: INTAKE_TITLES[kind],
+      name,
+      place: listedPlace(place),
+      createdAtMs,
+      by,
+    },
+    ...(lastHeardAtMs !== undefined && { lastHeardAtMs }),
+  });
+
+  return {
+    async list(): Promise<IntakeList> {
+      const all = intakes.all().sort((a, b) => b.createdAtMs - a.createdAtMs);
+      return {
+        kinds: INTAKE_KINDS.map((kind) => ({ kind, title: INTAKE_TITLES[kind] })),
+        places: (await places()).map(listedPlace),
+        intakes: all.slice(0, MAX_LISTED).map(listed),
+        more: Math.max(0, all.length - MAX_LISTED),
+      };
+    },
+    /** Makes one; `baseUrl` is where the system that sends reaches the program. */
+    async add({ kind, place: key, name }: NewIntake, baseUrl: string): Promise<MadeIntake> {
+      const place = parsePlace(key);
+      const known = await places();
+      if (!place || !known.some((one) => placeKey(one) === placeKey(place))) {
+        throw invalidValue('place', 'it must be one of the channels that are offered');
+      }
+      const { intake, token } = await intakes.add(place, { kind, name, by: BY }).catch(refused);
+      return { made: listed(intake), steps: setupSteps(kind, { baseUrl, token }) };
+    },
+    async remove(id: string): Promise<void> {
+      const intake = intakes.get(id);
+      const removed = intake && (await intakes.remove(intake.place, id));
+      if (!removed) throw notFound('This intake is removed already.');
+    },
+  };
+}
+
+function refused(error: unknown): never {
+  if (!(error instanceof CommandError)) throw error;
+  throw new HttpError(400, 'invalid_value', error.message, { cause: error });
+}

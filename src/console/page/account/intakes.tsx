@@ -1,0 +1,278 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { IntakeList, ListedIntake, ListedPlace, MadeIntake } from '../../account/api-types.ts';
+import { Fact } from '../shared/fact.tsx';
+import { Moment } from '../shared/moment.tsx';
+import { askAccount, useLoaded } from './client.ts';
+import { Dialog, DialogForm, Field } from './dialog.tsx';
+import { Example } from './example-lines.tsx';
+import { Empty, formatNumber, Name, SectionHead, Waiting } from './parts.tsx';
+
+type Opened = { kind: 'new' } | { kind: 'remove'; intake: ListedIntake };
+
+/** Where alerts of other systems come in, for all channels. */
+export function IntakesSection() {
+  const loaded = useLoaded<IntakeList>('intakes');
+  const [opened, setOpened] = useState<Opened>();
+  const [done, setDone] = useState('');
+  const section = useRef<HTMLElement>(null);
+  const { value } = loaded;
+  const canMake = value !== undefined && value.places.length > 0;
+  return (
+    <section ref={section}>
+      <SectionHead
+        title="Intakes"
+        about="At an intake, alerts of Alertmanager, Grafana, Uptime Kuma and others come in for a channel."
+      >
+        {canMake && (
+          <button type="button" class="main" onClick={() => setOpened({ kind: 'new' })}>
+            New intake
+          </button>
+        )}
+      </SectionHead>
+      <p class="done" role="status">
+        {done}
+      </p>
+      <Waiting loaded={loaded} />
+      {value && value.intakes.length === 0 && (
+        <Empty title="No intakes yet">
+          <p>
+            Make one with “New intake”, or say <code>/monitor intake add</code> in a channel.
+          </p>
+        </Empty>
+      )}
+      {value && value.intakes.length > 0 && (
+        <ul class="rows framed">
+          {value.intakes.map((intake) => (
+            <IntakeRow key={intake.id} intake={intake} onOpen={setOpened} />
+          ))}
+        </ul>
+      )}
+      {value && value.more > 0 && (
+        <p class="more aside">
+          {formatNumber(value.more)} older ones. <code>/monitor intake</code> in their channels
+          shows them.
+        </p>
+      )}
+      {opened?.kind === 'new' && value && (
+        <NewIntakeDialog
+          list={value}
+          onMade={() => void loaded.reload()}
+          onClose={() => setOpened(undefined)}
+        />
+      )}
+      {opened?.kind === 'remove' && (
+        <RemoveDialog
+          intake={opened.intake}
+          onRemoved={async () => {
+            await loaded.reload();
+            setDone(`“${opened.intake.name}” is removed: its address is refused from now on.`);
+            // The button that led here is gone with its intake.
+            section.current?.querySelector('h2')?.focus();
+          }}
+          onClose={() => setOpened(undefined)}
+        />
+      )}
+    </section>
+  );
+}
+
+const placeText = ({ name, channel, platformTitle }: ListedPlace) =>
+  `${name ?? channel} (${platformTitle})`;
+
+function IntakeRow({ intake, onOpen }: { intake: ListedIntake; onOpen: (opened: Opened) => void }) {
+  const { name, kindTitle, place, createdAtMs, by, lastHeardAtMs } = intake;
+  return (
+    <li class="key">
+      <div class="who">
+        <h3>
+          <Name>{name}</Name>
+        </h3>
+        <p class="flow beside aside">
+          <span class="service">{kindTitle}</span>
+        </p>
+      </div>
+      <dl>
+        <Fact label="Channel">
+          <Name>{placeText(place)}</Name>
+        </Fact>
+        <Fact label="Created">
+          <Moment atMs={createdAtMs} /> by <Name>{by}</Name>
+        </Fact>
+        <Fact label="Last heard">
+          {lastHeardAtMs === undefined ? 'Nothing yet' : <Moment atMs={lastHeardAtMs} />}
+        </Fact>
+      </dl>
+      <div class="actions">
+        <button
+          type="button"
+          class="plain danger"
+          aria-label={`Remove ${name}`}
+          onClick={() => onOpen({ kind: 'remove', intake })}
+        >
+          Remove
+        </button>
+      </div>
+    </li>
+  );
+}
+
+/** Asks what sends and where it is told, and shows the address once: when the dialog is closed, nothing here has it any more. */
+function NewIntakeDialog({
+  list,
+  onMade,
+  onClose,
+}: {
+  list: IntakeList;
+  onMade: () => void;
+  onClose: () => void;
+}) {
+  const [made, setMade] = useState<MadeIntake>();
+  useEffect(() => {
+    // A page that a browser keeps to go back to must not show the address again.
+    const forget = () => setMade(undefined);
+    addEventListener('pagehide', forget);
+    return () => removeEventListener('pagehide', forget);
+  }, []);
+  return (
+    <Dialog
+      title={made ? 'Copy its address now' : 'New intake'}
+      holds={made !== undefined}
+      onClose={onClose}
+    >
+      {(close) =>
+        made ? (
+          <MadeIntakeView made={made} onDone={close} />
+        ) : (
+          <NewIntakeForm
+            list={list}
+            onMade={(intake) => {
+              setMade(intake);
+              onMade();
+            }}
+            onCancel={close}
+          />
+        )
+      }
+    </Dialog>
+  );
+}
+
+function NewIntakeForm({
+  list: { kinds, places },
+  onMade,
+  onCancel,
+}: {
+  list: IntakeList;
+  onMade: (made: MadeIntake) => void;
+  onCancel: () => void;
+}) {
+  const [kind, setKind] = useState<string>(kinds[0]?.kind ?? '');
+  const [place, setPlace] = useState(places[0]?.key ?? '');
+  const [name, setName] = useState('');
+
+  function create() {
+    const named = name.trim();
+    const body = { kind, place, ...(named !== '' && { name: named }) };
+    return async () => {
+      onMade(await askAccount<MadeIntake>('intakes', { method: 'POST', body }));
+    };
+  }
+
+  return (
+    <DialogForm act="Create intake" onAct={create} onCancel={onCancel}>
+      <label class="choice">
+        <span>What sends</span>
+        <select value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value)}>
+          {kinds.map((one) => (
+            <option key={one.kind} value={one.kind}>
+              {one.title}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="choice">
+        <span>Channel</span>
+        <select value={place} onChange={({ currentTarget }) => setPlace(currentTarget.value)}>
+          {places.map((one) => (
+            <option key={one.key} value={one.key}>
+              {placeText(one)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Field
+        label="Name"
+        value={name}
+        problem={undefined}
+        onType={setName}
+        maxLength={80}
+        placeholder="As what sends is called, when left out"
+      />
+      <p class="aside">
+        For a channel that is not here, say <code>/monitor intake add</code> there.
+      </p>
+    </DialogForm>
+  );
+}
+
+/** The address, this once, and where it is pasted. */
+function MadeIntakeView({
+  made: { made, steps },
+  onDone,
+}: {
+  made: MadeIntake;
+  onDone: () => void;
+}) {
+  return (
+    <div class="made">
+      <p role="status">
+        “<Name>{made.name}</Name>” is made. This is the only time that its address is shown: whoever
+        has it can have alerts told in <Name>{placeText(made.place)}</Name>.
+      </p>
+      {steps.map(({ text, code }) => (
+        <div key={text}>
+          <p>{text}</p>
+          <Example name={text}>{code}</Example>
+        </div>
+      ))}
+      <div class="dialog-buttons flow">
+        <button type="button" class="main" onClick={onDone}>
+          Done, I have pasted it
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** Asks before an address is refused for good. */
+function RemoveDialog({
+  intake: { id, name },
+  onRemoved,
+  onClose,
+}: {
+  intake: ListedIntake;
+  onRemoved: () => Promise<void>;
+  onClose: () => void;
+}) {
+  async function remove(close: () => void) {
+    await askAccount(`intakes/${encodeURIComponent(id)}/remove`, { method: 'POST', body: {} });
+    close();
+    await onRemoved();
+  }
+  return (
+    <Dialog
+      title={
+        <>
+          Remove “<Name>{name}</Name>”?
+        </>
+      }
+      onClose={onClose}
+    >
+      {(close) => (
+        <DialogForm act="Remove intake" danger onAct={() => () => remove(close)} onCancel={close}>
+          <p>Whatever sends to it is refused at once. What it told of stays as it is.</p>
+        </DialogForm>
+      )}
+    </Dialog>
+  );
+}

@@ -19,7 +19,7 @@ import { createUsageLog } from './bot/usage/usage-log.ts';
 import { createGatewayClient, type GatewayClient } from './clients/gateway.ts';
 import { createMonitoringClient } from './clients/monitoring.ts';
 import { createToolServer, secretsOf } from './clients/tool-server.ts';
-import { isLoopback, readSettings, type Settings } from './config/settings.ts';
+import { isLoopback, readSettings, type Settings, secretVariables } from './config/settings.ts';
 import { readToolServers, type ToolServerSettings } from './config/tool-servers.ts';
 import { createConsole } from './console/console.ts';
 import { readCatalog } from './gateway/catalog/catalog.ts';
@@ -153,6 +153,13 @@ async function start(
         ...ofStore,
         allowPrivate: settings.allowPrivate,
         networkAnchors: settings.networkAnchors,
+        ...(settings.monitorsFile !== undefined && {
+          monitorsFile: {
+            path: settings.monitorsFile,
+            taboo: secretVariables(),
+            platforms: platforms.map(({ name }) => name),
+          },
+        }),
         addressFor,
         version,
         log,

@@ -151,6 +151,13 @@ const checkVariables = {
     shown: 'none',
     schema: cidrs,
   },
+  monitorsFile: {
+    name: 'MONITORS_FILE',
+    about:
+      'a YAML or JSON file, or a folder of them, that declares monitors, see docs/monitors-as-code.md; they are kept as it says',
+    shown: 'none',
+    schema: text(),
+  },
   networkAnchors: {
     name: 'MONITOR_NETWORK_ANCHORS',
     about:
@@ -293,6 +300,10 @@ function variablesWith(known: readonly PlatformRegistration[]) {
   );
 }
 
+/** Variables whose values are secrets of the program. */
+export const secretVariables = (among = variables): string[] =>
+  among.flatMap(({ name, secret }) => (secret ? [name] : []));
+
 /** Every setting. No other file reads the environment. */
 export const variables = variablesWith(platforms);
 
@@ -397,7 +408,12 @@ function serviceRules(prefix: string, name: string, { baseUrl, apiKey }: Service
 
 /** What the parts that run need of one another. */
 function roleRules(
-  { roles, host, consolePassword }: ValuesOf<typeof programVariables>,
+  {
+    roles,
+    host,
+    consolePassword,
+    monitorsFile,
+  }: ValuesOf<typeof programVariables> & ValuesOf<typeof checkVariables>,
   { gateway, monitoring }: { gateway: Service; monitoring: Service },
 ): Rule[] {
   const hasMonitoring = roles.has('monitoring') || monitoring.baseUrl !== undefined;
@@ -413,6 +429,14 @@ function roleRules(
     [
       roles.has('console') && !isLoopback(host) && consolePassword === undefined,
       'CONSOLE_PASSWORD: set it (12 characters or more), since HOST lets others reach the console; or set HOST=127.0.0.1, or leave console out of ASKWATCH_ROLES',
+    ],
+    [
+      monitorsFile !== undefined && monitoring.baseUrl !== undefined,
+      'MONITORS_FILE: unset it, or unset MONITORING_BASE_URL; a file declares monitors of the service in this program, so set it where the service at MONITORING_BASE_URL runs',
+    ],
+    [
+      monitorsFile !== undefined && !roles.has('monitoring'),
+      'MONITORS_FILE: unset it, or add monitoring to ASKWATCH_ROLES; the file is read by the process that runs the monitoring service',
     ],
     [
       roles.has('console') && !roles.has('bot') && !hasMonitoring,

@@ -13,7 +13,10 @@ import { createSsrfGuard } from './checks/ssrf-guard.ts';
 import { createConnectivity } from './connectivity/connectivity.ts';
 import { createProbe } from './connectivity/probe.ts';
 import { type History, openHistory as openFileHistory } from './history/history.ts';
-import { openMonitors } from './monitors/monitors.ts';
+import { MAX_MONITORS, openMonitors } from './monitors/monitors.ts';
+import type { ReadingContext } from './provisioning/definitions.ts';
+import { createProvisioning, standingMonitors } from './provisioning/provisioning.ts';
+import { createFileReader } from './provisioning/read.ts';
 import { createCheckRunner } from './scheduler/check-runner.ts';
 import { roomForChecks } from './scheduler/room-for-checks.ts';
 import { type Clock, systemClock } from './time/clock.ts';
@@ -38,8 +41,8 @@ export interface MonitoringOptions {
   maxMonitors?: number;
   /** What the clock of a shared store may be set back by without a change being missed; 30 s when absent. */
   changesOverlapMs?: number;
-  /** Whether monitors that a file declares are kept as it says; without it they are as all others. */
-  followsFile?: boolean;
+  /** What declares monitors, a file or folder; without it those that were declared are as all others. */
+  monitorsFile?: { path: string; workerUrl?: URL } & Pick<ReadingContext, 'taboo' | 'platforms'>;
   /** The types of check that there are; those that the service comes with when absent. */
   types?: CheckTypes;
 }
@@ -67,6 +70,7 @@ export async function createMonitoring(options: MonitoringOptions) {
     clock = systemClock,
     types = shippedTypes,
     maxMonitors,
+    monitorsFile,
   } = options;
   const guard = createSsrfGuard(options.allowPrivate);
   const lookup = createNameLookup();
@@ -140,21 +144,44 @@ export async function createMonitoring(options: MonitoringOptions) {
     types,
     history,
     admit: createAdmission({ types, guard, lookup }),
-    followsFile: options.followsFile ?? false,
+    followsFile: monitorsFile !== undefined,
     runner,
     addressFor,
     clock,
     log,
   });
+  const provisioning =
+    monitorsFile &&
+    createProvisioning({
+      path: monitorsFile.path,
+      read: createFileReader({
+        path: monitorsFile.path,
+        context: {
+          taboo: monitorsFile.taboo,
+          platforms: monitorsFile.platforms,
+          allowPrivate: options.allowPrivate,
+        },
+        workerUrl: monitorsFile.workerUrl,
+      }),
+      ...{ monitors, runner, store, clock, log },
+      maxMonitors: maxMonitors ?? MAX_MONITORS,
+      metrics: kit.metrics,
+    });
   return {
+    /** What keeps monitors as a file declares them, where there is one. */
+    provisioning,
+    /** All monitors, with their secrets. */
+    standing: () => standingMonitors(monitors),
     /** Begins to check; call once the server listens. */
     start(): void {
       if (!probe.canTell()) log.info(OWN_NETWORK_UNKNOWN);
       runner.start();
+      provisioning?.start();
     },
     /** Stops checking and waits until everything found is stored. */
     async close(): Promise<void> {
       cancelAsking();
+      await provisioning?.close();
       await runner.close();
       await monitors.close();
       await history.close();

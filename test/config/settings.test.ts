@@ -57,6 +57,20 @@ describe('settings', () => {
     expect(problemsOf({ ALERTMANAGER_URL: ',' })).toMatch(/^ALERTMANAGER_URL: /);
   });
 
+  test('let a file declare monitors only where the service runs that has them', () => {
+    expect(readSettings({ MONITORS_FILE: 'm.yaml' }).monitorsFile).toBe('m.yaml');
+    const elsewhere = {
+      MONITORING_BASE_URL: 'https://monitoring.example.com',
+      MONITORING_API_KEY: 'a-key',
+      MONITORS_FILE: 'm.yaml',
+    };
+    expect(problemsOf(elsewhere)).toMatch(/^MONITORS_FILE: unset it, or unset MONITORING_BASE_URL/);
+    const roles = 'bot,gateway';
+    expect(problemsOf({ ...elsewhere, ASKWATCH_ROLES: roles })).toContain(
+      'MONITORS_FILE: unset it, or add monitoring to ASKWATCH_ROLES',
+    );
+  });
+
   test('an empty variable counts as not set', () => {
     expect(readSettings({ PORT: '', SLACK_BOT_TOKEN: ' ' })).toEqual(readSettings({}));
   });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_PARENTS } from '../../contracts/monitoring.ts';
 import { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
 import { plainWords } from '../../contracts/plain-words.ts';
 import { isSecretName, maskedTarget } from '../../contracts/secret-values.ts';
@@ -65,6 +66,8 @@ const MAX_LISTED = 20;
 /** What is read of one file after another. */
 interface Reading {
   wanted: Map<string, WantedMonitor & { at: Position; dependsOnAt: Located | undefined }>;
+  /** The keys of monitors that name an id, by that. */
+  ids: Map<string, string>;
   problems: Problem[];
   context: ReadingContext;
   types: CheckTypes;
@@ -82,7 +85,14 @@ export async function readDefinitions(
 ): Promise<WantedMonitor[]> {
   const guard = createSsrfGuard([...context.allowPrivate]);
   const admit = createAdmission({ types, guard, lookup: async () => [] });
-  const reading: Reading = { wanted: new Map(), problems: [], context, types, admit };
+  const reading: Reading = {
+    wanted: new Map(),
+    ids: new Map(),
+    problems: [],
+    context,
+    types,
+    admit,
+  };
   for (const file of files) await readFile(file, reading);
   checkDependencies(reading);
   const [last] = [...reading.wanted.values()].slice(MAX_MONITORS);
@@ -222,6 +232,7 @@ async function readMonitor(
     fault: (text) => channelFault(text, reading.context.platforms),
   });
   const dependsOn = readList(part.entries.get('depends_on'), complain, {
+    most: MAX_PARENTS,
     what: 'keys',
     example: 'database',
     fault: (text) => (text === key ? 'a monitor cannot depend on itself; take it out' : undefined),
@@ -239,6 +250,12 @@ async function readMonitor(
     );
   }
   if (reading.problems.length > before) return;
+  const sameId = id && reading.ids.get(id.value as string);
+  if (sameId !== undefined) {
+    complain(id?.valueAt ?? part.at, `${sameId} names the same id; a monitor is declared once`);
+    return;
+  }
+  if (id) reading.ids.set(id.value as string, key);
   reading.wanted.set(key, {
     key,
     file,
@@ -421,16 +438,17 @@ function readList(
     what,
     example,
     fault,
-  }: { what: string; example: string; fault: (text: string) => string | undefined },
+    most = MAX_LISTED,
+  }: { what: string; example: string; fault: (text: string) => string | undefined; most?: number },
 ): string[] {
   if (part === undefined || part.value === null) return [];
   if (!part.items) {
     complain(part.valueAt, `write a list of ${what}, such as [${example}]`);
     return [];
   }
-  if (part.items.length > MAX_LISTED) complain(part.valueAt, `write at most ${MAX_LISTED} of them`);
+  if (part.items.length > most) complain(part.valueAt, `write at most ${most} of them`);
   const texts: string[] = [];
-  for (const { value, valueAt } of part.items.slice(0, MAX_LISTED)) {
+  for (const { value, valueAt } of part.items.slice(0, most)) {
     const wrong = typeof value === 'string' ? fault(value) : `write a text, such as ${example}`;
     if (wrong !== undefined) complain(valueAt, wrong);
     else if (!texts.includes(value as string)) texts.push(value as string);

@@ -10,12 +10,14 @@ import type { CheckTypes } from '../../../src/monitoring/checks/registry.ts';
 import { openSharedHistory } from '../../../src/monitoring/history/shared-history.ts';
 import { createMonitoring } from '../../../src/monitoring/monitoring.ts';
 import { STATES } from '../../../src/monitoring/monitors/state-store.ts';
+import type { Provisioning } from '../../../src/monitoring/provisioning/provisioning.ts';
 import type { Clock } from '../../../src/monitoring/time/clock.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { fileWorker } from './provisioning/file-worker.ts';
 
 /** An answer of the service. */
 export interface Answer {
@@ -53,6 +55,7 @@ export interface Service {
   metrics(): Promise<string>;
   lines: Array<Record<string, unknown>>;
   store: Store;
+  provisioning: Provisioning | undefined;
   close(): Promise<void>;
 }
 
@@ -69,7 +72,8 @@ export async function startService(
     isOpen?: boolean;
     networkAnchors?: string[];
     maxMonitors?: number;
-    followsFile?: boolean;
+    /** The path of what declares monitors. */
+    monitorsFile?: string;
     changesOverlapMs?: number;
     /** Adds other routes to the same server, and gives what to close before it. */
     addRoutes?: (parts: { kit: ServerKit; keys: Keys; serviceUrl: () => string; log: Logger }) => {
@@ -114,7 +118,13 @@ export async function startService(
       },
     }),
     ...(options.networkAnchors ? { networkAnchors: options.networkAnchors } : {}),
-    ...(options.followsFile && { followsFile: true }),
+    ...(options.monitorsFile !== undefined && {
+      monitorsFile: {
+        path: options.monitorsFile,
+        workerUrl: fileWorker(),
+        ...{ taboo: [], platforms: ['slack', 'discord'] },
+      },
+    }),
     ...(options.types ? { types: options.types } : {}),
     ...(options.maxMonitors !== undefined && { maxMonitors: options.maxMonitors }),
     ...(options.changesOverlapMs !== undefined && { changesOverlapMs: options.changesOverlapMs }),
@@ -180,6 +190,7 @@ export async function startService(
     metrics: async () => (await call('GET', '/metrics')).text,
     lines,
     store,
+    provisioning: monitoring.provisioning,
     close,
   };
 }

@@ -6,6 +6,9 @@ import { startService } from '../../helpers/monitoring/service.ts';
 const MONITORS = '/api/v1/public/monitors';
 const MANAGED = { file: 'monitors.yaml', line: 12, key: 'shop' };
 
+/** A file that is not there changes nothing. */
+const MISSING = '/nowhere/monitors.yaml';
+
 const withShop = (managedBy: typeof MANAGED & { leftAtMs?: number } = MANAGED) =>
   folderWithDeclared({
     mon_shop: {
@@ -26,7 +29,7 @@ const EDITS: Array<[what: string, method: string, path: string, json?: object]> 
 
 describe('a monitor that a file declares', () => {
   test.each(EDITS)('refuses %s and names file and line', async (_what, method, path, json) => {
-    const service = await startService({ folder: await withShop(), followsFile: true });
+    const service = await startService({ folder: await withShop(), monitorsFile: MISSING });
     const [before] = await service.list();
     const answer = await service.call(method, `${MONITORS}/mon_shop${path}`, { json });
     expect(answer.status).toBe(409);
@@ -45,7 +48,7 @@ describe('a monitor that a file declares', () => {
   });
 
   test('can be checked at once, and shows where it is declared', async () => {
-    const service = await startService({ folder: await withShop(), followsFile: true });
+    const service = await startService({ folder: await withShop(), monitorsFile: MISSING });
     expect((await service.call('POST', `${MONITORS}/mon_shop/check`)).status).toBe(200);
     const { body } = await service.get(`${MONITORS}/mon_shop`);
     expect(body).toMatchObject({ managed_by: MANAGED, channels: ['slack:C9'] });
@@ -53,7 +56,7 @@ describe('a monitor that a file declares', () => {
 
   test('says until when it is kept once it has left the file', async () => {
     const folder = await withShop({ ...MANAGED, leftAtMs: Date.parse('2026-12-01T10:00:00Z') });
-    const service = await startService({ folder, followsFile: true });
+    const service = await startService({ folder, monitorsFile: MISSING });
     const [listed] = await service.list();
     expect(listed?.managed_by).toEqual({ ...MANAGED, left_at: '2026-12-01T10:00:00.000Z' });
     const answer = await service.call('POST', `${MONITORS}/mon_shop/resume`);
@@ -72,13 +75,13 @@ describe('a monitor that a file declares', () => {
     expect(changed.body).toMatchObject({ name: 'Store', channels: ['slack:C9'] });
     expect(changed.body).not.toHaveProperty('managed_by');
     await service.close();
-    const again = await startService({ folder, followsFile: true });
+    const again = await startService({ folder, monitorsFile: MISSING });
     expect((await again.call('POST', `${path}/pause`)).status).toBe(200);
     expect((await again.call('DELETE', path)).status).toBe(204);
   });
 
   test('is left as it is by commands in a chat, which say where it is changed', async () => {
-    const service = await startService({ folder: await withShop(), followsFile: true });
+    const service = await startService({ folder: await withShop(), monitorsFile: MISSING });
     const { say } = await startTestBot({ watched: service });
     const person = { id: 'U1', name: 'Ada', mayManage: async () => true };
     for (const line of ['/monitor pause Shop', '/monitor resume Shop']) {

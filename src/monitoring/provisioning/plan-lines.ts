@@ -1,0 +1,69 @@
+import { LEFT_KEPT_HOURS } from '../../contracts/monitoring.ts';
+import { shownTarget } from '../checks/secret-values.ts';
+import type { FieldChange, Plan, Step } from './plan.ts';
+
+/** Longest value that is shown of a field. */
+const MAX_SHOWN = 200;
+
+/** A plan as people read it, line by line; secrets are hidden. */
+export function planLines(plan: Plan): string[] {
+  const steps = plan.steps.flatMap(stepLines);
+  return [...steps, ...(steps.length > 0 ? [''] : []), summaryOf(plan), ...questionLines(plan)];
+}
+
+function stepLines(step: Step): string[] {
+  const { key } = step;
+  switch (step.kind) {
+    case 'create': {
+      const { definition } = step.declared;
+      return [`+ ${key}: create ${definition.check_type} ${shownTarget(definition)}`];
+    }
+    case 'change': {
+      const what = step.isAdopted ? `= ${key}: take over ${step.id}` : `~ ${key}: change`;
+      const resumes = step.resumes ? ' and resume' : '';
+      return [`${what}${resumes}`, ...step.changes.map(changeLine)];
+    }
+    case 'pause':
+      return [
+        `- ${key}: pause ${step.id}, which left the files, and remove it with its history after ${LEFT_KEPT_HOURS} hours`,
+      ];
+    case 'remove':
+      return [
+        `- ${key}: remove ${step.id} with its history, ${LEFT_KEPT_HOURS} hours after it left`,
+      ];
+  }
+}
+
+const changeLine = ({ field, before, after, isSecret }: FieldChange) =>
+  isSecret
+    ? `    ${field}: a secret → another one`
+    : `    ${field}: ${shown(before)} → ${shown(after)}`;
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = JSON.stringify(value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
+
+/** In one line, what is to be done. */
+export function summaryOf({ steps, unchanged }: Plan): string {
+  const count = (isMeant: (step: Step) => boolean) => steps.filter(isMeant).length;
+  const isAdoption = (step: Step) => step.kind === 'change' && step.isAdopted;
+  return [
+    `${count(({ kind }) => kind === 'create')} to create`,
+    `${count((step) => step.kind === 'change' && !step.isAdopted)} to change`,
+    `${count(isAdoption)} to take over`,
+    `${count(({ kind }) => kind === 'pause')} to pause`,
+    `${count(({ kind }) => kind === 'remove')} to remove`,
+    `${unchanged} as they are`,
+  ].join(', ');
+}
+
+/** What somebody has to say before the plan is carried out; nothing when it needs no word. */
+export function questionLines({ question }: Plan): string[] {
+  if (!question) return [];
+  const { leaving, of } = question;
+  return [
+    `${leaving} of ${of} monitors are not in the files any more. Nothing is applied until somebody says that this is meant: askwatch monitors apply --yes. If it is not, put them back.`,
+  ];
+}

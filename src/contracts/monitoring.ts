@@ -144,7 +144,11 @@ const http = {
  * Check-specific settings, by kind of check. `target_keyword` is the contract's; it is required for KEYWORD.
  * Our choice: all other keys are additions with a default; a key that is not listed is a 400 that names it.
  */
-export const HttpConfig = z.strictObject(http);
+export const HttpConfig = z.strictObject({
+  ...http,
+  /** What a value of a JSON answer is to be, such as `data.queue[0].depth < 100`; see the service's `json-value.ts`. */
+  json: z.string().min(1).max(500).optional(),
+});
 export const KeywordConfig = z.strictObject({
   ...http,
   target_keyword: z.string().min(1).max(1000),

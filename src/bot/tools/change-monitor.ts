@@ -17,14 +17,26 @@ const Change = z.object({
   target: z.string().optional(),
   interval_seconds: z.number().optional(),
   keyword: z.string().optional(),
+  json: z.string().optional(),
+  expect: z.string().optional(),
+  days: z.number().optional(),
 });
 
-/** Another name, target, interval or keyword. */
+/** What only monitors of one type have, and its name among their settings. */
+const OF_ONE_TYPE = {
+  keyword: { type: 'KEYWORD', setting: 'target_keyword', lacks: 'looks for no keyword' },
+  json: { type: 'HTTP', setting: 'json', lacks: 'looks for no value in JSON' },
+  expect: { type: 'TCP', setting: 'expect', lacks: 'expects no text' },
+  days: { type: 'CERTIFICATE', setting: 'days_left', lacks: 'warns before no end' },
+} as const;
+const ONES = Object.keys(OF_ONE_TYPE) as Array<keyof typeof OF_ONE_TYPE>;
+
+/** Another name, target, interval, or what its type of check looks for. */
 export const changeMonitor = writingTool({
   name: 'change_monitor',
   title: 'Change a monitor',
   description:
-    'Gives one monitor another name, target, time between checks or keyword. Its type of check stays.',
+    'Gives one monitor another name, target, time between checks, keyword, JSON value, expected text or days of warning. Its type of check stays.',
   right: mayManage('change monitors'),
   input: z.object({
     monitor: monitorField,
@@ -42,6 +54,24 @@ export const changeMonitor = writingTool({
       .max(1000)
       .optional()
       .describe('The text that must be in the page, of a KEYWORD monitor.'),
+    json: z
+      .string()
+      .min(1)
+      .max(500)
+      .optional()
+      .describe('What a JSON answer must hold, such as data.queue[0].depth < 100, of an HTTP one.'),
+    expect: z
+      .string()
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe('The text that the answer must contain, of a TCP monitor.'),
+    days: z
+      .int()
+      .min(0)
+      .max(365)
+      .optional()
+      .describe('Days before the end at which to warn, of a CERTIFICATE monitor.'),
   }),
   draft: z.object({
     monitor: KnownMonitor,
@@ -57,24 +87,30 @@ export const changeMonitor = writingTool({
     const known = { id, name, target, status };
     if (Object.values(change).every((value) => value === undefined)) {
       throw new CommandError(
-        'Say what is to be changed: name, target, interval_seconds or keyword.',
+        'Say what is to be changed: name, target, interval_seconds, keyword, json, expect or days.',
       );
     }
-    if (change.keyword !== undefined && check_type !== 'KEYWORD') {
-      throw new CommandError(
-        `${titleOf(known)} looks for no keyword: it is a ${check_type} monitor.`,
-      );
+    for (const one of ONES) {
+      const { type, lacks } = OF_ONE_TYPE[one];
+      if (change[one] === undefined || check_type === type) continue;
+      throw new CommandError(`${titleOf(known)} ${lacks}: it is a ${check_type} monitor.`);
     }
     if (change.target !== undefined) refuseSecrets(change.target);
     const { config } = await offered('to change monitors', monitoring.show(id, { signal }));
     const seconds = config.interval_seconds ?? config.period_seconds;
-    const keyword = config.target_keyword;
     const before = {
       ...(change.name !== undefined && { name }),
       ...(change.target !== undefined && { target }),
       ...(change.interval_seconds !== undefined &&
         typeof seconds === 'number' && { interval_seconds: seconds }),
-      ...(change.keyword !== undefined && typeof keyword === 'string' && { keyword }),
+      ...Object.fromEntries(
+        ONES.flatMap((one) => {
+          const value = config[OF_ONE_TYPE[one].setting];
+          return change[one] !== undefined && typeof value === typeof change[one]
+            ? [[one, value]]
+            : [];
+        }),
+      ),
     };
     return { monitor: known, check_type, before, change };
   },
@@ -85,11 +121,15 @@ export const changeMonitor = writingTool({
   }),
   async carryOut({ monitor, check_type, before, change }, context) {
     await stillKnown(monitor, context);
-    const { name, target, interval_seconds, keyword } = change;
+    const { name, target, interval_seconds } = change;
     const intervalName = check_type === 'HEARTBEAT' ? 'period_seconds' : 'interval_seconds';
     const config = {
       ...(interval_seconds !== undefined && { [intervalName]: interval_seconds }),
-      ...(keyword !== undefined && { target_keyword: keyword }),
+      ...Object.fromEntries(
+        ONES.flatMap((one) =>
+          change[one] === undefined ? [] : [[OF_ONE_TYPE[one].setting, change[one]]],
+        ),
+      ),
     };
     const changed = await offered(
       'to change monitors',
@@ -118,5 +158,11 @@ function changesOf(before: z.infer<typeof Change>, after: z.infer<typeof Change>
     ...row('Target', shown(before.target), shown(after.target)),
     ...row('Every', seconds(before.interval_seconds), seconds(after.interval_seconds)),
     ...row('Keyword', before.keyword, after.keyword),
+    ...row('JSON', before.json, after.json),
+    ...row('Expects', before.expect, after.expect),
+    ...row('Warns', daysBefore(before.days), daysBefore(after.days)),
   ];
 }
+
+const daysBefore = (days: number | undefined) =>
+  days === undefined ? undefined : `${days} days before the end`;

@@ -60,6 +60,7 @@ export const createMonitor = writingTool({
     const {
       target_keyword: keyword,
       record_type: record,
+      json,
       expect,
       tls,
       days_left: days,
@@ -73,6 +74,7 @@ export const createMonitor = writingTool({
         { label: checkWords({ check_type }).every, value: inWords(seconds * 1000) },
         ...(typeof keyword === 'string' ? [{ label: 'Keyword', value: keyword }] : []),
         ...(typeof record === 'string' ? [{ label: 'Record', value: record }] : []),
+        ...(typeof json === 'string' ? [{ label: 'JSON', value: json }] : []),
         ...(typeof expect === 'string' ? [{ label: 'Expects', value: expect }] : []),
         ...(tls === true ? [{ label: 'TLS', value: 'yes' }] : []),
         ...(typeof days === 'number'

@@ -27,6 +27,7 @@ export const NewMonitor = z.object({
   ),
   keyword: optional(1000, 'A text that must be in the page'),
   record: RecordType.optional().describe('The DNS record that must resolve'),
+  json: optional(500, 'A value that a JSON answer must hold, such as data.queue[0].depth < 100'),
   expect: optional(1000, 'A text that the answer over TCP must contain'),
   send: optional(4096, 'What to send over TCP first, such as PING\\r\\n; no answer ever shows it'),
   days: CertificateConfig.shape.days_left
@@ -56,8 +57,14 @@ interface NewType {
 /** The types of check of the contract, each with what it takes. */
 export const TYPES: Record<CheckType, NewType> = {
   HTTP: {
-    inputs: [],
-    monitor: (input) => ({ check_type: 'HTTP', ...pageOf(input), config: intervalOf(input) }),
+    inputs: ['json'],
+    monitor(input) {
+      const config = {
+        ...intervalOf(input),
+        ...(input.json !== undefined && { json: input.json }),
+      };
+      return { check_type: 'HTTP', ...pageOf(input), config };
+    },
   },
   KEYWORD: {
     inputs: ['keyword'],

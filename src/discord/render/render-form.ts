@@ -77,7 +77,12 @@ function inputsOf(command: Command, values: Record<string, unknown>, begin: Form
   }
   const choices = fields.find(({ name }) => name === decides)?.choices ?? [];
   const shown = choices.flatMap((choice) => formFields(command, { [decides]: choice }));
-  const names = [...new Set(shown.map(({ name }) => name))].slice(0, MAX_INPUTS);
+  const counted = new Map<string, number>();
+  for (const { name } of shown) counted.set(name, (counted.get(name) ?? 0) + 1);
+  // What every choice asks for goes first, and then in the order in which the command names its inputs.
+  const rank = (name: string) =>
+    counted.get(name) === choices.length ? -1 : fields.findIndex((field) => field.name === name);
+  const names = [...counted.keys()].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_INPUTS);
   return names.flatMap((name) => fields.filter((field) => field.name === name));
 }
 

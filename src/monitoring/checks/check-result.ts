@@ -15,6 +15,7 @@ export const Outcome = z.enum([
   'redirect',
   'keyword',
   'answer',
+  'value',
   'dns',
   'blocked',
   'late',

@@ -5,12 +5,13 @@ import { holdsUnseen } from '../../contracts/one-line.ts';
 import { invalidValue as invalid } from '../../http/errors.ts';
 import { memoize } from '../time/memoize.ts';
 import { literalAddress } from './address.ts';
-import { drain } from './body-reader.ts';
+import { drain, readPageText } from './body-reader.ts';
 import { expiring } from './certificate.ts';
 import type { CheckContext } from './check-context.ts';
 import { CheckFailure } from './check-result.ts';
 import type { AdmissionTools, CheckedMonitor, ProbedType, ProbeTools } from './check-type.ts';
 import { visit } from './http-visit.ts';
+import { judgeJson, parseJsonCondition } from './json-value.ts';
 import { admitHost, isHostName, unseenInTarget } from './target.ts';
 
 /** Headers that belong to the connection, and `host`, which belongs to the target. Source: RFC 9110 §7.6.1, RFC 9112. */
@@ -43,12 +44,32 @@ export const ofPages = {
   degradation: ({ config }: PageMonitor, context: CheckContext) => expiring(config, context),
 };
 
-/** HTTP: UP when a page answers whole and with an expected status. */
+/** HTTP: UP when a page answers whole, with an expected status, and with the value in its JSON that is asked for. */
 export const http: ProbedType<HttpMonitor> = {
   ...ofPages,
   schema: HttpMonitor,
-  probe: (monitor, context, tools) => visitPage(tools, monitor, context, drain),
+  async admit(monitor, tools) {
+    const { json, method } = monitor.config;
+    if (json !== undefined) admitJson(json, method);
+    await ofPages.admit(monitor, tools);
+  },
+  async probe(monitor, context, tools) {
+    const { json } = monitor.config;
+    if (json === undefined) return await visitPage(tools, monitor, context, drain);
+    judgeJson(json, await visitPage(tools, monitor, context, readPageText));
+  },
 };
+
+function admitJson(json: string, method: HttpConfig['method']): void {
+  if (method === 'HEAD') {
+    throw invalid('config.json', 'an answer to HEAD has no text to look in; take GET');
+  }
+  try {
+    parseJsonCondition(json);
+  } catch (error) {
+    throw invalid('config.json', (error as Error).message);
+  }
+}
 
 /** Asks for the page as its settings say and reads the answer if its status is an expected one. */
 export function visitPage<T>(

@@ -45,6 +45,7 @@ const OUTCOME_NUMBERS: Readonly<Record<Outcome, number>> = {
   late: 13,
   failed: 14,
   answer: 15,
+  value: 16,
 };
 const OUTCOMES: Outcome[] = [];
 for (const outcome of Object.keys(OUTCOME_NUMBERS) as Outcome[]) {

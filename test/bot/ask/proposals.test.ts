@@ -302,6 +302,43 @@ test('a monitor is paused, silenced, resumed, changed and removed as its card sa
   expect(await service.list()).toEqual([]);
 });
 
+test.each([
+  [
+    { target: '127.0.0.1:1', type: 'TCP', expect: 'PONG' },
+    /Kind: TCP\nChecked every: 1 minute\nExpects: PONG/,
+    { expect: '+PONG' },
+    /Expects: PONG → \+PONG/,
+  ],
+  [
+    { target: '127.0.0.1:1', starttls: 'smtp', days: 30 },
+    /Kind: CERTIFICATE\nChecked every: 1 hour\nWarns: 30 days before the end\nSTARTTLS: smtp/,
+    { days: 7 },
+    /Warns: 30 days before the end → 7 days before the end/,
+  ],
+  [
+    { target: 'http://127.0.0.1:1', json: 'queue < 100' },
+    /Kind: HTTP\nChecked every: 1 minute\nJSON: queue < 100/,
+    { json: 'queue < 50' },
+    /JSON: queue < 100 → queue < 50/,
+  ],
+])('what a monitor of any type looks for is proposed, made and changed: %j', async (...row) => {
+  const [input, proposed, change, changed] = row;
+  const service = await startService();
+  const bot = await startTestBot({ watched: service });
+  const made = await propose(bot, ['create_monitor', { ...input, name: 'It' }]);
+  expect(made.cards[0] && textOf(made.cards[0])).toMatch(proposed);
+  await press(bot, made.cards[0], 'Watch');
+  expect(await service.list()).toMatchObject([{ name: 'It' }]);
+  const other = await propose(bot, ['change_monitor', { monitor: 'It', ...change }]);
+  expect(other.cards[0] && textOf(other.cards[0])).toMatch(changed);
+  expect(textOf(cardOf(await press(bot, other.cards[0], 'Change')))).toMatch(changed);
+  const wrong = await propose(bot, ['change_monitor', { monitor: 'It', keyword: 'x' }]);
+  expect(wrong.told).toContain('looks for no keyword');
+  // What is sent may be a login, and a proposal is shown.
+  const sent = await propose(bot, ['create_monitor', { target: 'a.example:1', send: 's3cret' }]);
+  expect(sent.cards).toEqual([]);
+});
+
 test('what was changed since it was proposed is not touched', async () => {
   const bot = await startTestBot();
   const shop = bot.service.add({ name: 'Shop' });

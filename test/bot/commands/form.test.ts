@@ -25,6 +25,10 @@ describe('a target without a type', () => {
         config: { send: 'PING\\r\\n', expect: 'PONG' },
       },
     );
+    expect(monitorOf({ target: 'api.example/health', json: 'queue < 100' })).toMatchObject({
+      ...{ check_type: 'HTTP', target: 'https://api.example/health' },
+      config: { json: 'queue < 100' },
+    });
     expect(monitorOf({ target: 'mail.example:25', starttls: 'smtp', days: 30 })).toEqual({
       ...{ check_type: 'CERTIFICATE', name: 'mail.example:25', target: 'mail.example:25' },
       config: { days_left: 30, starttls: 'smtp' },
@@ -54,8 +58,8 @@ describe('the form of a command', () => {
   );
 
   test.each([
-    [undefined, []],
-    ['HTTP', []],
+    [undefined, ['json']],
+    ['HTTP', ['json']],
     ['KEYWORD', ['keyword']],
     ['DNS', ['record']],
     ['TCP', ['expect', 'send']],

@@ -53,7 +53,7 @@ describe('a command that is typed bare', () => {
       fields.map(({ name, required }) => (required ? `${name}*` : name)).join(' '),
     ]);
     expect(Object.fromEntries(names)).toEqual({
-      HTTP: 'type* target* name interval',
+      HTTP: 'type* target* name interval json',
       KEYWORD: 'type* target* name interval keyword*',
       DNS: 'type* target* name interval record',
       TCP: 'type* target* name interval expect send',

@@ -87,6 +87,16 @@ describe.each(['HTTP', 'KEYWORD'])('settings of %s that are refused', (type) => 
 });
 
 test.each([
+  [{ json: 'a = 1' }, 'after the path comes'],
+  [{ json: 'a == 1', method: 'HEAD' }, 'an answer to HEAD has no text to look in; take GET'],
+])('a value in JSON is refused with %j', async (config, sentence) => {
+  const error = await refusal(web(config));
+  expect(error).toMatchObject({ status: 400, param: 'config.json' });
+  expect(error?.message).toContain(sentence);
+  expect(await refusal(web({ json: 'a == 1' }))).toBeUndefined();
+});
+
+test.each([
   { headers: { 'User-Agent': 'Mine/1.0', Authorization: 'Bearer x', 'X-Caf': 'caf\u00e9' } },
   { method: 'POST', body: '{}', headers: { 'Content-Type': 'application/json' } },
   { method: 'DELETE', body: 'x' },

@@ -1,0 +1,179 @@
+import { memoize } from '../time/memoize.ts';
+import { BODY_LIMIT_BYTES, type PageText } from './body-reader.ts';
+import { CheckFailure, inKilobytes, inQuotes } from './check-result.ts';
+
+/** What a value of a JSON document is to be. */
+export interface JsonCondition {
+  /** Names of members and places in lists, from the outside in. */
+  path: ReadonlyArray<string | number>;
+  /** As it was written. */
+  pathText: string;
+  operator: Operator;
+  /** What it is compared with; absent for `exists`. */
+  value?: Scalar;
+}
+
+type Scalar = string | number | boolean | null;
+
+/** Steps of a path. */
+const MAX_STEPS = 20;
+
+const EXAMPLE = 'such as data.queue[0].depth < 100';
+
+/** A member by its name, one by a name in quotes, or a place in a list; a name has a dot before it unless it comes first. */
+const STEP =
+  /(?<dot>\.?)(?<name>[\p{L}_$@][\p{L}\p{N}_$@-]*)|\[(?:(?<place>\d{1,7})|(?<key>"(?:[^"\\]|\\.)*"))\]/uy;
+
+/** Whether a value that is there is as it is to be, and how that is said. */
+const OPERATORS = {
+  '==': { holds: (found, value) => found === value, toBe: (value) => `is to be ${value}` },
+  '!=': { holds: (found, value) => found !== value, toBe: (value) => `is not to be ${value}` },
+  '<=': {
+    holds: numbers((found, value) => found <= value),
+    toBe: (value) => `is to be <= ${value}`,
+  },
+  '>=': {
+    holds: numbers((found, value) => found >= value),
+    toBe: (value) => `is to be >= ${value}`,
+  },
+  '<': { holds: numbers((found, value) => found < value), toBe: (value) => `is to be < ${value}` },
+  '>': { holds: numbers((found, value) => found > value), toBe: (value) => `is to be > ${value}` },
+  contains: { holds: containsValue, toBe: (value) => `is to contain ${value}` },
+  exists: { holds: () => true, toBe: () => 'is to be there' },
+} satisfies Record<
+  string,
+  { holds: (found: unknown, value: Scalar) => boolean; toBe: (value: string) => string }
+>;
+type Operator = keyof typeof OPERATORS;
+
+/** The one that a text begins with: `<=` stands before `<`, and a word ends where it ends. */
+const OPERATOR_AT = new RegExp(
+  Object.keys(OPERATORS)
+    .map((one) => (/\w$/.test(one) ? `${one}(?![\\p{L}\\p{N}_])` : one))
+    .join('|'),
+  'uy',
+);
+
+function numbers(holds: (found: number, value: number) => boolean) {
+  return (found: unknown, value: Scalar) =>
+    typeof found === 'number' && typeof value === 'number' && holds(found, value);
+}
+
+/** A text in a text, a value in a list, or a name of a member. */
+function containsValue(found: unknown, value: Scalar): boolean {
+  if (Array.isArray(found)) return found.includes(value);
+  if (typeof value !== 'string') return false;
+  if (typeof found === 'string') return found.includes(value);
+  return typeof found === 'object' && found !== null && Object.hasOwn(found, value);
+}
+
+/**
+ * Reads a condition such as `data.queue[0]["depth now"] < 100`: a path, an operator and a value as JSON writes it. Nothing in
+ * it is carried out. Throws a sentence that says where it is not understood and what to write. Pure.
+ */
+export const parseJsonCondition = memoize(1_000, (text: string): JsonCondition => {
+  const path: Array<string | number> = [];
+  let at = text.length - text.trimStart().length;
+  const start = at;
+  for (;;) {
+    STEP.lastIndex = at;
+    const { 0: step = '', groups = {} } = STEP.exec(text) ?? {};
+    const { dot, name, place, key } = groups;
+    if (step === '' || (name !== undefined && (dot === '') !== (at === start))) break;
+    path.push(name ?? (place === undefined ? keyOf(key, text, at) : Number(place)));
+    at += step.length;
+    if (path.length > MAX_STEPS) throw new Error(`a path has at most ${MAX_STEPS} steps`);
+  }
+  if (path.length === 0) throw notUnderstood(text, at, 'write a path first');
+  const pathText = text.slice(start, at);
+  at += /^\s*/.exec(text.slice(at))?.[0].length ?? 0;
+  OPERATOR_AT.lastIndex = at;
+  const operator = OPERATOR_AT.exec(text)?.[0] as Operator | undefined;
+  if (operator === undefined) {
+    const all = Object.keys(OPERATORS)
+      .join(', ')
+      .replace(/, (\w+)$/, ' or $1');
+    throw notUnderstood(text, at, `after the path comes ${all}`);
+  }
+  at += operator.length;
+  const rest = text.slice(at).trim();
+  if (operator === 'exists') {
+    if (rest !== '') throw notUnderstood(text, at, 'nothing comes after exists');
+    return { path, pathText, operator };
+  }
+  return { path, pathText, operator, value: scalarOf(operator, rest, text, at) };
+});
+
+function keyOf(key: string | undefined, text: string, at: number): string {
+  try {
+    return JSON.parse(key ?? '');
+  } catch {
+    throw notUnderstood(text, at, 'write a name as JSON writes a text');
+  }
+}
+
+function scalarOf(operator: Operator, rest: string, text: string, at: number): Scalar {
+  let value: unknown;
+  try {
+    value = JSON.parse(rest);
+  } catch {
+    // As for `ok`, which is no value without its quotes.
+  }
+  const isNumber = typeof value === 'number' && Number.isFinite(value);
+  if (/^[<>]/.test(operator)) {
+    if (!isNumber) throw notUnderstood(text, at, `after ${operator} comes a number`);
+  } else if (!isNumber && value !== null && !['string', 'boolean'].includes(typeof value)) {
+    const kinds = 'a text in quotes, a number, true, false or null';
+    throw notUnderstood(text, at, `after ${operator} comes ${kinds}`);
+  }
+  return value as Scalar;
+}
+
+function notUnderstood(text: string, at: number, what: string): Error {
+  const rest = text.slice(at).trim();
+  const where = rest === '' ? 'at its end' : `at ${inQuotes(rest)}`;
+  return new Error(`${what}, ${EXAMPLE}; it is not understood ${where}`);
+}
+
+/** Throws the failure of a page whose JSON is not as it is to be. */
+export function judgeJson(text: string, page: PageText): void {
+  const condition = parseJsonCondition(text);
+  const { path, pathText, operator, value } = condition;
+  const shownPath = inQuotes(pathText).slice(1, -1);
+  if (page.cut) {
+    const most = inKilobytes(BODY_LIMIT_BYTES);
+    throw new CheckFailure(
+      'value',
+      `the answer has more than ${most}, and no more is read for ${shownPath}`,
+    );
+  }
+  let found: unknown;
+  try {
+    found = JSON.parse(page.text);
+  } catch {
+    const what = page.bytes === 0 ? 'empty' : 'not JSON';
+    throw new CheckFailure('value', `the answer is ${what}, so ${shownPath} cannot be read`);
+  }
+  const toBe = OPERATORS[operator].toBe(shown(value));
+  for (const step of path) {
+    // Own members only: no document has a `constructor` that it does not hold.
+    const isThere =
+      typeof step === 'number'
+        ? Array.isArray(found) && step < found.length
+        : typeof found === 'object' &&
+          found !== null &&
+          !Array.isArray(found) &&
+          Object.hasOwn(found, step);
+    if (!isThere) throw new CheckFailure('value', `${shownPath} is not there, and ${toBe}`);
+    found = (found as Record<string | number, unknown>)[step];
+  }
+  if (OPERATORS[operator].holds(found, value ?? null)) return;
+  throw new CheckFailure('value', `${shownPath} is ${shown(found)}, and ${toBe}`);
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return inQuotes(value);
+  if (Array.isArray(value))
+    return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;
+  return typeof value === 'object' && value !== null ? 'an object' : String(value);
+}

@@ -49,6 +49,18 @@ export function plannedTogether(windows: readonly PlannedWindow[]): PlannedToget
   return [...together.values()];
 }
 
+/** `Shop, Cart and 5 more`: those that are named, and how many others there are. Pure. */
+export function monitorNames({
+  monitors,
+  more = 0,
+}: {
+  monitors: ReadonlyArray<{ name: string }>;
+  more?: number;
+}): string {
+  const names = monitors.map(({ name }) => name).join(', ');
+  return more > 0 ? `${names} and ${more} more` : names;
+}
+
 /** When it comes, as clocks in its zone show it: `Sat 5 Dec 02:00–04:00 (Europe/Berlin)`; `until …` of one that goes on. Pure. */
 export function comingWords(
   { starts_at, ends_at, timezone }: Pick<ComingWindow, 'starts_at' | 'ends_at' | 'timezone'>,

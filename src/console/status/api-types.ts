@@ -44,6 +44,29 @@ export const StatusMonitor = z.object({
 });
 export type StatusMonitor = z.infer<typeof StatusMonitor>;
 
+/** A time in which nobody is told of some monitors, which goes on or begins within a week. */
+export const StatusMaintenance = z.object({
+  starts_at: Time,
+  ends_at: Time,
+  /** By whose clocks it was planned. */
+  timezone: z.string(),
+  /** Those that are named. */
+  monitors: z.array(z.object({ id: z.string(), name: z.string() })),
+  /** How many others it is for. */
+  more: z.int().nonnegative(),
+  /** Not on a public page. */
+  reason: z.string().optional(),
+});
+export type StatusMaintenance = z.infer<typeof StatusMaintenance>;
+
+/** What is planned, in the order of the begins. */
+export const StatusPlanned = z.object({
+  windows: z.array(StatusMaintenance),
+  /** How many more there are. */
+  more: z.int().nonnegative(),
+});
+export type StatusPlanned = z.infer<typeof StatusPlanned>;
+
 /** Everything the status page shows first; also `/status.json`. */
 export const StatusReport = z.object({
   generated_at: Time,
@@ -53,6 +76,8 @@ export const StatusReport = z.object({
   overall: z.enum(['up', 'degraded', 'down', 'unknown']),
   /** Why the list may be out of date, a sentence. */
   notice: z.string().optional(),
+  /** Absent where nothing is planned, or the service does not tell it. */
+  maintenance: StatusPlanned.optional(),
   /** DOWN first, then what else is not well, then by name. */
   monitors: z.array(StatusMonitor),
 });
@@ -121,6 +146,8 @@ export type StatusEvent =
       generated_at: string;
       overall: StatusReport['overall'];
       notice: string | null;
+      /** Absent when it is as before. */
+      maintenance?: StatusPlanned | null;
       /** New or changed monitors; without `days` and `uptime`, these are as before. */
       monitors: StatusMonitor[];
       /** The ids of all in the report's order; absent when it is as before. */

@@ -1,19 +1,28 @@
+import { comingWords, monitorNames } from '../../bot/shared/maintenance-words.ts';
 import { inWords } from '../../bot/shared/text-format.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Viewer } from '../login/guards.ts';
 import { xmlText } from '../shared/xml-text.ts';
-import type { StatusIncident } from './api-types.ts';
+import type { StatusIncident, StatusMaintenance } from './api-types.ts';
 import { incidentOf } from './details.ts';
 import { ifThere } from './facts.ts';
+import { AHEAD_DAYS } from './maintenance.ts';
 
-/** Writes incidents as an Atom feed. Pure. Source: RFC 4287. */
+const DAY_MS = 86_400_000;
+
+/** Writes incidents and planned maintenance as an Atom feed. Pure. Source: RFC 4287. */
 export function atomFeed({
   incidents,
+  planned,
   origin,
   emptySince,
+  nowMs,
 }: {
   /** Newest first. */
   incidents: readonly StatusIncident[];
+  /** In the order of the begins. */
+  planned: readonly StatusMaintenance[];
+  nowMs: number;
   /** The address that the feed was asked at, such as `https://status.example.com`. */
   origin: string;
   /** What an empty feed says of its age. */
@@ -21,7 +30,8 @@ export function atomFeed({
 }): string {
   const page = xmlText(`${origin}/status`);
   const self = xmlText(`${origin}/status/feed.xml`);
-  const updated = incidents.map(updatedAt).sort().at(-1) ?? emptySince;
+  const times = [...incidents.map(updatedAt), ...planned.map((one) => toldAt(one, nowMs))];
+  const updated = times.sort().at(-1) ?? emptySince;
   return [
     '<?xml version="1.0" encoding="utf-8"?>',
     '<feed xmlns="http://www.w3.org/2005/Atom">',
@@ -31,6 +41,7 @@ export function atomFeed({
     '<author><name>Askwatch</name></author>',
     `<link rel="alternate" type="text/html" href="${page}"/>`,
     `<link rel="self" type="application/atom+xml" href="${self}"/>`,
+    ...planned.map((one) => plannedEntry(one, page, nowMs)),
     ...incidents.map((incident) => entryOf(incident, page)),
     '</feed>',
     '',
@@ -52,6 +63,30 @@ function entryOf(incident: StatusIncident, page: string): string {
     `<updated>${updatedAt(incident)}</updated>`,
     `<link rel="alternate" type="text/html" href="${page}#/${xmlText(encoded(monitor))}"/>`,
     `<content type="text">${xmlText(contentOf(incident))}</content>`,
+    '</entry>',
+  ].join('\n');
+}
+
+/** When there was last news of it: it began, or its begin came so near that it is told. Never to come, whoever writes it. */
+function toldAt({ starts_at }: StatusMaintenance, nowMs: number): string {
+  const startsMs = Date.parse(starts_at);
+  return new Date(startsMs <= nowMs ? startsMs : startsMs - AHEAD_DAYS * DAY_MS).toISOString();
+}
+
+function plannedEntry(one: StatusMaintenance, page: string, nowMs: number): string {
+  const { starts_at, ends_at, monitors, more, reason } = one;
+  const startsMs = Date.parse(starts_at);
+  const names = monitorNames(one);
+  const title = `${startsMs > nowMs ? 'Planned maintenance' : 'Maintenance'}: ${names}, ${comingWords(one, nowMs)}`;
+  const id = [starts_at, ends_at, monitors[0]?.id ?? '', monitors.length + more].join(':');
+  return [
+    '<entry>',
+    `<id>urn:askwatch:maintenance:${xmlText(encoded(id))}</id>`,
+    `<title>${xmlText(title)}</title>`,
+    `<published>${new Date(startsMs - AHEAD_DAYS * DAY_MS).toISOString()}</published>`,
+    `<updated>${toldAt(one, nowMs)}</updated>`,
+    `<link rel="alternate" type="text/html" href="${page}"/>`,
+    `<content type="text">${xmlText(`From ${starts_at} to ${ends_at}.${reason ? ` ${reason}` : ''}`)}</content>`,
     '</entry>',
   ].join('\n');
 }

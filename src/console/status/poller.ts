@@ -3,8 +3,9 @@ import type { Logger } from 'pino';
 import { describeInvalid } from '../../bot/incidents/invalid-monitors.ts';
 import type { InvalidMonitor, MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
-import type { StatusDays, StatusMonitor, StatusReport } from './api-types.ts';
+import type { StatusDays, StatusMonitor, StatusPlanned, StatusReport } from './api-types.ts';
 import type { KnownDays } from './days.ts';
+import type { KnownMaintenance } from './maintenance.ts';
 import { inOrder, isNoNews, overallOf, statusMonitor } from './report.ts';
 
 /** After so long without an answer nobody can say how the monitors are. */
@@ -23,6 +24,8 @@ export interface StatusSnapshot {
   overall: StatusReport['overall'];
   /** Why the list may be out of date, or is invalid: for anyone, and for those who may see it all. */
   notice: { shown?: string; why: string } | undefined;
+  /** The same object while there is no news of it. */
+  maintenance: StatusPlanned | undefined;
   /** In the order of the page. */
   monitors: readonly StatusMonitor[];
   /** Time between two checks of a monitor, where it is known. */
@@ -36,10 +39,11 @@ export type StatusPoller = ReturnType<typeof createStatusPoller>;
 export function createStatusPoller(options: {
   monitoring: () => MonitoringClient;
   days: KnownDays;
+  maintenance: KnownMaintenance;
   pollMs: number;
   log: Logger;
 }) {
-  const { monitoring, days, pollMs, log } = options;
+  const { monitoring, days, maintenance, pollMs, log } = options;
   const closing = new AbortController();
   const followers = new Set<(snapshot: StatusSnapshot) => void>();
   let listed: readonly Monitor[] = [];
@@ -82,6 +86,7 @@ export function createStatusPoller(options: {
       atMs: now,
       overall: isUnknown ? 'unknown' : overallOf(monitors),
       notice: failure === undefined ? invalidNotice(invalid) : failureNotice(failure, goodAtMs),
+      maintenance: maintenance.at(now),
       monitors,
       intervalSeconds: (id) => intervals.get(id),
     };
@@ -106,6 +111,7 @@ export function createStatusPoller(options: {
   }
 
   async function refreshDays() {
+    if (await maintenance.refresh(closing.signal)) publish();
     // Beside the polls: of ten thousand monitors they take many calls.
     if (await days.refresh(closing.signal)) publish();
     daysAsked = true;
@@ -156,6 +162,7 @@ export function createStatusPoller(options: {
 const NOTHING: Omit<StatusSnapshot, 'atMs'> = {
   overall: 'unknown',
   notice: undefined,
+  maintenance: undefined,
   monitors: [],
   intervalSeconds: () => undefined,
 };

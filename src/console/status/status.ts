@@ -15,6 +15,7 @@ import { createStatusDays } from './days.ts';
 import { detailsOf } from './details.ts';
 import { createFacts, ShownHours } from './facts.ts';
 import { atomFeed, createIncidents } from './feed.ts';
+import { createStatusMaintenance, plannedFor } from './maintenance.ts';
 import { createStatusPoller } from './poller.ts';
 import { createStatusStreams } from './streams.ts';
 import { createStatusWriter, tagOf } from './writer.ts';
@@ -24,6 +25,9 @@ const REQUESTS_PER_MINUTE = 300;
 
 /** How old a badge may be; whoever shows it elsewhere asks for it again and again. */
 const BADGE_AGE_SECONDS = 30;
+
+/** What is planned is asked for once in so many polls: it changes seldom. */
+const POLLS_TO_MAINTENANCE = 10;
 
 const MonitorPath = z.object({ id: z.string().min(1).max(500) });
 const BadgePath = z.object({ file: z.string().min(5).max(504).endsWith('.svg') });
@@ -55,7 +59,11 @@ export function addStatus(
     return client;
   };
   const days = createStatusDays({ monitoring, log: options.log });
-  const poller = createStatusPoller({ ...options, monitoring, days });
+  const maintenance = createStatusMaintenance({
+    ...{ monitoring, log: options.log },
+    everyMs: POLLS_TO_MAINTENANCE * options.pollMs,
+  });
+  const poller = createStatusPoller({ ...options, monitoring, days, maintenance });
   const writer = createStatusWriter();
   const streams = createStatusStreams(poller, writer);
   const facts = createFacts(monitoring);
@@ -136,7 +144,14 @@ export function addStatus(
         { cause },
       );
     });
-    const feed = atomFeed({ incidents: found, origin: options.addressFor(request), emptySince });
+    const { maintenance } = await poller.current();
+    const feed = atomFeed({
+      incidents: found,
+      planned: plannedFor(viewer, maintenance)?.windows ?? [],
+      origin: options.addressFor(request),
+      emptySince,
+      nowMs: Date.now(),
+    });
     const type = 'application/atom+xml; charset=utf-8';
     return send(request, reply, viewer, { text: feed, type });
   });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { beginTurn } from '../../contracts/event-loop.ts';
 import type { Viewer } from '../login/guards.ts';
 import type { StatusEvent, StatusMonitor, StatusReport } from './api-types.ts';
+import { plannedFor } from './maintenance.ts';
 import type { StatusSnapshot } from './poller.ts';
 import { publicMonitor } from './report.ts';
 
@@ -24,10 +25,12 @@ export function createStatusWriter() {
   async function write(snapshot: StatusSnapshot, viewer: Viewer) {
     const { overall } = snapshot;
     const notice = noticeFor(viewer, snapshot);
+    const maintenance = plannedFor(viewer, snapshot.maintenance);
     const head: Omit<StatusReport, 'monitors' | 'generated_at'> = {
       public: viewer === 'anyone',
       overall,
       ...(notice !== undefined && { notice }),
+      ...(maintenance && { maintenance }),
     };
     const monitors: string[] = [];
     const turn = beginTurn();
@@ -56,9 +59,11 @@ export function createStatusWriter() {
         .map((monitor) => withoutOldDays(shownTo(viewer, monitor), known.get(monitor.id)));
       const notice = noticeFor(viewer, snapshot) ?? null;
       const isOrdered = isSameOrder(before, snapshot);
+      const isPlannedAlike = before.maintenance === snapshot.maintenance;
       const isNews =
         monitors.length > 0 ||
         !isOrdered ||
+        !isPlannedAlike ||
         before.overall !== snapshot.overall ||
         (noticeFor(viewer, before) ?? null) !== notice;
       if (!isNews) return undefined;
@@ -67,6 +72,7 @@ export function createStatusWriter() {
         generated_at: new Date(snapshot.atMs).toISOString(),
         overall: snapshot.overall,
         notice,
+        ...(!isPlannedAlike && { maintenance: plannedFor(viewer, snapshot.maintenance) ?? null }),
         monitors,
         ...(isOrdered ? {} : { order: snapshot.monitors.map(({ id }) => id) }),
       };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { StatusIncident } from '../../../src/console/status/api-types.ts';
+import type { StatusIncident, StatusMaintenance } from '../../../src/console/status/api-types.ts';
 import { badge } from '../../../src/console/status/badge.ts';
 import { atomFeed } from '../../../src/console/status/feed.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
@@ -69,8 +69,23 @@ const incident = (name: string, more: Partial<StatusIncident> = {}): StatusIncid
   ...more,
 });
 
-const feedOf = (incidents: StatusIncident[], origin = 'https://status.example.com') =>
-  atomFeed({ incidents, origin, emptySince: '2026-11-22T09:00:00.000Z' });
+const feedOf = (
+  incidents: StatusIncident[],
+  {
+    planned = [],
+    now = '2026-11-22T12:00:00Z',
+  }: { planned?: StatusMaintenance[]; now?: string } = {},
+) =>
+  atomFeed({
+    ...{ incidents, planned, origin: 'https://status.example.com' },
+    emptySince: '2026-11-22T09:00:00.000Z',
+    nowMs: Date.parse(now),
+  });
+
+const window = (name: string): StatusMaintenance => ({
+  ...{ starts_at: '2026-11-28T01:00:00.000Z', ends_at: '2026-11-28T03:00:00.000Z' },
+  ...{ timezone: 'Europe/Berlin', monitors: [{ id: `mon ${name}`, name }], more: 0, reason: name },
+});
 
 const BADGE_ELEMENTS = ['clipPath', 'g', 'rect', 'svg', 'text', 'title'];
 const ENTRY_ELEMENTS = ['content', 'entry', 'id', 'link', 'published', 'title', 'updated'];
@@ -87,11 +102,34 @@ inBrowser('what others show of the status page', () => {
 
   test('a feed of any names is well-formed and holds nothing but its entries', async () => {
     const names = [...HOSTILE, ...fc.sample(fc.string({ unit: anyCharacter }), 200)];
-    const [all] = await parsed([feedOf(names.map((name) => incident(name)))]);
+    const planned = names.map(window);
+    const [all] = await parsed([
+      feedOf(
+        names.map((name) => incident(name)),
+        { planned },
+      ),
+    ]);
     expect(all?.error).toBeUndefined();
     expect(all?.elements).toEqual(['author', 'feed', 'name', ...ENTRY_ELEMENTS].sort());
-    expect(all?.texts.entry).toHaveLength(names.length);
+    expect(all?.texts.entry).toHaveLength(2 * names.length);
     expect(all?.texts.title).toContain('店舗監視 🛒 магазин was down for 5 minutes');
+  });
+
+  test('maintenance is told beforehand and while it goes on, as one entry that has never been written in time to come', async () => {
+    const planned = [{ ...window('Shop'), more: 2 }];
+    const [before, during] = await parsed([
+      feedOf([], { planned }),
+      feedOf([], { planned, now: '2026-11-28T02:00:00Z' }),
+    ]);
+    expect(before?.texts.title?.[1]).toBe(
+      'Planned maintenance: Shop and 2 more, Sat 28 Nov 02:00–04:00 (Europe/Berlin)',
+    );
+    expect(during?.texts.title?.[1]).toBe(
+      'Maintenance: Shop and 2 more, until 04:00 (Europe/Berlin)',
+    );
+    expect(before?.texts.id).toEqual(during?.texts.id);
+    expect(before?.texts.updated).toEqual(Array(2).fill('2026-11-21T01:00:00.000Z'));
+    expect(during?.texts.updated).toEqual(Array(2).fill('2026-11-28T01:00:00.000Z'));
   });
 
   test('an entry keeps its id when the outage ends, and is updated then', async () => {

@@ -20,6 +20,7 @@ import { CommandError } from '../../shared/errors.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import {
   comingWords,
+  monitorNames,
   type PlannedTogether,
   plannedTogether,
   windowEndMs,
@@ -286,11 +287,10 @@ function whenCell(window: PlannedTogether, nowMs: number): string {
   return Date.parse(window.starts_at) <= nowMs ? `Now, ${words}` : words;
 }
 
-/** `Shop, Cart and 5 more`. */
-function namesOf(monitors: ReadonlyArray<{ name: string }>): string {
-  const names = monitors.slice(0, MAX_NAMED).map(({ name }) => shortened(name, 60));
-  const more = monitors.length - names.length;
-  return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
+/** The first of them by name. */
+function namesOf(all: ReadonlyArray<{ name: string }>): string {
+  const monitors = all.slice(0, MAX_NAMED).map(({ name }) => ({ name: shortened(name, 60) }));
+  return monitorNames({ monitors, more: all.length - monitors.length });
 }
 
 /** The windows of one monitor, as they were set. */

@@ -31,6 +31,11 @@ export function withEvent(report: StatusReport | undefined, event: StatusEvent):
   }
   const ids = order ?? report.monitors.map(({ id }) => id);
   const monitors = ids.flatMap((id) => known.get(id) ?? []);
-  const { notice: _before, ...rest } = report;
-  return { ...rest, generated_at, overall, ...(notice !== null && { notice }), monitors };
+  const { notice: _before, maintenance: planned, ...rest } = report;
+  const maintenance = event.maintenance === undefined ? planned : event.maintenance;
+  return {
+    ...{ ...rest, generated_at, overall, monitors },
+    ...(notice !== null && { notice }),
+    ...(maintenance && { maintenance }),
+  };
 }

@@ -10,6 +10,7 @@ import { useHash } from '../shared/use-hash.ts';
 import type { StatusClient } from './client.ts';
 import { StatusIcon } from './icon.tsx';
 import { StatusList } from './list.tsx';
+import { Maintenance } from './maintenance.tsx';
 import { MonitorView } from './monitor/monitor-view.tsx';
 import { agoText, headlineOf } from './text-format.ts';
 import { monitorInAddress, useNowMs } from './use-status.ts';
@@ -49,6 +50,7 @@ function Overview({ report, live }: { report: StatusReport; live: boolean }) {
   return (
     <>
       <Headline report={report} live={live} />
+      {report.maintenance && <Maintenance planned={report.maintenance} />}
       {report.monitors.length === 0 ? (
         <NoMonitors isPublic={report.public} />
       ) : (

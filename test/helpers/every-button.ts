@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import { actions } from '../../src/bot/commands/commands.ts';
+import type { Place } from '../../src/bot/shared/place.ts';
 import type { ModelProvider } from '../fakes/model-provider.ts';
 import { type MonitoringService, startMonitoringService } from '../fakes/monitoring-service.ts';
 import { startToolServer } from '../fakes/tool-server.ts';
 import { otherServer, startBotWithTools, untilOffered } from './bot/other-tools.ts';
 import type { TestBotOptions } from './bot.ts';
 import { eventually } from './eventually.ts';
+import { folderWithSilentAlert } from './intake/silent-alert.ts';
 import { long } from './long.ts';
 import { startService } from './monitoring/service.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -28,6 +30,9 @@ export interface ButtonBed<M> {
 
 type AnyBed = ButtonBed<unknown>;
 
+/** How a bed is opened: `folderFor` makes what its bot begins with, for the channel that it has. */
+export type BedOptions = TestBotOptions & { folderFor?: (place: Place) => Promise<string> };
+
 interface Button {
   label: string;
   /** Brings a message with the button about. */
@@ -47,6 +52,8 @@ interface Button {
   isManaged?: true;
   /** With a tool of somebody else that is not what it was. */
   hasChangedTool?: true;
+  /** With an alert that nobody has heard of for long. */
+  hasSilentAlert?: true;
 }
 
 const ask = (bed: AnyBed) => void bed.type('ask', { question: 'why?' });
@@ -124,6 +131,11 @@ const BUTTONS: Record<string, Button> = {
       await down(bed);
       bed.press(await eventually(() => bed.showing('Snooze 1 h')), 'Snooze 1 h', 0);
     },
+  },
+  'incident close': {
+    ...{ label: 'Close', model: 0, posts: 1, says: /Queue was closed by (?!.* after )/ },
+    hasSilentAlert: true,
+    begin: () => undefined,
   },
   'incident check': {
     ...{ label: 'Check now', begin: down, model: 0, posts: 0, says: /cannot be looked at now/ },
@@ -218,7 +230,7 @@ export function testSnoozeOfSeveral<M>(open: (options: TestBotOptions) => Promis
 const BY_ONE = ['answer again', 'incident acknowledge', 'monitor list page'];
 
 /** Presses every button twice at once, by one person and by two; what comes of it is counted when all of it is shown. */
-export function testEveryButton<M>(open: (options: TestBotOptions) => Promise<ButtonBed<M>>) {
+export function testEveryButton<M>(open: (options: BedOptions) => Promise<ButtonBed<M>>) {
   test('the table names every button there is', () => {
     // Commands that people type as well have a button besides.
     const typed = ['monitor pause', 'monitor resume'];
@@ -246,6 +258,7 @@ export function testEveryButton<M>(open: (options: TestBotOptions) => Promise<Bu
       ...{ settings, service },
       ...(real && { watched: real }),
       ...(button.hasChangedTool && (await changedTool())),
+      ...(button.hasSilentAlert && { folderFor: folderWithSilentAlert }),
     });
     await button.begin(bed);
     const message = await eventually(() => bed.showing(button.label), { what: button.label });

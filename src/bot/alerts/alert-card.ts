@@ -9,14 +9,24 @@ import type {
   Incident,
   MonitoringOutage,
   Note,
+  ReportDetails,
   Silence,
   SilenceEnd,
   Snooze,
 } from '../incidents/watch-state.ts';
-import { type Card, type CardAction, type Fact, textCard, textPart } from '../shared/card.ts';
+import {
+  type Card,
+  type CardAction,
+  type CardPart,
+  type Fact,
+  linkOf,
+  textCard,
+  textPart,
+} from '../shared/card.ts';
 import { downWord, isDown, isUp } from '../shared/status.ts';
 import { shownTarget, targetLink } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
+import { isReported, wordsOf, wordsOfAll } from './alert-words.ts';
 
 /** What decides how an alert is told, besides what it is. */
 interface Telling extends Pick<Delivery, 'earlier' | 'shownOpen'> {
@@ -83,19 +93,22 @@ function monitoringOutageCard({ startedAtMs, endedAtMs, why }: MonitoringOutage)
 }
 
 function incidentCard(incident: Incident, telling: Telling): Card {
-  const { target, checkType, reason, acknowledged, snoozed } = incident;
-  const link = targetLink(incident);
+  const { target, checkType, reason, acknowledged, snoozed, reported } = incident;
+  const link = reported ? reportedLink(reported) : targetLink(incident);
   const text = hasFlapped(incident) ? flappingText(incident) : undefined;
   const facts: Fact[] = [
-    { label: 'Target', value: shortened(shownTarget(target), 300) },
+    reported
+      ? { label: 'Reported by', value: shortened(target, 100) }
+      : { label: 'Target', value: shortened(shownTarget(target), 300) },
+    ...noNewsFacts(incident),
     ...(hasFlapped(incident)
       ? flappingFacts(incident)
       : [...beginFacts(incident), ...endFacts(incident)]),
     ...(reason ? [{ label: 'Cause', value: shortened(reason, 500) }] : []),
     ...latencyFacts(incident),
     ...behindFacts(incident),
-    { label: 'Kind', value: checkType },
-    ...earlierFacts(telling.earlier),
+    ...(reported ? reportedFacts(reported) : [{ label: 'Kind', value: checkType }]),
+    ...earlierFacts(telling.earlier, incident),
     ...(acknowledged ? [{ label: 'Acknowledged by', value: acknowledged.by }] : []),
     ...(snoozed ? [snoozeFact(snoozed)] : []),
     ...silenceFacts([incident]),
@@ -103,7 +116,11 @@ function incidentCard(incident: Incident, telling: Telling): Card {
   ];
   return {
     ...headline(incident, telling),
-    parts: [...(text ? [textPart(text)] : []), { kind: 'facts', facts }],
+    parts: [
+      ...(text ? [textPart(text)] : []),
+      { kind: 'facts', facts },
+      ...truncatedParts([reported ?? {}]),
+    ],
     actions: actionsOf(incident),
     ...(link && { link }),
     // Tells two messages about one outage from two outages.
@@ -111,20 +128,76 @@ function incidentCard(incident: Incident, telling: Telling): Card {
   };
 }
 
+/** Facts of a sender that are shown; the others are counted. */
+const SHOWN_FACTS = 12;
+const SHOWN_LINKS = 3;
+
+/** Room for a link's own words on its button, beside where it leads. */
+const MAX_LINK_LABEL_LENGTH = 24;
+const MAX_HOST_LENGTH = 40;
+
+/** The first link of a sender, with where it leads: its words alone could say anything. */
+function reportedLink({ links }: ReportDetails): Card['link'] {
+  const [first] = links;
+  if (!first || !URL.canParse(first.url)) return undefined;
+  const host = shortened(new URL(first.url).host, MAX_HOST_LENGTH);
+  const words = shortened(first.label, MAX_LINK_LABEL_LENGTH);
+  const label = words === host ? `Open ${host}` : `${words}: ${host}`;
+  return linkOf({ link: { label, url: first.url } });
+}
+
+/** What the sender says besides. */
+function reportedFacts({ facts, factsLeftOut = 0, links }: ReportDetails): Fact[] {
+  const more = Math.max(0, facts.length - SHOWN_FACTS) + factsLeftOut;
+  return [
+    ...facts.slice(0, SHOWN_FACTS).map(({ label, value }) => ({
+      label: shortened(label, 60),
+      value: shortened(value, 200),
+    })),
+    ...(more > 0 ? [{ label: 'More', value: `${counted(more, 'fact')} not shown here` }] : []),
+    ...links.slice(1, 1 + SHOWN_LINKS).map(({ label, url }) => ({
+      label: shortened(label, 60),
+      value: shortened(url, 300),
+    })),
+  ];
+}
+
+/** Since when nothing was heard of it, which is not that it is over. */
+function noNewsFacts({ endedAtMs, reported }: Pick<Incident, 'endedAtMs' | 'reported'>): Fact[] {
+  const { silentSinceMs: atMs } = reported ?? {};
+  return endedAtMs !== undefined || atMs === undefined
+    ? []
+    : [{ label: 'No news since', value: { atMs } }];
+}
+
+/** That a sender left some out, of which nothing is known here. */
+function truncatedParts(all: ReadonlyArray<Pick<ReportDetails, 'truncated'>>): CardPart[] {
+  const most = all.reduce((max, { truncated = 0 }) => Math.max(max, truncated), 0);
+  return most === 0
+    ? []
+    : [textPart(`The sender left out ${most} more, of which Askwatch knows nothing.`)];
+}
+
 function headline(incident: Incident, telling: Telling): Pick<Card, 'tone' | 'title'> {
-  if (hasFlapped(incident)) return flappingHeadline(incident, telling);
   const { shownOpen, earlier, isLine } = telling;
   const name = shortened(incident.name, 100);
   const status = shortened(incident.status, 40);
-  const { degraded } = incident;
-  if (incident.gone) return { tone: 'info', title: `${name} is no longer watched` };
+  const { degraded, closedBy, reported } = incident;
+  const words = wordsOf(incident);
+  if (closedBy !== undefined) return { tone: 'info', title: `${name} was closed by ${closedBy}` };
+  if (incident.endedAtMs === undefined && reported?.silentSinceMs !== undefined) {
+    return { tone: 'warning', title: `${name} was ${status} when it was heard of last` };
+  }
+  if (hasFlapped(incident)) return flappingHeadline(incident, telling);
+  if (incident.gone) return { tone: 'info', title: `${name} is ${words.lost}` };
   if (incident.endedAtMs !== undefined && degraded !== undefined) {
+    const again = reported ? '' : ' again';
     return isDown(incident)
       ? { tone: 'warning', title: `${name} was ${degraded}, and then ${status}` }
-      : { tone: 'good', title: `${name} is ${status} again, and was ${degraded}` };
+      : { tone: 'good', title: `${name} is ${status}${again}, and was ${degraded}` };
   }
   if (incident.endedAtMs !== undefined) {
-    const was = shownOpen ? 'recovered' : wasDown(incident, earlier);
+    const was = shownOpen ? words.recovered : wasDown(incident, earlier);
     return { tone: 'good', title: `${name} ${was}` };
   }
   return {
@@ -135,16 +208,22 @@ function headline(incident: Incident, telling: Telling): Pick<Card, 'tone' | 'ti
 
 /** For those who hear of an outage when it is over: it must be true when it is read. */
 function wasDown(incident: Incident, earlier: Delivery['earlier']) {
+  const { was } = wordsOf(incident);
   return earlier
-    ? `was down ${counted(earlier.count + 1, 'time')}`
-    : `was down for ${lasted(incident)}`;
+    ? `${was} ${counted(earlier.count + 1, 'time')}`
+    : `${was} for ${lasted(incident)}`;
 }
 
 /** When an outage began and ended, as far as it was seen. */
 type Times = Pick<Incident, 'startedAtMs' | 'endedAtMs' | 'unseenFromMs' | 'endUnseenFromMs'>;
 
 /** `Down`, or what else it was. */
-const troubleOf = ({ degraded }: Incident) => (degraded === undefined ? 'Down' : 'Degraded');
+const troubleOf = (incident: Incident) =>
+  incident.degraded === undefined || incident.reported
+    ? capitalised(wordsOf(incident).label)
+    : 'Degraded';
+
+const capitalised = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
 /** How long an outage took, or takes until `untilMs`; what was not seen makes it a bound. Pure. */
 export function lasted(times: Times, untilMs = times.endedAtMs ?? times.startedAtMs): string {
@@ -181,6 +260,7 @@ function endFacts(incident: Incident): Fact[] {
   const { endedAtMs, endUnseenFromMs, gone } = incident;
   if (endedAtMs === undefined) return [];
   if (gone) return [{ label: 'Watched until', value: { atMs: endedAtMs } }];
+  if (incident.closedBy !== undefined) return [{ label: 'Closed', value: { atMs: endedAtMs } }];
   const duration = { label: 'Duration', value: lasted(incident) };
   if (endUnseenFromMs === undefined) {
     return [{ label: `${troubleOf(incident)} to`, value: { atMs: endedAtMs } }, duration];
@@ -200,11 +280,12 @@ function behindFacts(incident: Incident): Fact[] {
   return [{ label: isOver ? 'Was down behind it' : 'Also down behind it', value: names }];
 }
 
-function earlierFacts(earlier: Delivery['earlier']): Fact[] {
+function earlierFacts(earlier: Delivery['earlier'], incident: Incident): Fact[] {
   if (!earlier) return [];
+  const { label } = wordsOf(incident);
   return [
-    { label: 'Also down before', value: counted(earlier.count, 'time') },
-    { label: 'First down', value: { atMs: earlier.fromMs } },
+    { label: `Also ${label} before`, value: counted(earlier.count, 'time') },
+    { label: `First ${label}`, value: { atMs: earlier.fromMs } },
   ];
 }
 
@@ -237,10 +318,11 @@ function groupCard(group: Group, telling: Telling): Card {
       ...(more > 0
         ? [
             textPart(
-              `… and ${more} more${stillDown > 0 && stillDown < more ? `, of which ${stillDown} are down` : ''}. /monitor list shows all.`,
+              `… and ${more} more${stillDown > 0 && stillDown < more ? `, of which ${stillDown} ${areOf(stillDown)} ${stillWords(members)}` : ''}.${members.every(isReported) ? '' : ` /monitor list shows all${members.some(isReported) ? ' monitors' : ''}.`}`,
             ),
           ]
         : []),
+      ...truncatedParts(members),
       ...(late ? [textPart(late)] : []),
       ...(group.missed ? [textPart(MISSED)] : []),
     ],
@@ -253,7 +335,7 @@ function toneOf({ members }: Group): Card['tone'] {
   const { open } = standing(members);
   if (open.some(({ degraded }) => degraded === undefined)) return 'bad';
   if (open.length > 0) return 'warning';
-  if (members.every(({ gone }) => gone)) return 'info';
+  if (members.every(({ gone, closedBy }) => gone || closedBy !== undefined)) return 'info';
   return members.some(isNotBack) ? 'warning' : 'good';
 }
 
@@ -261,15 +343,21 @@ function toneOf({ members }: Group): Card['tone'] {
 function standing(members: readonly Member[]) {
   const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
   const gone = members.filter((member) => member.gone).length;
+  const closed = members.filter(({ closedBy }) => closedBy !== undefined).length;
   const notBack = members.filter(isNotBack).length;
-  const back = members.length - open.length - gone - notBack;
-  return { open, areDown: open.filter(isDown), gone, notBack, back };
+  const back = members.length - open.length - gone - closed - notBack;
+  return { open, areDown: open.filter(isDown), gone, closed, notBack, back };
 }
+
+/** What those are that go on, in one word. */
+const stillWords = (members: readonly Member[]) =>
+  members.every(isReported) ? 'firing' : members.some(isReported) ? 'not over' : 'down';
 
 /** It flapped, or was no outage yet, and what became of it then is told elsewhere. */
 const isNotBack = (member: Member) =>
   (member.flapping !== undefined || member.degraded !== undefined) &&
   !member.gone &&
+  member.closedBy === undefined &&
   member.endedAtMs !== undefined &&
   !isUp(member);
 
@@ -282,43 +370,62 @@ function onlyMember({ members }: Group): Member | undefined {
 function groupTitle(group: Group, telling: Telling): string {
   const { members } = group;
   const { shownOpen, isLine } = telling;
-  const { open, areDown, gone, notBack, back } = standing(members);
+  const { open, areDown, gone, closed, notBack, back } = standing(members);
   const still = isLine ? 'still ' : '';
   const count = members.length;
+  const words = wordsOfAll(members);
   const only = onlyMember(group);
   if (only) {
+    if (only.closedBy !== undefined) {
+      return `${shortened(only.name, 100)} was closed by ${only.closedBy}`;
+    }
     if (hasFlapped(only)) return flappingHeadline(only, telling).title;
     const name = shortened(only.name, 100);
     if (open.length > 0) return `${name} is ${still}${shortened(only.status, 40)}`;
     // What is no longer watched has not recovered as far as anyone knows.
-    if (gone > 0) return `${name} is no longer watched`;
+    if (gone > 0) return `${name} is ${words.lost}`;
     if (only.degraded !== undefined) {
       return `${name} was ${only.degraded} and is ${shortened(only.status, 40)}`;
     }
-    return shownOpen ? `${name} recovered` : `${name} was down`;
+    return shownOpen ? `${name} ${words.recovered}` : `${name} ${words.was}`;
   }
-  if (areDown.length === count) return `${count} monitors are ${still}${downWord(areDown)}`;
+  if (areDown.length === count) return `${count} ${words.noun}s are ${still}${downWord(areDown)}`;
   if (group.degraded && open.length === count) {
-    return `${count} monitors are ${still}${sharedWord(members) ?? 'not UP'}`;
+    return `${count} ${words.noun}s are ${still}${sharedWord(members) ?? words.notBack}`;
   }
   if (open.length > 0) return openTitle(members, still);
-  if (gone === count) return `${count} monitors are no longer watched`;
-  if (back === 0) return `${notBack} of ${count} monitors ${areOf(notBack)} not UP`;
-  return [
-    `${counted(back, 'monitor')} ${shownOpen ? 'recovered' : `${back === 1 ? 'was' : 'were'} ${troubleOfAll(members)}`}`,
-    ...(notBack > 0 ? [`${notBack} not UP`] : []),
-    ...(gone > 0 ? [`${gone} no longer watched`] : []),
-  ].join(', ');
+  if (gone === count) return `${count} ${words.noun}s are ${words.lost}`;
+  if (closed === count) return `${count} ${words.noun}s were closed`;
+  const others = [
+    ...(notBack > 0 ? [`${notBack} ${words.notBack}`] : []),
+    ...(closed > 0 ? [`${closed} closed`] : []),
+    ...(gone > 0 ? [`${gone} ${words.lost}`] : []),
+  ];
+  if (back === 0 && closed === 0) {
+    return `${notBack} of ${count} ${words.noun}s ${areOf(notBack)} ${words.notBack}`;
+  }
+  if (back === 0) return `Of ${count} ${words.noun}s ${others.join(', ')}`;
+  const were = shownOpen ? words.recovered : wereOf(members, back);
+  return [`${counted(back, words.noun)} ${were}`, ...others].join(', ');
 }
 
 function openTitle(members: readonly Member[], still: string) {
   const { open, areDown } = standing(members);
   const down = areDown.length;
-  const of = `of ${members.length} monitors`;
+  const words = wordsOfAll(members);
+  const of = `of ${members.length} ${words.noun}s`;
   if (down > 0) return `${down} ${of} ${areOf(down)} ${still}${downWord(areDown)}`;
   const flapping = open.filter(hasFlapped).length;
-  if (flapping < open.length) return `${open.length} ${of} ${areOf(open.length)} ${still}not UP`;
-  return `${flapping} ${of} ${still}${flapping === 1 ? 'goes' : 'go'} down and up`;
+  if (flapping < open.length) {
+    return `${open.length} ${of} ${areOf(open.length)} ${still}${words.notBack}`;
+  }
+  return `${flapping} ${of} ${still}${flapping === 1 ? words.flaps : words.flapMany}`;
+}
+
+/** What some were that are over, for those who hear of it only now. */
+function wereOf(members: readonly Member[], count: number): string {
+  if (members.every(isReported)) return wordsOfAll(members).was;
+  return `${count === 1 ? 'was' : 'were'} ${troubleOfAll(members)}`;
 }
 
 /** The word of all, where it is the same, as it stands. */
@@ -340,33 +447,37 @@ const areOf = (count: number) => (count === 1 ? 'is' : 'are');
 /** What the quiet hours of a place left of the outages that began in them. */
 function digestTitle({ members }: Group): string {
   const [only, ...others] = members;
-  const { open, areDown, gone, notBack, back } = standing(members);
+  const { open, areDown, gone, closed, notBack, back } = standing(members);
   const down = areDown.length;
+  const words = wordsOfAll(members);
   const flapping = open.filter((one) => one.flapping && isUp(one)).length;
   if (only && others.length === 0) {
     const name = shortened(only.name, 100);
-    if (down > 0) return `${name} went down and is still ${downWord(areDown)}`;
-    if (flapping > 0) return `${name} goes down and up`;
+    if (only.closedBy !== undefined) return `${name} was closed by ${only.closedBy}`;
+    if (down > 0) return `${name} ${words.began} and is still ${downWord(areDown)}`;
+    if (flapping > 0) return `${name} ${words.flaps}`;
+    if (isReported(only) && back > 0) return `${name} ${words.back}`;
     const was = only.degraded ?? 'down';
     if (open.length > 0 && only.degraded !== undefined) {
       return `${name} is ${shortened(only.status, 40)}`;
     }
-    if (open.length > 0) return `${name} was down and is now ${shortened(only.status, 40)}`;
-    return `${name} was ${was} and is ${gone > 0 ? 'no longer watched' : notBack > 0 ? 'not UP yet' : 'up again'}`;
+    if (open.length > 0) return `${name} ${words.was} and is now ${shortened(only.status, 40)}`;
+    return `${name} was ${was} and is ${gone > 0 ? words.lost : notBack > 0 ? `${words.notBack} yet` : words.areBack}`;
   }
   const all = members.length === 2 ? 'both' : 'all';
   const parts = [
-    { count: back, words: 'up again' },
-    { count: down, words: `still ${downWord(areDown)}` },
-    { count: flapping, words: 'going down and up' },
-    { count: open.length - down - flapping + notBack, words: 'not UP yet' },
-    { count: gone, words: 'no longer watched' },
+    { count: back, are: words.areBack },
+    { count: down, are: `still ${downWord(areDown)}` },
+    { count: flapping, are: words.flapping },
+    { count: open.length - down - flapping + notBack, are: `${words.notBack} yet` },
+    { count: closed, are: 'closed' },
+    { count: gone, are: words.lost },
   ]
     .filter(({ count }) => count > 0)
-    .map(({ count, words }) =>
-      count === members.length ? `${all} are ${words}` : `${count} ${areOf(count)} ${words}`,
+    .map(({ count, are }) =>
+      count === members.length ? `${all} are ${are}` : `${count} ${areOf(count)} ${are}`,
     );
-  return `${members.length} monitors were ${troubleOfAll(members)}, ${parts.join(', ')}`;
+  return `${members.length} ${words.noun}s ${wereOf(members, members.length)}, ${parts.join(', ')}`;
 }
 
 /** The times of what goes on longest of it, or of all of it when it is over. Pure. */
@@ -376,31 +487,40 @@ function groupTimes({ members, openedAtMs: startedAtMs }: Group): Times {
 }
 
 function factOf(member: Member, telling: Telling): Fact {
-  const { name, status, endedAtMs, reason, gone, times, acknowledged, behind } = member;
+  const { name, status, endedAtMs, reason, gone, times, acknowledged, behind, closedBy } = member;
+  const words = wordsOf(member);
   const by = acknowledged ? [`acknowledged by ${acknowledged}`] : [];
+  if (closedBy !== undefined)
+    return { label: shortened(name, 100), value: `closed by ${closedBy}` };
+  if (endedAtMs === undefined && member.silentSinceMs !== undefined) {
+    const since = `no news since ${new Date(member.silentSinceMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+    const value = [`was ${shortened(status, 40)}`, since, ...by].join(', ');
+    return { label: shortened(name, 100), value };
+  }
   if (hasFlapped(member)) {
     const all = outagesOf(member);
     const value = [
       flappingMember(member, telling),
       // Some of it was before it flapped.
-      ...(all > member.flapping.downs ? [`down ${counted(all, 'time')} in all`] : []),
+      ...(all > member.flapping.downs ? [`${words.times} ${counted(all, 'time')} in all`] : []),
       ...by,
     ];
     return { label: shortened(name, 100), value: value.join(', ') };
   }
-  const words = gone
-    ? ['no longer watched']
+  const was = member.degraded === undefined ? words.was : `was ${member.degraded}`;
+  const told = gone
+    ? [words.lost]
     : [
         endedAtMs === undefined
           ? `${shortened(status, 40)}${reason ? `: ${shortened(reason, 200)}` : ''}`
-          : `was ${member.degraded ?? 'down'} for ${lasted(member)}`,
-        ...(times > 1 ? [`down ${counted(times, 'time')}`] : []),
+          : `${was} for ${lasted(member)}`,
+        ...(times > 1 ? [`${words.times} ${counted(times, 'time')}`] : []),
         ...(behind !== undefined && endedAtMs === undefined
           ? [`${counted(behind, 'monitor')} behind it`]
           : []),
         ...by,
       ];
-  return { label: shortened(name, 100), value: words.join(', ') };
+  return { label: shortened(name, 100), value: told.join(', ') };
 }
 
 /** What is to be said of outages told together that were not seen to begin. Pure. */
@@ -418,19 +538,22 @@ function lateWords(
 }
 
 /** What is told of a monitor that flaps, in a message of its own or in one about several. */
-type FlappingView = Pick<Member, 'name' | 'status' | 'endedAtMs' | 'gone'> & {
+type FlappingView = Pick<Member, 'name' | 'status' | 'endedAtMs' | 'gone' | 'isReported'> & {
   flapping: NonNullable<Member['flapping']>;
+  reported?: Incident['reported'];
 };
 
 const hasFlapped = <T extends Pick<Member, 'flapping'>>(told: T): told is T & FlappingView =>
   told.flapping !== undefined;
 
 /** What people are to expect of it. */
-const FLAPPING_QUIET = `stays quiet here until it stays DOWN, or is calm for ${inWords(FLAPPING_MS)}`;
+const flappingQuiet = (told: FlappingView) =>
+  `stays quiet here until it stays ${wordsOf(told).status}, or is calm for ${inWords(FLAPPING_MS)}`;
 
 /** What a message of its own says besides: what to expect, or where to look. */
-function flappingText({ status, endedAtMs, gone }: FlappingView) {
-  if (endedAtMs === undefined) return `It ${FLAPPING_QUIET}.`;
+function flappingText(told: FlappingView) {
+  const { status, endedAtMs, gone } = told;
+  if (endedAtMs === undefined) return `It ${flappingQuiet(told)}.`;
   if (gone || !isDown({ status })) return undefined;
   return 'It did not come back: that outage is told in a message of its own below.';
 }
@@ -440,8 +563,8 @@ export const changesInWords = (flapping: FlappingView['flapping']) =>
   `${counted(changesOf(flapping), 'change')} in ${spanOf(flapping)}`;
 
 /** `down 7 times in 34 minutes` */
-const downsInWords = (flapping: FlappingView['flapping']) =>
-  `down ${counted(flapping.downs, 'time')} in ${spanOf(flapping)}`;
+const downsInWords = (told: FlappingView, word = wordsOf(told).times) =>
+  `${word} ${counted(told.flapping.downs, 'time')} in ${spanOf(told.flapping)}`;
 
 const spanOf = ({ fromMs, changedAtMs }: FlappingView['flapping']) => inWords(changedAtMs - fromMs);
 
@@ -451,57 +574,65 @@ function flappingHeadline(
   { shownOpen, isLine }: Telling,
 ): Pick<Card, 'tone' | 'title'> {
   const { flapping, endedAtMs, gone } = told;
+  const words = wordsOf(told);
   const name = shortened(told.name, 100);
   const status = shortened(told.status, 40);
-  if (gone) return { tone: 'info', title: `${name} is no longer watched` };
+  if (gone) return { tone: 'info', title: `${name} is ${words.lost}` };
   if (endedAtMs === undefined) {
     const isOn = isUp(told) || isDown(told);
     const still = isLine ? 'still ' : '';
     return {
       tone: isDown(told) ? 'bad' : 'warning',
       title: isOn
-        ? `${name} ${still}goes down and up: ${changesInWords(flapping)}, now ${status}`
+        ? `${name} ${still}${words.flaps}: ${changesInWords(flapping)}, now ${status}`
         : `${name} is ${still}${status} after ${changesInWords(flapping)}`,
     };
   }
   if (isUp(told)) {
-    const was = shownOpen ? 'is calm again:' : 'was';
-    return { tone: 'good', title: `${name} ${was} ${downsInWords(flapping)}` };
+    const downs = shownOpen
+      ? `is calm again: ${downsInWords(told)}`
+      : downsInWords(told, words.was);
+    return { tone: 'good', title: `${name} ${downs}` };
   }
   const then = isDown(told) ? `stayed ${status}` : `was ${status}`;
-  return { tone: 'warning', title: `${name} was ${downsInWords(flapping)}, then ${then}` };
+  return { tone: 'warning', title: `${name} ${downsInWords(told, words.was)}, then ${then}` };
 }
 
 /** The words of one among several. */
-function flappingMember(
-  { flapping, status, endedAtMs, gone }: FlappingView,
-  { shownOpen }: Telling,
-): string {
-  if (gone) return 'no longer watched';
+function flappingMember(told: FlappingView, { shownOpen }: Telling): string {
+  const { flapping, status, endedAtMs, gone } = told;
+  const words = wordsOf(told);
+  if (gone) return words.lost;
   if (endedAtMs === undefined) {
     const since = `${new Date(flapping.changedAtMs).toISOString().slice(11, 16)} UTC`;
     const isOn = isUp({ status }) || isDown({ status });
     const now = `now ${shortened(status, 40)}${isOn ? '' : ', not UP'} since ${since}`;
-    return `goes down and up: ${changesInWords(flapping)}, ${now}; ${FLAPPING_QUIET}`;
+    return `${words.flaps}: ${changesInWords(flapping)}, ${now}; ${flappingQuiet(told)}`;
   }
-  if (isUp({ status })) return `${shownOpen ? 'calm again:' : 'was'} ${downsInWords(flapping)}`;
+  if (isUp({ status })) {
+    return shownOpen ? `calm again: ${downsInWords(told)}` : downsInWords(told, words.was);
+  }
   const then = isDown({ status }) ? 'stayed' : 'was';
   const below = isDown({ status }) ? ', which is told below' : '';
-  return `was ${downsInWords(flapping)}, then ${then} ${shortened(status, 40)}${below}`;
+  return `${downsInWords(told, words.was)}, then ${then} ${shortened(status, 40)}${below}`;
 }
 
 /** What a message of its own says of when and how often. */
-function flappingFacts({ flapping, status, endedAtMs, gone }: FlappingView): Fact[] {
+function flappingFacts(told: FlappingView): Fact[] {
+  const { flapping, status, endedAtMs, gone } = told;
+  const label = capitalised(wordsOf(told).label);
   const { fromMs, changedAtMs, isDown: isLastDown, downs } = flapping;
   const isCalm = endedAtMs !== undefined && !isLastDown;
-  const down = isDown({ status }) ? 'Down since' : 'Not UP since';
+  const [down, up] = isReported(told)
+    ? [isDown({ status }) ? 'Firing since' : 'Not resolved since', 'Resolved since']
+    : [isDown({ status }) ? 'Down since' : 'Not UP since', 'Up since'];
   return [
-    { label: 'First down', value: { atMs: fromMs } },
+    { label: `First ${wordsOf(told).label}`, value: { atMs: fromMs } },
     {
-      label: isLastDown ? down : isCalm && !gone ? 'Calm since' : 'Up since',
+      label: isLastDown ? down : isCalm && !gone ? 'Calm since' : up,
       value: { atMs: changedAtMs },
     },
-    { label: 'Down', value: counted(downs, 'time') },
+    { label, value: counted(downs, 'time') },
     ...(gone && endedAtMs !== undefined
       ? [{ label: 'Watched until', value: { atMs: endedAtMs } }]
       : []),
@@ -589,6 +720,10 @@ function silenceEndFact({ status, untilMs, why }: SilenceEnd): Fact {
 /** Those that joined since are not snoozed. */
 const countOf = (count: number, all: number) => (count === all ? '' : ` (${count} of ${all})`);
 
+const isSilent = (one: Incident | Member) =>
+  ('reported' in one ? one.reported?.silentSinceMs : undefined) !== undefined ||
+  ('silentSinceMs' in one && one.silentSinceMs !== undefined);
+
 /** The buttons under an incident, or under several in one message. */
 function actionsOf(alert: Incident | Group): CardAction[] {
   const isOne = alert.kind === 'incident';
@@ -609,7 +744,8 @@ function actionsOf(alert: Incident | Group): CardAction[] {
     ...(isFree ? [action('Acknowledge', 'acknowledge')] : []),
     ...(open.some(({ snoozed }) => !snoozed) ? [action('Snooze 1 h', 'snooze')] : []),
     ...endSnooze,
-    ...(isOne ? [action('Check now', 'check')] : []),
+    ...(open.some(isSilent) ? [action('Close', 'close')] : []),
+    ...(isOne && !isReported(alert) ? [action('Check now', 'check')] : []),
     action('Ask why', 'why'),
   ];
 }

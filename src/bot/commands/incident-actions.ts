@@ -65,12 +65,27 @@ const unsnooze = button({
   },
 });
 
+/** Ends what nobody has heard of for long, which says nothing about whether it is over. */
+const close = button({
+  name: 'incident close',
+  summary: 'End an incident of which nobody has heard for long',
+  async run({ incident: id }, { incidents, person }) {
+    await incidents.close(id, person.name);
+    return { kind: 'nothing' };
+  },
+});
+
 /** A check at once, where the service offers it. */
 const check = button({
   name: 'incident check',
   summary: 'Look at the monitor of an incident at once',
   async run({ incident: id }, { incidents, monitoring }) {
-    const [{ monitorId, name }] = incidents.get(id);
+    const [{ monitorId, name, target, reported }] = incidents.get(id);
+    if (reported) {
+      throw new CommandError(
+        `${shortened(name, 60)} is reported by ${shortened(target, 60)}, and only that can look at it.`,
+      );
+    }
     const now = await monitoring.check(monitorId).catch((error: unknown) => {
       if (error instanceof StatusError && [404, 405, 409].includes(error.status)) {
         throw new CommandError(
@@ -108,6 +123,7 @@ export const incidentActions = [
   acknowledge,
   snooze,
   unsnooze,
+  close,
   check,
   question('incident why', 'Ask the model why', WHY),
   question('incident summary', 'Have a postmortem of the incident drafted', POSTMORTEM),

@@ -72,14 +72,19 @@ export function concernedBy(
       if (after === concerned) return alerts;
       const before = new Set(concerned);
       const left = new Map(after.map((alert) => [alert.id, alert]));
-      const all = alerts.flatMap((alert) => {
-        if (!before.has(alert)) return [alert];
+      const all: Alert[] = [];
+      for (const alert of alerts) {
+        if (!before.has(alert)) {
+          all.push(alert);
+          continue;
+        }
         const now = left.get(alert.id);
         left.delete(alert.id);
-        return now ? [now] : [];
-      });
+        if (now) all.push(now);
+      }
       // New ones come last.
-      return [...all, ...left.values()];
+      all.push(...left.values());
+      return all;
     },
   };
 }

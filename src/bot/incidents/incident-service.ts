@@ -11,6 +11,7 @@ import {
   type Group,
   type Incident,
   incidentsIn,
+  isFiring,
   mapChanged,
   type Note,
   type Silence,
@@ -20,6 +21,9 @@ import {
 
 /** The incidents that people were told of, for those who press a button under one, or under several. */
 export type Incidents = ReturnType<typeof createIncidents>;
+
+const HEARD_AGAIN =
+  'Something was heard of it in the meantime, so it is known how it is, and it stays open until its sender says that it is over.';
 
 const EMPTY = 'Write the note after “note:”, such as “note: restarted the database”.';
 
@@ -86,6 +90,20 @@ export function createIncidents(options: {
       return isEnded;
     },
     /**
+     * Ends those of which nobody has heard for long, which says nothing about whether they are over. Throws `CommandError`
+     * when there is none of them any more.
+     */
+    async close(id: string, by: string) {
+      await state.update((watching) => {
+        const asked = known(watching?.alerts, id).filter(isOpen);
+        if (asked.length === 0) throw new CommandError('This incident is over.');
+        const silent = asked.filter(({ reported }) => reported?.silentSinceMs !== undefined);
+        if (silent.length === 0) throw new CommandError(HEARD_AGAIN);
+        return watching && withClosed(watching, silent, { by: shortened(by, 80), nowMs: nowMs() });
+      });
+      onChange();
+    },
+    /**
      * Keeps a note with what the message over a thread tells of, also when that is over; false when there is no such.
      * Throws `CommandError` when it is empty.
      */
@@ -116,6 +134,27 @@ export function withShown(watching: Watching, alerts: Alert[], nowMs: number): W
     before.has(alert) ? alert : unpaced(alert),
   );
   return { ...watching, alerts: shown };
+}
+
+/** Some incidents ended by a person; what is heard of their alerts from now on is news. */
+function withClosed(
+  watching: Watching,
+  closed: readonly Incident[],
+  { by, nowMs }: { by: string; nowMs: number },
+): Watching {
+  const ids = new Set(closed.map(({ monitorId }) => monitorId));
+  const own = new Set<Alert>(closed);
+  const alerts = mapChanged(watching.alerts, (alert) => {
+    if (alert.kind !== 'incident' || !own.has(alert)) return alert;
+    const endedAtMs = Math.max(nowMs, alert.startedAtMs);
+    return { ...alert, version: alert.version + 1, closedBy: by, endedAtMs };
+  });
+  const reported = watching.reported?.map((one) =>
+    ids.has(one.id) && isFiring(one)
+      ? { ...one, status: 'CLOSED' as const, endedAtMs: Math.max(nowMs, one.startedAtMs) }
+      : one,
+  );
+  return { ...withShown(watching, alerts, nowMs), ...(reported && { reported }) };
 }
 
 function known(alerts: readonly Alert[] = [], id: string): [Incident, ...Incident[]] {

@@ -59,15 +59,19 @@ function isConcerned(delivery: Delivery, { openedAtMs }: Alert, around: RuleCont
   return remindMs !== undefined && around.nowMs - remindedAtMs >= remindMs;
 }
 
-/** Somebody has to know of it: it is an outage, nobody looks after it, wants to be left alone, or was told that it is quiet while it flaps. */
+/**
+ * Somebody has to know of it: it is an outage that is known to go on, nobody looks after it, wants to be left alone, or was told
+ * that it is quiet while it flaps.
+ */
 function needsCare(incident: Incident, { nowMs, isListed }: RuleContext): boolean {
-  const { monitorId, acknowledged, snoozed, flapping, degraded } = incident;
+  const { monitorId, acknowledged, snoozed, flapping, degraded, reported } = incident;
   return (
     isListed(monitorId) &&
     !acknowledged &&
     (snoozed?.untilMs ?? 0) <= nowMs &&
     !flapping &&
     degraded === undefined &&
+    reported?.silentSinceMs === undefined &&
     !isSilenced(incident)
   );
 }

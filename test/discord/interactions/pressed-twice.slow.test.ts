@@ -1,17 +1,24 @@
 import { MessageFlags } from 'discord.js';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
-import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
+import { startTestBot } from '../../helpers/bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
-import { testEveryButton, testOrder, testSnoozeOfSeveral } from '../../helpers/every-button.ts';
+import {
+  type BedOptions,
+  testEveryButton,
+  testOrder,
+  testSnoozeOfSeveral,
+} from '../../helpers/every-button.ts';
 
 const isAlone = ({ flags }: FakeMessage) => (flags & MessageFlags.Ephemeral) !== 0;
 const textOf = ({ content, embeds }: FakeMessage) => `${content}${JSON.stringify(embeds)}`;
 
-const open = async (options: TestBotOptions) => {
+const open = async ({ folderFor, ...options }: BedOptions) => {
   const discord = await startDiscord();
-  const alertPlaces = [{ platform: 'discord' as const, channel: discord.general.id }];
-  const bot = await startTestBot({ ...options, settings: { ...options.settings, alertPlaces } });
+  const place = { platform: 'discord' as const, channel: discord.general.id };
+  const folder = await folderFor?.(place);
+  const settings = { ...options.settings, alertPlaces: [place] };
+  const bot = await startTestBot({ ...options, settings, ...(folder && { folder }) });
   const { platform } = await startPlatform(discord, bot.bot);
   await bot.bot.start([platform]);
   const people = [discord.alice, discord.addUser('bob')] as const;

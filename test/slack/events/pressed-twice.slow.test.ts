@@ -2,8 +2,12 @@ import { labelsOf } from '../../fakes/slack/buttons.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, startSlack } from '../../fakes/slack/slack.ts';
 import type { Message } from '../../fakes/slack/workspace.ts';
-import type { TestBotOptions } from '../../helpers/bot.ts';
-import { testEveryButton, testOrder, testSnoozeOfSeveral } from '../../helpers/every-button.ts';
+import {
+  type BedOptions,
+  testEveryButton,
+  testOrder,
+  testSnoozeOfSeveral,
+} from '../../helpers/every-button.ts';
 import { runSlack } from '../../helpers/slack/running-slack.ts';
 
 const PEOPLE = ['U00ADA', 'U00GRACE'] as const;
@@ -14,11 +18,17 @@ const lineOf = ({ question, monitor, ...named }: Record<string, unknown>) =>
     .filter((word) => word !== undefined)
     .join(' ');
 
-const open = async (options: TestBotOptions) => {
+const open = async ({ folderFor, ...options }: BedOptions) => {
   const fake = await startSlack();
-  const alertPlaces = [{ platform: 'slack' as const, channel: CHANNEL }];
+  const place = { platform: 'slack' as const, channel: CHANNEL };
+  const alertPlaces = [place];
+  const folder = await folderFor?.(place);
   const settings = { ...options.settings, alertPlaces };
-  const { slack, bot } = await runSlack({ fake, drainMs: 40_000, bot: { ...options, settings } });
+  const { slack, bot } = await runSlack({
+    fake,
+    drainMs: 40_000,
+    bot: { ...options, settings, ...(folder && { folder }) },
+  });
   const { messages, ephemerals } = fake.channel(CHANNEL);
   return {
     ...{ provider: bot.provider, service: bot.service },

@@ -1,0 +1,142 @@
+import { expect, test } from 'vitest';
+import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
+import { incidentSummary } from '../../../src/bot/alerts/incident-facts.ts';
+import type { Card } from '../../../src/bot/shared/card.ts';
+import { textOf } from '../../helpers/bot.ts';
+import {
+  firing,
+  HOUR,
+  MINUTE,
+  PRODUCTION,
+  reportedWorld,
+  resolved,
+  START,
+} from '../../helpers/intake/reported-world.ts';
+
+const labelsOf = ({ actions }: Card) => actions?.map(({ label }) => label);
+
+/** The card of an incident, as a place sees it that saw it before. */
+function cardOf(world: ReturnType<typeof reportedWorld>, at = 0): Card {
+  const incident = world.all()[at];
+  if (!incident) throw new Error('There is no such incident.');
+  return alertCard(incident, { shownOpen: true });
+}
+
+test('an alert of which nothing is heard for two repeats says so, and goes on when something is', () => {
+  const world = reportedWorld();
+  world.hear(firing('a'));
+  world.pass(8 * HOUR - 1);
+  world.keepUp();
+  expect(cardOf(world).title).toBe('Alert a is FIRING');
+  world.pass(1);
+  const before = world.open()[0]?.version ?? 0;
+  world.keepUp();
+  expect(world.open()[0]?.version).toBe(before + 1);
+  expect(cardOf(world)).toMatchObject({
+    tone: 'warning',
+    title: 'Alert a was FIRING when it was heard of last',
+  });
+  expect(textOf(cardOf(world))).toContain(`No news since: at ${START}`);
+  expect(labelsOf(cardOf(world))).toEqual(['Acknowledge', 'Snooze 1 h', 'Close', 'Ask why']);
+  const after = world.watching();
+  world.keepUp();
+  expect(world.watching()).toBe(after);
+
+  world.hear(firing('a'));
+  expect(cardOf(world).title).toBe('Alert a is FIRING');
+  expect(labelsOf(cardOf(world))).not.toContain('Close');
+  world.hear(resolved('a'));
+  expect(cardOf(world).title).toBe('Alert a resolved');
+});
+
+test('how long that is, is what the intake says of its sender', () => {
+  const world = reportedWorld();
+  world.intakes.set(PRODUCTION.id, { ...PRODUCTION, repeatMs: 5 * MINUTE });
+  world.hear(firing('a'));
+  world.pass(9 * MINUTE);
+  world.keepUp();
+  expect(world.open()[0]?.reported?.silentSinceMs).toBeUndefined();
+  world.pass(MINUTE);
+  world.keepUp();
+  expect(world.open()[0]?.reported?.silentSinceMs).toBe(START);
+});
+
+test('a person closes what is not heard of any more, which claims no recovery', async () => {
+  const world = reportedWorld();
+  world.hear(firing('a'), firing('b'));
+  const [a, b] = world.open().map(({ id }) => id);
+  await expect(world.incidents.close(a ?? '', 'Amy')).rejects.toThrow('Something was heard of it');
+  world.pass(8 * HOUR);
+  world.hear(firing('b'));
+  world.keepUp();
+  await world.incidents.close(a ?? '', 'Amy');
+  expect(world.open().map(({ id }) => id)).toEqual([b]);
+  const card = cardOf(world);
+  expect([card.tone, card.title]).toEqual(['info', 'Alert a was closed by Amy']);
+  expect(textOf(card)).not.toMatch(/recovered|resolved/i);
+  await expect(world.incidents.close(a ?? '', 'Bob')).rejects.toThrow('This incident is over.');
+  await expect(world.incidents.close(b ?? '', 'Bob')).rejects.toThrow('Something was heard of it');
+  // Both stand in one message, which says what became of each.
+  const group = world.watching()?.alerts.find(({ kind }) => kind === 'group');
+  expect(group && textOf(alertCard(group, { shownOpen: true }))).toContain(
+    'Alert a: closed by Amy',
+  );
+
+  world.hear(firing('a'));
+  expect(world.open()).toHaveLength(2);
+  world.hear(resolved('a'), resolved('b'));
+  expect(world.open()).toEqual([]);
+});
+
+test('a sender that says after a close that it is resolved opens nothing', async () => {
+  const world = reportedWorld();
+  world.hear(firing('a'));
+  world.pass(8 * HOUR);
+  world.keepUp();
+  await world.incidents.close(world.open()[0]?.id ?? '', 'Amy');
+  world.hear(resolved('a'));
+  expect([world.open(), world.all()[0]?.closedBy]).toEqual([[], 'Amy']);
+});
+
+test('a new begin after a long silence is told as one of its own', () => {
+  const world = reportedWorld();
+  world.hear(firing('a'));
+  world.tell();
+  world.pass(9 * HOUR);
+  world.keepUp();
+  world.hear(firing('a', START + 8 * HOUR));
+  expect(world.titles()).toEqual(['Alert a is no longer reported', 'Alert a is FIRING']);
+});
+
+test('what a removed intake reported is no longer reported, and is forgotten', () => {
+  const world = reportedWorld();
+  const keys = Array.from({ length: 1_200 }, (_, at) => `${at}`);
+  world.hear(...keys.map((key) => firing(key)));
+  world.intakes.clear();
+  world.keepUp();
+  expect([world.open(), world.reported()]).toEqual([[], []]);
+  expect(world.titles()).toEqual(['1200 alerts are no longer reported']);
+});
+
+test('what is over is forgotten after a day, and what fires never', () => {
+  const world = reportedWorld();
+  world.hear(firing('a'), firing('b'));
+  world.hear(resolved('a'));
+  world.pass(24 * HOUR - 1);
+  world.keepUp();
+  expect(world.reported().map(({ key }) => key)).toEqual(['a', 'b']);
+  world.pass(1);
+  world.keepUp();
+  expect(world.reported().map(({ key }) => key)).toEqual(['b']);
+});
+
+test('a summary without a model tells what the sender said', () => {
+  const world = reportedWorld();
+  const facts = [{ label: 'job', value: '<!here> *shop*' }];
+  world.hear({ ...firing('a'), summary: 'Many fail', facts });
+  const [incident] = world.open();
+  const all = incident ? [incident] : [];
+  const text = incident ? incidentSummary({ incident, group: undefined, all }) : '';
+  expect(text).toContain('- Cause: Many fail');
+  expect(text).toContain('- job: \\<!here\\> \\*shop\\*');
+});

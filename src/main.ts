@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { printBanner } from './app/banner.ts';
+import { addIntakeRoutes } from './app/intake-routes.ts';
 import { createLog, createRedaction } from './app/log.ts';
 import { openStore } from './app/open-store.ts';
 import { createPlatformSupervisor, type PlatformSupervisor } from './app/platform-supervisor.ts';
@@ -207,6 +208,7 @@ async function start(
   );
   const usageLog = createUsageLog(store);
   const intakes = await createIntakes(store);
+  if (runs('bot')) addIntakeRoutes(kit, () => bot?.intake);
   const running = runs('bot')
     ? await createPlatforms(settings, { kit, store, log, end, supervisor })
     : [];

@@ -14,6 +14,8 @@ const PATTERNS = [
   /\b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}/g,
   /\bBearer +[^\s"\\]+/gi,
   /\bsk-[\w-]{16,}/g,
+  // Tokens of intakes in paths.
+  /(?<=\/hooks\/[\w-]{1,40}\/)[\w%-]+/g,
 ];
 
 /** Replaces every known secret, and everything that looks like one, in a text. */

@@ -30,8 +30,10 @@ import { openForget } from './forget.ts';
 import { createHomes } from './home/home.ts';
 import { createIncidents, incidentOfThread } from './incidents/incident-service.ts';
 import { openAlertmanagers } from './intake/alertmanager-of.ts';
+import { createIntake } from './intake/intake.ts';
 import { createIntakes, type Intakes } from './intake/intakes.ts';
 import { createSilencer, silenceFor } from './intake/silences.ts';
+import { createUpkeep } from './intake/upkeep.ts';
 import type { Bot, Platform } from './platform.ts';
 import { createReporter } from './reports/reporter.ts';
 import { createReports } from './reports/reports.ts';
@@ -99,6 +101,9 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const state = await openWatchState(store);
   const incidentAt = (place: Place, thread: string) =>
     incidentOfThread(state.current()?.alerts, placeKey(place), thread);
+  /** What others report to a channel, which nobody is told of elsewhere. */
+  const reportedAt = (place: Place) =>
+    (state.current()?.reported ?? []).filter((one) => one.place === placeKey(place));
   const proposals = createProposals(store);
   let started: readonly Platform[] = [];
   const platformOf = ({ platform }: Place) => started.find(({ name }) => name === platform);
@@ -132,7 +137,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     async contextOf(place, thread, signal) {
       const found = incidentAt(place, thread);
       if (!found) return undefined;
-      return await incidentFacts(found, { monitoring, nowMs: Date.now(), signal });
+      const reported = reportedAt(place);
+      return await incidentFacts(found, { monitoring, reported, nowMs: Date.now(), signal });
     },
     documentFor({ question, place }, thread) {
       const found = isPostmortemQuestion(question) ? incidentAt(place, thread) : undefined;
@@ -213,16 +219,19 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       });
       const onChange = sender.wake;
       const reporter = createReporter({ state: held, channels, reports, onChange, ...timing, log });
+      const { clock } = timing;
+      const upkeep = createUpkeep({ state: held, intakes, channels, clock, onChange, log });
       const silencer = createSilencer({
         ...{ state: held, onChange, ...timing, log },
         clientFor: alertmanagers.clientFor,
       });
-      const parts = [sender, poller, reporter, silencer];
+      const parts = [sender, poller, reporter, upkeep, silencer];
       return {
         start() {
           sender.start(started);
           poller.start();
           reporter.start();
+          upkeep.start();
           silencer.start();
         },
         wake() {
@@ -236,11 +245,13 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     log,
   });
 
+  const telling = { state, nowMs: Date.now, onChange: alerting.wake };
   const incidents = createIncidents({
-    ...{ state, nowMs: Date.now, onChange: alerting.wake },
+    ...telling,
     silenceFor: (incident) =>
       silenceFor(incident, { hasAddress: alertmanagers.urlFor(incident) !== undefined }),
   });
+  const intake = createIntake({ ...telling, intakes, channels, log });
   const services = {
     commands,
     actions: [...actions, ...messageActions],
@@ -258,6 +269,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     budgets,
     reports,
     feedback,
+    intake,
     intakes,
     traitsOf,
     log,
@@ -342,6 +354,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     },
     catalog,
     incidents,
+    intake,
     usageLog,
     alertedPlaces: async () => [...alertPlaces, ...(await channels.places())],
     platformTitle: (name) => traitsOf(name).title ?? name,
@@ -362,7 +375,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     async stop() {
       clearInterval(tidying);
       forwarding.close();
-      const parts = [ask, takeovers, alerting, unfinished, pdfs];
+      const parts = [ask, takeovers, intake, alerting, unfinished, pdfs];
       await Promise.all([...parts.map((part) => part.stop()), tidied]);
       await Promise.all([otherTools.stop(), alertmanagers.close()]);
     },

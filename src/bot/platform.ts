@@ -5,6 +5,7 @@ import type { Dispatch, FormOfPress, OpenForm } from './commands/dispatch.ts';
 import type { Suggest } from './commands/suggest.ts';
 import type { Homes } from './home/home.ts';
 import type { Incidents } from './incidents/incident-service.ts';
+import type { AlertIntake } from './intake/intake.ts';
 import type { AnswerEnder } from './shared/invocation.ts';
 import type { Messenger } from './shared/messenger.ts';
 import type { Around, ReadLimits, ReadMessages } from './shared/people-messages.ts';
@@ -46,6 +47,8 @@ export interface Bot {
   readonly catalog: Pick<Catalog, 'models'>;
   /** The incidents that people were told of, for who speaks of them from elsewhere. */
   readonly incidents: Pick<Incidents, 'openOf' | 'mark'>;
+  /** Takes what other systems send. */
+  readonly intake: AlertIntake;
   /** Who asked how much, in all channels together. */
   readonly usageLog: Pick<UsageLog, 'everywhere'>;
   /** The channels that hear of anything. */

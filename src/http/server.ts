@@ -122,7 +122,7 @@ export async function createServer(options: {
   server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerError);
   server.setNotFoundHandler((request) => {
-    throw notFound(`There is nothing at ${request.method} ${request.url.split('?')[0]}.`);
+    throw notFound(`There is nothing at ${request.method} ${shownPath(request.url)}.`);
   });
   server.addHook('onRequest', async (request, reply) => {
     restoreMethod(request.raw);
@@ -207,6 +207,9 @@ export async function createServer(options: {
     },
   };
 }
+
+/** A path as it may be said: a part of it that is as long as a token may be one. */
+const shownPath = (url: string) => (url.split('?')[0] ?? '').replace(/[\w-]{24,}/g, '…');
 
 /** Adds a route whose request is neither read nor checked. */
 function addUnreadRoute(

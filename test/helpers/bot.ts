@@ -55,7 +55,7 @@ export interface TestBotOptions {
   settings?: Partial<BotSettings>;
   /** The thread that reads PDFs, for a test that has some. */
   pdfWorkerUrl?: URL;
-  /** Where something else knows of the intakes, too. */
+  /** Those of the store, where something else knows of them, too. */
   intakes?: NonNullable<BotOptions['intakes']>;
   /** Other people's servers whose tools may be used. */
   toolServers?: NonNullable<BotOptions['toolServers']>;
@@ -95,10 +95,10 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   });
   const { url: baseUrl, key: apiKey } = options.watched ?? { ...service, key: service.apiKey };
   const monitoring = createMonitoringClient({ baseUrl, apiKey });
-  const { pdfWorkerUrl, toolServers = [] } = options;
+  const { pdfWorkerUrl, toolServers = [], intakes } = options;
   const bot = await createBot({
     ...{ store, gateway, monitoring, settings, platforms, pdfWorkerUrl, toolServers, log },
-    ...(options.intakes && { intakes: options.intakes }),
+    ...(intakes && { intakes }),
   });
 
   let stopping: Promise<void> | undefined;

@@ -9,6 +9,7 @@ import type { Conversations } from '../ask/conversations.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Feedback } from '../feedback/feedback.ts';
 import type { Incidents } from '../incidents/incident-service.ts';
+import type { AlertIntake } from '../intake/intake.ts';
 import type { Intakes } from '../intake/intakes.ts';
 import type { Reports } from '../reports/reports.ts';
 import type { CommandResult, Invocation } from '../shared/invocation.ts';
@@ -217,6 +218,7 @@ export interface Call {
   budgets: Budgets;
   reports: Reports;
   feedback: Feedback;
+  intake: AlertIntake;
   intakes: Intakes;
   /** What is known of a platform. */
   traitsOf(platform: string): PlatformTraits;

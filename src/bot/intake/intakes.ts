@@ -194,6 +194,11 @@ export async function createIntakes(
     },
     /** Those of all places, as this process knows them. */
     all: (): Intake[] => [...byId.values()].map(({ intake }) => intake),
+    /** Those of all places, whichever process made them, by their ids. Rejects when that is not known now. */
+    async fresh(): Promise<ReadonlyMap<string, Intake>> {
+      await following.catchUp();
+      return new Map([...byId].map(([id, { intake }]) => [id, intake]));
+    },
     /** One of any place by its id, as this process knows it. */
     get: (id: string): Intake | undefined => byId.get(id)?.intake,
     /** The places that have any, in their one-word form. */
@@ -221,11 +226,15 @@ export async function createIntakes(
       if (!known || !isNews(known)) return;
       await changeStored(id, (old) => (isNews(old) ? { ...old, lastHeardAtMs: atMs } : old));
     },
-    /** Whose token this is; `undefined` when it is nobody's. Rejects when that is not known now. */
-    async byToken(token: string): Promise<Intake | undefined> {
+    /**
+     * Whose token this is; `undefined` when it is nobody's. An id that this process does not know is asked for, unless it
+     * is told not to be. Rejects when that is not known now.
+     */
+    async byToken(token: string, { asks = true } = {}): Promise<Intake | undefined> {
       const isToken = TOKEN.test(token);
       const id = token.slice(0, ID_LENGTH);
-      if (isToken && (!byId.has(id) || following.staleMs() > FRESH_MS)) await following.catchUp();
+      const isNews = byId.has(id) ? following.staleMs() > FRESH_MS : asks;
+      if (isToken && isNews) await following.catchUp();
       const known = isToken ? byId.get(id) : undefined;
       // Compared also when there is nothing to compare with, so that the time does not tell which ids exist.
       const isSame = timingSafeEqual(Buffer.from(hashOf(token)), known?.hash ?? noHash);

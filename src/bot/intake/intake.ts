@@ -1,0 +1,247 @@
+import type { Logger } from 'pino';
+import { ErrorCode } from '../../contracts/error.ts';
+import { beginTurn } from '../../contracts/event-loop.ts';
+import type { Channels } from '../channels/channels.ts';
+import type { WatchState } from '../incidents/watch-state.ts';
+import { placeKey } from '../shared/place.ts';
+import { createApplyQueue, OverloadError, RemovedIntakeError } from './apply-queue.ts';
+import type { Intake, Intakes } from './intakes.ts';
+import { DeliveryError, parseDelivery } from './parse-delivery.ts';
+import { readBody } from './read-body.ts';
+import { isRecord } from './read-payload.ts';
+import { INTAKE_KINDS, type IntakeKind, type ReportedAlerts } from './reported-alert.ts';
+import { createWrongTokens } from './wrong-tokens.ts';
+
+/** What a sender is answered. */
+export interface IntakeAnswer {
+  status: number;
+  body: unknown;
+  headers?: Record<string, string>;
+}
+
+/** Who sends, as far as it is known before a body is read. */
+export interface Sender {
+  /** The kind that stands in the path. */
+  kind: string;
+  token: string | undefined;
+  /** Where the request comes from. */
+  address: string;
+}
+
+/** Takes alerts of other systems in. */
+export type AlertIntake = ReturnType<typeof createIntake>;
+
+/** More alerts than one delivery may hold; what they come to is stored in half a second. */
+const MAX_ALERTS = 10_000;
+
+/** Alerts that are read in one go, some 10 ms. */
+const READ_SIZE = 250;
+
+const AGAIN_SECONDS = 5;
+
+/** What is refused because of too much is logged so often at most. */
+const LOG_EVERY_MS = 60_000;
+
+/** `onChange` is called when there may be something to tell, with everything stored. */
+export function createIntake(options: {
+  intakes: Intakes;
+  state: Pick<WatchState, 'current' | 'update'>;
+  channels: Pick<Channels, 'settings'>;
+  nowMs: () => number;
+  onChange: () => void;
+  log: Logger;
+}) {
+  const { intakes, nowMs, log } = options;
+  const queue = createApplyQueue(options);
+  const wrongTokens = createWrongTokens();
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
+  let isStopping = false;
+
+  /** Whose token it is; a refusal for one that is nobody's. Rejects with what the store says. */
+  async function intakeOf(
+    { kind, token, address }: Sender,
+    isInBody = false,
+  ): Promise<Intake | IntakeAnswer> {
+    if (!isKind(kind)) {
+      return refusal(
+        kind,
+        404,
+        ErrorCode.notFound,
+        `There is no kind of intake called like that. There are ${INTAKE_KINDS.join(', ')}.`,
+      );
+    }
+    if (token === undefined) return refusal(kind, 401, ErrorCode.missingKey, NO_TOKEN);
+    // Whoever sends many wrong ones is not worth a question to the store; right ones are known without.
+    const intake = await intakes.byToken(token, { asks: !wrongTokens.areMany(address) });
+    if (!intake) {
+      wrongTokens.note(address);
+      return refusal(kind, 401, ErrorCode.invalidKey, isInBody ? WRONG_ROUTING_KEY : WRONG_TOKEN);
+    }
+    if (intake.kind === kind) return intake;
+    return refusal(
+      kind,
+      400,
+      ErrorCode.invalidValue,
+      `This token is of an intake for ${intake.kind}, and this address takes ${kind}. Send to /hooks/${intake.kind}, or make one of this kind: /monitor intake add ${kind}.`,
+    );
+  }
+
+  /** Reads what came in and stores it; resolves to how many alerts there was no room for. */
+  async function take(intake: Intake, { alerts, truncated }: ReportedAlerts) {
+    const { id, name, repeatMs } = intake;
+    const outcome = await queue.apply({
+      intake: {
+        id,
+        name,
+        place: placeKey(intake.place),
+        ...(repeatMs !== undefined && { repeatMs }),
+      },
+      ...{ alerts, truncated },
+    });
+    intakes.heard(id, nowMs()).catch((error: unknown) => {
+      log.warn({ err: error, intake: id }, 'when an intake was heard of last could not be stored');
+    });
+    return outcome;
+  }
+
+  async function answerTo(intake: Intake, body: unknown): Promise<IntakeAnswer> {
+    const said = await read(intake.kind, body, nowMs());
+    const { leftOut } = await take(intake, said);
+    if (intake.kind === 'pagerduty') {
+      const key = isRecord(body) ? body.dedup_key : undefined;
+      const [first] = said.alerts;
+      const dedup_key = typeof key === 'string' && key !== '' ? key : first?.key;
+      return { status: 202, body: { status: 'success', message: 'Event processed', dedup_key } };
+    }
+    const missing = leftOut > 0 && { left_out: leftOut, message: LEFT_OUT };
+    return { status: 200, body: { ok: true, alerts: said.alerts.length, ...missing } };
+  }
+
+  /** Answers what goes wrong in words for whoever set up the sender. */
+  async function answering(
+    kind: string,
+    answer: () => Promise<IntakeAnswer>,
+  ): Promise<IntakeAnswer> {
+    if (isStopping) return unavailable(kind, 'Askwatch is stopping.');
+    try {
+      return await answer();
+    } catch (error) {
+      if (error instanceof DeliveryError) {
+        return refusal(kind, 400, ErrorCode.invalidValue, error.message);
+      }
+      if (error instanceof RemovedIntakeError) {
+        return refusal(kind, 401, ErrorCode.invalidKey, WRONG_TOKEN);
+      }
+      const isFull = error instanceof OverloadError;
+      if (performance.now() - loggedAtMs >= LOG_EVERY_MS) {
+        loggedAtMs = performance.now();
+        if (isFull) log.warn('more alerts come in than can be stored; their senders are to wait');
+        else log.error({ err: error }, 'alerts that came in could not be stored');
+      }
+      return unavailable(
+        kind,
+        isFull ? 'Too much comes in at once.' : 'Nothing can be stored now.',
+      );
+    }
+  }
+
+  return {
+    /** Looks at who sends before a body is read: an intake, or what a sender is answered at once. */
+    async admit(sender: Sender): Promise<Intake | IntakeAnswer> {
+      let admitted: Intake | undefined;
+      const refused = await answering(sender.kind, async () => {
+        const found = await intakeOf(sender);
+        if ('status' in found) return found;
+        admitted = found;
+        return NOTHING;
+      });
+      return refused === NOTHING && admitted ? admitted : refused;
+    },
+    /** Takes a delivery for an intake that `admit` gave; resolves once it is stored. Never rejects. */
+    receive: (intake: Intake, bytes: Uint8Array): Promise<IntakeAnswer> =>
+      answering(intake.kind, async () => await answerTo(intake, readBody(bytes))),
+    /** Takes an event in PagerDuty's form, whose token stands in it. Never rejects. */
+    receiveEvent: (
+      bytes: Uint8Array,
+      { address }: Pick<Sender, 'address'>,
+    ): Promise<IntakeAnswer> =>
+      answering('pagerduty', async () => {
+        const body = readBody(bytes);
+        const key = isRecord(body) ? body.routing_key : undefined;
+        const token = typeof key === 'string' ? key : undefined;
+        const found = await intakeOf({ kind: 'pagerduty', token, address }, true);
+        return 'status' in found ? found : await answerTo(found, body);
+      }),
+    /** The answer to who has to wait, since too much is being sent. */
+    overloaded: (kind: string): IntakeAnswer => unavailable(kind, 'Too much comes in at once.'),
+    /** Takes alerts as if an intake had sent them; rejects as the store does. */
+    take,
+    /** Resolves when what came in is stored, or refused; takes nothing more. */
+    async stop() {
+      isStopping = true;
+      await queue.idle();
+    },
+  };
+}
+
+const NOTHING: IntakeAnswer = { status: 200, body: undefined };
+
+const NO_TOKEN =
+  'This needs the token of an intake: in the path, as in /hooks/alertmanager/<token>, or in the header Authorization. /monitor intake add makes one.';
+const WRONG_TOKEN =
+  'This token is not that of an intake, or no longer. /monitor intake list shows those of a channel, and /monitor intake add makes a new one.';
+const WRONG_ROUTING_KEY =
+  'This routing key is not the token of an intake, or no longer. /monitor intake add pagerduty makes one.';
+const LEFT_OUT = 'Too many alerts go on at once, so some of these were left out.';
+
+const isKind = (kind: string): kind is IntakeKind =>
+  (INTAKE_KINDS as readonly string[]).includes(kind);
+
+/** Reads a delivery, with everything else having its turn while it is long. */
+async function read(kind: IntakeKind, body: unknown, nowMs: number): Promise<ReportedAlerts> {
+  const all = isRecord(body) && Array.isArray(body.alerts) ? body.alerts : [];
+  if (all.length <= READ_SIZE) return parseDelivery(kind, body, nowMs);
+  if (all.length > MAX_ALERTS) {
+    throw new DeliveryError(
+      `This delivery has ${all.length} alerts, and at most ${MAX_ALERTS} are taken at once. Send fewer in a group.`,
+    );
+  }
+  const turn = beginTurn();
+  const alerts = [];
+  let truncated = 0;
+  for (let from = 0; from < all.length; from += READ_SIZE) {
+    const part = { ...(body as object), alerts: all.slice(from, from + READ_SIZE) };
+    const said = parseDelivery(kind, part, nowMs);
+    alerts.push(...said.alerts);
+    truncated = said.truncated;
+    if (turn.isOver()) await turn.next();
+  }
+  return { alerts, truncated };
+}
+
+/** A refusal in the words of whoever sends. */
+function refusal(
+  kind: string,
+  status: number,
+  code: string,
+  message: string,
+  headers?: Record<string, string>,
+): IntakeAnswer {
+  const type = status >= 500 ? 'server_error' : 'invalid_request_error';
+  const error = { message, type, param: null, code };
+  const body =
+    kind === 'pagerduty'
+      ? { status: status >= 500 ? 'error' : 'invalid event', message, errors: [message], error }
+      : { error };
+  const challenge = status === 401 && { 'www-authenticate': 'Bearer' };
+  return { status, body, headers: { ...headers, ...challenge } };
+}
+
+const unavailable = (kind: string, why: string): IntakeAnswer =>
+  refusal(
+    kind,
+    503,
+    ErrorCode.unavailable,
+    `${why} Wait ${AGAIN_SECONDS} s (Retry-After) and send it again.`,
+    { 'retry-after': String(AGAIN_SECONDS) },
+  );

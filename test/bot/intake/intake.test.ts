@@ -1,0 +1,246 @@
+import { describe, expect, test } from 'vitest';
+import type { Store } from '../../../src/store/store.ts';
+import { textOf } from '../../helpers/bot.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { post } from '../../helpers/http/running-server.ts';
+import { delivery, OPS, openIntakeServer } from '../../helpers/intake/intake-server.ts';
+
+const EVENT = {
+  event_action: 'trigger',
+  dedup_key: 'disk/db-1',
+  payload: { summary: 'Disk full', source: 'db-1', severity: 'critical' },
+};
+
+describe('a delivery', () => {
+  test('opens, changes and ends one message of its channel', async () => {
+    const { deliver, slack } = await openIntakeServer();
+    expect(await deliver(delivery([{ name: 'Queue' }]))).toMatchObject({
+      status: 200,
+      body: { ok: true, alerts: 1 },
+    });
+    await eventually(() => slack.messages.length === 1);
+    const [message] = slack.messages;
+    expect(message).toMatchObject({ channel: 'C1', titles: ['Queue is FIRING'] });
+    const text = message ? textOf(message.card) : '';
+    expect(text).toContain('Reported by: Production\n');
+    expect(text).toContain('Cause: Queue is wrong\n');
+    expect(text).toContain('severity: critical\n');
+    expect(message?.card.link).toEqual({
+      label: 'Source: prometheus:9090',
+      url: 'http://prometheus:9090/graph',
+    });
+    expect(message?.card.actions?.map(({ label }) => label)).toEqual([
+      'Acknowledge',
+      'Snooze 1 h',
+      'Ask why',
+    ]);
+    await deliver(delivery([{ name: 'Queue', status: 'resolved' }]));
+    await eventually(() => message?.lines.size === 1);
+    expect(message?.titles).toEqual(['Queue is FIRING', 'Queue resolved']);
+    expect(slack.messages).toHaveLength(1);
+  });
+
+  test('is taken with the token in the path, as a bearer or as a password, and by nobody else’s', async () => {
+    const { ask, token, intakes, slack } = await openIntakeServer();
+    const body = delivery([{ name: 'Queue' }]);
+    const basic = `Basic ${Buffer.from(`any:${token}`).toString('base64')}`;
+    for (const authorization of [`Bearer ${token}`, `bearer  ${token}`, basic]) {
+      const { status } = await ask('/hooks/alertmanager', post(body, { authorization }));
+      expect(status).toBe(200);
+    }
+    await eventually(() => slack.messages.length === 1);
+    const wrong = token.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'));
+    for (const request of [
+      ask('/hooks/alertmanager', post(body)),
+      ask(`/hooks/alertmanager/${wrong}`, post(body)),
+      ask('/hooks/alertmanager', post(body, { authorization: `Bearer ${wrong}` })),
+      ask('/hooks/alertmanager', post(body, { authorization: 'Basic x' })),
+      ask('/v2/enqueue', post({ ...EVENT, routing_key: wrong })),
+      ask('/v2/enqueue', post(EVENT)),
+    ]) {
+      const { status, text, headers } = await request;
+      expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+      expect(text).toContain('/monitor intake add');
+      expect(text).not.toContain(wrong);
+    }
+    await intakes.remove(OPS, 'Production');
+    expect((await ask(`/hooks/alertmanager/${token}`, post(body))).status).toBe(401);
+  });
+
+  test('is taken as whatever type of content its sender says', async () => {
+    const { ask, token } = await openIntakeServer();
+    const body = JSON.stringify(delivery([{ name: 'Queue' }]));
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/vnd.x+json',
+    ]) {
+      const headers = { 'content-type': type };
+      const answer = await ask(`/hooks/alertmanager/${token}`, { method: 'POST', headers, body });
+      expect([type, answer.status]).toEqual([type, 200]);
+    }
+  });
+
+  test('of another kind, or none, is a 400 with a sentence and changes nothing', async () => {
+    const { deliver, ask, token, slack, intake, intakes } = await openIntakeServer();
+    const firing = delivery([{ name: 'Queue' }]);
+    const all = [
+      [deliver(firing, `/hooks/grafana/${token}`), 'is of an intake for alertmanager'],
+      [
+        ask('/v2/enqueue', post({ ...EVENT, routing_key: token })),
+        'is of an intake for alertmanager',
+      ],
+      [deliver(EVENT), 'looks like an event for PagerDuty'],
+      [deliver('{"alerts": ['), 'not valid JSON'],
+      [deliver('x'), 'not valid JSON'],
+      [deliver(' '), 'The body is empty'],
+      [deliver(`${'['.repeat(100)}${']'.repeat(100)}`), 'nested more than 32 deep'],
+      [deliver(`{"a": [${'1,'.repeat(600_000)}1]}`), 'more than 500000 values'],
+      [deliver(delivery(Array.from({ length: 10_001 }, () => ({ name: '' })))), 'has 10001 alerts'],
+      [deliver({ ...firing, alerts: [...firing.alerts, 3] }), 'alerts[1] must be an object'],
+    ] as const;
+    for (const [answer, words] of all) {
+      const { status, text } = await answer;
+      expect([status, text]).toEqual([400, expect.stringContaining(words)]);
+    }
+    expect((await deliver('x'.repeat(4 * 1024 * 1024 + 1))).status).toBe(413);
+    const unknown = await deliver(firing, `/hooks/nagios/${token}`);
+    expect([unknown.status, unknown.text]).toEqual([404, expect.stringContaining('uptime-kuma')]);
+    expect((await ask(`/hooks/alertmanager/${token}`)).status).toBe(405);
+    expect(slack.messages).toEqual([]);
+    expect(intakes.get(intake.id)?.lastHeardAtMs).toBeUndefined();
+  });
+
+  test('of an event in PagerDuty’s form is answered as PagerDuty does', async () => {
+    const { ask, token, slack } = await openIntakeServer({ kind: 'pagerduty' });
+    const send = (event: object) => ask('/v2/enqueue', post({ routing_key: token, ...event }));
+    const success = { status: 'success', message: 'Event processed', dedup_key: 'disk/db-1' };
+    expect(await send(EVENT)).toMatchObject({ status: 202, body: success });
+    await eventually(() => slack.messages.length === 1);
+    await send({ ...EVENT, event_action: 'acknowledge' });
+    const acknowledged = () => slack.messages[0] && textOf(slack.messages[0].card);
+    await eventually(() => acknowledged()?.includes('Acknowledged by: Production'));
+    expect(await send({ ...EVENT, event_action: 'resolve' })).toMatchObject({ status: 202 });
+    await eventually(() => slack.messages[0]?.card.title === 'Disk full resolved');
+    const { dedup_key: _, ...keyless } = EVENT;
+    expect((await send(keyless)).body.dedup_key).toMatch(/./);
+    const { status, body } = await send({ event_action: 'explode' });
+    expect([status, body.status, body.errors]).toEqual([400, 'invalid event', [body.message]]);
+  });
+});
+
+/** A store whose state waits, or refuses, as the test says. */
+function gated() {
+  const gate = {
+    wait: Promise.resolve(),
+    fails: false,
+    updates: 0,
+    /** Holds updates up until the function that it gives is called. */
+    hold() {
+      let release = () => {};
+      gate.wait = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      return release;
+    },
+  };
+  const over = (store: Store): Store => ({
+    ...store,
+    async state(declaration) {
+      const state = await store.state(declaration);
+      return {
+        ...state,
+        async update(change) {
+          gate.updates += 1;
+          await gate.wait;
+          if (gate.fails) throw new Error('ENOSPC');
+          await state.update(change);
+        },
+      };
+    },
+  });
+  return { gate, over };
+}
+
+describe('deliveries', () => {
+  test('are answered once they are stored, all that wait in few updates', async () => {
+    const { gate, over } = gated();
+    const { deliver, bot, url, token } = await openIntakeServer({ over });
+    const release = gate.hold();
+    let answered = 0;
+    const names = Array.from({ length: 200 }, (_, at) => `Alert ${at}`);
+    const all = names.map(async (name) => {
+      const { status } = await deliver(delivery([{ name }]));
+      answered += 1;
+      return status;
+    });
+    await fetch(`${url}/hooks/alertmanager/${token}`, post('x'));
+    const before = gate.updates;
+    expect(answered).toBe(0);
+    release();
+    expect(new Set(await Promise.all(all))).toEqual(new Set([200]));
+    expect(gate.updates - before).toBeLessThan(50);
+    await bot.stop();
+  });
+
+  test('that cannot be stored are a 503 that says when to come again, and are taken then', async () => {
+    const { gate, over } = gated();
+    const { deliver, slack, lines } = await openIntakeServer({ over });
+    gate.fails = true;
+    for (const _ of [1, 2]) {
+      const { status, headers, text } = await deliver(delivery([{ name: 'Queue' }]));
+      expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+      expect(text).toContain('Nothing can be stored now.');
+    }
+    const logged = lines.filter(({ msg }) => `${msg}`.startsWith('alerts that came in could not'));
+    expect(logged).toHaveLength(1);
+    gate.fails = false;
+    expect((await deliver(delivery([{ name: 'Queue' }]))).status).toBe(200);
+    await eventually(() => slack.messages.length === 1);
+  });
+
+  test('beyond what can wait are a 503, never a 429, and none that was taken is lost', async () => {
+    const { gate, over } = gated();
+    const { deliver, bot } = await openIntakeServer({ over });
+    const release = gate.hold();
+    const some = delivery(Array.from({ length: 2_000 }, (_, at) => ({ name: `${at}` })));
+    const all = Array.from({ length: 14 }, () => deliver(some));
+    const first = await Promise.race(all);
+    expect([first.status, first.headers.get('retry-after')]).toEqual([503, '5']);
+    release();
+    const statuses = (await Promise.all(all)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(10);
+    await bot.stop();
+    const refused = await deliver(some);
+    expect([refused.status, refused.text]).toEqual([503, expect.stringContaining('is stopping')]);
+  });
+
+  test('of thousands are stored a few at a time, with everything else having its turn', async () => {
+    const { gate, over } = gated();
+    const { deliver, slack } = await openIntakeServer({ over });
+    const before = gate.updates;
+    const names = Array.from({ length: 5_000 }, (_, at) => ({ name: `Alert ${at}` }));
+    expect(await deliver(delivery(names))).toMatchObject({ status: 200, body: { alerts: 5_000 } });
+    expect(gate.updates - before).toBeGreaterThanOrEqual(20);
+    await eventually(() => slack.messages.length === 1);
+    expect(slack.messages[0]?.card.title).toMatch(/^\d+ alerts are FIRING$/);
+    expect(slack.messages).toHaveLength(1);
+  });
+});
+
+describe('no token', () => {
+  test('is in a log line, a metric or an answer, whatever became of its delivery', async () => {
+    const { deliver, ask, token, httpLines, lines } = await openIntakeServer();
+    const answers = [
+      await deliver(delivery([{ name: 'Queue' }])),
+      await deliver('x'),
+      await deliver(delivery([]), `/hooks/grafana/${token}`),
+      await deliver(delivery([]), `/hooks/alertmanager/${token}/more`),
+      await deliver(delivery([]), `/v2/enqueue/${token}`),
+      await ask(`/hooks/alertmanager/${token}`),
+    ];
+    const said = JSON.stringify([answers.map(({ text }) => text), httpLines, lines]);
+    expect(said).not.toContain(token.slice(8));
+  });
+});

@@ -140,6 +140,7 @@ test('the numbers that outcomes have in the journal never change', () => {
     'redirect 160',
     'keyword 176',
     'answer 256',
+    'value 272',
     'dns 192',
     'blocked 208',
     'late 224',

@@ -176,6 +176,8 @@ export function createPlatformSupervisor(options: { log: Logger; firstPauseMs?: 
         post: (post) => deliver((platform) => platform.post(post)),
         update: (channel, posted, card, isOurs) =>
           deliver((platform) => platform.update(channel, posted, card, isOurs)),
+        linkTo: (channel, posted) =>
+          deliver(async (platform) => await platform.linkTo?.(channel, posted)),
         announce: (line) => deliver((platform) => platform.announce(line)),
         async endAnswer(unfinished) {
           await deliver(async (platform) => await platform.endAnswer?.(unfinished));

@@ -99,7 +99,13 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   const api = createChannelApi(client.rest, log);
   const missingPermissions = createMissingPermissions(client);
   const botId = () => client.user?.id ?? '';
-  const alerts = createAlerts(api, { botId, log });
+  /** From what this process was told of, else from Discord: another one may hear of that server. */
+  async function guildOf(id: string): Promise<string | undefined> {
+    const known = client.channels.cache.get(id);
+    if (known) return known.isDMBased() ? undefined : known.guildId;
+    return await api.guildOf(id);
+  }
+  const alerts = createAlerts(api, { botId, guildOf, log });
   const endAnswer = createEndAnswer({
     client,
     api,
@@ -185,6 +191,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
     post: (alert) => deliver(alert.channel, () => alerts.post(alert)),
     update: (channel, posted, card, isOurs) =>
       deliver(channel, () => alerts.update(channel, posted, card, isOurs)),
+    linkTo: async (channel, posted) => await alerts.linkTo?.(channel, posted),
     announce: (line) => deliver(line.channel, () => alerts.announce(line)),
     readAround: createReadAround({ api, botId, missingPermissions }),
     readFile: createReadAttachment({ api, apiUrl }),

@@ -64,8 +64,8 @@ const PACES: Paces = {
 
 const always = () => true;
 
-/** Source: Slack docs, "Usergroup object". */
-const USER_GROUP = /^S[A-Z0-9]{2,20}$/;
+/** A user group, or a person after @. Source: Slack docs, "Usergroup object", "User object". */
+const CALLED = /^(?:S[A-Z0-9]{2,20}|@[UW][A-Z0-9]{1,29})$/;
 
 /**
  * Slack, not connected yet: over Socket Mode with an app token, over HTTP with a signing secret; in the one workspace of a
@@ -189,10 +189,17 @@ export async function createSlack(options: {
   function renderAlert(alert: Card): Content {
     // An alert is worth more than a chart in it, which a workspace may not take.
     const card = withoutCharts(alert);
-    const { mention } = card;
-    if (mention === undefined || USER_GROUP.test(mention)) return renderCard(card, mention);
-    log.warn({ mention }, 'this is no id of a user group of Slack (S…); nobody is called');
-    return renderCard(card);
+    return renderCard(card, calledBy(card));
+  }
+
+  /** Whom a card calls; what is no id is left out. */
+  function calledBy({ mention }: { mention?: string | undefined }): string | undefined {
+    if (mention === undefined || CALLED.test(mention)) return mention;
+    log.warn(
+      { mention },
+      'this is no id of a user group of Slack (S…), nor of a person (@U…); nobody is called',
+    );
+    return undefined;
   }
 
   /** Does something in the workspace of a channel; what goes wrong there is a `DeliveryError`. */
@@ -265,6 +272,12 @@ export async function createSlack(options: {
       });
     },
 
+    linkTo: (name, { message }) =>
+      deliver(name, async ({ client }, channel) => {
+        const { permalink } = await client.chat.getPermalink({ channel, message_ts: message });
+        return permalink;
+      }),
+
     async update(name, posted, card, isOurs = always) {
       await deliver(name, ({ callsWhile }, channel) =>
         callsWhile(isOurs).messages.update(channel, posted.message, renderAlert(card), 'alert'),
@@ -294,10 +307,13 @@ export async function createSlack(options: {
     readAround: (name, around, limits) =>
       deliver(name, (workspace, channel) => workspace.people.read(channel, around, limits)),
 
-    async announce({ channel: name, posted: { thread }, card, id, attempted, isOurs = always }) {
+    async announce(said) {
+      const { channel: name, posted, card, mention, id, attempted, isOurs = always } = said;
+      const { thread } = posted;
       await deliver(name, ({ callsWhile }, channel) => {
         const to = { channel, thread, broadcast: true };
-        return callsWhile(isOurs).messages.postAlert(to, renderLine(card), { id, attempted });
+        const line = renderLine(card, calledBy({ mention }));
+        return callsWhile(isOurs).messages.postAlert(to, line, { id, attempted });
       });
     },
   };

@@ -42,6 +42,8 @@ export const TYPED: Row[] = [
   row('monitor alerts', 'place', { switch: 'on', remind: '4h' }),
   row('monitor report', 'nothing'),
   row('monitor report', 'place', { switch: 'on' }),
+  row('monitor escalate', 'nothing'),
+  row('monitor escalate', 'place', { after: 'off' }),
   row('monitor depends', 'nothing', { monitor: 'mon_1' }),
   row('monitor depends', 'shared', { monitor: 'mon_1', on: 'nothing' }),
   row('monitor pause', 'shared', { monitor: 'mon_1' }),

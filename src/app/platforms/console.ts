@@ -10,6 +10,7 @@ export const consolePlatform = registration({
     pattern: /^(?<name>@(?<id>[\w-]{1,40}))$/,
     words: 'a name such as @oncall',
   },
+  channel: { pattern: /^#(?<id>(?<name>[a-z\d_-]{1,40}))$/ },
   examples: { channel: 'console:general' },
   variables: {},
   problems: (_values, { channels }) => [

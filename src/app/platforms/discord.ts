@@ -46,6 +46,8 @@ export const discord = registration({
     pattern: /^<@&(?<id>\d{17,20})>$/,
     words: 'a role, chosen from the list that Discord shows after @',
   },
+  person: { pattern: /^<@!?(?<id>\d{17,20})>$/ },
+  channel: { pattern: /^<#(?<id>\d{17,20})>$/ },
   examples: { channel: 'discord:123', person: 'discord:123456789012345678' },
   variables: {
     token: secret('DISCORD_TOKEN', 'bot token of the Discord application'),

@@ -88,6 +88,8 @@ export const slack = registration({
     words:
       'a user group, chosen from the list that Slack shows after @ (if it was, the Slack app needs today’s manifest: see docs/slack.md)',
   },
+  person: { pattern: /^<@(?<id>[UW][A-Z0-9]{1,29})(?:\|(?<name>[^<>|]{1,80}))?>$/ },
+  channel: { pattern: /^<#(?<id>[CG][A-Z0-9]{1,29})(?:\|(?<name>[^<>|]{0,80}))?>$/ },
   examples: { channel: 'slack:C0123456789', person: 'slack:S0123456789' },
   variables,
   problems(v, { channels }) {

@@ -49,6 +49,9 @@ export function alertCard(alert: Alert, telling: Telling): Card {
 /** The one line under a message of something that is over, or still goes on. Pure. */
 export function lineCard(alert: Alert, line: NonNullable<Delivery['line']>): Card {
   const { tone, title } = alertCard(alert, { shownOpen: true, isLine: true });
+  if (line.what === 'escalation') {
+    return { tone, title: `${title}, and nobody has acknowledged it`, parts: [] };
+  }
   return { tone, title: `${title}${lineEnd(alert, line)}`, parts: [] };
 }
 
@@ -297,7 +300,7 @@ const MISSED = 'This channel took no messages for a while, so some of this is to
 
 /** What a place is to see of outages that began together. Pure. */
 function groupCard(group: Group, telling: Telling): Card {
-  const { members } = group;
+  const { members, escalation } = group;
   const { open } = standing(members);
   const over = members.filter(({ endedAtMs }) => endedAtMs !== undefined);
   const more = members.length - NAMED;
@@ -308,9 +311,16 @@ function groupCard(group: Group, telling: Telling): Card {
     tone: toneOf(group),
     title:
       group.quiet === undefined || telling.isLine
-        ? groupTitle(group, telling)
+        ? `${escalation && open.length > 0 && !telling.isLine ? 'Escalated: ' : ''}${groupTitle(group, telling)}`
         : `While it was quiet (${group.quiet}): ${digestTitle(group)}`,
     parts: [
+      ...(escalation
+        ? [
+            textPart(
+              `Nobody acknowledged ${members.length === 1 ? 'it' : 'this'} within ${inWords(escalation.afterMs)} where it was told first${escalation.called === undefined ? '' : `, so ${escalation.called} is called`}.`,
+            ),
+          ]
+        : []),
       {
         kind: 'facts',
         facts: [...named, ...snoozeFacts(members), ...silenceFacts(members), ...noteFacts(group)],

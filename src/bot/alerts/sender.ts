@@ -28,6 +28,7 @@ import {
   withoutLine,
   withShownOpen,
 } from '../incidents/delivery.ts';
+import { isEscalation } from '../incidents/escalations.ts';
 import { GIVE_UP_MS, goesOn, isDelivered } from '../incidents/incidents.ts';
 import type { Alert, Delivery, Watching, WatchState } from '../incidents/watch-state.ts';
 import type { Card } from '../shared/card.ts';
@@ -237,9 +238,10 @@ export function createSender(options: {
     const { postId } = due.delivery;
     let { attempted } = due.delivery;
     const settings = await settingsOf(placeKey(place));
+    const link = await linkTo(due.alert);
     const trying = (now: Delivery) => {
       attempted = now.attempted;
-      return { ...now, attempted: true };
+      return { ...now, attempted: true, ...(link !== undefined && { link }) };
     };
     const work = await begin(due, attempted ? unchanged : trying);
     if (!work) return;
@@ -269,6 +271,21 @@ export function createSender(options: {
       mention,
       told: isSurelyShown && nowAlert.id === alert.id ? alert.version : 0,
     }));
+  }
+
+  /** Where the message stands that nobody acknowledged; without it the rest is told. */
+  async function linkTo(alert: Alert): Promise<string | undefined> {
+    if (!isEscalation(alert)) return undefined;
+    const { from, postId } = alert.escalation;
+    const posted = findWork(state.current(), postId)?.delivery.posted;
+    const place = parsePlace(from);
+    if (!posted || !place) return undefined;
+    try {
+      return await platformOf(place)?.linkTo?.(place.channel, posted);
+    } catch (error) {
+      log.debug({ err: error, place: from }, 'where a message stands could not be asked for');
+      return undefined;
+    }
   }
 
   async function update(platform: Messenger, place: Place, due: Work) {
@@ -307,8 +324,9 @@ export function createSender(options: {
     const { posted } = work.delivery;
     assertHeld();
     try {
+      const { mention } = line;
       const card = lineCard(work.alert, line);
-      await platform.announce({ channel, posted, card, id, attempted, isOurs: isHeld });
+      await platform.announce({ channel, posted, card, mention, id, attempted, isOurs: isHeld });
     } catch (error) {
       log.warn({ err: error, channel }, 'a line under an alert was not taken');
       if (isClosing(error)) {
@@ -457,9 +475,10 @@ const nothingSet = async (): Promise<ChannelSettings> => ({});
 
 /** What a place is to see, with the mention that its message was posted with. */
 function cardOf(alert: Alert, delivery: Delivery): Card {
-  const { mention } = delivery;
+  const { mention, link: url } = delivery;
   return {
     ...alertCard(alert, delivery),
+    ...(url !== undefined && { link: { label: 'Open its message', url } }),
     ...(mention !== undefined && { mention }),
     ...(goesOn(alert) && { goesOn: true }),
   };
@@ -471,7 +490,8 @@ export function mentionFor(
   { reposted }: Delivery,
   { mention }: ChannelSettings,
 ): string | undefined {
-  return !reposted && goesOn(alert) && isUrgent(alert) ? mention?.id : undefined;
+  if (reposted || !goesOn(alert) || !isUrgent(alert)) return undefined;
+  return isEscalation(alert) ? alert.escalation.mention : mention?.id;
 }
 
 /** What went down and is something else by now needs nobody at once. */

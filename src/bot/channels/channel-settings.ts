@@ -12,6 +12,17 @@ const Mention = z.object({
 });
 export type Mention = z.infer<typeof Mention>;
 
+/** Who is told of an outage that nobody acknowledges in time. */
+export const Escalation = z.object({
+  afterMs: z.number().positive(),
+  /** Where it is told, in its one-word form, and as people know that; where it was told first when absent. */
+  place: z.string().optional(),
+  placeName: z.string().optional(),
+  /** Who is called there: a group or role, or a person. */
+  mention: Mention.extend({ isPerson: z.boolean().optional() }).optional(),
+});
+export type Escalation = z.infer<typeof Escalation>;
+
 /** When a channel is told how its monitors did. */
 export const ReportSchedule = z.object({
   every: z.enum(['daily', 'weekly', 'monthly']),
@@ -31,6 +42,7 @@ export const ChannelSettings = z.object({
   /** How often it is said that an outage goes on. */
   remindMs: z.number().positive().optional(),
   mention: Mention.optional(),
+  escalation: Escalation.optional(),
   report: ReportSchedule.optional(),
 });
 export type ChannelSettings = z.infer<typeof ChannelSettings>;
@@ -55,6 +67,7 @@ export function settingsInSentences({
   quiet,
   remindMs,
   mention,
+  escalation,
   report,
 }: ChannelSettings): string[] {
   return [
@@ -69,6 +82,7 @@ export function settingsInSentences({
           `While an outage goes on and nobody has acknowledged it, a line says so every ${everyInWords(remindMs)}.`,
         ]),
     ...(mention ? [`A new outage mentions ${mentionInWords(mention)}.`] : []),
+    ...(escalation ? [`${escalationInWords(escalation)}.`] : []),
     ...(report ? [`A report comes ${scheduleInWords(report)}.`] : []),
   ];
 }
@@ -86,17 +100,29 @@ export const scheduleInWords = ({ every, minute, zone }: ReportSchedule) =>
 /** Lets tell that 60 minutes are an hour: `hour`, `4 hours`, `1 hour 30 minutes`. */
 const everyInWords = (ms: number) => inWords(ms).replace(/^1 (\w+)$/, '$1');
 
-const mentionInWords = ({ id, name }: Mention) => name ?? `the group with the id ${id}`;
+/** `An outage that nobody acknowledges within 10 minutes is told in #oncall, and mentions @Ada`. */
+export function escalationInWords({ afterMs, place, placeName, mention }: Escalation): string {
+  const who = mention ? mentionInWords(mention) : undefined;
+  const where = place === undefined ? undefined : (placeName ?? place);
+  const what =
+    where === undefined
+      ? `is told to ${who} under its message`
+      : `is told in ${where}${who === undefined ? '' : `, and mentions ${who}`}`;
+  return `An outage that nobody acknowledges within ${inWords(afterMs)} ${what}`;
+}
+
+const mentionInWords = ({ id, name, isPerson }: Mention & { isPerson?: boolean | undefined }) =>
+  name ?? `${isPerson ? 'the person' : 'the group'} with the id ${id}`;
 
 const INTERVAL = /^(?:(\d{1,4}) ?h)? ?(?:(\d{1,4}) ?m(?:in)?)?$/i;
 const MIN_REMIND_MS = 15 * 60_000;
 const MAX_REMIND_MS = 24 * 3_600_000;
 
-/** A time such as `4h`, `90m` or `1h30m`; `undefined` when it is none, or not between 15 minutes and a day. Pure. */
-export function readInterval(text: string): number | undefined {
+/** A time such as `4h`, `90m` or `1h30m`; `undefined` when it is none, or not between `minMs`, 15 minutes when left out, and a day. Pure. */
+export function readInterval(text: string, minMs = MIN_REMIND_MS): number | undefined {
   const [, hours = '0', minutes = '0'] = INTERVAL.exec(text) ?? [];
   const ms = (Number(hours) * 60 + Number(minutes)) * 60_000;
-  return ms >= MIN_REMIND_MS && ms <= MAX_REMIND_MS ? ms : undefined;
+  return ms >= minMs && ms <= MAX_REMIND_MS ? ms : undefined;
 }
 
 const TIME_OF_DAY = /^(\d{1,2}):(\d{2})$/;

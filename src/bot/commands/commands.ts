@@ -10,6 +10,7 @@ import { incidentActions } from './incident-actions.ts';
 import { monitorAdd } from './monitor/add.ts';
 import { monitorAlerts } from './monitor/alerts.ts';
 import { monitorDepends } from './monitor/depends.ts';
+import { monitorEscalate } from './monitor/escalate.ts';
 import { monitorHeartbeat } from './monitor/heartbeat.ts';
 import { monitorIntake } from './monitor/intake.ts';
 import { listPage, monitorList } from './monitor/list.ts';
@@ -36,6 +37,7 @@ export const commands: readonly Command[] = [
   monitorShow,
   monitorAlerts,
   monitorReport,
+  monitorEscalate,
   monitorDepends,
   monitorPause,
   monitorResume,

@@ -1,6 +1,7 @@
 import { backoffMs } from '../shared/clock.ts';
 import { DeliveryError } from '../shared/errors.ts';
 import { closedAt, type Request, refusedLast, tryAtMs } from './closed-places.ts';
+import { isEscalation } from './escalations.ts';
 import { endsQuietly, isFlapping } from './flapping.ts';
 import { GIVE_UP_MS, goesOn, heldUntil, isDelivered } from './incidents.ts';
 import type { Alert, Closed, Delivery, Watching } from './watch-state.ts';
@@ -81,10 +82,14 @@ function freeAtMs(
   const request = requestOf(alert, delivery);
   return Math.max(
     heldUntil(delivery, nowMs),
-    request === 'change' ? 0 : quietUntilMs,
+    request === 'change' || isToWake(alert, delivery) ? 0 : quietUntilMs,
     closed ? tryAtMs(closed, request, alert, nowMs) : 0,
   );
 }
+
+/** Whether its next step is for what nobody acknowledged in time: that is told in quiet hours, too. */
+const isToWake = (alert: Alert, { posted, line }: Delivery) =>
+  line?.what === 'escalation' || (posted === undefined && isEscalation(alert));
 
 /** What the next step of a delivery asks of its place. */
 const requestOf = (alert: Alert, { posted, told: deliveredVersion }: Delivery): Request =>

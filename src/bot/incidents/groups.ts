@@ -48,6 +48,9 @@ function kindOf(alert: Alert): Kind {
   return isStayed ? 'stayed' : 'outage';
 }
 
+/** What tells of incidents that nobody acknowledged takes up no others by itself. */
+const isOfEscalation = (alert: Alert) => alert.kind === 'group' && alert.escalation !== undefined;
+
 /** The same, of incidents of one kind. */
 function groupedAlike(
   alerts: readonly Alert[],
@@ -55,14 +58,14 @@ function groupedAlike(
   kind: Kind,
   around: AlertContext,
 ): Alert[] {
-  const alike = alerts.filter((alert) => kindOf(alert) === kind);
+  const alike = alerts.filter((alert) => kindOf(alert) === kind && !isOfEscalation(alert));
   const groups = new Map<string, Group>();
   for (const alert of alike) {
     if (alert.kind === 'group' && takesMore(alert, around.nowMs)) groups.set(alert.place, alert);
   }
   const isMild = kind === 'mild';
   const undelivered = undeliveredMembers(
-    alerts.filter((alert) => (kindOf(alert) === 'mild') === isMild),
+    alerts.filter((alert) => (kindOf(alert) === 'mild') === isMild && !isOfEscalation(alert)),
     opened,
   );
   const groupOf = (place: string, { monitorId }: Incident) => {
@@ -342,7 +345,8 @@ const isMovable = ({ attempted, dead, heldUntilMs = 0 }: Delivery, nowMs: number
   !attempted && dead === undefined && heldUntilMs <= nowMs;
 
 function isHeld(alert: Alert, place: string): alert is Group {
-  return alert.kind === 'group' && alert.place === place && alert.deliveries.every(isUntouched);
+  if (alert.kind !== 'group' || alert.place !== place || alert.escalation) return false;
+  return alert.deliveries.every(isUntouched);
 }
 
 const isUntouched = ({ attempted, dead }: Delivery) => !attempted && dead === undefined;

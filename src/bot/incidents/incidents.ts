@@ -301,11 +301,24 @@ export function newDelivery(place: string, alertId: string): Delivery {
 }
 
 /** Whether a place has nothing more to hear of an alert as it is now. */
-export function isDelivered(
-  alert: Alert,
-  { told: deliveredVersion, dead, line }: Delivery,
-): boolean {
-  return dead !== undefined || (deliveredVersion === alert.version && line === undefined);
+export function isDelivered(alert: Alert, delivery: Delivery): boolean {
+  const { told: deliveredVersion, dead, line, attempted } = delivery;
+  if (dead !== undefined) return true;
+  // Nobody is woken for what somebody looks after by now.
+  const isLate = !attempted && alert.kind === 'group' && alert.escalation !== undefined;
+  if (isLate && !isUnattended(alert)) return true;
+  const isLineLate = line?.what === 'escalation' && !line.attempted && !isUnattended(alert);
+  return deliveredVersion === alert.version && (line === undefined || isLineLate);
+}
+
+/** Whether something of an alert goes on of which nobody has said that they know it. */
+function isUnattended(alert: Alert): boolean {
+  if (alert.kind !== 'incident' && alert.kind !== 'group') return goesOn(alert);
+  const all = alert.kind === 'incident' ? [alert] : alert.members;
+  return all.some(
+    ({ endedAtMs, acknowledged, snoozed }) =>
+      endedAtMs === undefined && acknowledged === undefined && snoozed === undefined,
+  );
 }
 
 /**

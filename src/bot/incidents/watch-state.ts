@@ -36,8 +36,10 @@ const Delivery = z.object({
   triedOpen: z.boolean().optional(),
   /** When that, or the last reminder of it, was said: the next reminder is counted from it. */
   remindedAtMs: z.number().optional(),
-  /** The group or role that the message called when it was posted; it goes on naming it. */
+  /** The group, role or person that the message called when it was posted; it goes on naming it. */
   mention: z.string().optional(),
+  /** Where the message stands that it is about, as it was when it was posted. */
+  link: z.string().optional(),
   /** The version of the alert that the message surely shows, 0 when that is not known: the code calls it `deliveredVersion`. */
   told: z.int().nonnegative(),
   /** A line told, or is about to tell, that it is over. */
@@ -45,13 +47,15 @@ const Delivery = z.object({
   /** A line that is to be said under the message, once it shows what the line says. */
   line: z
     .object({
-      what: z.enum(['end', 'reminder']),
+      what: z.enum(['end', 'reminder', 'escalation']),
       /** Names it on its platform: every try to say it carries the same. */
       id: z.string(),
       /** What its words are counted from. */
       atMs: z.number(),
       /** Set durably before the first try. */
       attempted: z.boolean(),
+      /** Whom it calls. */
+      mention: z.string().optional(),
     })
     .optional(),
   /** Tries in a row that failed, and since when. */
@@ -194,6 +198,8 @@ const Incident = z.object({
   reported: ReportDetails.optional(),
   /** Who ended it, which says nothing about whether it is over. */
   closedBy: z.string().optional(),
+  /** Places in which nobody acknowledged it in time, so that others were told. */
+  escalatedFrom: z.array(z.string()).optional(),
   /** Monitors that depend on this one and are in trouble too, of which nobody is told; some names, all of them, and when that was said. */
   behind: z
     .object({ names: z.array(z.string()), count: z.int().nonnegative(), atMs: z.number() })
@@ -238,6 +244,19 @@ export const Group = z.object({
   degraded: z.boolean().optional(),
   /** Of what stayed DOWN after it flapped. */
   stayed: z.boolean().optional(),
+  /** It tells of what nobody acknowledged in time. */
+  escalation: z
+    .object({
+      /** The alert that it is about, the place where that was told, and its message there. */
+      of: z.string(),
+      from: z.string(),
+      postId: z.string(),
+      afterMs: z.number(),
+      /** Whom it calls, and as people know them. */
+      mention: z.string().optional(),
+      called: z.string().optional(),
+    })
+    .optional(),
   /** When the last one was over. */
   endedAtMs: z.number().optional(),
   /** Oldest first. */

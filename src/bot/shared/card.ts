@@ -15,8 +15,8 @@ export interface Card {
   /** An address to open, `http:` or `https:` only; shown as one more button. */
   link?: { label: string; url: string };
   /**
-   * A role or user group that is called when the card is posted, by the platform's own id. The one thing in a card that
-   * pings: it comes from the settings of a channel, never from a text.
+   * A role or user group that is called when the card is posted, by the platform's own id, or a person, with @ before that.
+   * The one thing in a card that pings: it comes from the settings of a channel, never from a text.
    */
   mention?: string;
   /** What it tells is not over. A platform shows nothing of it, but knows it of a message that it finds again. */

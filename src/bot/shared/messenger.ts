@@ -27,6 +27,8 @@ export interface Messenger {
     attempted: boolean;
     isOurs?: IsOurs;
   }): Promise<PostedMessage & Pick<Card, 'goesOn'>>;
+  /** The address of a message posted earlier, where the platform has such; it may throw anything. */
+  linkTo?(channel: string, posted: PostedMessage): Promise<string | undefined>;
   /** Changes a message posted earlier. Throws `DeliveryError`. */
   update(channel: string, posted: PostedMessage, card: Card, isOurs?: IsOurs): Promise<void>;
   /**
@@ -37,6 +39,8 @@ export interface Messenger {
     channel: string;
     posted: PostedMessage;
     card: Card;
+    /** Whom it calls, as in `Card.mention`; nobody when left out. */
+    mention?: string | undefined;
     id: string;
     attempted: boolean;
     isOurs?: IsOurs;

@@ -38,6 +38,11 @@ export interface Person {
   mayManage?: (over: RightOver) => Promise<boolean>;
   /** What those manage who may manage what all places share, such as `this workspace`, and what else may help. */
   community?: { name: string; hint?: string };
+  /**
+   * Another channel of the same workspace or server, by the platform's own id: as the bot names it, and whether the platform
+   * lets them manage it. `undefined` where there is no such; absent where that is not known.
+   */
+  channelOf?: (id: string) => Promise<{ channel: string; mayManage: boolean } | undefined>;
   /** Whether they are in a user group or have a role, by the platform's own id. Absent where that is not known. */
   isIn?: (group: string) => Promise<boolean>;
 }

@@ -11,6 +11,10 @@ export interface PlatformTraits {
     /** What a group is there and how somebody chooses one. */
     readonly words: string;
   };
+  /** A person as the platform writes one into what people type, with the named groups `id` and, where it is told, `name`. */
+  readonly person?: { readonly pattern: RegExp };
+  /** The same for a channel. */
+  readonly channel?: { readonly pattern: RegExp };
   /** Whether each person has a page of Askwatch's own there. */
   readonly hasHomes?: boolean;
 }

@@ -15,6 +15,7 @@ import {
   isRemembered,
   type Snapshot,
 } from '../incidents/diff.ts';
+import { escalated } from '../incidents/escalations.ts';
 import { recentDowns, withCalmRestarted, withFlappingEnded } from '../incidents/flapping.ts';
 import { openGroups, refreshed } from '../incidents/groups.ts';
 import type { AlertRule, RuleContext } from '../incidents/incidents.ts';
@@ -105,7 +106,7 @@ export function applyPoll(
 }
 
 /** The rules over all alerts that a poll ends with, in their order. A new one is its pure module and its line here. */
-const RULES: readonly AlertRule[] = [withBehind, reminded];
+const RULES: readonly AlertRule[] = [withBehind, escalated, reminded];
 
 function ruleContext(
   monitors: readonly Monitor[],

@@ -33,6 +33,7 @@ const INVOCATION = 'console:';
 
 /** Whoever opens the console runs it: who knows its password, or is at this machine. */
 const mayManage = async () => true;
+const channelOf = async (channel: string) => ({ channel, mayManage: true });
 
 /** What an interaction asks of the bot, and in which thread. */
 interface AskedOfBot extends Pick<Invocation, 'request' | 'files'>, Pick<Origin, 'kind'> {
@@ -115,7 +116,7 @@ export function createMessageIntake(options: {
       id: `${INVOCATION}${id}`,
       request,
       place: { platform: 'console', channel },
-      person: { ...by, name, mayManage },
+      person: { ...by, name, mayManage, channelOf },
       ...(thread === undefined ? {} : { thread }),
       ...(pressed === undefined ? {} : { pressed }),
       ...(files.length > 0 && { files }),
@@ -358,7 +359,7 @@ export function createMessageIntake(options: {
       const shownFor = shownForOf(invocation);
       const { id, channel, thread, by } = shownFor;
       try {
-        const person = { ...invocation.person, mayManage };
+        const person = { ...invocation.person, mayManage, channelOf };
         const reply = await dispatch({ ...invocation, person });
         const begun = privates.of(by.id, `a${id}`);
         // What of a private answer is shown stays: nobody has it to go on with.

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Platform } from '../../bot/platform.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import type { IsOurs } from '../../bot/shared/messenger.ts';
-import { type ChannelApi, SNOWFLAKE } from '../api/channel-api.ts';
+import { type Called, type ChannelApi, SNOWFLAKE } from '../api/channel-api.ts';
 import { isInvalidForm, isRefusal } from '../api/errors.ts';
 import { renderLine, renderMessage } from '../render/render.ts';
 import { postCard } from './send-card.ts';
@@ -20,8 +20,15 @@ import { postCard } from './send-card.ts';
  */
 export function createAlerts(
   api: ChannelApi,
-  { botId, log }: { botId: () => string; log: Logger },
-): Pick<Platform, 'post' | 'update' | 'announce'> {
+  options: {
+    botId: () => string;
+    /** The server that a channel is in, if it is in one. */
+    guildOf: (channel: string) => Promise<string | undefined>;
+    log: Logger;
+  },
+): Pick<Platform, 'post' | 'update' | 'announce' | 'linkTo'> {
+  const { botId, guildOf, log } = options;
+
   /** The newest of ours that looks like it, as far as may be read. */
   async function find(
     channel: string,
@@ -37,10 +44,13 @@ export function createAlerts(
     }
   }
 
-  /** The role that a card calls; anything else than an id of one would be shown as it is, so it is left out. */
-  function roleOf({ mention }: Card): string | undefined {
-    if (mention === undefined || SNOWFLAKE.test(mention)) return mention;
-    log.warn({ mention }, 'this is no id of a role of Discord; nobody is called');
+  /** Whom a card calls; anything else than an id of a role, or of a person after @, would be shown as it is, so it is left out. */
+  function calledBy({ mention }: { mention?: string | undefined }): Called | undefined {
+    if (mention === undefined) return undefined;
+    const isPerson = mention.startsWith('@');
+    const id = isPerson ? mention.slice(1) : mention;
+    if (SNOWFLAKE.test(id)) return isPerson ? { users: [id] } : { roles: [id] };
+    log.warn({ mention }, 'this is no id of a role or a person of Discord; nobody is called');
     return undefined;
   }
 
@@ -65,11 +75,11 @@ export function createAlerts(
     async post({ channel, card, id, attempted, isOurs }) {
       const digest = digestOf(id);
       const refers = { goingOn: `ref ${digest.slice(0, 8)}`, over: `ref ${digest.slice(8, 16)}` };
-      const role = roleOf(card);
+      const called = calledBy(card);
       const send = (shown: Card) =>
         postCard(shown, log, ({ embeds, ...rest }) => {
           const message = {
-            ...contentOf(role),
+            ...contentOf(called),
             ...rest,
             embeds: embeds.map((embed) =>
               withReference(embed, card.goesOn ? refers.goingOn : refers.over),
@@ -77,7 +87,7 @@ export function createAlerts(
             nonce: digest.slice(0, 25),
           };
           assertOurs(isOurs);
-          return api.send(channel, message, { called: role });
+          return api.send(channel, message, { called });
         });
       const earlier = attempted
         ? await find(channel, refersTo(...Object.values(refers)))
@@ -88,34 +98,45 @@ export function createAlerts(
       return { message: message.id, thread: message.id, goesOn };
     },
     async update(channel, { message }, card, isOurs) {
-      const content = contentOf(roleOf(card));
+      const content = contentOf(calledBy(card));
       await withLink(card, async (shown) => {
         assertOurs(isOurs);
         await api.edit(channel, message, { ...content, ...renderMessage(shown) });
       });
     },
-    /** A reply that rings nowhere. An earlier one is recognised by what it replies to and by its text. */
-    async announce({ channel, posted: { message }, card, id, attempted, isOurs }) {
-      const content = renderLine(card);
+    /** A reply that rings nowhere but at whom it calls. An earlier one is recognised by what it replies to and by its text. */
+    async announce({ channel, posted: { message }, card, mention, id, attempted, isOurs }) {
+      const called = calledBy({ mention });
+      const words = renderLine(card);
+      const content = called ? `${contentOf(called).content} ${words}` : words;
+      const silent = called ? 0 : MessageFlags.SuppressNotifications;
       const isAnnounced = (one: APIMessage) =>
         one.message_reference?.message_id === message && one.content === content;
       if (attempted && (await find(channel, isAnnounced))) return;
       assertOurs(isOurs);
-      await api.send(channel, {
+      const line = {
         content,
         nonce: digestOf(id).slice(0, 25),
         message_reference: { message_id: message },
-        flags: MessageFlags.SuppressNotifications | MessageFlags.SuppressEmbeds,
-      });
+        flags: silent | MessageFlags.SuppressEmbeds,
+      };
+      await api.send(channel, line, { called });
+    },
+    async linkTo(channel, { message }) {
+      const guild = await guildOf(channel);
+      return guild && `https://discord.com/channels/${guild}/${channel}/${message}`;
     },
   };
 }
 
 const digestOf = (id: string) => createHash('sha256').update(id).digest('base64url');
 
-/** The mention of a role, which pings only where it is allowed to. */
-const contentOf = (role: string | undefined) =>
-  role === undefined ? {} : { content: `<@&${role}>` };
+/** The mention of a role or a person, which pings only where it is allowed to. */
+function contentOf(called: Called | undefined): { content?: string } {
+  const [[role] = [], [person] = []] = [called?.roles, called?.users];
+  if (person !== undefined) return { content: `<@${person}>` };
+  return role === undefined ? {} : { content: `<@&${role}>` };
+}
 
 const refersTo =
   (...references: string[]) =>

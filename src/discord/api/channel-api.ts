@@ -27,6 +27,12 @@ export const SNOWFLAKE = /^\d{17,20}$/;
 /** Nothing a message says may ping, and a reply does not ping whom it answers. */
 const NO_MENTIONS = { parse: [], replied_user: false };
 
+/** Whom a message may ping, by ids. */
+export interface Called {
+  roles?: string[];
+  users?: string[];
+}
+
 /** What Askwatch does in channels and threads, as plain calls: none of it needs a channel that discord.js has cached. */
 export type ChannelApi = ReturnType<typeof createChannelApi>;
 
@@ -38,15 +44,14 @@ export function createChannelApi(rest: REST, log: Logger) {
   const api = {
     /**
      * Posts a message; the same `nonce` (at most 25 characters) posts once, for as long as Discord remembers it. `called` is
-     * the one role that a mention in it may ping.
+     * the one role or person that a mention in it may ping.
      */
     async send(
       channel: string,
       message: NewMessage,
-      { called }: { called?: string | undefined } = {},
+      { called }: { called?: Called | undefined } = {},
     ) {
-      const allowed_mentions =
-        called === undefined ? NO_MENTIONS : { ...NO_MENTIONS, roles: [called] };
+      const allowed_mentions = { ...NO_MENTIONS, ...called };
       const request = requestWith({ ...message, enforce_nonce: true, allowed_mentions });
       const post = () => rest.post(Routes.channelMessages(channel), request);
       return (await inOpenThread(rest, channel, post)) as APIMessage;
@@ -70,6 +75,11 @@ export function createChannelApi(rest: REST, log: Logger) {
       const request = requestWith({ ...change, allowed_mentions: NO_MENTIONS });
       const patch = () => rest.patch(Routes.channelMessage(channel, message), request);
       return (await inOpenThread(rest, channel, patch)) as APIMessage;
+    },
+    /** The server that a channel is in, if it is in one. */
+    async guildOf(channel: string) {
+      const { guild_id } = (await rest.get(Routes.channel(channel))) as { guild_id?: string };
+      return guild_id;
     },
     async delete(channel: string, message: string) {
       await rest.delete(Routes.channelMessage(channel, message));

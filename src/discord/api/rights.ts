@@ -14,7 +14,7 @@ import type { Guilds } from './guilds.ts';
 import type { Interaction } from './interaction.ts';
 
 /** What people may do beyond talking. */
-export type Rights = Required<Pick<Person, 'mayManage' | 'isIn' | 'community'>>;
+export type Rights = Required<Pick<Person, 'mayManage' | 'channelOf' | 'isIn' | 'community'>>;
 
 /** What whoever made an interaction or wrote a message may do. Discord is asked for what came with neither, when that is needed. */
 export type RightsOf = (source: Interaction | Message | Standing) => Rights;
@@ -131,6 +131,7 @@ export function createRights(
     if (member instanceof GuildMember) {
       return {
         mayManage: async (over) => (over === 'place' ? managesIn(here()) : managesServer(member)),
+        channelOf: (id) => channelIn(member, id),
         isIn: async (role) => isInRole(member, role),
         community: IN_SERVER,
       };
@@ -138,6 +139,8 @@ export function createRights(
     return {
       mayManage: async (over) =>
         over === 'place' ? isDirect || managesIn(here()) : await managesAServer(user),
+      // Of no server it is known that it is theirs.
+      channelOf: async () => undefined,
       isIn: (role) => hasRole(user, role),
       community: OUTSIDE,
     };
@@ -162,6 +165,15 @@ function standingOf(source: Interaction | Message): Standing {
 /** Of a server that is away the roles are not known, and discord.js fails for want of them. */
 const managesServer = (member: GuildMember) =>
   member.guild.available && managesIn(member.permissions);
+
+/** A channel of the server of a member, which they may see. */
+async function channelIn(member: GuildMember, id: string) {
+  if (!member.guild.available) return undefined;
+  const channel = member.guild.channels.cache.get(id);
+  const permissions = channel?.permissionsFor(member);
+  if (!permissions?.has(PermissionFlagsBits.ViewChannel)) return undefined;
+  return { channel: id, mayManage: managesIn(permissions) };
+}
 
 const isInRole = (member: GuildMember, role: string) =>
   member.guild.available && member.roles.cache.has(role);

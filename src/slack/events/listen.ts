@@ -6,6 +6,7 @@ import { type Command, topLevelNames } from '../../bot/commands/command.ts';
 import { formOf, formProblems } from '../../bot/commands/form.ts';
 import { type Bot, orLate } from '../../bot/platform.ts';
 import type { TakenOver } from '../../bot/shared/invocation.ts';
+import type { Person } from '../../bot/shared/place.ts';
 import type { Origins } from '../answers/origin.ts';
 import type { UserInput } from '../answers/user-input.ts';
 import { readFailure } from '../api/call-failure.ts';
@@ -50,6 +51,16 @@ export function listen(
   const commands = new Set(names);
   const withForms = [...bot.forms, askAboutCommand];
 
+  /** A person whose rights can be asked for, also over another channel, which is named as the bot names it. */
+  function personIn(workspace: Workspace, said: Person, channel: string): Person {
+    const person = workspace.rightsOf(said)(channel);
+    async function channelOf(id: string) {
+      const found = await person.channelOf?.(id);
+      return found && { ...found, channel: workspaces.nameOf(workspace, found.channel) };
+    }
+    return { ...person, channelOf };
+  }
+
   /**
    * The input with its channel and id qualified by the workspace, since two workspaces may use the same, and with a person
    * whose rights can be asked for.
@@ -58,7 +69,7 @@ export function listen(
     const { channel, invocation } = input;
     const place = { ...invocation.place, channel: workspaces.nameOf(workspace, channel) };
     const id = workspaces.nameOf(workspace, invocation.id);
-    const person = workspace.rightsOf(invocation.person)(channel);
+    const person = personIn(workspace, invocation.person, channel);
     return origins.noted({ ...input, invocation: { ...invocation, id, place, person } });
   }
 
@@ -67,7 +78,7 @@ export function listen(
     { invocation: stored, dispatch }: TakenOver,
     { workspace, channel }: { workspace: Workspace; channel: string },
   ): Promise<void> {
-    const person = workspace.rightsOf(stored.person)(channel);
+    const person = personIn(workspace, stored.person, channel);
     const input = origins.inputOf({ ...stored, person }, channel);
     if (input.isInHome) await home.takeOver(workspace, input, dispatch);
     else await workspace.conversation.takeOver(dispatch, input);

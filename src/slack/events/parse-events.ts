@@ -1,6 +1,7 @@
 import type { SlashCommand as BoltCommand, types } from '@slack/bolt';
 import { ASK_ABOUT } from '../../bot/commands/ask-about.ts';
 import type { Command } from '../../bot/commands/command.ts';
+import { namesPeople } from '../../bot/commands/monitor/escalate.ts';
 import { decodeAction } from '../../bot/shared/card.ts';
 import type { Invocation } from '../../bot/shared/invocation.ts';
 import type { Person } from '../../bot/shared/place.ts';
@@ -49,7 +50,8 @@ export function inputIn(channel: string, invocation: Omit<Invocation, 'place'>):
 
 /** A slash command as an input. */
 export function parseCommand(command: SlashCommand): UserInput {
-  const text = decodeText(command.text ?? '', () => undefined);
+  const keepsChosen = namesPeople(`${command.command} ${command.text}`);
+  const text = decodeText(command.text ?? '', () => undefined, { keepsChosen });
   const input = inputIn(command.channel_id, {
     id: `slack:${command.trigger_id}`,
     request: { line: `${command.command} ${text}`.trim() },
@@ -75,9 +77,9 @@ export function parseMessage(
   const text = event.text ?? '';
   const direct = event.channel_type === 'im' || event.channel.startsWith('D');
   const addressed = direct || event.type === 'app_mention' || mentions(text, self);
-  const said = decodeText(withoutMention(text, self), (id) =>
-    id === self.userId ? self.name : undefined,
-  ).trim();
+  const typed = withoutMention(text, self);
+  const nameOf = (id: string) => (id === self.userId ? self.name : undefined);
+  const said = decodeText(typed, nameOf, { keepsChosen: namesPeople(typed) }).trim();
   // A picture without a word in a thread is not a question: people may mean one another by it.
   if (said === '' && !addressed) return undefined;
   const files = filesIn(event.files);

@@ -35,17 +35,27 @@ const MAX_MESSAGE = 9_000;
 
 /**
  * A card as a message. Its texts stand in blocks that Slack does not parse (plain and rich text), so that no character
- * in them means anything. `called` is a user group to be called, by an id that was checked.
+ * in them means anything. `called` is a user group to be called, or a person with @ before it, by an id that was checked.
  */
 export function renderCard(card: Card, called?: string): Content {
   const heads: types.KnownBlock[] = [renderHead(card)];
   if (called !== undefined) {
-    heads.unshift(section([{ type: 'usergroup', usergroup_id: called }]));
+    heads.unshift(section([elementOf(called)]));
   }
   const blocks = [...heads, ...renderBody(card, { heads: heads.length, tables: 1 })];
   const title = titleOf(card, MAX_HEADER);
   const text = clipEscaped([title, ...card.parts.map(partText)].join('\n'), MAX_FALLBACK);
-  return { text: called === undefined ? text : `<!subteam^${called}> ${text}`, blocks };
+  return { text: withCalled(text, called), blocks };
+}
+
+const elementOf = (called: string) =>
+  called.startsWith('@')
+    ? ({ type: 'user', user_id: called.slice(1) } as const)
+    : ({ type: 'usergroup', usergroup_id: called } as const);
+
+function withCalled(text: string, called: string | undefined): string {
+  if (called === undefined) return text;
+  return `${called.startsWith('@') ? `<${called}>` : `<!subteam^${called}>`} ${text}`;
 }
 
 /** A card's tone and title over it. */
@@ -80,9 +90,13 @@ export function renderBody(
 }
 
 /** A card's tone and title as a line of running text. */
-export function renderLine(card: Card): Content {
+export function renderLine(card: Card, called?: string): Content {
   const text = titleOf(card, MAX_PART);
-  return { text: clipEscaped(text, MAX_FALLBACK), blocks: [section([{ type: 'text', text }])] };
+  const call = called === undefined ? [] : [elementOf(called)];
+  return {
+    text: withCalled(clipEscaped(text, MAX_FALLBACK), called),
+    blocks: [section([...call, { type: 'text', text: called === undefined ? text : ` ${text}` }])],
+  };
 }
 
 const titleOf = ({ tone, title }: Card, max: number) =>

@@ -101,16 +101,24 @@ function unpipe(markdown: string): string {
  */
 const TOKEN = /(\bmention=["“]?)\s{0,5}<(!subteam\^[^<>]*)>|<([^<>]*)>/gi;
 
+/** The people, groups and channels that somebody chose, where their ids are asked for. */
+const CHOSEN = /^(?:@[UW][^<>]*|#[CG][^<>]*|!subteam\^[^<>]*)$/;
+
 /**
  * What a person typed, from the form in which Slack sends it: links as their address, mentions as names, and the three
- * entities as characters. A group stays as it is after `mention=`.
+ * entities as characters. A group stays as it is after `mention=`, and with `keepsChosen` all that was chosen does.
  * Source: Slack docs, "Formatting message text", section "Retrieving messages".
  */
-export function decodeText(text: string, nameOf: (userId: string) => string | undefined): string {
+export function decodeText(
+  text: string,
+  nameOf: (userId: string) => string | undefined,
+  { keepsChosen = false } = {},
+): string {
   return text
-    .replace(TOKEN, (_token, input?: string, group?: string, content = '') =>
-      input === undefined ? decodeToken(content, nameOf) : `${input}<${group}>`,
-    )
+    .replace(TOKEN, (token: string, input?: string, group?: string, content = '') => {
+      if (input !== undefined) return `${input}<${group}>`;
+      return keepsChosen && CHOSEN.test(content) ? token : decodeToken(content, nameOf);
+    })
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');

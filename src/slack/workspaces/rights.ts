@@ -82,6 +82,8 @@ export function createRights(options: {
       ...person,
       mayManage: async (over) =>
         (over === 'place' && channel.startsWith('D')) || (await managesAll()),
+      // What is posted there is with the token of this workspace, which reaches no other.
+      channelOf: async (other) => ({ channel: other, mayManage: await managesAll() }),
       isIn: (group) => orFalse(isInGroup(id, group), member),
       community: { name: 'this workspace' },
     });

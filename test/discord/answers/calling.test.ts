@@ -44,6 +44,36 @@ test('an alert whose answer was lost calls its role once', async () => {
   expect(shownIn(discord).map(({ rang }) => rang)).toEqual([[role]]);
 });
 
+test('a person is called alike, by a message and by a line under it, and nobody else', async () => {
+  const { discord, card, post, platform } = await start();
+  const { id: person } = discord.alice;
+  const called = { ...card, title: '@everyone', mention: `@${person}` };
+  const posted = await platform.post({ ...post, card: called });
+  expect(shownIn(discord)[0]).toMatchObject({ content: `<@${person}>`, rang: [person] });
+  const said = { ...post, card: called, posted, mention: called.mention, id: 'a1/escalation' };
+  await platform.announce(said);
+  const line = shownIn(discord)[1];
+  expect(line?.content.startsWith(`<@${person}> `)).toBe(true);
+  expect(line).toMatchObject({ rang: [person], mention_everyone: false });
+  expect(allowedIn(discord)).toEqual([
+    { ...NOBODY, users: [person] },
+    { ...NOBODY, users: [person] },
+  ]);
+  // What was said already is not said again.
+  await platform.announce({ ...said, attempted: true });
+  expect(shownIn(discord)).toHaveLength(2);
+});
+
+test('a message has an address in its server', async () => {
+  const { discord, post, platform } = await start();
+  const posted = await platform.post(post);
+  const address = await platform.linkTo?.(post.channel, posted);
+  expect(address).toMatch(
+    new RegExp(`^https://discord.com/channels/\\d+/${post.channel}/${posted.message}$`),
+  );
+  expect(address).toContain(discord.general.guild_id ?? 'no server');
+});
+
 test('only that role is called, whatever the card says', async () => {
   const { discord, role, card, post, platform } = await start();
   const { id: other } = discord.addRole({ mentionable: true });
@@ -59,6 +89,7 @@ test('only that role is called, whatever the card says', async () => {
 
 test.each([
   'everyone',
+  '@everyone',
   'here',
   '@here',
   'S0614TZR7',

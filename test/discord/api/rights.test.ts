@@ -86,6 +86,38 @@ test('who manages a channel alone manages what is of that channel, and nothing t
   expect(asksIn(discord)).toEqual([]);
 });
 
+test('of another channel it is known whether it is of the same server, and who manages it', async () => {
+  const discord = await startDiscord();
+  const allow = String(PermissionFlagsBits.ManageChannels);
+  const { id } = discord.alice;
+  const own = discord.addChannel({
+    name: 'oncall',
+    permission_overwrites: [{ id, type: 1, allow, deny: '0' }],
+  });
+  const others = discord.addChannel({ name: 'others' });
+  const deny = String(PermissionFlagsBits.ViewChannel);
+  const hidden = discord.addChannel({
+    name: 'hidden',
+    permission_overwrites: [{ id, type: 1, allow: '0', deny }],
+  });
+  const elsewhere = discord.addServer(0, 1);
+  const { personOf } = await start(discord);
+  const { channelOf } = await personOf(() => discord.slash('askwatch help'));
+  expect(await channelOf?.(own.id)).toEqual({ channel: own.id, mayManage: true });
+  expect(await channelOf?.(others.id)).toEqual({ channel: others.id, mayManage: false });
+  for (const one of [
+    hidden.id,
+    elsewhere.id,
+    '123456789012345678',
+    discord.directChannel(discord.alice).id,
+  ]) {
+    expect(await channelOf?.(one)).toBeUndefined();
+  }
+  const direct = discord.directChannel(discord.alice);
+  const alone = await personOf(() => discord.slash('askwatch help', {}, { channel: direct }));
+  expect(await alone.channelOf?.(own.id)).toBeUndefined();
+});
+
 /** Which servers were asked about which people. */
 const asksIn = ({ requests }: DiscordFake) =>
   requests.flatMap(({ method, path }) => {

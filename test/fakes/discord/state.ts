@@ -72,7 +72,7 @@ export interface FakeMessage {
   mentions: FakeUser[];
   mention_roles: string[];
   mention_everyone: boolean;
-  /** The roles that rang when it was posted; an edit rings nowhere. */
+  /** The roles and people that rang when it was posted; an edit rings nowhere. */
   rang: string[];
   nonce?: string | undefined;
   message_reference?: { message_id: string; channel_id: string; type: 0 };
@@ -297,7 +297,10 @@ export function createState() {
         ...extra,
       };
       setMentions(message, body.allowed_mentions, message.webhook_id !== undefined);
-      message.rang = message.mention_roles.filter((id) => roles.get(id)?.mentionable);
+      message.rang = [
+        ...message.mention_roles.filter((id) => roles.get(id)?.mentionable),
+        ...message.mentions.map(({ id }) => id),
+      ];
       if (
         answered &&
         (body.allowed_mentions?.replied_user ?? body.allowed_mentions === undefined)

@@ -61,6 +61,7 @@ interface Signature {
 const SIGNATURES: Record<string, Signature> = {
   'apps.connections.open': { needs: {} },
   'auth.test': { needs: {} },
+  'chat.getPermalink': { needs: { channel: isChannel, message_ts: isTs } },
   'chat.delete': { needs: { channel: isChannel, ts: isTs } },
   'chat.postEphemeral': {
     needs: { channel: isChannel, user: isUser },

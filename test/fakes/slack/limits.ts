@@ -150,11 +150,13 @@ function isRichPart(part: unknown): boolean {
 }
 
 function isRichElement(element: unknown): boolean {
-  const { type, text, url, timestamp, format, usergroup_id, channel_id } = fieldsOf(element);
+  const { type, text, url, timestamp, format } = fieldsOf(element);
+  const { usergroup_id, channel_id, user_id } = fieldsOf(element);
   if (type === 'text') return typeof text === 'string' && text !== '';
   if (type === 'date') return Number.isInteger(timestamp) && typeof format === 'string';
   if (type === 'channel') return /^[CG][A-Z0-9]+$/.test(String(channel_id));
   if (type === 'usergroup') return /^S[A-Z0-9]+$/.test(String(usergroup_id));
+  if (type === 'user') return /^[UW][A-Z0-9]+$/.test(String(user_id));
   if (type === 'link') {
     const isTextRight = text === undefined || (typeof text === 'string' && text !== '');
     return isTextRight && isFilled(url, LIMITS.buttonUrl) && URL.canParse(String(url));
@@ -220,13 +222,14 @@ function textsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(textsOf);
   if (typeof value !== 'object' || value === null) return [];
   const entry = value as Record<
-    'type' | 'fallback' | 'usergroup_id' | 'channel_id',
+    'type' | 'fallback' | 'usergroup_id' | 'channel_id' | 'user_id',
     string | undefined
   > & { elements?: unknown };
   if (entry.type === 'date') return [entry.fallback ?? ''];
   if (entry.type === 'channel') return [`#${entry.channel_id}`];
   if (entry.type === 'data_visualization') return chartWords(value);
   if (entry.type === 'usergroup') return [`@${entry.usergroup_id}`];
+  if (entry.type === 'user') return [`@${entry.user_id}`];
   if (entry.type === 'rich_text_section' || entry.type === 'rich_text_quote') {
     return [textsOf(entry.elements).join('')];
   }

@@ -21,6 +21,7 @@ const TIER: Record<string, keyof typeof A_MINUTE> = {
   'assistant.threads.setSuggestedPrompts': 3,
   'auth.test': 4,
   'chat.appendStream': 4,
+  'chat.getPermalink': 4,
   'chat.delete': 3,
   'chat.postEphemeral': 4,
   'chat.startStream': 2,

@@ -200,6 +200,12 @@ export function createWorkspace(team: {
       message.edits += 1;
       return { ok: true, channel: channel.id, ts: message.ts, text };
     },
+    'chat.getPermalink'(args, channel) {
+      const message = channel.messages.find(({ ts }) => ts === args.message_ts);
+      if (!message) return no('message_not_found');
+      const permalink = `https://fake.slack.com/archives/${channel.id}/p${message.ts.replace('.', '')}`;
+      return { ok: true, channel: channel.id, permalink };
+    },
     'chat.delete'(args, channel) {
       const message = channel.messages.find(({ ts }) => ts === args.ts);
       if (!message) return no('message_not_found');

@@ -5,6 +5,7 @@ import { createChannels } from '../../../src/bot/channels/channels.ts';
 import { quietUntilMs } from '../../../src/bot/channels/quiet-hours.ts';
 import { nextFor } from '../../../src/bot/incidents/delivery.ts';
 import { createIncidents } from '../../../src/bot/incidents/incident-service.ts';
+import { withoutExpiredSnoozes } from '../../../src/bot/incidents/snoozes.ts';
 import type { WatchState } from '../../../src/bot/incidents/watch-state.ts';
 import { placeKey } from '../../../src/bot/shared/place.ts';
 import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
@@ -33,9 +34,14 @@ type Place = typeof OPS | typeof DEV;
 export async function openAlertWorld(options: {
   startsAt: string;
   places?: readonly Place[];
+  /** Those of them that hear of monitors; all when left out. */
+  hearing?: readonly Place[];
+  /** Whether snoozes are taken back when they are over, as the poller does. */
+  endsSnoozes?: boolean;
   intervalSeconds?: number;
 }) {
   const { startsAt, places = [OPS], intervalSeconds = 60 } = options;
+  const { hearing = places } = options;
   const { log } = recordingLog();
   const folder = await temporaryFolder();
   const slack = createScriptedPlatform('slack');
@@ -97,6 +103,7 @@ export async function openAlertWorld(options: {
           }),
         update: (...update) => step(() => slack.update(...update)),
         announce: (line) => step(() => slack.announce(line)),
+        linkTo: async (channel, { message }) => `https://slack.example/${channel}/${message}`,
       },
     ]);
     const incidents = createIncidents({ state, nowMs: clock.nowMs, onChange: sender.wake });
@@ -124,10 +131,15 @@ export async function openAlertWorld(options: {
     const around = {
       nowMs: clock.nowMs(),
       newId: () => `id-${++made}`,
-      placesFor: () => places.map(placeKey),
+      placesFor: () => hearing.map(placeKey),
       settingsOf: await life.channels.settings(),
     };
-    const noted = life.state.update((watching) => applyPoll(watching, monitors, around).watching);
+    const noted = life.state.update((watching) => {
+      const current = options.endsSnoozes
+        ? withoutExpiredSnoozes(watching, around.nowMs)
+        : watching;
+      return applyPoll(current, monitors, around).watching;
+    });
     await Promise.race([noted, life.over]);
     life.sender.wake();
     await eventually(async () => life.isDead() || (await isIdle()));

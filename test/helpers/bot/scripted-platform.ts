@@ -18,6 +18,8 @@ export interface PlatformCall {
   card: Card;
   id: string;
   attempted: boolean;
+  /** Whom a line calls. */
+  mention?: string | undefined;
 }
 
 /** A platform that keeps its messages in memory and refuses what a test says. Posting the same id twice is one message. */
@@ -80,8 +82,8 @@ export function createScriptedPlatform(name: string): ScriptedPlatform {
       message.titles.push(card.title);
       lose(call);
     },
-    async announce({ channel, posted: { message: under }, card, id, attempted }) {
-      const call: PlatformCall = { kind: 'announce', channel, card, id, attempted };
+    async announce({ channel, posted: { message: under }, card, mention, id, attempted }) {
+      const call: PlatformCall = { kind: 'announce', channel, card, id, attempted, mention };
       refuse(call);
       const message = messages.find((one) => one.id === under);
       if (!message) throw new Error(`The bot says ${id} under ${under}, which was never posted.`);

@@ -37,8 +37,36 @@ test('only the group is called, whatever the card says', async () => {
   expect(fake.messages(CHANNEL)[0]?.called).toEqual([GROUP]);
 });
 
+test('a person is called alike, by a message and by a line under it, and nobody else', async () => {
+  const { fake, slack } = await makeSlack();
+  const title = '<!channel> <@U00BOB>';
+  const card: Card = { ...CARD, title, mention: '@U00ADA' };
+  const posted = await slack.post({ ...post, card });
+  const [message] = fake.messages(CHANNEL);
+  expect(message?.called).toEqual(['U00ADA']);
+  expect(message?.text).toBe('<@U00ADA> 🔴 &lt;!channel&gt; &lt;@U00BOB&gt;');
+  await slack.announce({ ...post, posted, card, mention: '@U00ADA', id: 'alert-1/escalation' });
+  const lines = fake.thread(CHANNEL, posted.thread);
+  expect(lines.map(({ called }) => called)).toEqual([['U00ADA']]);
+  expect(lines.map(({ text }) => text)).toEqual([message?.text]);
+});
+
+test('a message has an address, which Slack is asked for', async () => {
+  const { fake, slack } = await makeSlack();
+  const posted = await slack.post(post);
+  const address = await slack.linkTo?.(CHANNEL, posted);
+  expect(address).toBe(
+    `https://fake.slack.com/archives/${CHANNEL}/p${posted.message.replace('.', '')}`,
+  );
+  expect(fake.unhandled).toEqual([]);
+  await expect(slack.linkTo?.(CHANNEL, { ...posted, message: '1.000001' })).rejects.toThrow();
+});
+
 test.each([
   'here',
+  '@here',
+  '@S0614TZR7',
+  '@U00ADA> <!channel',
   'everyone',
   '@oncall',
   'U00ADA',

@@ -180,6 +180,14 @@ describe('data', () => {
 describe('what a person typed', () => {
   const decode = (text: string) => decodeText(text, (id) => (id === 'U1' ? 'Ada' : undefined));
 
+  test('keeps the people, groups and channels somebody chose, where that is asked for, and nothing else', () => {
+    const chosen = '<#C1|oncall> <@U1|ada> <@W2> <!subteam^S1|@ops>';
+    const others =
+      '<!here> <!channel> <https://example.com|click me> <mailto:a@b.example|a@b.example>';
+    const decoded = decodeText(`${chosen} ${others} &lt;`, () => undefined, { keepsChosen: true });
+    expect(decoded).toBe(`${chosen} @here @channel https://example.com a@b.example <`);
+  });
+
   test.each([
     ['a &lt; b &amp;&amp; c &gt; d', 'a < b && c > d'],
     ['&amp;lt;', '&lt;'],

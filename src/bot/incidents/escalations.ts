@@ -1,0 +1,150 @@
+import type { Escalation } from '../channels/channel-settings.ts';
+import { isSilenced, isUp } from '../shared/status.ts';
+import { newGroup, withMembers } from './groups.ts';
+import { type AlertRule, goesOn, isOpen, type RuleContext } from './incidents.ts';
+import {
+  type Alert,
+  type Delivery,
+  type Group,
+  type Incident,
+  incidentsIn,
+} from './watch-state.ts';
+
+/** What tells a place of incidents that nobody acknowledged where they were told first. */
+type EscalationGroup = Group & { escalation: NonNullable<Group['escalation']> };
+
+/** Whether it is a message in the place that was named for what nobody acknowledges. */
+export const isEscalation = (alert: Alert): alert is EscalationGroup =>
+  alert.kind === 'group' && alert.escalation !== undefined;
+
+/** Mentions as platforms are given them: that of a person begins with @. */
+export const calledId = ({ id, isPerson }: NonNullable<Escalation['mention']>) =>
+  isPerson ? `@${id}` : id;
+
+/**
+ * The alerts with what nobody has acknowledged in time told in the place that is named for that: one message there for all of
+ * a message, which changes as others do, or a line under that message where nobody but a person or a group is named. What joins a
+ * message later joins its escalation while that goes on, and calls nobody again. Gives the same array when nothing is due. Pure.
+ */
+export const escalated: AlertRule = (alerts, around) => {
+  let incidents: Map<string, Incident> | undefined;
+  const openOf = (alert: Incident | Group): Incident[] => {
+    if (alert.kind === 'incident') return isOpen(alert) ? [alert] : [];
+    incidents ??= new Map(incidentsIn(alerts).map((incident) => [incident.id, incident]));
+    return alert.members.flatMap(({ incidentId, endedAtMs }) => {
+      const incident = endedAtMs === undefined ? incidents?.get(incidentId) : undefined;
+      return incident && isOpen(incident) ? [incident] : [];
+    });
+  };
+  const due = alerts.flatMap((alert) => dueOf(alert, openOf, around));
+  if (due.length === 0) return alerts;
+
+  const changed = new Map<string, Alert>();
+  const now = <T extends Alert>(alert: T) => (changed.get(alert.id) ?? alert) as T;
+  const made: Group[] = [];
+  for (const { alert, delivery, all, escalation } of due) {
+    const { place: to, mention } = escalation;
+    if (to === undefined) {
+      if (!mention) continue;
+      const id = `${delivery.postId}/escalation/${around.nowMs}`;
+      const line = {
+        ...{ what: 'escalation' as const, id, atMs: around.nowMs, attempted: false },
+        mention: calledId(mention),
+      };
+      const own = now(alert);
+      const deliveries = own.deliveries.map((one) =>
+        one.postId === delivery.postId ? { ...one, line } : one,
+      );
+      changed.set(alert.id, { ...own, deliveries });
+    } else {
+      const open = alerts.find((one) => isEscalationOf(one, alert, delivery.place));
+      // What is gathered while it is quiet has nothing to do with what happened hours before.
+      const isJoining = open && !(alert.kind === 'group' && alert.quiet !== undefined);
+      if (isJoining) changed.set(open.id, withMembers(now(open), all, around.nowMs));
+      else made.push(newEscalation(alert, { delivery, all, escalation, to }, around));
+    }
+    for (const incident of all) {
+      const own = now(incident);
+      changed.set(incident.id, {
+        ...own,
+        escalatedFrom: [...(own.escalatedFrom ?? []), delivery.place],
+      });
+    }
+  }
+  if (changed.size === 0 && made.length === 0) return alerts;
+  return [...alerts.map((alert) => changed.get(alert.id) ?? alert), ...made];
+};
+
+interface Due {
+  alert: Incident | Group;
+  /** How the place was told where nobody acknowledged it. */
+  delivery: Delivery;
+  /** All of its message that nobody looks after, also what is not due yet. */
+  all: Incident[];
+  escalation: Escalation;
+}
+
+function dueOf(
+  alert: Alert,
+  openOf: (alert: Incident | Group) => Incident[],
+  around: RuleContext,
+): Due[] {
+  if ((alert.kind !== 'incident' && alert.kind !== 'group') || !goesOn(alert)) return [];
+  if (isEscalation(alert)) return [];
+  return alert.deliveries.flatMap((delivery): Due[] => {
+    const { escalation } = around.settingsOf(delivery.place);
+    if (!escalation || isSnoozed(delivery, around.nowMs)) return [];
+    // A line needs a message to stand under, and there is room for one.
+    const isFree = delivery.posted && !delivery.line && delivery.dead === undefined;
+    if (escalation.place === undefined && !isFree) return [];
+    const all = openOf(alert).filter((incident) => needsCare(incident, delivery.place, around));
+    const isDue = all.some(({ openedAtMs }) => around.nowMs - openedAtMs >= escalation.afterMs);
+    return isDue ? [{ alert, delivery, all, escalation }] : [];
+  });
+}
+
+/** What was never posted is held back by a snooze. */
+const isSnoozed = ({ posted, heldUntilMs = 0 }: Delivery, nowMs: number) =>
+  !posted && heldUntilMs > nowMs;
+
+/** It is an outage, nobody looks after it or wants to hear nothing of it, and it was not escalated from there. */
+function needsCare(incident: Incident, place: string, { nowMs }: RuleContext): boolean {
+  const { acknowledged, snoozed, degraded, escalatedFrom = [] } = incident;
+  return (
+    !acknowledged &&
+    (snoozed?.untilMs ?? 0) <= nowMs &&
+    degraded === undefined &&
+    !isSilenced(incident) &&
+    !isUp(incident) &&
+    !escalatedFrom.includes(place)
+  );
+}
+
+const isEscalationOf = (alert: Alert, of: Alert, from: string): alert is EscalationGroup =>
+  isEscalation(alert) &&
+  goesOn(alert) &&
+  alert.escalation.of === of.id &&
+  alert.escalation.from === from;
+
+function newEscalation(
+  { id: of }: Alert,
+  told: Omit<Due, 'alert'> & { to: string },
+  { nowMs }: RuleContext,
+): Group {
+  const { delivery, all, to, escalation } = told;
+  const { afterMs, mention } = escalation;
+  // The same at every try to store it.
+  const id = `${of}!${delivery.place}!${nowMs}`;
+  return withMembers(
+    {
+      ...newGroup(to, { nowMs, newId: () => id }),
+      escalation: {
+        ...{ of, from: delivery.place, postId: delivery.postId, afterMs },
+        ...(mention && { mention: calledId(mention) }),
+        ...(mention?.name !== undefined && { called: mention.name }),
+      },
+    },
+    all,
+    nowMs,
+  );
+}

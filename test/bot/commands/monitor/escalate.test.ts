@@ -1,0 +1,122 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type Person, type Place, placeKey } from '../../../../src/bot/shared/place.ts';
+import { openCollections } from '../../../helpers/bot/open-collections.ts';
+import { cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
+
+const SLACK: Place = { platform: 'slack', channel: 'C1' };
+const DISCORD: Place = { platform: 'discord', channel: '123' };
+const CONSOLE: Place = { platform: 'console', channel: 'general' };
+
+/** Who manages the channel they speak in, and of others what is said. */
+const managing = (others: 'all' | 'none' | 'unknown'): Person => ({
+  ...{ id: 'U1', name: 'Ada', mayManage: async (over) => over === 'place' || others === 'all' },
+  channelOf: async (id) =>
+    others === 'unknown' ? undefined : { channel: id, mayManage: others === 'all' },
+});
+const admin = managing('all');
+
+let invocations = 0;
+
+async function openChannel(place: Place = SLACK) {
+  const { store, collections, close } = await openCollections();
+  const { bot, stop } = await startTestBot({ store });
+  onTestFinished(async () => {
+    await stop();
+    await close();
+  });
+  return {
+    async say(words: string, person = admin) {
+      const line = `/monitor escalate ${words}`;
+      const id = `escalate:${++invocations}`;
+      const reply = await bot.dispatch({ id, request: { line }, place, person });
+      const card = cardOf(reply);
+      return { text: textOf(card), tone: card.tone, reply };
+    },
+    async stored() {
+      const documents = await collections.get('channels')?.list();
+      const own = documents?.find(({ id }) => id === placeKey(place))?.document;
+      return (own as { settings?: { escalation?: unknown } } | undefined)?.settings?.escalation;
+    },
+  };
+}
+
+const TEN_MINUTES_MS = 600_000;
+
+describe('who is told of what nobody acknowledges', () => {
+  test.each([
+    'after 10m to <#C2|oncall> <@U2|ada>',
+    '10m <@U2|ada> <#C2|oncall>',
+    'after=10m to=<#C2|oncall> mention=<@U2|ada>',
+  ])('is set on Slack by “%s”, shown, and taken back', async (words) => {
+    const { say, stored } = await openChannel();
+    expect((await say('')).text).toContain('Nobody else is told');
+    const said = await say(words);
+    expect(said.text).toContain(
+      'An outage that nobody acknowledges within 10 minutes is told in #oncall, and mentions @ada',
+    );
+    expect(said.reply).toMatchObject({ private: false });
+    expect(await stored()).toEqual({
+      ...{ afterMs: TEN_MINUTES_MS, place: 'slack:C2', placeName: '#oncall' },
+      mention: { id: 'U2', name: '@ada', isPerson: true },
+    });
+    expect((await say('')).reply).toMatchObject({ private: true });
+    expect((await say('off')).text).toContain('Nobody else is told');
+    expect(await stored()).toBeUndefined();
+  });
+
+  test('is a user group, a role, or a name at the console', async () => {
+    const slack = await openChannel();
+    await slack.say('after 1h to <#C2> <!subteam^S12345|@oncall>');
+    expect(await slack.stored()).toEqual({
+      ...{ afterMs: 3_600_000, place: 'slack:C2', mention: { id: 'S12345', name: '@oncall' } },
+    });
+    const discord = await openChannel(DISCORD);
+    await discord.say('after 10m <@&123456789012345678>');
+    expect(await discord.stored()).toEqual({
+      ...{ afterMs: TEN_MINUTES_MS, mention: { id: '123456789012345678' } },
+    });
+    await discord.say('after 10m to <#223456789012345678> <@323456789012345678>');
+    expect(await discord.stored()).toMatchObject({
+      place: 'discord:223456789012345678',
+      mention: { id: '323456789012345678', isPerson: true },
+    });
+    const own = await openChannel(CONSOLE);
+    await own.say('after 10m to #ops @oncall');
+    expect(await own.stored()).toMatchObject({ place: 'console:ops', mention: { id: 'oncall' } });
+  });
+
+  test.each([
+    ['after 30s to <#C2>', 'I do not know what to do with “30s”'],
+    ['after 25h to <#C2>', 'I do not know what to do with “25h”'],
+    ['to <#C2>', 'Say after how long'],
+    ['after 10m', 'Say whom to tell'],
+    ['after 10m to <#C1>', 'Say whom to tell'],
+    ['after 10m to #oncall', 'Choose channel and person from the list'],
+    ['after 10m <!channel>', 'I do not know what to do with “<!channel>”'],
+    ['after 10m <@U2> <@U3>', 'I do not know what to do with “<@U3>”'],
+    ['after 10m <#C2> <#C3>', 'I do not know what to do with “<#C3>”'],
+    ['after 10m 20m <#C2>', 'I do not know what to do with “20m”'],
+    ['after 10m <@&123456789012345678>', 'I do not know what to do with'],
+    ['off <#C2>', 'I do not know what to do with “off”'],
+  ])('is refused and changes nothing: %s', async (words, problem) => {
+    const { say, stored } = await openChannel();
+    const { text, tone } = await say(words);
+    expect(text).toContain(problem);
+    expect(tone).toBe('warning');
+    expect(await stored()).toBeUndefined();
+  });
+
+  test('is another channel only for those who manage that, and only where it is found', async () => {
+    const { say, stored } = await openChannel();
+    const line = 'after 10m to <#C2|oncall> <@U2|ada>';
+    expect((await say(line, managing('none'))).text).toContain(
+      'Only those who manage that channel',
+    );
+    expect((await say(line, managing('unknown'))).text).toContain('cannot be found from here');
+    const { channelOf: _, ...plain } = admin;
+    expect((await say(line, plain)).text).toContain('cannot be found from here');
+    expect(await stored()).toBeUndefined();
+    await say('after 10m <@U2|ada>', managing('none'));
+    expect(await stored()).toMatchObject({ mention: { id: 'U2' } });
+  });
+});

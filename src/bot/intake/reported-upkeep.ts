@@ -5,9 +5,10 @@ import {
   quietNow,
   reshaped,
 } from '../incidents/arrange.ts';
+import { escalated } from '../incidents/escalations.ts';
 import { isFlapping, recentDowns, withFlappingEnded } from '../incidents/flapping.ts';
 import { refreshed } from '../incidents/groups.ts';
-import { applyChanges, isOpen, prune, withOpened } from '../incidents/incidents.ts';
+import { type AlertRule, applyChanges, isOpen, prune, withOpened } from '../incidents/incidents.ts';
 import { reminded } from '../incidents/reminders.ts';
 import {
   type Alert,
@@ -36,7 +37,7 @@ interface UpkeepContext extends ArrangeContext {
 
 /**
  * What becomes of reported alerts while nobody says anything of them: nothing was heard of some for too long, some are of intakes
- * that are gone, some have flapped, and people are reminded of those that go on. The same document when nothing does;
+ * that are gone, some have flapped, people are reminded of those that go on, and others are told of what nobody acknowledges. The same document when nothing does;
  * `isMore` says that it is to be asked again at once. Pure.
  */
 export function withUpkeep(
@@ -79,8 +80,9 @@ export function withUpkeep(
   );
   const shaped = withOthers(reshaped(arranged(decided, opened, around), concerned));
   const told = withSilence(shaped, byId, around);
+  const rules = ruleContext(watching, around);
   const { alerts, dropped } = prune(
-    reminded(refreshed(told.alerts, nowMs), ruleContext(watching, around)),
+    RULES.reduce((now, rule) => rule(now, rules), refreshed(told.alerts, nowMs)),
     nowMs,
   );
   const kept = lost.size === 0 ? reported : reported.filter((one) => !lost.has(one));
@@ -96,6 +98,9 @@ export function withUpkeep(
   };
   return { watching: after, dropped, isMore };
 }
+
+/** The rules that a poll ends with, too; they are asked here as well, since what others report needs no poll. */
+const RULES: readonly AlertRule[] = [escalated, reminded];
 
 const isReportedIncident = (alert: Alert) => isOpen(alert) && alert.reported !== undefined;
 

@@ -130,6 +130,23 @@ test('what is over is forgotten after a day, and what fires never', () => {
   expect(world.reported().map(({ key }) => key)).toEqual(['b']);
 });
 
+test('what nobody acknowledges in time is told elsewhere, without a poll of monitors', () => {
+  const world = reportedWorld({ escalation: { afterMs: 10 * MINUTE, place: 'slack:C2' } });
+  world.hear(firing('a'));
+  world.tell();
+  world.pass(10 * MINUTE - 1);
+  world.keepUp();
+  expect(world.watching()?.alerts).toHaveLength(1);
+  world.pass(1);
+  world.keepUp();
+  world.keepUp();
+  expect(world.watching()?.alerts.map(({ deliveries: [one] }) => one?.place)).toEqual([
+    'slack:C1',
+    'slack:C2',
+  ]);
+  expect(world.titles()[1]).toBe('Escalated: Alert a is FIRING');
+});
+
 test('a summary without a model tells what the sender said', () => {
   const world = reportedWorld();
   const facts = [{ label: 'job', value: '<!here> *shop*' }];

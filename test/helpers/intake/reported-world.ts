@@ -1,4 +1,5 @@
 import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
+import type { ChannelSettings } from '../../../src/bot/channels/channel-settings.ts';
 import { createIncidents } from '../../../src/bot/incidents/incident-service.ts';
 import { incidentsIn, type Watching } from '../../../src/bot/incidents/watch-state.ts';
 import { applyReported, type Delivery } from '../../../src/bot/intake/apply-reported.ts';
@@ -23,13 +24,13 @@ export const resolved = (key: string, startedAtMs = START) =>
   said(key, { state: 'resolved', startedAtMs });
 
 /** The rules of what others report, without a store, a network or a platform; time goes on when the test says. */
-export function reportedWorld() {
+export function reportedWorld(settings: ChannelSettings = {}) {
   let watching: Watching | undefined;
   let nowMs = START;
   let made = 0;
   const newId = () => `id-${++made}`;
   const intakes = new Map([[PRODUCTION.id, PRODUCTION]]);
-  const around = () => ({ nowMs, newId });
+  const around = () => ({ nowMs, newId, settingsOf: () => settings });
   const incidents = createIncidents({
     state: {
       current: () => watching,

@@ -194,6 +194,13 @@ async function start(
         keys,
         ...(gateway && { usage: gateway.usage }),
         feedback: (query) => exportedLines(feedback, query, redact),
+        ...(monitoring && {
+          monitors: {
+            standing: monitoring.standing,
+            state: () => monitoring.provisioning?.state(),
+            answer: async (answer) => await monitoring.provisioning?.answer(answer),
+          },
+        }),
         log,
       });
   if (control) stops.push(() => control.close());

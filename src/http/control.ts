@@ -4,6 +4,7 @@ import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Service } from '../contracts/api-key.ts';
+import { beginTurn } from '../contracts/event-loop.ts';
 import { plainWords } from '../contracts/plain-words.ts';
 import { controlSocket } from './control-socket.ts';
 import { answerError, validationError } from './error-answers.ts';
@@ -25,8 +26,10 @@ const FeedbackQuery = z.strictObject({
     .optional(),
 });
 
+const FileAnswer = z.strictObject({ answer: z.string().max(100) });
+
 /**
- * Opens the control socket: keys can be listed, created, limited and revoked, their usage and rated answers read, by whoever may open the
+ * Opens the control socket: keys can be listed, created, limited and revoked, their usage, rated answers and monitors read, by whoever may open the
  * data folder (mode 0700), which is the operator; no secret is needed for it, and none is stored.
  */
 export async function openControl(options: {
@@ -36,9 +39,15 @@ export async function openControl(options: {
   usage?: (query: z.infer<typeof UsageQuery>) => Promise<unknown>;
   /** Rated answers, as lines. */
   feedback?: (query: z.infer<typeof FeedbackQuery>) => AsyncIterable<string>;
+  /** The monitors there are, with their secrets, and how they stand to the file that declares some. */
+  monitors?: {
+    standing(): Iterable<unknown>;
+    state(): object | undefined;
+    answer(answer: string): Promise<void>;
+  };
   log: Logger;
 }): Promise<{ close(): Promise<void> }> {
-  const { folder, keys, usage, feedback, log } = options;
+  const { folder, keys, usage, feedback, monitors, log } = options;
   const server = fastify();
   server.setErrorHandler(answerError);
   const keysOf = (params: unknown): Keys => {
@@ -73,6 +82,18 @@ export async function openControl(options: {
     if (!feedback) throw notFound('No feedback is kept here.');
     return reply.type('application/jsonl').send(Readable.from(feedback(query)));
   });
+  const monitorsHere = () => {
+    if (monitors) return monitors;
+    throw notFound('There is no monitoring service here.');
+  };
+  server.get('/monitors', (_request, reply) =>
+    reply.type('application/jsonl').send(Readable.from(jsonLines(monitorsHere().standing()))),
+  );
+  server.get('/monitors/file', () => monitorsHere().state() ?? {});
+  server.post('/monitors/file/answer', async (request) => {
+    await monitorsHere().answer(checked(FileAnswer, request.body).answer);
+    return {};
+  });
   const path = controlSocket(folder);
   // A killed process leaves its socket behind; the store's lock says that nobody else uses this folder.
   await rm(path, { force: true });
@@ -92,6 +113,15 @@ export async function openControl(options: {
       await rm(path, { force: true });
     },
   };
+}
+
+/** Piece by piece: there may be ten thousand. */
+async function* jsonLines(values: Iterable<unknown>) {
+  const turn = beginTurn();
+  for (const value of values) {
+    yield `${JSON.stringify(value)}\n`;
+    if (turn.isOver()) await turn.next();
+  }
 }
 
 function checked<T>(schema: z.ZodType<T>, input: unknown): T {

@@ -23,17 +23,19 @@ export interface CheckTypes {
   readonly schema: z.ZodType<MonitorDefinition>;
   /** The names of the types. */
   readonly names: readonly string[];
-  of(definition: MonitorDefinition): CheckType;
+  of(definition: Pick<MonitorDefinition, 'check_type'>): CheckType;
   ofChecked(definition: CheckedMonitor): ProbedType;
   /** The names of the settings that its type has. */
-  settingsOf(definition: MonitorDefinition): ReadonlySet<string>;
+  settingsOf(definition: Pick<MonitorDefinition, 'check_type'>): ReadonlySet<string>;
+  /** What stands for a setting that is left out; `undefined` for one that must be given, or may be absent. */
+  defaultOf(definition: MonitorDefinition, setting: string): unknown;
 }
 
 export function createCheckTypes(types: readonly CheckType[]): CheckTypes {
   const byName = new Map(types.map((type) => [type.schema.shape.check_type.value, type]));
   const [first, ...rest] = types.map(({ schema }) => schema);
   if (first === undefined) throw new TypeError('There is no type of check.');
-  function of({ check_type }: MonitorDefinition): CheckType {
+  function of({ check_type }: Pick<MonitorDefinition, 'check_type'>): CheckType {
     const type = byName.get(check_type);
     if (type === undefined) throw new TypeError(`There is no type of check ${check_type}.`);
     return type;
@@ -47,6 +49,8 @@ export function createCheckTypes(types: readonly CheckType[]): CheckTypes {
       if (!isProbed(type)) throw new TypeError(`${definition.check_type} is not probed.`);
       return type;
     },
+    defaultOf: (definition, setting) =>
+      settingsIn(of(definition)).shape[setting]?.safeParse(undefined).data,
     settingsOf: (definition) => new Set(Object.keys(settingsIn(of(definition)).shape)),
   };
 }

@@ -127,13 +127,7 @@ export async function openMonitors(options: {
   changesOverlapMs?: number | undefined;
 }) {
   const { store, history, wallMs, log, limit = MAX_MONITORS, types = shippedTypes } = options;
-  const collection = store.collection({
-    name: 'monitors',
-    schema: z.union([storedMonitor(types), Removed]),
-    // 2: secrets are encrypted. An older program would send what stands in their place.
-    version: 2,
-    whenCorrupt: 'refuse',
-  });
+  const collection = store.collection(monitorsCollection(types));
   const encryption = await openDefinitionEncryption(store, types);
   const changeLog = await openChangeLog(store, { overlapMs: options.changesOverlapMs });
   const monitors = new Map<string, WatchedMonitor>();
@@ -571,6 +565,31 @@ export async function openMonitors(options: {
     },
   };
 }
+
+/**
+ * The monitors that are stored, with their secrets, for who does not watch them: nothing is changed and nothing is followed. Throws
+ * `CorruptDocumentError` when one cannot be read or the key of its secrets is not there.
+ */
+export async function readMonitors(store: Store, types: CheckTypes = shippedTypes) {
+  const collection = store.collection(monitorsCollection(types));
+  const encryption = await openDefinitionEncryption(store, types);
+  const found: Array<{ id: string } & Omit<StoredMonitor, 'sealed' | 'state'>> = [];
+  for (const { id, document } of await collection.list()) {
+    if (!isThere(document)) continue;
+    const definition = encryption.decrypt(document, id);
+    if (definition === undefined) throw keyIsGone(store.key.place, [{ id, document }]);
+    found.push({ ...document, id, definition });
+  }
+  return found.sort((a, b) => a.createdAtMs - b.createdAtMs);
+}
+
+const monitorsCollection = (types: CheckTypes) => ({
+  name: 'monitors',
+  schema: z.union([storedMonitor(types), Removed]),
+  // 2: secrets are encrypted. An older program would send what stands in their place.
+  version: 2,
+  whenCorrupt: 'refuse' as const,
+});
 
 /** Different settings that are remembered. */
 const MAX_CONFIGS = 1_000;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { MAX_PARENTS } from '../../contracts/monitoring.ts';
 import { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
@@ -8,6 +9,7 @@ import { createAdmission } from '../api/admission.ts';
 import { createdDefinition } from '../api/monitor-change.ts';
 import type { MonitorDefinition } from '../checks/check-type.ts';
 import { type CheckTypes, shippedTypes } from '../checks/registry.ts';
+import { withoutSecrets } from '../checks/secret-values.ts';
 import { createSsrfGuard } from '../checks/ssrf-guard.ts';
 import { checkWindows } from '../monitors/maintenance.ts';
 import { MAX_MONITORS } from '../monitors/monitors.ts';
@@ -371,7 +373,7 @@ function complainAt(
 /** The settings that a type has, where the monitor is none for another reason. */
 function settingsOfType(types: CheckTypes, { check_type }: { check_type: unknown }) {
   return types.names.includes(String(check_type))
-    ? types.settingsOf({ check_type } as MonitorDefinition)
+    ? types.settingsOf({ check_type: String(check_type) })
     : new Set<string>();
 }
 
@@ -467,8 +469,14 @@ function channelFault(text: string, platforms: readonly string[]): string | unde
 
 /** Whether what a secret became part of is hidden from everybody. */
 function isHidden({ path, marked }: SecretUse, definition: MonitorDefinition): boolean {
-  if (!('headers' in definition.config)) return false;
   const [first, second, third] = path;
+  if (first === 'config' && second !== undefined && second !== 'headers') {
+    const [shown, stored] = [withoutSecrets(definition).config, definition.config].map(
+      (config) => (config as Record<string, unknown>)[second],
+    );
+    return !isDeepStrictEqual(shown, stored);
+  }
+  if (!('headers' in definition.config)) return false;
   if (first === 'config') return second === 'headers' && isSecretName(third ?? '');
   return first === 'target' && !maskedTarget(marked).includes(MARK);
 }

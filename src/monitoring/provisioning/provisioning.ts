@@ -68,7 +68,10 @@ export type Provisioning = ReturnType<typeof createProvisioning>;
 
 /** What is needed of monitors to plan. */
 export const standingMonitors = (monitors: Pick<Monitors, 'all'>): StandingMonitor[] =>
-  monitors.all().map((monitor) => ({ ...monitor, isPaused: monitor.state.status === 'PAUSED' }));
+  monitors.all().map(({ id, definition, maintenance, managedBy, channels, state: { status } }) => ({
+    ...{ id, definition, maintenance, managedBy, channels },
+    isPaused: status === 'PAUSED',
+  }));
 
 /**
  * Keeps the monitors as the files at `path` declare them: reads them when they change, and does what is missing. Of several processes on

@@ -10,7 +10,10 @@ const SHORT = { ttlMs: 1_500, beatMs: 200 };
 /** Processes of the service on one database, as far as they share nothing else. */
 export async function startReplicas(
   count: number,
-  common: Pick<NonNullable<Parameters<typeof startService>[0]>, 'changesOverlapMs'> = {},
+  common: Pick<
+    NonNullable<Parameters<typeof startService>[0]>,
+    'changesOverlapMs' | 'monitorsFile'
+  > = {},
 ) {
   const { open, query } = await testDatabase();
   const start = async (

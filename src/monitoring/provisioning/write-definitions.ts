@@ -1,0 +1,166 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Document, type Pair, type Scalar, type YAMLMap } from 'yaml';
+import { isSecretName, mapSecrets } from '../../contracts/secret-values.ts';
+import type { MonitorDefinition } from '../checks/check-type.ts';
+import { type CheckTypes, shippedTypes } from '../checks/registry.ts';
+import { withoutSecrets } from '../checks/secret-values.ts';
+import type { StandingMonitor } from './plan.ts';
+
+/** A monitor to be written, as a file declares one. */
+export interface WrittenMonitor {
+  key: string;
+  fields: Record<string, unknown>;
+  /** Lines that stand above it. */
+  comments?: string[];
+}
+
+/** Monitors as the text of a file; `heading` are lines above all of them. */
+export function writeDefinitions(
+  monitors: readonly WrittenMonitor[],
+  heading: readonly string[] = [],
+): string {
+  const entries = monitors.map(({ key, fields }) => [key, fields]);
+  const document = new Document({ monitors: Object.fromEntries(entries) });
+  if (heading.length > 0) document.commentBefore = commentOf(heading);
+  const map = document.get('monitors') as YAMLMap<Scalar>;
+  for (const [at, { comments = [] }] of monitors.entries()) {
+    const pair = map.items[at] as Pair<Scalar> | undefined;
+    if (pair && comments.length > 0) pair.key.commentBefore = commentOf(comments);
+  }
+  return document.toString({ lineWidth: 0 });
+}
+
+/** Nothing in them can end a comment. */
+const commentOf = (lines: readonly string[]) =>
+  lines.map((line) => ` ${line.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')}`).join('\n');
+
+/** Keys from names, each another one. */
+export function createKeys() {
+  const taken = new Set<string>();
+  return (name: string): string => {
+    const word =
+      name
+        .toLowerCase()
+        .normalize('NFKD')
+        .replace(/[^a-z0-9._/]+/g, '-')
+        .replace(/^[^a-z0-9]+|-+$/g, '')
+        .slice(0, 80) || 'monitor';
+    let key = word;
+    for (let number = 2; taken.has(key); number += 1) key = `${word}-${number}`;
+    taken.add(key);
+    return key;
+  };
+}
+
+/**
+ * Monitors as a file that would declare them: what is set by itself is left out, ids are kept so that they are taken over with their
+ * history, and in the place of each secret stands a variable.
+ */
+export function exportDefinitions(
+  standing: readonly StandingMonitor[],
+  types: CheckTypes = shippedTypes,
+): string {
+  const kept = standing.filter(({ managedBy }) => managedBy?.leftAtMs === undefined);
+  const newKey = createKeys();
+  const keys = new Map<string, string>();
+  for (const { id, managedBy } of kept) if (managedBy) keys.set(id, newKey(managedBy.key));
+  for (const { id, definition } of kept) {
+    if (!keys.has(id)) keys.set(id, newKey(definition.name));
+  }
+  const variables: string[] = [];
+  const written = kept.map((monitor): WrittenMonitor => {
+    const key = keys.get(monitor.id) ?? monitor.id;
+    const { fields, secrets } = fieldsOf(monitor, { key, keys, types });
+    variables.push(...secrets);
+    const comments = monitor.isPaused
+      ? ['It is paused. A monitor of a file is not: applying this lets it go on.']
+      : [];
+    return { key, fields, comments };
+  });
+  const heading = [
+    'Monitors of Askwatch. Set MONITORS_FILE to this file to keep them as it says.',
+    ...(variables.length > 0
+      ? [`Secrets are not written. Set these variables first: ${variables.join(', ')}`]
+      : []),
+  ];
+  return writeDefinitions(written, heading);
+}
+
+function fieldsOf(
+  { id, definition, maintenance, channels = [] }: StandingMonitor,
+  { key, keys, types }: { key: string; keys: ReadonlyMap<string, string>; types: CheckTypes },
+) {
+  const secrets: string[] = [];
+  const variable = (name: string) => {
+    const made = `${key}_${name}`
+      .toUpperCase()
+      .replace(/[^A-Z0-9]+/g, '_')
+      .replace(/^(?=\d)/, '_');
+    if (!secrets.includes(made)) secrets.push(made);
+    return `\${${made}}`;
+  };
+  const { name, target, check_type: type, depends_on: parents = [] } = definition;
+  const isSending = 'headers' in definition.config;
+  const shown = isSending
+    ? withSecretsReplaced(target, (secret) => variable(secret))
+    : escaped(target);
+  const config = configOf(definition, types, variable);
+  const fields = {
+    id,
+    name: escaped(name),
+    target: shown,
+    check_type: type,
+    ...(Object.keys(config).length > 0 && { config }),
+    ...(channels.length > 0 && { channels }),
+    ...(parents.length > 0 && { depends_on: parents.map((parent) => keys.get(parent) ?? parent) }),
+    ...(maintenance.length > 0 && { maintenance: textsEscaped(maintenance) }),
+  };
+  return { fields, secrets };
+}
+
+/** A name of a variable stands where the secret did; the rest is as it is. */
+function withSecretsReplaced(target: string, variable: (name: string) => string): string {
+  const places: string[] = [];
+  const marked = mapSecrets(target, ({ name }) => {
+    places.push(variable(name));
+    return `\u0000${places.length - 1}\u0000`;
+  });
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: A target holds none.
+  return escaped(marked).replace(/\u0000(\d+)\u0000/g, (_, at) => places[Number(at)] ?? '');
+}
+
+function configOf(
+  definition: MonitorDefinition,
+  types: CheckTypes,
+  variable: (name: string) => string,
+): Record<string, unknown> {
+  const config: Record<string, unknown> = {};
+  const shown = withoutSecrets(definition).config as Record<string, unknown>;
+  for (const [setting, value] of Object.entries<unknown>(definition.config)) {
+    if (value === undefined || isDeepStrictEqual(value, types.defaultOf(definition, setting))) {
+      continue;
+    }
+    const isSecret = !isDeepStrictEqual(value, shown[setting]);
+    if (setting === 'headers') config.headers = headersOf(value as object, variable);
+    else config[setting] = isSecret ? variable(setting) : textsEscaped(value);
+  }
+  return config;
+}
+
+const headersOf = (headers: object, variable: (name: string) => string) =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      isSecretName(name) ? variable(name) : escaped(String(value)),
+    ]),
+  );
+
+/** The characters of a variable stand for themselves. */
+const escaped = (text: string) => text.replaceAll('${', () => '$${');
+
+function textsEscaped(value: unknown): unknown {
+  if (typeof value === 'string') return escaped(value);
+  if (Array.isArray(value)) return value.map(textsEscaped);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, textsEscaped(part)]));
+}

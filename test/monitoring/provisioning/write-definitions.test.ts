@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { planFor, type StandingMonitor } from '../../../src/monitoring/provisioning/plan.ts';
+import { exportDefinitions } from '../../../src/monitoring/provisioning/write-definitions.ts';
+import { readTexts } from '../../helpers/monitoring/provisioning/read-text.ts';
+
+const FILE = `
+monitors:
+  shop:
+    name: 'Shop: "the" $\${first}'
+    target: https://shop.example/a?token=query-secret&page=1
+    check_type: KEYWORD
+    config: {target_keyword: Cart, headers: {Authorization: header-secret, Accept: text/html}}
+    channels: ["slack:C1"]
+    depends_on: [db]
+    maintenance: [{cron: 0 3 * * 0, timezone: Europe/Berlin, duration_minutes: 30}]
+  db: {target: db.example, check_type: DNS}
+  job: {target: backup, check_type: HEARTBEAT, config: {cron: 0 3 * * *}}
+`;
+
+/** Monitors as they stand, which no file declares yet. */
+async function standing(): Promise<StandingMonitor[]> {
+  const { monitors, problems } = await readTexts({ 'a.yaml': FILE });
+  expect(problems).toEqual([]);
+  const { steps } = await planFor(monitors, [], 0);
+  return steps.map((step) => {
+    if (step.kind !== 'create') throw new Error('not new');
+    const { managedBy: _, channels, ...rest } = step.declared;
+    return { ...rest, id: step.id, isPaused: false, channels: [...channels] };
+  });
+}
+
+test('an export declares what there is, without its secrets, and is taken over with nothing changed', async () => {
+  const there = await standing();
+  const text = exportDefinitions(there);
+  expect(text).not.toMatch(/header-secret|query-secret/);
+  expect(text).toContain('# Secrets are not written. Set these variables first: ');
+  const names = [...text.matchAll(/(?<!\$)\$\{(\w+)\}/g)].map(([, name = '']) => name);
+  expect(names).toHaveLength(2);
+  expect((await readTexts({ 'b.yaml': text })).problems).toHaveLength(2);
+  const env = Object.fromEntries(
+    names.map((name) => [name, name.endsWith('TOKEN') ? 'query-secret' : 'header-secret']),
+  );
+  const { monitors, problems } = await readTexts({ 'b.yaml': text }, { env });
+  expect(problems).toEqual([]);
+  const { steps } = await planFor(monitors, there, 0);
+  expect(
+    steps.map((step) => [
+      step.kind,
+      step.kind === 'change' && step.isAdopted,
+      step.kind === 'change' && step.changes.map(({ field }) => field),
+    ]),
+  ).toEqual(there.map(() => ['change', true, ['file']]));
+});
+
+test('an export leaves out what is set by itself, and what left its file', async () => {
+  const [, db, job] = await standing();
+  if (!db || !job) throw new Error('none');
+  const left = { ...job, managedBy: { file: 'a.yaml', line: 1, key: 'job', leftAtMs: 1 } };
+  expect(
+    exportDefinitions([{ ...db, isPaused: true }, left]),
+  ).toBe(`# Monitors of Askwatch. Set MONITORS_FILE to this file to keep them as it says.
+
+monitors:
+  # It is paused. A monitor of a file is not: applying this lets it go on.
+  db:
+    id: ${db.id}
+    name: db
+    target: db.example
+    check_type: DNS
+`);
+});

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { ProgramInfo } from './cli/doctor.ts';
-import { CommandLineError, feedbackOptions, keyOptions } from './cli/options.ts';
+import { CommandLineError, feedbackOptions, keyOptions, monitorsOptions } from './cli/options.ts';
 
 const HELP = `Usage: npx askwatch [<command>]
 
@@ -15,6 +15,10 @@ const HELP = `Usage: npx askwatch [<command>]
   keys usage [<id>] [--days <number>]                      what was asked of the gateway, by day, key and model
   keys revoke <id>                                         refuse a key from now on
   feedback export [--since <day>|<number>d] [--down]       the answers that people rated, as lines of JSON; --down only those with 👎
+  monitors plan [<file>]                                   show what MONITORS_FILE, or another file, would change; exit code 2 if anything
+  monitors apply [--yes]                                   wait until MONITORS_FILE is applied; --yes also where it lost many monitors
+  monitors export                                          all monitors as YAML, to be declared in a file
+  monitors import --from gatus|file_sd <file>              what Gatus or Prometheus watches, as YAML
   move-state [--back] [--check]                            move all state from the data folder to DATABASE_URL, or back; --check only compares
   help                                                     this text
 
@@ -80,6 +84,16 @@ async function run(argv: string[]): Promise<void> {
   if (values.since !== undefined || values.down) {
     throw new CommandLineError('--since and --down are for feedback export.');
   }
+  if (command === 'monitors') {
+    const { runMonitors } = await import('./cli/monitors.ts');
+    const { lines, code } = await runMonitors(rest, values, program().version);
+    (code === 1 ? process.stderr : process.stdout).write(`${lines.join('\n')}\n`);
+    process.exitCode = code;
+    return;
+  }
+  if (values.from !== undefined || values.yes) {
+    throw new CommandLineError('--from and --yes are for monitors.');
+  }
   if (command !== 'keys') throw new CommandLineError(`There is no command '${command}'.`);
   const { runKeys } = await import('./cli/keys.ts');
   const lines = await runKeys(rest, values, program().version);
@@ -99,6 +113,7 @@ function parse(argv: string[]) {
       options: {
         ...keyOptions,
         ...feedbackOptions,
+        ...monitorsOptions,
         json: { type: 'boolean' },
         back: { type: 'boolean' },
         check: { type: 'boolean' },

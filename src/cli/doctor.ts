@@ -17,6 +17,7 @@ import {
   checkNode,
   checkProgram,
 } from './doctor-machine.ts';
+import { checkMonitorsFile } from './doctor-monitors.ts';
 import { checkProviders } from './doctor-providers.ts';
 import { checkGateway, checkListener, checkMonitoring } from './doctor-services.ts';
 import { checkToolServers } from './doctor-tools.ts';
@@ -106,6 +107,7 @@ async function examine({ version, engines }: ProgramInfo): Promise<Finding[]> {
     bounded('Model gateway', () => checkGateway(settings)),
     bounded('Model providers', () => checkProviders(settings, probe)),
     bounded('Monitoring service', () => checkMonitoring(settings)),
+    bounded('Monitors file', () => checkMonitorsFile(settings)),
     bounded('MCP servers', () => checkToolServers(settings, version)),
     ...platforms
       .filter(({ variables }) => Object.keys(variables).length > 0)

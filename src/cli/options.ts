@@ -30,6 +30,13 @@ export interface FeedbackOptions {
   down?: boolean | undefined;
 }
 
+/** The options of `monitors`. */
+export const monitorsOptions = { from: { type: 'string' }, yes: { type: 'boolean' } } as const;
+export interface MonitorsOptions {
+  from?: string | undefined;
+  yes?: boolean | undefined;
+}
+
 const DAY_MS = 86_400_000;
 
 /** From when on, Unix time: a day, or so many days ago. */

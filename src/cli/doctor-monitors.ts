@@ -1,0 +1,55 @@
+import { text } from 'node:stream/consumers';
+import { platforms } from '../app/platforms.ts';
+import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
+import { counted } from '../bot/shared/text-format.ts';
+import { type Settings, secretVariables } from '../config/settings.ts';
+import { controlSocket } from '../http/control-socket.ts';
+import { readDefinitions } from '../monitoring/provisioning/definitions.ts';
+import { DefinitionsError, problemLine } from '../monitoring/provisioning/problem.ts';
+import type { ProvisioningState } from '../monitoring/provisioning/provisioning.ts';
+import { readSourceFiles } from '../monitoring/provisioning/source-files.ts';
+import { askRunning, openControlClient } from './control-client.ts';
+
+const CHECK = 'Monitors file';
+
+/** Mistakes of the file that are told. */
+const MAX_TOLD = 10;
+
+/** What `MONITORS_FILE` names: whether it can be read, and whether the running program has applied it. */
+export async function checkMonitorsFile(settings: Settings): Promise<Finding[]> {
+  const { monitorsFile, allowPrivate } = settings;
+  if (monitorsFile === undefined) return [];
+  try {
+    const files = await readSourceFiles(monitorsFile);
+    const monitors = await readDefinitions(files, {
+      env: process.env,
+      taboo: secretVariables(),
+      allowPrivate,
+      platforms: platforms.map(({ name }) => name),
+    });
+    const read = ok(CHECK, `declares ${counted(monitors.length, 'monitor')}`);
+    return [read, ...(await whatTheProgramSays(settings))];
+  } catch (error) {
+    if (!(error instanceof DefinitionsError)) throw error;
+    const told = error.problems.slice(0, MAX_TOLD).map((one) => problem(CHECK, problemLine(one)));
+    const more = error.problems.length - told.length;
+    return more > 0 ? [...told, warning(CHECK, `has ${more} more mistakes.`)] : told;
+  }
+}
+
+async function whatTheProgramSays({ database, dataDir }: Settings): Promise<Finding[]> {
+  const dispatcher = database ? undefined : await openControlClient(controlSocket(dataDir));
+  if (!dispatcher) return [];
+  try {
+    const answer = await askRunning(dispatcher, 'monitors/file', {});
+    const said = answer && (JSON.parse(await text(answer)) as Partial<ProvisioningState>);
+    if (said?.state === undefined) {
+      return [
+        warning(CHECK, 'The program that runs follows no file. Restart it with MONITORS_FILE.'),
+      ];
+    }
+    return 'sentence' in said ? [problem(CHECK, said.sentence ?? '')] : [];
+  } finally {
+    await dispatcher.close();
+  }
+}

@@ -1,0 +1,174 @@
+/** A monitor of another system, or why it is none here. */
+export type Imported = { name: string; comments: string[] } & (
+  | { fields: Record<string, unknown> }
+  | { isLeftOut: true }
+);
+
+/** What is read of an endpoint. Source: Gatus, README, "Configuration". */
+interface Endpoint {
+  enabled?: unknown;
+  name?: unknown;
+  group?: unknown;
+  url?: unknown;
+  method?: unknown;
+  body?: unknown;
+  headers?: unknown;
+  interval?: unknown;
+  conditions?: unknown;
+  client?: { timeout?: unknown; insecure?: unknown; 'ignore-redirect'?: unknown } | null;
+  dns?: { 'query-name'?: unknown; 'query-type'?: unknown } | null;
+}
+
+/** Fields of an endpoint that mean something here, or nothing for a monitor. */
+const KNOWN = new Set([
+  ...['enabled', 'name', 'group', 'url', 'method', 'body', 'headers', 'interval', 'conditions'],
+  ...['client', 'dns'],
+]);
+
+/** The monitors of a configuration of Gatus. */
+export function gatusMonitors(value: unknown): Imported[] {
+  const { endpoints } = (value ?? {}) as { endpoints?: unknown };
+  return (Array.isArray(endpoints) ? endpoints : []).map((endpoint: unknown) =>
+    monitorOf((endpoint ?? {}) as Endpoint),
+  );
+}
+
+function monitorOf(endpoint: Endpoint): Imported {
+  const group = endpoint.group === undefined ? '' : `${endpoint.group}/`;
+  const name = `${group}${endpoint.name ?? endpoint.url ?? 'endpoint'}`;
+  const url = String(endpoint.url ?? '');
+  if (endpoint.enabled === false) return leftOut(name, 'it is not enabled');
+  const comments = Object.keys(endpoint)
+    .filter((field) => !KNOWN.has(field))
+    .map((field) => `not imported: ${field}`);
+  const intervalSeconds = secondsOf(endpoint.interval ?? '60s');
+  const timeoutSeconds = secondsOf(endpoint.client?.timeout);
+  const times = {
+    ...(intervalSeconds !== undefined &&
+      intervalSeconds !== 60 && { interval_seconds: Math.max(5, intervalSeconds) }),
+    ...(timeoutSeconds !== undefined &&
+      timeoutSeconds < (intervalSeconds ?? 60) && {
+        timeout_seconds: Math.min(60, Math.max(1, timeoutSeconds)),
+      }),
+  };
+  const conditions = Array.isArray(endpoint.conditions) ? endpoint.conditions.map(String) : [];
+  if (endpoint.dns) return dnsMonitor(name, { endpoint, conditions, comments, times });
+  if (/^https?:\/\//i.test(url))
+    return pageMonitor(name, { endpoint, conditions, comments, times });
+  const scheme = /^[a-z+]+(?=:\/\/)/i.exec(url)?.[0] ?? 'no scheme';
+  return leftOut(
+    name,
+    `its kind of check (${scheme}) is not imported; see which ones there are in the docs`,
+  );
+}
+
+const leftOut = (name: string, why: string): Imported => ({
+  ...{ name, comments: [why] },
+  isLeftOut: true,
+});
+
+interface Parts {
+  endpoint: Endpoint;
+  conditions: string[];
+  comments: string[];
+  times: Record<string, unknown>;
+}
+
+function pageMonitor(name: string, { endpoint, conditions, comments, times }: Parts): Imported {
+  const config: Record<string, unknown> = { ...times };
+  for (const condition of conditions) {
+    const meant = pageCondition(condition);
+    if (meant === undefined) comments.push(`not imported: ${condition}`);
+    else Object.assign(config, meant);
+  }
+  const { method, body, headers, client } = endpoint;
+  if (method !== undefined && method !== 'GET') config.method = method;
+  if (body !== undefined && body !== '') config.body = String(body);
+  if (typeof headers === 'object' && headers !== null) {
+    config.headers = Object.fromEntries(
+      // The host is that of the target.
+      Object.entries(headers)
+        .filter(([header]) => header.toLowerCase() !== 'host')
+        .map(([header, text]) => [header, String(text)]),
+    );
+  }
+  if (client?.insecure === true) config.ignore_tls = true;
+  if (client?.['ignore-redirect'] === true) config.follow_redirects = false;
+  const check_type = config.target_keyword === undefined ? 'HTTP' : 'KEYWORD';
+  return { name, comments, fields: fieldsOf(name, String(endpoint.url), check_type, config) };
+}
+
+const fieldsOf = (name: string, target: string, check_type: string, config: object) => ({
+  ...{ name, target, check_type },
+  ...(Object.keys(config).length > 0 && { config }),
+});
+
+/** The settings that a condition is here; `undefined` when it cannot be said. */
+function pageCondition(condition: string): Record<string, unknown> | undefined {
+  const text = condition.trim();
+  const any = /^\[STATUS\] == any\(([\d, ]+)\)$/.exec(text)?.[1];
+  if (any !== undefined) return { expected_status: any.replace(/\s/g, '') };
+  const [, name, sign = '', value = ''] = /^\[(\w+)\] (==|<=|<|>=|>) (.+)$/.exec(text) ?? [];
+  const number = Number(value);
+  if (name === 'STATUS' && Number.isInteger(number)) return statusCondition(sign, number);
+  if (name === 'CONNECTED' && sign === '==' && value === 'true') return {};
+  if (name === 'RESPONSE_TIME' && sign.startsWith('<') && number >= 1 && number <= 60_000) {
+    return { degraded_after_ms: number };
+  }
+  if (name === 'CERTIFICATE_EXPIRATION' && sign.startsWith('>')) {
+    const seconds = secondsOf(value);
+    return seconds === undefined
+      ? undefined
+      : { tls_expiry_days: Math.min(365, Math.ceil(seconds / 86_400)) };
+  }
+  const keyword =
+    name === 'BODY' && sign === '==' ? /^pat\(\*([^*]+)\*\)$/.exec(value)?.[1] : undefined;
+  return keyword === undefined ? undefined : { target_keyword: keyword };
+}
+
+function statusCondition(sign: string, code: number): Record<string, unknown> | undefined {
+  const ranges: Record<string, [from: number, to: number]> = {
+    '==': [code, code],
+    '<': [100, code - 1],
+    '<=': [100, code],
+    '>': [code + 1, 599],
+    '>=': [code, 599],
+  };
+  const [from, to] = ranges[sign] ?? [0, 0];
+  if (from < 100 || to > 599 || from > to) return undefined;
+  const expected = from === to ? `${from}` : `${from}-${to}`;
+  return expected === '200-299' ? {} : { expected_status: expected };
+}
+
+function dnsMonitor(name: string, { endpoint, conditions, comments, times }: Parts): Imported {
+  const expected: string[] = [];
+  const config: Record<string, unknown> = { ...times };
+  if (endpoint.dns?.['query-type'] !== undefined) config.record_type = endpoint.dns['query-type'];
+  for (const condition of conditions) {
+    const [, field, value = ''] = /^\[(BODY|DNS_RCODE)\] == (.+)$/.exec(condition.trim()) ?? [];
+    if (field === 'DNS_RCODE') {
+      if (value !== 'NOERROR') config.rcode = value;
+    } else if (field === 'BODY' && !/^\w+\(/.test(value)) expected.push(value);
+    else comments.push(`not imported: ${condition}`);
+  }
+  if (expected.length > 0) config.expected = expected;
+  const resolver = String(endpoint.url ?? '').replace(/^[a-z]+:\/\//i, '');
+  if (resolver !== '') config.resolver = resolver;
+  const target = String(endpoint.dns?.['query-name'] ?? '');
+  if (target === '') return leftOut(name, 'it asks for no name');
+  return { name, comments, fields: fieldsOf(name, target, 'DNS', config) };
+}
+
+const UNITS: Record<string, number> = { ms: 0.001, s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** Whole seconds of a duration such as `1m30s`. */
+function secondsOf(duration: unknown): number | undefined {
+  if (typeof duration === 'number') return undefined;
+  const text = String(duration ?? '');
+  if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) return undefined;
+  let seconds = 0;
+  for (const [, count, , unit = 's'] of text.matchAll(/(\d+(\.\d+)?)(ms|s|m|h|d)/g)) {
+    seconds += Number(count) * (UNITS[unit] ?? 1);
+  }
+  return Math.ceil(seconds);
+}

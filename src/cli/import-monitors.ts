@@ -1,0 +1,79 @@
+import type { SourceFile } from '../monitoring/provisioning/definitions.ts';
+import { DefinitionsError, type Problem } from '../monitoring/provisioning/problem.ts';
+import {
+  createKeys,
+  type WrittenMonitor,
+  writeDefinitions,
+} from '../monitoring/provisioning/write-definitions.ts';
+import { readYaml } from '../monitoring/provisioning/yaml-file.ts';
+import { gatusMonitors, type Imported } from './import-gatus.ts';
+
+/** Formats that monitors are imported from. */
+const SOURCES = ['gatus', 'file_sd'] as const;
+type ImportSource = (typeof SOURCES)[number];
+
+export const isImportSource = (name: string | undefined): name is ImportSource =>
+  SOURCES.includes(name as ImportSource);
+
+/**
+ * The text of a file that declares what another system's file does; what cannot be said here stands as a comment. Throws a
+ * `DefinitionsError` where the file cannot be read.
+ */
+export function importMonitors(from: ImportSource, file: SourceFile): string {
+  const problems: Problem[] = [];
+  const root = readYaml(file.text, {
+    replace: (text) => text,
+    complain: (at, message) => problems.push({ file: file.name, ...at, message }),
+  });
+  const isList = Array.isArray(root?.value);
+  if (problems.length === 0 && isList !== (from === 'file_sd')) {
+    const message =
+      from === 'gatus'
+        ? 'this is no configuration of Gatus; it has endpoints: and a list below it'
+        : 'this is no file_sd of Prometheus; it is a list of objects with targets';
+    problems.push({ file: file.name, line: 1, column: 1, message });
+  }
+  if (problems.length > 0) throw new DefinitionsError(problems);
+  const imported = from === 'gatus' ? gatusMonitors(root?.value) : fileSdMonitors(root?.value);
+  return written(imported, `Imported from ${file.name}.`);
+}
+
+function written(imported: readonly Imported[], heading: string): string {
+  const newKey = createKeys();
+  const monitors: WrittenMonitor[] = [];
+  const leftOut: string[] = [];
+  for (const one of imported) {
+    if ('isLeftOut' in one) leftOut.push(`${one.name}: ${one.comments.join('; ')}`);
+    else monitors.push({ key: newKey(one.name), fields: one.fields, comments: one.comments });
+  }
+  const notes = leftOut.length === 0 ? [] : [`Left out (${leftOut.length}):`, ...leftOut];
+  return writeDefinitions(monitors, [heading, ...notes]);
+}
+
+/** Targets with a scheme are pages; others are ports. Source: Prometheus, configuration, file_sd_config. */
+function fileSdMonitors(value: unknown): Imported[] {
+  const groups = Array.isArray(value) ? value : [];
+  return groups.flatMap((group: unknown) => {
+    const { targets, labels } = (group ?? {}) as { targets?: unknown; labels?: unknown };
+    const all = Array.isArray(targets) ? targets.map(String) : [];
+    const told = Object.entries((labels ?? {}) as object).map(([name, text]) => `${name}=${text}`);
+    const comments = told.length > 0 ? [`labels: ${told.join(', ')}`] : [];
+    return all.map((target): Imported => {
+      if (/^https?:\/\//i.test(target)) {
+        return { name: nameOf(target), comments, fields: { target, check_type: 'HTTP' } };
+      }
+      if (/^(\[[^\]]+\]|[^:/\s]+):\d+$/.test(target)) {
+        const note = 'Prometheus asks it over HTTP; take check_type: TCP to watch the port alone';
+        const fields = { target: `http://${target}/`, check_type: 'HTTP' };
+        return { name: target, comments: [...comments, note], fields };
+      }
+      return {
+        name: target,
+        comments: ['it has neither a scheme nor a port, so nothing says how to ask it'],
+        isLeftOut: true,
+      };
+    });
+  });
+}
+
+const nameOf = (url: string) => url.replace(/^https?:\/\//i, '').replace(/\/+$/, '');

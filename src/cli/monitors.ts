@@ -1,0 +1,237 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { request } from 'undici';
+import { createLog } from '../app/log.ts';
+import { openStore } from '../app/open-store.ts';
+import { platforms } from '../app/platforms.ts';
+import { readSettings, type Settings, secretVariables } from '../config/settings.ts';
+import { controlSocket } from '../http/control-socket.ts';
+import { readMonitors } from '../monitoring/monitors/monitors.ts';
+import { readDefinitions } from '../monitoring/provisioning/definitions.ts';
+import { type Plan, planFor, type StandingMonitor } from '../monitoring/provisioning/plan.ts';
+import { planLines, questionLines } from '../monitoring/provisioning/plan-lines.ts';
+import { DefinitionsError, problemLine } from '../monitoring/provisioning/problem.ts';
+import {
+  answersCollection,
+  type ProvisioningState,
+  storeAnswer,
+} from '../monitoring/provisioning/provisioning.ts';
+import { readSourceFiles } from '../monitoring/provisioning/source-files.ts';
+import { exportDefinitions } from '../monitoring/provisioning/write-definitions.ts';
+import { askRunning, openControlClient } from './control-client.ts';
+import { importMonitors, isImportSource } from './import-monitors.ts';
+import { CommandLineError, type MonitorsOptions } from './options.ts';
+import { plain } from './table.ts';
+
+/** How long `apply` waits for the running program. */
+const APPLY_LIMIT_MS = 10 * 60_000;
+
+/** Largest file that is imported. */
+const MAX_IMPORT_BYTES = 20 * 1024 * 1024;
+
+/** What was printed, and how the command ends: 0 all is as it is to be, 1 it failed, 2 something is to be done. */
+interface Outcome {
+  lines: string[];
+  code: 0 | 1 | 2;
+}
+
+/** Runs `monitors plan|apply|export|import`. Throws a `CommandLineError` for what cannot be run, and errors with a sentence. */
+export async function runMonitors(
+  [action, file, ...more]: string[],
+  options: MonitorsOptions,
+  version: string,
+): Promise<Outcome> {
+  if (more.length > 0) throw new CommandLineError(`monitors ${action} takes no ${more[0]}.`);
+  if (options.from !== undefined && action !== 'import') {
+    throw new CommandLineError('--from is for monitors import.');
+  }
+  if (options.yes && action !== 'apply') throw new CommandLineError('--yes is for monitors apply.');
+  try {
+    return await act(action, file, options, version);
+  } catch (error) {
+    if (!(error instanceof DefinitionsError)) throw error;
+    return {
+      lines: [...error.problems.map(problemLine).map(plain), 'Nothing was changed.'],
+      code: 1,
+    };
+  }
+}
+
+async function act(
+  action: string | undefined,
+  file: string | undefined,
+  options: MonitorsOptions,
+  version: string,
+): Promise<Outcome> {
+  switch (action) {
+    case 'plan':
+      return await withMonitors(version, async (reached) => {
+        const plan = await planOf(reached, fileIn(reached.settings, file));
+        return { lines: planLines(plan).map(plain), code: isEmpty(plan) ? 0 : 2 };
+      });
+    case 'apply':
+      return await withMonitors(version, (reached) => apply(reached, file, options.yes ?? false));
+    case 'export':
+      if (file !== undefined) throw new CommandLineError(`monitors export takes no ${file}.`);
+      return await withMonitors(version, async ({ standing }) => ({
+        lines: exportDefinitions(await standing())
+          .trimEnd()
+          .split('\n'),
+        code: 0,
+      }));
+    case 'import':
+      return await importFile(file, options.from);
+    default:
+      throw new CommandLineError('Say what to do with monitors: plan, apply, export or import.');
+  }
+}
+
+const isEmpty = ({ steps }: Plan) => steps.length === 0;
+
+/** The monitors where they are, and what takes an answer to a question about them. */
+interface Reached {
+  settings: Settings;
+  standing(): Promise<StandingMonitor[]>;
+  answer(answer: string): Promise<void>;
+  /** How the running program stands to the file; absent where none can be asked. */
+  state?(): Promise<ProvisioningState | undefined>;
+}
+
+/** In the running program, through its control socket; else in the data folder; or in the database. */
+async function withMonitors<T>(version: string, use: (reached: Reached) => Promise<T>): Promise<T> {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const settings = readSettings(process.env);
+  const dispatcher = settings.database
+    ? undefined
+    : await openControlClient(controlSocket(settings.dataDir));
+  if (dispatcher) {
+    try {
+      return await use({
+        settings,
+        async standing() {
+          const answer = await askRunning(dispatcher, 'monitors', {});
+          if (!answer) throw new Error(OLDER);
+          const lines = (await text(answer)).split('\n').filter((line) => line !== '');
+          return lines.map((line) => JSON.parse(line) as StandingMonitor);
+        },
+        async answer(answer) {
+          const { statusCode, body } = await request('http://askwatch/monitors/file/answer', {
+            ...{ dispatcher, method: 'POST', body: JSON.stringify({ answer }) },
+            headers: { 'content-type': 'application/json' },
+          });
+          await body.dump();
+          if (statusCode >= 400) throw new Error(OLDER);
+        },
+        async state() {
+          const answer = await askRunning(dispatcher, 'monitors/file', {});
+          const state = answer && (JSON.parse(await text(answer)) as Partial<ProvisioningState>);
+          return state?.state === undefined ? undefined : (state as ProvisioningState);
+        },
+      });
+    } finally {
+      await dispatcher.close();
+    }
+  }
+  const log = createLog({ level: 'warn', secrets: settings.secrets });
+  const { store } = await openStore(settings, { version, log });
+  try {
+    return await use({
+      settings,
+      // What is paused is known to the program alone; one that left its file is.
+      standing: async () =>
+        (await readMonitors(store)).map((monitor) => ({
+          ...monitor,
+          isPaused: monitor.managedBy?.leftAtMs !== undefined,
+        })),
+      answer: (answer) => storeAnswer(store.collection(answersCollection), answer, Date.now()),
+    });
+  } finally {
+    await store.close();
+  }
+}
+
+const OLDER =
+  'The program that runs has no monitoring service, or is older than this command. Restart it with the role monitoring first.';
+
+function fileIn({ monitorsFile }: Settings, given: string | undefined): string {
+  const file = given ?? monitorsFile;
+  if (file !== undefined) return file;
+  throw new CommandLineError('Say which file: monitors plan <file>, or set MONITORS_FILE.');
+}
+
+async function planOf({ settings, standing }: Reached, file: string): Promise<Plan> {
+  const wanted = await readDefinitions(await readSourceFiles(file), {
+    env: process.env,
+    taboo: secretVariables(),
+    allowPrivate: settings.allowPrivate,
+    platforms: platforms.map(({ name }) => name),
+  });
+  return await planFor(wanted, await standing(), Date.now());
+}
+
+async function apply(reached: Reached, given: string | undefined, yes: boolean): Promise<Outcome> {
+  const { monitorsFile } = reached.settings;
+  const file = fileIn(reached.settings, given);
+  if (monitorsFile === undefined || resolve(file) !== resolve(monitorsFile)) {
+    throw new CommandLineError(
+      `What is applied is the file that MONITORS_FILE names, which the program follows${monitorsFile === undefined ? '; set it and restart Askwatch' : `: ${monitorsFile}`}. monitors plan ${file} shows what any file would do.`,
+    );
+  }
+  const plan = await planOf(reached, file);
+  const lines = planLines(plan).map(plain);
+  if (plan.question && !yes) return { lines, code: 2 };
+  if (plan.question) await reached.answer(plan.question.answer);
+  const said = lines.slice(0, lines.length - questionLines(plan).length);
+  if (isEmpty(plan)) return { lines: said, code: 0 };
+  if (!reached.state) {
+    const when = reached.settings.database
+      ? 'The processes on the database apply this within seconds; monitors plan shows what is left.'
+      : 'Askwatch does not run. It applies this when it starts.';
+    return { lines: [...said, when], code: 0 };
+  }
+  const failure = await applied(reached, file);
+  return failure === undefined
+    ? { lines: [...said, 'Applied.'], code: 0 }
+    : { lines: [...said, plain(failure)], code: 1 };
+}
+
+/** Waits until the running program has nothing left to do; what keeps it from that otherwise. */
+async function applied(reached: Reached, file: string): Promise<string | undefined> {
+  for (const endMs = performance.now() + APPLY_LIMIT_MS; performance.now() < endMs; ) {
+    await pause(1_000);
+    const state = await reached.state?.();
+    if (state === undefined) {
+      return 'The program that runs follows no file. Set MONITORS_FILE where it is started, and restart it.';
+    }
+    // What it said may be of what the file was before.
+    if (state.state === 'applied' && isEmpty(await planOf(reached, file))) return undefined;
+    if (state.state === 'broken' || state.state === 'failing') return state.sentence;
+  }
+  return 'This takes longer than ten minutes. Look at the log of the program; monitors plan shows what is left.';
+}
+
+async function importFile(file: string | undefined, from: string | undefined): Promise<Outcome> {
+  if (!isImportSource(from)) {
+    throw new CommandLineError('Say what the file is of: --from gatus or --from file_sd.');
+  }
+  if (file === undefined)
+    throw new CommandLineError('Say which file: monitors import --from gatus <file>.');
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return {
+      lines: [`${plain(file)} cannot be read (${code}). Name a file that is there.`],
+      code: 1,
+    };
+  }
+  if (bytes.length > MAX_IMPORT_BYTES) {
+    return { lines: [`${plain(file)} is larger than 20 MB. Take a smaller one.`], code: 1 };
+  }
+  const imported = importMonitors(from, { name: file, text: bytes.toString('utf8') });
+  return { lines: imported.trimEnd().split('\n'), code: 0 };
+}

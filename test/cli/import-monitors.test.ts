@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest';
+import { importMonitors } from '../../src/cli/import-monitors.ts';
+import { readTexts } from '../helpers/monitoring/provisioning/read-text.ts';
+
+const GATUS = `
+alerting: {}
+endpoints:
+  - name: front end
+    group: core
+    url: "https://front.example/health"
+    interval: 30s
+    conditions:
+      - "[STATUS] == any(200, 429)"
+      - "[RESPONSE_TIME] < 500"
+      - "[CERTIFICATE_EXPIRATION] > 48h"
+      - "[BODY].status == UP"
+    headers: {Authorization: "Bearer \${TOKEN}", Host: front}
+    client: {timeout: 5s, insecure: true}
+    alerts: [{type: slack}]
+  - {name: text, url: "https://text.example", conditions: ["[STATUS] < 300", "[BODY] == pat(*ready*)"]}
+  - name: dns
+    url: "8.8.8.8"
+    dns: {query-name: example.com, query-type: A}
+    conditions: ["[BODY] == 93.184.216.34", "[DNS_RCODE] == NOERROR"]
+  - {name: ssh, url: "ssh://host:22", conditions: ["[CONNECTED] == true"]}
+  - {name: off, url: "https://off.example", enabled: false}
+`;
+
+describe('an import', () => {
+  test('from Gatus says what it can, and in comments what it cannot', async () => {
+    const text = importMonitors('gatus', { name: 'gatus.yaml', text: GATUS });
+    const { monitors, problems } = await readTexts({ a: text }, { env: { TOKEN: 'swordfish' } });
+    expect(problems).toEqual([]);
+    expect(monitors.map(({ key, definition: { check_type } }) => [key, check_type])).toEqual([
+      ['core/front-end', 'HTTP'],
+      ['text', 'KEYWORD'],
+      ['dns', 'DNS'],
+    ]);
+    const [front, keyword, dns] = monitors.map(({ definition }) => definition);
+    expect(front).toMatchObject({
+      ...{ name: 'core/front end', target: 'https://front.example/health' },
+      config: {
+        ...{ interval_seconds: 30, timeout_seconds: 5, ignore_tls: true, tls_expiry_days: 2 },
+        ...{ expected_status: '200,429', degraded_after_ms: 500 },
+        headers: { Authorization: 'Bearer swordfish' },
+      },
+    });
+    expect(keyword?.config).toMatchObject({ target_keyword: 'ready', expected_status: '100-299' });
+    expect(dns).toMatchObject({
+      target: 'example.com',
+      config: { resolver: '8.8.8.8', record_type: 'A', expected: ['93.184.216.34'] },
+    });
+    expect(text).toContain('# not imported: alerts');
+    expect(text).toContain('# not imported: [BODY].status == UP');
+    expect(text).toMatch(
+      /# Left out \(2\):\n# ssh: its kind of check \(ssh\).*\n# off: it is not enabled/,
+    );
+  });
+
+  test('from file_sd has a monitor for each target', async () => {
+    const groups = [
+      { targets: ['https://a.example/x', 'b.example:9100', 'c'], labels: { job: 'web' } },
+      { targets: ['https://a.example/x'] },
+    ];
+    const text = importMonitors('file_sd', { name: 'sd.json', text: JSON.stringify(groups) });
+    const { monitors, problems } = await readTexts({ a: text });
+    expect(problems).toEqual([]);
+    expect(monitors.map(({ key, definition: { target } }) => [key, target])).toEqual([
+      ['a.example/x', 'https://a.example/x'],
+      ['b.example-9100', 'http://b.example:9100/'],
+      ['a.example/x-2', 'https://a.example/x'],
+    ]);
+    expect(text).toContain('# labels: job=web');
+    expect(text).toContain('# c: it has neither a scheme nor a port');
+  });
+
+  test.each([
+    ['gatus', '- a', 'this is no configuration of Gatus'],
+    ['file_sd', 'endpoints: []', 'this is no file_sd of Prometheus'],
+    ['gatus', 'endpoints: [', 'this is no YAML'],
+  ] as const)('from %s refuses %s', (from, text, said) => {
+    expect(() => importMonitors(from, { name: 'x.yaml', text })).toThrow(said);
+  });
+
+  test('cannot be made to end its comments', async () => {
+    const name = 'a\nmonitors: {evil: {}}';
+    const text = importMonitors('gatus', {
+      name: 'x.yaml',
+      text: JSON.stringify({ endpoints: [{ name, url: 'ssh://x', conditions: [] }] }),
+    });
+    expect((await readTexts({ a: text })).monitors).toEqual([]);
+  });
+});

@@ -43,21 +43,22 @@ export function noteChain(
 }
 
 /** A certificate and those between it and its root, as far as they were sent, in whatever order. */
-function pathFrom(certificate: X509Certificate): X509Certificate[] {
+function* pathFrom(certificate: X509Certificate): Generator<X509Certificate> {
+  yield certificate;
   const sent: X509Certificate[] = [];
   // Node gives them in the order in which they came, whoever issued whom.
   for (let one = certificate.issuerCertificate; one && sent.length < MAX_CHAIN; ) {
     sent.push(one);
     one = one.issuerCertificate;
   }
-  const path = [certificate];
-  for (let last = certificate; path.length < MAX_CHAIN; ) {
-    const issuer = sent.find((one) => !path.includes(one) && last.checkIssued(one));
-    if (issuer === undefined || issuer.subject === issuer.issuer) break;
-    path.push(issuer);
+  const path = new Set([certificate]);
+  for (let last = certificate; path.size < MAX_CHAIN; ) {
+    const issuer = sent.find((one) => !path.has(one) && last.checkIssued(one));
+    if (issuer === undefined || issuer.subject === issuer.issuer) return;
+    path.add(issuer);
+    yield issuer;
     last = issuer;
   }
-  return path;
 }
 
 /** Of its subject the common name, else the last part; OpenSSL escapes some characters. */
@@ -94,7 +95,7 @@ export function certificateFailure(
   }
   switch (code) {
     case 'CERT_HAS_EXPIRED': {
-      const ended = pathFrom(certificate).find((one) => Date.parse(one.validTo) < Date.now());
+      const ended = [...pathFrom(certificate)].find((one) => Date.parse(one.validTo) < Date.now());
       if (ended === undefined) return say(`a certificate above it has expired (${code})`);
       const when = day(Date.parse(ended.validTo));
       return say(`the intermediate certificate ${nameOf(ended)} expired on ${when}`);

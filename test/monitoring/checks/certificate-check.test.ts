@@ -221,6 +221,7 @@ describe('STARTTLS', () => {
       ...{ ok: true, outcome: 'expiring', certificateEndsMs: expect.any(Number) },
     });
     expect(target.said).toEqual(['EHLO askwatch\r\n', 'STARTTLS\r\n']);
+    await eventually(() => target.closed() === 1);
   });
 
   test('of IMAP', async () => {

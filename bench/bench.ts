@@ -10,7 +10,7 @@ import { ALL, type BenchRequest, readArguments } from './arguments.ts';
 import { statusPage } from './console/console.ts';
 import { discord } from './discord/discord.ts';
 import { gateway } from './gateway/gateway.ts';
-import { monitoring, rhythm } from './monitoring/monitoring.ts';
+import { monitoring, probes, rhythm } from './monitoring/monitoring.ts';
 import { postgresMany } from './postgres/many.ts';
 import { postgres } from './postgres/postgres.ts';
 import { type Area, type BenchContext, UnfinishedError } from './shared/area.ts';
@@ -32,6 +32,7 @@ import { watch } from './watch/watch.ts';
 const AREAS = new Map<string, Area>([
   ['gateway', gateway],
   ['monitoring', monitoring],
+  ['probes', probes],
   ['rhythm', rhythm],
   ['watch', watch],
   ['alerts', alerts],

@@ -27,6 +27,8 @@ export interface Bed {
   /** Of processes that belong to the bench. */
   helpers: number[];
   startReference(): Promise<TargetProcess>;
+  /** The file with the authority that the targets' certificates are from. */
+  authority: string;
   /** Starts the service on a new folder with so many monitors; gives both, and when it was started. */
   start(options: {
     kind: Kind;
@@ -62,6 +64,7 @@ export async function makeBed(context: BenchContext): Promise<Bed> {
     context,
     upstream,
     asks,
+    authority,
     helpers: [process.pid, upstreamProcess.pid],
     startReference: () =>
       startProcess({

@@ -9,10 +9,13 @@ import { startMeter, type Used } from './meter.ts';
 import { checksDone, get } from './server.ts';
 
 /** The shortest interval that a monitor can have. */
-const SECONDS = 5;
+export const SECONDS = 5;
 
 /** More failures than this among the checks, and the figure is none. */
 const BEARABLE_FAILURES = 0.01;
+
+/** The bare loops there are. */
+export type Loop = 'http' | 'https' | 'dns' | 'tcp' | 'tls';
 
 /** A kind of check whose cost is measured. */
 export interface CheckMeasure {
@@ -22,7 +25,7 @@ export interface CheckMeasure {
   /** A CPU second, where that is a goal by itself. */
   atLeast?: number;
   /** The bare loop that it stands beside, at the same rate, and how many times as much it is to do. */
-  beside: { loop: 'http' | 'https' | 'dns'; atLeast: number };
+  beside: { loop: Loop; atLeast: number };
   /** So many that no core is ever busy all the time: then both are measured at the rate that is asked for. */
   monitors: { full: number; quick: number };
 }
@@ -35,23 +38,11 @@ const TIMES = {
 /** Checks per CPU second of the service, and of the bare loop at the same rate before and after it. */
 export async function measureChecks(bed: Bed, measure: CheckMeasure): Promise<Finding[]> {
   const { name, kind, title, atLeast, beside, monitors } = measure;
-  const { quick, progress, detail } = bed.context;
-  const { warmUpMs, windowMs } = TIMES[quick ? 'quick' : 'full'];
+  const { quick } = bed.context;
   const count = monitors[quick ? 'quick' : 'full'];
   const perSecond = count / SECONDS;
   const before = await readReference(bed, beside.loop, perSecond);
-  const started = await bed.start({ kind, count, seconds: SECONDS });
-  const { server } = started;
-  progress(`  checking ${count} monitors every ${SECONDS} s`);
-  await pause(warmUpMs);
-  const from = await checksDone(server.port);
-  const meter = startMeter({ ...bed, target: server.pid, cores: bed.context.cores });
-  await pause(windowMs);
-  const used = meter();
-  const to = await checksDone(server.port);
-  await bed.end(started);
-  const done = countSince(from, to);
-  detail(`  askwatch ${kind}: ${inWords(done, used)}`);
+  const { done, used } = await readService(bed, kind, count);
   const after = quick ? [] : [await readReference(bed, beside.loop, perSecond)];
   const references = [before, ...after];
   bed.context.note(
@@ -67,6 +58,29 @@ export async function measureChecks(bed: Bed, measure: CheckMeasure): Promise<Fi
   const byItself: Finding[] =
     atLeast === undefined ? [] : [{ ...common, name, title, compare: 'itself', goal: { atLeast } }];
   return [...byItself, { ...common, ...besideLoop(measure) }];
+}
+
+/** One pass of the service with so many monitors of a kind: the checks that it did, and what they took. */
+export async function readService(
+  bed: Bed,
+  kind: Kind,
+  count: number,
+): Promise<{ done: number; used: Used }> {
+  const { quick, progress, detail } = bed.context;
+  const { warmUpMs, windowMs } = TIMES[quick ? 'quick' : 'full'];
+  const started = await bed.start({ kind, count, seconds: SECONDS });
+  const { server } = started;
+  progress(`  checking ${count} monitors every ${SECONDS} s`);
+  await pause(warmUpMs);
+  const from = await checksDone(server.port);
+  const meter = startMeter({ ...bed, target: server.pid, cores: bed.context.cores });
+  await pause(windowMs);
+  const used = meter();
+  const to = await checksDone(server.port);
+  await bed.end(started);
+  const done = countSince(from, to);
+  detail(`  askwatch ${kind}: ${inWords(done, used)}`);
+  return { done, used };
 }
 
 const besideLoop = ({ name, title, beside }: CheckMeasure) => ({
@@ -90,7 +104,8 @@ function countSince(from: Map<string, number>, to: Map<string, number>): number 
   return all;
 }
 
-async function readReference(bed: Bed, loop: CheckMeasure['beside']['loop'], perSecond: number) {
+/** One pass of a bare loop. */
+export async function readReference(bed: Bed, loop: Loop, perSecond: number) {
   const { quick, cores, progress, detail } = bed.context;
   const { referenceMs } = TIMES[quick ? 'quick' : 'full'];
   progress(`  the bare loop of ${loop}`);
@@ -110,7 +125,7 @@ async function readReference(bed: Bed, loop: CheckMeasure['beside']['loop'], per
   return { rate: done / used.cpuSeconds, foreign: used.foreignCores };
 }
 
-function inWords(done: number, used: Used): string {
+export function inWords(done: number, used: Used): string {
   const { wallSeconds, cpuSeconds, targetCores, foreignCores } = used;
   return [
     `${done} in ${figure(wallSeconds)} s`,

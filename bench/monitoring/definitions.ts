@@ -34,6 +34,20 @@ const name: Make = ({ resolver }, number, seconds) => ({
   config: { interval_seconds: seconds, resolver },
 });
 
+const port: Make = ({ http }, number, seconds) => ({
+  check_type: 'TCP',
+  name: `port ${number}`,
+  target: pick(http, number),
+  config: { interval_seconds: seconds },
+});
+
+const certificate: Make = ({ https }, number, seconds) => ({
+  check_type: 'CERTIFICATE',
+  name: `certificate ${number}`,
+  target: pick(https, number),
+  config: { interval_seconds: seconds },
+});
+
 const silent: Make = ({ silent }, number, seconds) => ({
   check_type: 'HTTP',
   name: `silent page ${number}`,
@@ -67,7 +81,7 @@ const mixed: Make = (upstream, number, seconds) =>
 /** Whether monitor number so-and-so of `mixed` never gets an answer. */
 export const isSilent = (number: number) => MIX[number % MIX.length] === silent;
 
-const KINDS = { page, securePage, name, mixed, heartbeat };
+const KINDS = { page, securePage, name, port, certificate, mixed, heartbeat };
 export type Kind = keyof typeof KINDS;
 
 /** So many monitors of a kind, numbered from 0. */

@@ -6,6 +6,7 @@ import { type CheckMeasure, measureChecks } from './checks.ts';
 import { definitionsOf } from './definitions.ts';
 import { measureMcp } from './mcp.ts';
 import { startMeter, type Used } from './meter.ts';
+import { CERTIFICATE, measureProbes, TCP } from './probes.ts';
 import { measureRestart } from './restart.ts';
 import { measureLag, measureMany } from './rhythm.ts';
 
@@ -60,8 +61,17 @@ const RHYTHM_MEASURES: Record<string, (bed: Bed) => Promise<Finding[]>> = {
   many: measureMany,
 };
 
+/** Beside another program of the same kind, pass by pass: which takes minutes as well. */
+const PROBE_MEASURES: Record<string, (bed: Bed) => Promise<Finding[]>> = {
+  tcp: (bed) => measureProbes(bed, TCP),
+  certificate: (bed) => measureProbes(bed, CERTIFICATE),
+};
+
 /** What checks and calls cost the monitoring service, beside bare loops of the same requests at the same rate, against targets on the same machine. */
 export const monitoring = areaOf(MEASURES);
+
+/** What checks of ports and certificates cost, beside bare loops and blackbox_exporter. */
+export const probes = areaOf(PROBE_MEASURES);
 
 /** The rhythm of the monitoring service's checks, seen at their targets on the same machine. */
 export const rhythm = areaOf(RHYTHM_MEASURES);

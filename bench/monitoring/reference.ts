@@ -1,15 +1,14 @@
-// What Node can do at best: bare loops that keep nothing, of GETs over undici, a new connection for each, and of look-ups
-// with one resolver of node:dns. Started by the bench with the addresses to ask.
+// What Node can do at best: bare loops that keep nothing, of GETs over undici, a new connection for each, of look-ups with
+// one resolver of node:dns, and of connections and handshakes of node:net and node:tls. Started by the bench with the
+// addresses to ask.
 // `GET /run?loop=https&perSecond=100&ms=3000` asks for so long and tells how often.
 import { Resolver } from 'node:dns/promises';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
-import { createSecureContext } from 'node:tls';
+import { type AddressInfo, connect } from 'node:net';
+import { connect as connectTls, createSecureContext } from 'node:tls';
 import { Agent, request } from 'undici';
-
-/** Asked for at a time, at most. */
-const LANES = 32;
+import { runSteadily } from './steadily.ts';
 
 const MAX_NAMES = 10_000;
 
@@ -18,9 +17,8 @@ const addresses = JSON.parse(process.argv[2] ?? '') as Record<'http' | 'https', 
 };
 
 // One context for all, and no session resumed: whole handshakes, at their cheapest.
-const dispatcher = new Agent({
-  connect: { secureContext: createSecureContext(), maxCachedSessions: 0 },
-});
+const secureContext = createSecureContext();
+const dispatcher = new Agent({ connect: { secureContext, maxCachedSessions: 0 } });
 
 const resolver = new Resolver();
 resolver.setServers([addresses.resolver]);
@@ -41,34 +39,33 @@ async function lookUp(number: number) {
   if (found.length !== 1) throw new Error(`${name} has ${found.length} addresses`);
 }
 
-const LOOPS = { http: getPage('http'), https: getPage('https'), dns: lookUp };
-
-/** At a steady rate: flat out, each wake of the event loop would be shared by many, which no service has. */
-async function run(once: (number: number) => Promise<void>, perSecond: number, ms: number) {
-  const startMs = performance.now();
-  let asked = 0;
-  let done = 0;
-  async function ask() {
-    for (;;) {
-      const number = asked;
-      const dueMs = (number * 1000) / perSecond;
-      if (Math.max(dueMs, performance.now() - startMs) >= ms) return;
-      asked += 1;
-      await pause(startMs + dueMs - performance.now());
-      await once(number);
-      done += 1;
-    }
-  }
-  await Promise.all(Array.from({ length: LANES }, ask));
-  // What closing the last connections costs belongs to it.
-  await pause(20);
-  return { done };
+/** Opens a connection and closes it. */
+async function openPort(number: number) {
+  const [host = '', port] = (addresses.http[number % addresses.http.length] ?? '').split(':');
+  const socket = connect({ host, port: Number(port) });
+  await once(socket, 'connect');
+  socket.destroy();
 }
+
+/** Shakes hands as a client that trusts nobody blindly, and reads when the server's certificate ends. */
+async function shakeHands(number: number) {
+  const [host = '', port] = (addresses.https[number % addresses.https.length] ?? '').split(':');
+  const socket = connectTls({ host, port: Number(port), secureContext });
+  await once(socket, 'secureConnect');
+  const ends = Date.parse(socket.getPeerX509Certificate()?.validTo ?? '');
+  if (!socket.authorized || Number.isNaN(ends)) throw new Error(`${host} is not trusted`);
+  socket.destroy();
+}
+
+const LOOPS = {
+  ...{ http: getPage('http'), https: getPage('https'), dns: lookUp },
+  ...{ tcp: openPort, tls: shakeHands },
+};
 
 const control = createServer((asked, response) => {
   const { searchParams } = new URL(asked.url ?? '', 'http://127.0.0.1');
-  const once = LOOPS[searchParams.get('loop') as keyof typeof LOOPS];
-  run(once, Number(searchParams.get('perSecond')), Number(searchParams.get('ms'))).then(
+  const ask = LOOPS[searchParams.get('loop') as keyof typeof LOOPS];
+  runSteadily(ask, Number(searchParams.get('perSecond')), Number(searchParams.get('ms'))).then(
     (result) => void response.end(JSON.stringify(result)),
     (error: unknown) => void response.writeHead(500).end(String(error)),
   );

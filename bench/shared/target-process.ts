@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pinned } from './cores.ts';
 
-/** A Node program that was started to be measured, or to answer what is measured. */
+/** A program that was started to be measured, or to answer what is measured. */
 export interface TargetProcess {
   pid: number;
   port: number;
@@ -22,9 +22,11 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts `node` with `args` on a core and waits until it prints where it listens: `ready` finds the port in its output. */
+/** Starts `node`, or another program, with `args` on a core and waits until it prints where it listens: `ready` finds the port in its output. */
 export async function startProcess(options: {
   name: string;
+  /** The program; Node when absent. */
+  program?: string;
   args: string[];
   ready: RegExp;
   core: number | undefined;
@@ -33,7 +35,8 @@ export async function startProcess(options: {
   startLimitMs?: number;
 }): Promise<TargetProcess> {
   const { name, args, ready, core, env = {}, cwd, startLimitMs = START_LIMIT_MS } = options;
-  const [command = '', ...rest] = pinned(core, [process.execPath, ...args]);
+  const { program = process.execPath } = options;
+  const [command = '', ...rest] = pinned(core, [program, ...args]);
   const child = spawn(command, rest, {
     ...(cwd !== undefined && { cwd }),
     // Nothing of the surrounding environment reaches it: settings there would change what is measured.

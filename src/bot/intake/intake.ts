@@ -1,12 +1,11 @@
 import type { Logger } from 'pino';
 import { ErrorCode } from '../../contracts/error.ts';
-import { beginTurn } from '../../contracts/event-loop.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { WatchState } from '../incidents/watch-state.ts';
 import { placeKey } from '../shared/place.ts';
 import { createApplyQueue, OverloadError, RemovedIntakeError } from './apply-queue.ts';
 import type { Intake, Intakes } from './intakes.ts';
-import { DeliveryError, parseDelivery } from './parse-delivery.ts';
+import { DeliveryError, parseDeliveryInTurns } from './parse-delivery.ts';
 import { readBody } from './read-body.ts';
 import { isRecord } from './read-payload.ts';
 import { INTAKE_KINDS, type IntakeKind, type ReportedAlerts } from './reported-alert.ts';
@@ -30,12 +29,6 @@ export interface Sender {
 
 /** Takes alerts of other systems in. */
 export type AlertIntake = ReturnType<typeof createIntake>;
-
-/** More alerts than one delivery may hold; what they come to is stored in half a second. */
-const MAX_ALERTS = 10_000;
-
-/** Alerts that are read in one go, some 10 ms. */
-const READ_SIZE = 250;
 
 const AGAIN_SECONDS = 5;
 
@@ -105,7 +98,7 @@ export function createIntake(options: {
   }
 
   async function answerTo(intake: Intake, body: unknown): Promise<IntakeAnswer> {
-    const said = await read(intake.kind, body, nowMs());
+    const said = await parseDeliveryInTurns(intake.kind, body, nowMs());
     const { leftOut } = await take(intake, said);
     if (intake.kind === 'pagerduty') {
       const key = isRecord(body) ? body.dedup_key : undefined;
@@ -113,8 +106,9 @@ export function createIntake(options: {
       const dedup_key = typeof key === 'string' && key !== '' ? key : first?.key;
       return { status: 202, body: { status: 'success', message: 'Event processed', dedup_key } };
     }
-    const missing = leftOut > 0 && { left_out: leftOut, message: LEFT_OUT };
-    return { status: 200, body: { ok: true, alerts: said.alerts.length, ...missing } };
+    const message = leftOut > 0 ? LEFT_OUT : said.note;
+    const more = { ...(leftOut > 0 && { left_out: leftOut }), ...(message && { message }) };
+    return { status: 200, body: { ok: true, alerts: said.alerts.length, ...more } };
   }
 
   /** Answers what goes wrong in words for whoever set up the sender. */
@@ -196,28 +190,6 @@ const LEFT_OUT = 'Too many alerts go on at once, so some of these were left out.
 
 const isKind = (kind: string): kind is IntakeKind =>
   (INTAKE_KINDS as readonly string[]).includes(kind);
-
-/** Reads a delivery, with everything else having its turn while it is long. */
-async function read(kind: IntakeKind, body: unknown, nowMs: number): Promise<ReportedAlerts> {
-  const all = isRecord(body) && Array.isArray(body.alerts) ? body.alerts : [];
-  if (all.length <= READ_SIZE) return parseDelivery(kind, body, nowMs);
-  if (all.length > MAX_ALERTS) {
-    throw new DeliveryError(
-      `This delivery has ${all.length} alerts, and at most ${MAX_ALERTS} are taken at once. Send fewer in a group.`,
-    );
-  }
-  const turn = beginTurn();
-  const alerts = [];
-  let truncated = 0;
-  for (let from = 0; from < all.length; from += READ_SIZE) {
-    const part = { ...(body as object), alerts: all.slice(from, from + READ_SIZE) };
-    const said = parseDelivery(kind, part, nowMs);
-    alerts.push(...said.alerts);
-    truncated = said.truncated;
-    if (turn.isOver()) await turn.next();
-  }
-  return { alerts, truncated };
-}
 
 /** A refusal in the words of whoever sends. */
 function refusal(

@@ -30,6 +30,7 @@ import { openForget } from './forget.ts';
 import { createHomes } from './home/home.ts';
 import { createIncidents, incidentOfThread } from './incidents/incident-service.ts';
 import { openAlertmanagers } from './intake/alertmanager-of.ts';
+import { createExampleEnder } from './intake/example-alert.ts';
 import { createIntake } from './intake/intake.ts';
 import { createIntakes, type Intakes } from './intake/intakes.ts';
 import { createSilencer, silenceFor } from './intake/silences.ts';
@@ -225,7 +226,12 @@ export async function createBot(options: BotOptions): Promise<Bot> {
         ...{ state: held, onChange, ...timing, log },
         clientFor: alertmanagers.clientFor,
       });
-      const parts = [sender, poller, reporter, upkeep, silencer];
+      const examples = createExampleEnder({
+        ...{ state: held, intakes, clock, log },
+        // Made below, before anything begins.
+        intake: () => intake,
+      });
+      const parts = [sender, poller, reporter, upkeep, silencer, examples];
       return {
         start() {
           sender.start(started);
@@ -233,6 +239,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
           reporter.start();
           upkeep.start();
           silencer.start();
+          examples.start();
         },
         wake() {
           sender.wake();

@@ -55,11 +55,12 @@ export const TYPED: Row[] = [
   row('monitor intake', 'nothing'),
   row('monitor intake', 'place', { action: 'add', kind: 'generic' }),
   row('monitor intake', 'place', { action: 'remove', name: 'Alerts' }),
+  row('monitor intake', 'place', { action: 'test', name: 'Alerts' }),
 ];
 
 /** What only buttons carry. */
 export const PRESSED: Row[] = [
-  ...['acknowledge', 'snooze', 'unsnooze', 'check', 'why', 'summary'].map((verb) =>
+  ...['acknowledge', 'snooze', 'unsnooze', 'close', 'check', 'why', 'summary'].map((verb) =>
     row(`incident ${verb}`, 'nothing', { incident: 'i1' }),
   ),
   ...['stop', 'again', 'continue', 'share'].map((verb) =>
@@ -75,6 +76,7 @@ export const PRESSED: Row[] = [
   row('monitor maintenance form', 'shared', { monitor: 'mon_1', when: 'off' }),
   row('monitor push address', 'shared', { monitor: 'mon_1' }),
   row('monitor push address new', 'shared', { monitor: 'mon_1' }),
+  row('monitor intake test end', 'place', { intake: 'in_1' }),
 ];
 
 /** What opens when one of these is typed bare. */

@@ -12,7 +12,7 @@ import { monitorAlerts } from './monitor/alerts.ts';
 import { monitorDepends } from './monitor/depends.ts';
 import { monitorEscalate } from './monitor/escalate.ts';
 import { monitorHeartbeat } from './monitor/heartbeat.ts';
-import { monitorIntake } from './monitor/intake.ts';
+import { endExample, monitorIntake } from './monitor/intake.ts';
 import { listPage, monitorList } from './monitor/list.ts';
 import { maintenanceForm, monitorMaintenance, planMaintenance } from './monitor/maintenance.ts';
 import { monitorPause, monitorRemove, monitorResume, removeForGood } from './monitor/manage.ts';
@@ -59,6 +59,7 @@ export const actions: readonly Command[] = [
   maintenanceForm,
   newPushAddress,
   renewPushAddress,
+  endExample,
 ];
 
 /** What is done with a message that somebody chose; nobody types these either. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { maskedTarget } from '../../../contracts/secret-values.ts';
 import { bareUrl } from '../../intake/alertmanager-of.ts';
+import { exampleAlert } from '../../intake/example-alert.ts';
 import { INTAKE_TITLES, type Intake } from '../../intake/intakes.ts';
 import { INTAKE_KINDS, type IntakeKind } from '../../intake/reported-alert.ts';
 import { setupSteps } from '../../intake/setup-lines.ts';
@@ -8,18 +9,15 @@ import { type Card, type CardPart, tablePart, textCard, textPart } from '../../s
 import { CommandError } from '../../shared/errors.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { counted, inWords, shortened } from '../../shared/text-format.ts';
-import { type Call, command, optionalText } from '../command.ts';
+import { type Call, command, optionalText, requiredText } from '../command.ts';
 
 const input = z.object({
   action: z
-    .enum(['list', 'add', 'remove'])
+    .enum(['list', 'add', 'remove', 'test'])
     .optional()
-    .describe('list, add or remove; list when left out'),
+    .describe('list, add, remove or test; list when left out'),
   kind: z.enum(INTAKE_KINDS).optional().describe('What sends, for add'),
-  name: optionalText(
-    80,
-    'What it is called here; for list and remove which one, by its name or id',
-  ),
+  name: optionalText(80, 'What it is called here; for the others which one, by its name or id'),
   alertmanager: optionalText(
     500,
     'Where a snooze makes silences, for add: one of the addresses in ALERTMANAGER_URL',
@@ -47,6 +45,7 @@ export const monitorIntake = command({
     '/monitor intake add alertmanager',
     '/monitor intake add grafana name="Team graphs"',
     '/monitor intake',
+    '/monitor intake test Alertmanager',
     '/monitor intake remove Alertmanager',
   ],
   async run(asked, call) {
@@ -55,9 +54,39 @@ export const monitorIntake = command({
       throw new CommandError('“alertmanager” belongs to add.', { input: 'alertmanager' });
     }
     if (asked.action === 'remove') return await remove(asked, call);
+    if (asked.action === 'test') return await example(asked, call);
     return toAsker(listCard(await call.intakes.list(call.place), asked));
   },
 });
+
+/** What the button under the answer to a test does; nobody types it. */
+export const endExample = command({
+  name: 'monitor intake test end',
+  summary: 'End the example of an alert',
+  right: { setting: 'mayManage', over: 'place', to: 'end an example' },
+  input: z.object({ intake: requiredText(60, 'The id of its intake') }),
+  async run({ intake: id }, { intakes, intake, place }) {
+    const found = (await intakes.list(place)).find((one) => one.id === id);
+    if (!found) throw new CommandError('This intake is removed, and its example ends with it.');
+    const alerts = [exampleAlert(found, 'resolved', Date.now())];
+    await intake.take(found, { alerts, truncated: 0 });
+    return { kind: 'nothing' };
+  },
+});
+
+/** Has an alert told that is none, on the way that those of the sender go once they came in. */
+async function example(asked: Asked, { intakes, intake, place }: Call) {
+  const found = meant(await intakes.list(place), asked);
+  const alerts = [exampleAlert(found, 'firing', Date.now())];
+  await intake.take(found, { alerts, truncated: 0 });
+  const card = textCard(
+    'info',
+    `An example of an alert of ${shortened(found.name, 80)} is told here`,
+    'It ends with the button, or by itself in a minute. To see whether the system that sends reaches Askwatch, use its own test.',
+  );
+  const end = { label: 'End it', command: endExample.name, values: { intake: found.id } };
+  return toAsker({ ...card, actions: [end] });
+}
 
 async function add({ kind, name, alertmanager }: Asked, call: Call) {
   const { intakes, place, person, settings } = call;
@@ -138,7 +167,7 @@ async function remove(asked: Asked, { intakes, place, person }: Call) {
 /** The intake that somebody names; a typed kind may be its name, or the beginning of that. */
 function meant(all: readonly Intake[], { kind, name }: Pick<Asked, 'kind' | 'name'>): Intake {
   const said = [kind, name].filter((word) => word !== undefined).join(' ');
-  if (said === '') throw new CommandError('Say which one: /monitor intake remove <name>');
+  if (said === '') throw new CommandError('Say which one: /monitor intake shows their names.');
   const named = all.find(({ id, name: own }) => [id, own].some((text) => isSame(text, said)));
   const ofKind = name === undefined ? all.filter((one) => one.kind === kind) : [];
   const found = named ?? (ofKind.length === 1 ? ofKind[0] : undefined);

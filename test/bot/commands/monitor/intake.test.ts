@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Reply } from '../../../../src/bot/shared/invocation.ts';
 import type { Person, Place } from '../../../../src/bot/shared/place.ts';
+import { createScriptedPlatform } from '../../../helpers/bot/scripted-platform.ts';
 import {
   CHANNEL,
   cardOf,
@@ -10,6 +11,7 @@ import {
   type TestBotOptions,
   textOf,
 } from '../../../helpers/bot.ts';
+import { eventually } from '../../../helpers/eventually.ts';
 import { temporaryFolder } from '../../../helpers/temporary-folder.ts';
 
 const admin: Person = { id: 'U9', name: 'Grace', mayManage: async (over) => over === 'place' };
@@ -141,12 +143,39 @@ test('silences are made only where the operator says, and no credentials are sho
   expect(kept.join('\n')).not.toContain('hunter2');
 });
 
-test.each(['/monitor intake add generic', '/monitor intake remove Alerts'])(
-  'who does not manage the channel cannot say %s, and may look',
-  async (line) => {
-    const { say } = await start();
-    await say('/monitor intake add generic');
-    expect(said(await say(line, member))).toContain('Only those who manage this channel may');
-    expect(said(await say('/monitor intake', member))).toContain('1 intake of this channel');
-  },
-);
+test.each([
+  '/monitor intake add generic',
+  '/monitor intake remove Alerts',
+  '/monitor intake test Alerts',
+])('who does not manage the channel cannot say %s, and may look', async (line) => {
+  const { say } = await start();
+  await say('/monitor intake add generic');
+  expect(said(await say(line, member))).toContain('Only those who manage this channel may');
+  expect(said(await say('/monitor intake', member))).toContain('1 intake of this channel');
+});
+
+test('a test tells an example in the channel, which its button ends', async () => {
+  const { say, bot } = await start();
+  const platform = createScriptedPlatform('console');
+  await bot.start([platform]);
+  await say('/monitor intake add grafana');
+  const tested = await say('/monitor intake test grafana');
+  expect(tested).toMatchObject({ kind: 'card', private: true });
+  await eventually(() => platform.messages.length === 1);
+  const [message] = platform.messages;
+  expect(message?.channel).toBe('general');
+  expect(message?.card.title).toContain('Example of Grafana');
+  expect(message?.card.tone).toBe('warning');
+  const button = cardOf(tested).actions?.[0];
+  expect(button?.label).toBe('End it');
+  const ended = await bot.dispatch({
+    ...{ id: 'end', place: CHANNEL, person: admin },
+    request: { command: button?.command ?? '', values: button?.values ?? {} },
+  });
+  expect(ended).toEqual({ kind: 'nothing' });
+  await eventually(() => platform.messages[0]?.card.tone === 'good');
+  // There is another one whenever it is wanted, in the same message while that is new.
+  await say('/monitor intake test grafana');
+  await eventually(() => platform.messages[0]?.card.tone === 'warning');
+  expect(said(await say('/monitor intake test shop'))).toContain('No intake here is called “shop”');
+});

@@ -2,7 +2,11 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { type Monitor, MonitoringPath, MonitorList } from '../../src/contracts/monitoring.ts';
-import { AddedPath, IncidentList } from '../../src/contracts/monitoring-additions.ts';
+import {
+  AddedPath,
+  IncidentList,
+  PlannedWindowList,
+} from '../../src/contracts/monitoring-additions.ts';
 import { openKeys } from '../../src/http/keys.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
@@ -24,7 +28,9 @@ const SEED = seedOfRun();
 /** Answers before the kill at least, and how many more at most; then it comes with the next of its kind. */
 const LEAST_ANSWERS = 15;
 const MORE_ANSWERS = 60;
-const KILLED_AT: readonly Kind[] = ['create', 'signal', 'resume', 'pause', 'remove', 'list'];
+const KILLED_AT: readonly Kind[] = [
+  ...(['create', 'signal', 'resume', 'pause', 'remove', 'plan', 'list'] as const),
+];
 
 async function createApiKeys(folder: string): Promise<string[]> {
   const store = await openLowdbStore({ folder, log: recordingLog().log });
@@ -103,10 +109,14 @@ async function lostOf(book: Book, service: { url: string; key: string }): Promis
     await get(service, `${MonitoringPath.monitors}?include_paused=true`),
   );
   const listed = new Map(monitors.map((monitor) => [monitor.id, monitor]));
+  const planned = PlannedWindowList.parse(
+    await get(service, `${AddedPath.planned}?days=31&limit=1000`),
+  );
   const problems: string[] = [];
   for (const told of book.values()) {
     const now = listed.get(told.id);
-    problems.push(...changesOf(told, now).map((problem) => `${told.id}: ${problem}`));
+    const lost = [...changesOf(told, now), ...(now ? lostWindows(told, now, planned) : [])];
+    problems.push(...lost.map((problem) => `${told.id}: ${problem}`));
     // One whose removal was not answered is there or not; from now on it counts as it is.
     if (told.removal === 'asked') told.removal = now ? undefined : 'acknowledged';
     if (now && told.downs.length > 0) problems.push(...(await lostDowns(told, service)));
@@ -140,6 +150,21 @@ function changesOf(told: Told, now: Monitor | undefined): string[] {
   return problems;
 }
 
+/** Windows that are not as they were acknowledged, or as was asked and not answered; then they count as they are. */
+function lostWindows(told: Told, { status }: Monitor, planned: PlannedWindowList): string[] {
+  // What is paused has no maintenance to come.
+  if (status === 'PAUSED') return [];
+  const lengths = planned.windows
+    .filter(({ monitor }) => monitor === told.id)
+    .map(({ starts_at, ends_at }) => (Date.parse(ends_at) - Date.parse(starts_at)) / 60_000);
+  const isAs = (wanted: readonly number[] | undefined) =>
+    wanted?.length === lengths.length && wanted.every((minutes) => lengths.includes(minutes));
+  const { set, asked } = told.windows;
+  if (!isAs(set) && !isAs(asked)) return [`its windows were ${set} or ${asked}, now ${lengths}`];
+  told.windows = { set: lengths, asked: undefined };
+  return [];
+}
+
 /** Acknowledged times of DOWN that no incident covers. */
 async function lostDowns(told: Told, service: { url: string; key: string }): Promise<string[]> {
   const path = AddedPath.incidents.replace(':id', told.id);
@@ -162,7 +187,7 @@ async function get({ url, key }: { url: string; key: string }, path: string): Pr
   return await answer.json();
 }
 
-test(`${KILLS} kills under load lose no monitor, no ping and no status that was acknowledged`, {
+test(`${KILLS} kills under load lose no monitor, no window, no ping and no status that was acknowledged`, {
   timeout: 60_000 + KILLS * 10_000,
 }, async () => {
   const answers = await Promise.all(

@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import { type Monitor, MonitoringPath, MonitorList } from '../../../src/contracts/monitoring.ts';
-import { AddedPath } from '../../../src/contracts/monitoring-additions.ts';
+import { AddedPath, MAX_WINDOWS } from '../../../src/contracts/monitoring-additions.ts';
 
 /** What the service has acknowledged about one monitor. */
 export interface Told {
@@ -12,6 +12,8 @@ export interface Told {
   shown: Pick<Monitor, 'status' | 'status_changes' | 'status_changed_at'> | undefined;
   /** When the last acknowledged ping was sent at the earliest, Unix milliseconds. */
   pingedMs: number | undefined;
+  /** Lengths in minutes of the maintenance windows that it has, and those that it may have by a request without an answer. */
+  windows: { set: readonly number[]; asked: readonly number[] | undefined };
   /** It was asked to be removed: `asked` while there is no answer. */
   removal: 'asked' | 'acknowledged' | undefined;
   /** Went DOWN, acknowledged, since the last restart. */
@@ -22,7 +24,16 @@ export interface Told {
 export type Book = Map<string, Told>;
 
 /** What is asked for. */
-export type Kind = 'create' | 'signal' | 'check' | 'pause' | 'resume' | 'remove' | 'look' | 'list';
+export type Kind =
+  | 'create'
+  | 'signal'
+  | 'check'
+  | 'pause'
+  | 'resume'
+  | 'remove'
+  | 'plan'
+  | 'look'
+  | 'list';
 
 /** One run of the load, until the process it loads is killed. */
 export interface KillLoad {
@@ -45,6 +56,9 @@ export interface KillLoadOptions {
 }
 
 const LANES = 4;
+
+/** A midnight within the days that can be asked for, and after any that a run sees. */
+const farDay = () => `${new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 11)}00:00`;
 
 /** Creates, pings, changes and removes monitors in several lanes, and writes down every answer. */
 export function startKillLoad(options: KillLoadOptions): KillLoad {
@@ -99,6 +113,7 @@ export function startKillLoad(options: KillLoadOptions): KillLoad {
       push,
       shown: undefined,
       pingedMs: undefined,
+      windows: { set: [], asked: undefined },
       removal: undefined,
       downs: [],
     };
@@ -161,6 +176,20 @@ export function startKillLoad(options: KillLoadOptions): KillLoad {
     else await look(told);
   }
 
+  /** One window more, or none any more: of another length than all before it, and never open while this runs. */
+  async function plan(told: Told) {
+    const { set } = told.windows;
+    const minutes = 1 + (asked % 10_000);
+    const isMore = set.length < MAX_WINDOWS && random() < 0.8;
+    const wanted = isMore ? [...set, minutes] : [];
+    told.windows = { set, asked: wanted };
+    const window = { starts_at: farDay(), timezone: 'Europe/Berlin', duration_minutes: minutes };
+    const plan = { monitors: [told.id], window: isMore ? window : null };
+    const answer = await call('POST', AddedPath.planned, plan);
+    told.windows = { set: answer ? wanted : set, asked: undefined };
+    if (answer) count('plan');
+  }
+
   async function remove(told: Told) {
     told.removal = 'asked';
     const answer = await call('DELETE', pathOf(AddedPath.monitor, told));
@@ -186,6 +215,7 @@ export function startKillLoad(options: KillLoadOptions): KillLoad {
       else if (told.shown?.status === 'PAUSED') await resume(told);
       else if (dice < 0.4) await pause(told);
       else if (dice < 0.5) await list();
+      else if (told.push !== undefined && dice < 0.6) await plan(told);
       else await (told.push === undefined ? check(told) : signal(told));
     }
   }

@@ -92,19 +92,21 @@ function judgeMonitor(verdict: Verdict, alerts: readonly AlertMessage[], monitor
 export function saidOf({ title, facts }: Pick<AlertMessage, 'title' | 'facts'>, name: string) {
   const line = facts.find(({ label }) => label === name)?.value;
   if (line !== undefined) {
-    const [, times = '1'] = /, down (\d+) times/.exec(line) ?? [];
-    return [{ outages: Number(times), isDown: line.startsWith('DOWN') }];
+    const [, times = '1'] = /, (?:down|fired) (\d+) times/.exec(line) ?? [];
+    return [{ outages: Number(times), isDown: /^(DOWN|FIRING)/.test(line) }];
   }
   if (!title.startsWith(`${name} `)) return [];
   const [earlier = '0'] =
-    facts.find(({ label }) => label === 'Also down before')?.value.split(' ') ?? [];
-  return [{ outages: 1 + Number(earlier), isDown: title === `${name} is DOWN` }];
+    facts.find(({ label }) => /^Also (down|fired) before$/.test(label))?.value.split(' ') ?? [];
+  const isDown = ['DOWN', 'FIRING'].some((status) => title === `${name} is ${status}`);
+  return [{ outages: 1 + Number(earlier), isDown }];
 }
 
-const goesOn = (title: string) => /(is|are) (DOWN|not UP)/.test(title);
+/** Of monitors, and of alerts that other systems report. */
+export const goesOn = (title: string) => /(is|are) (DOWN|not UP|FIRING|not resolved)/.test(title);
 
 const isUnfounded = ({ title, titles }: AlertMessage) =>
-  / recovered/.test(title) && !titles.some(goesOn);
+  / (recovered|resolved)/.test(title) && !titles.some(goesOn);
 
 const isUnended = ({ title, titles, lines }: AlertMessage) =>
   !goesOn(title) && titles.some(goesOn) && lines === 0;

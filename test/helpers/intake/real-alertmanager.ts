@@ -1,23 +1,18 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { eventually } from '../eventually.ts';
+import { freePort } from '../postgres/server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { isInstalled, startProgram } from './real-program.ts';
 
 /** Debian's package `prometheus-alertmanager`. */
 const PROGRAM = '/usr/bin/prometheus-alertmanager';
 
 /** Whether tests with a real Alertmanager run here; in CI they must. */
-export const hasAlertmanager = existsSync(PROGRAM) || Boolean(process.env.CI);
+export const hasAlertmanager = isInstalled(PROGRAM);
 
-if (!hasAlertmanager) {
-  console.warn(`${PROGRAM} is missing, so tests with a real Alertmanager are skipped.`);
-}
+/** It tells nobody of anything. */
+const SILENT = 'route:\n  receiver: nobody\nreceivers:\n  - name: nobody\n';
 
 const Silences = z.array(
   z.object({
@@ -32,32 +27,29 @@ const Silences = z.array(
   }),
 );
 
-/** Starts an Alertmanager that tells nobody of anything. */
-export async function startAlertmanager() {
+/** An alert as Prometheus tells of it. Source: Alertmanager's `POST /api/v2/alerts`. */
+export interface ToldAlert {
+  labels: Record<string, string>;
+  annotations?: Record<string, string>;
+  startsAt: string;
+  /** In the future the lease of one that fires; in the past it is resolved. */
+  endsAt: string;
+}
+
+/** Starts an Alertmanager with the text of a configuration file, JSON or YAML. */
+export async function startAlertmanager({ config = SILENT } = {}) {
   const folder = await temporaryFolder();
-  const config = join(folder, 'alertmanager.yml');
-  await writeFile(config, 'route:\n  receiver: nobody\nreceivers:\n  - name: nobody\n');
-  const port = await freePort();
-  const child = spawn(
-    PROGRAM,
-    [
-      `--config.file=${config}`,
-      `--storage.path=${join(folder, 'data')}`,
-      `--web.listen-address=127.0.0.1:${port}`,
-      '--cluster.listen-address=',
-    ],
-    { stdio: 'ignore' },
-  );
-  onTestFinished(async () => {
-    if (child.exitCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  });
-  const url = `http://127.0.0.1:${port}`;
-  await eventually(async () => {
-    const ready = await fetch(`${url}/-/ready`).catch(() => undefined);
-    return ready?.ok;
-  });
+  const file = join(folder, 'alertmanager.yml');
+  await writeFile(file, config);
+  const address = `127.0.0.1:${await freePort()}`;
+  const url = `http://${address}`;
+  const args = [
+    `--config.file=${file}`,
+    `--storage.path=${join(folder, 'data')}`,
+    `--web.listen-address=${address}`,
+    '--cluster.listen-address=',
+  ];
+  await startProgram(PROGRAM, args, `${url}/-/ready`);
   return {
     url,
     async silences() {
@@ -67,16 +59,14 @@ export async function startAlertmanager() {
         state: status.state,
       }));
     },
+    /** Tells it of alerts, as Prometheus does again and again. */
+    async tell(alerts: readonly ToldAlert[]): Promise<void> {
+      const answer = await fetch(`${url}/api/v2/alerts`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(alerts),
+      });
+      if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
+    },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('There is no free port.');
-  return address.port;
 }

@@ -17,7 +17,7 @@ describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
     const { fake, bot } = await runSlack({ mode });
     const { view } = await openForm(fake);
     expect(view.title.text).toBe('Add a monitor');
-    expect(inputs(fake)).toEqual(['type', 'target', 'name', 'interval']);
+    expect(inputs(fake)).toEqual(['type', 'target', 'name', 'interval', 'json']);
     await fake.submit({ target: 'https://shop.example', name: 'Shop', interval: '30' });
     expect(fake.form()).toBeUndefined();
     const [message] = await eventually(() => {

@@ -59,8 +59,14 @@ export async function startAlertmanager({ config = SILENT } = {}) {
         state: status.state,
       }));
     },
-    /** Tells it of alerts, as Prometheus does again and again. */
-    async tell(alerts: readonly ToldAlert[]): Promise<void> {
+    /** Has it go by another configuration. */
+    async configure(next: string): Promise<void> {
+      await writeFile(file, next);
+      const answer = await fetch(`${url}/-/reload`, { method: 'POST' });
+      if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
+    },
+    /** Tells it of alerts, as Prometheus does again and again; times that are left out it makes itself. */
+    async tell(alerts: ReadonlyArray<Partial<ToldAlert>>): Promise<void> {
       const answer = await fetch(`${url}/api/v2/alerts`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },

@@ -1,13 +1,17 @@
-import { test } from 'vitest';
-import { startSlack } from '../../fakes/slack/slack.ts';
-import { alertmanagerStorm } from '../../helpers/intake/alertmanager-storm.ts';
-import { hasAlertmanager } from '../../helpers/intake/real-alertmanager.ts';
+import { expect, test } from 'vitest';
+import { CHANNEL, startSlack } from '../../fakes/slack/slack.ts';
+import { startAskwatch } from '../../helpers/end-to-end/askwatch-process.ts';
+import { expectNoBreach, shown, socketMode } from '../../helpers/end-to-end/slack-program.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { alertmanagerStorm, configOf, hookPath } from '../../helpers/intake/alertmanager-storm.ts';
+import { hasAlertmanager, startAlertmanager } from '../../helpers/intake/real-alertmanager.ts';
 import { hasBlackbox } from '../../helpers/intake/real-blackbox.ts';
 import { long } from '../../helpers/long.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-/** A hundred alerts for ten minutes, or a few for half of one. */
+/** A hundred alerts for ten minutes, or a few for half of one. A message names up to twenty of those that it is about. */
 const SIZE = long
-  ? { teams: [25, ...Array<number>(15).fill(5)], lastsMs: 600_000, killEveryMs: 20_000 }
+  ? { teams: [20, ...Array<number>(16).fill(5)], lastsMs: 600_000, killEveryMs: 20_000 }
   : { teams: [4, 2, 2, 2], lastsMs: 24_000, killEveryMs: 12_000 };
 
 test.skipIf(!hasAlertmanager || !hasBlackbox)(
@@ -15,5 +19,49 @@ test.skipIf(!hasAlertmanager || !hasBlackbox)(
   { timeout: 1_800_000 },
   async () => {
     await alertmanagerStorm(await startSlack(), SIZE);
+  },
+);
+
+test.skipIf(!hasAlertmanager)(
+  'what somebody snoozes is silent in a real Alertmanager, until the snooze is ended',
+  { timeout: 180_000 },
+  async () => {
+    const slack = await startSlack();
+    const alertmanager = await startAlertmanager();
+    const askwatch = await startAskwatch({
+      dataDir: await temporaryFolder(),
+      env: {
+        ...socketMode(slack),
+        ...{ WHO_MAY_MANAGE: 'everyone', ALERTMANAGER_URL: alertmanager.url },
+      },
+    });
+    const url = askwatch.url + (await hookPath(slack, CHANNEL));
+    await alertmanager.configure(configOf([{ name: 'db', url }]));
+    const labels = { alertname: 'Disk of db-1 is full', team: 'db', mount: '/var = "x"' };
+    const startsAt = new Date().toISOString();
+    const endsAt = new Date(Date.now() + 600_000).toISOString();
+    await alertmanager.tell([{ labels, startsAt, endsAt }]);
+    const firing = () => slack.messages(CHANNEL).find(({ ts }) => textsOf(ts).includes('FIRING'));
+    const textsOf = (ts: string) =>
+      shown(slack)[slack.messages(CHANNEL).findIndex((message) => message.ts === ts)] ?? '';
+    const { ts } = await eventually(() => firing() ?? false, { what: 'the alert to be told' });
+
+    await slack.press('Snooze 1 h', { ts });
+    const [silence] = await eventually(async () => {
+      const silences = await alertmanager.silences();
+      return silences.length > 0 && silences;
+    });
+    expect(silence?.state).toBe('active');
+    expect(silence?.matchers.sort((a, b) => (a.name < b.name ? -1 : 1))).toEqual(
+      Object.entries(labels)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, value]) => ({ name, value, isRegex: false, isEqual: true })),
+    );
+    await eventually(() => /[Ss]ilence/.test(textsOf(ts)), { what: 'the card to say that' });
+
+    await slack.press('End snooze', { ts });
+    await eventually(async () => (await alertmanager.silences())[0]?.state === 'expired');
+    expect(await askwatch.stop()).toBe(0);
+    expectNoBreach(slack);
   },
 );

@@ -209,14 +209,15 @@ export async function alertmanagerStorm(slack: SlackFake, size: StormSize): Prom
 }
 
 /** Makes an intake for a channel by the command, and gives the path that its card shows. */
-async function hookPath(slack: SlackFake, channel: string): Promise<string> {
+export async function hookPath(slack: SlackFake, channel: string): Promise<string> {
   await slack.slash('/monitor', 'intake add alertmanager', { channel });
   const shown = () => slack.whispers(channel).join('\n');
   const path = () => /\/hooks\/alertmanager\/[\w-]+/.exec(shown())?.[0];
   return await eventually(() => path() ?? false, { what: 'the address of an intake' });
 }
 
-function configOf(receivers: ReadonlyArray<{ name: string; url: string }>): string {
+/** A route and a receiver for each team. */
+export function configOf(receivers: ReadonlyArray<{ name: string; url: string }>): string {
   return JSON.stringify({
     route: {
       receiver: receivers[0]?.name,

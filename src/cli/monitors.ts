@@ -10,7 +10,7 @@ import { platforms } from '../app/platforms.ts';
 import { readSettings, type Settings, secretVariables } from '../config/settings.ts';
 import { controlSocket } from '../http/control-socket.ts';
 import { readMonitors } from '../monitoring/monitors/monitors.ts';
-import { readDefinitions } from '../monitoring/provisioning/definitions.ts';
+import { readDefinitions, type WantedMonitor } from '../monitoring/provisioning/definitions.ts';
 import { type Plan, planFor, type StandingMonitor } from '../monitoring/provisioning/plan.ts';
 import { planLines, questionLines } from '../monitoring/provisioning/plan-lines.ts';
 import { DefinitionsError, problemLine } from '../monitoring/provisioning/problem.ts';
@@ -169,7 +169,20 @@ async function planOf({ settings, standing }: Reached, file: string): Promise<Pl
     allowPrivate: settings.allowPrivate,
     platforms: platforms.map(({ name }) => name),
   });
-  return await planFor(wanted, await standing(), Date.now());
+  const there = await standing();
+  const isFollowed = settings.monitorsFile !== undefined && file === settings.monitorsFile;
+  return await planFor(isFollowed ? wanted : asIfFollowed(wanted, there), there, Date.now());
+}
+
+/** That a file has another name than the one that is followed is no change. */
+function asIfFollowed(
+  wanted: readonly WantedMonitor[],
+  there: readonly StandingMonitor[],
+): WantedMonitor[] {
+  const files = new Map(
+    there.flatMap(({ managedBy }) => (managedBy ? [[managedBy.key, managedBy.file] as const] : [])),
+  );
+  return wanted.map((one) => ({ ...one, file: files.get(one.key) ?? one.file }));
 }
 
 async function apply(reached: Reached, given: string | undefined, yes: boolean): Promise<Outcome> {
@@ -180,7 +193,7 @@ async function apply(reached: Reached, given: string | undefined, yes: boolean):
       `What is applied is the file that MONITORS_FILE names, which the program follows${monitorsFile === undefined ? '; set it and restart Askwatch' : `: ${monitorsFile}`}. monitors plan ${file} shows what any file would do.`,
     );
   }
-  const plan = await planOf(reached, file);
+  const plan = await planOf(reached, monitorsFile);
   const lines = planLines(plan).map(plain);
   if (plan.question && !yes) return { lines, code: 2 };
   if (plan.question) await reached.answer(plan.question.answer);
@@ -192,7 +205,7 @@ async function apply(reached: Reached, given: string | undefined, yes: boolean):
       : 'Askwatch does not run. It applies this when it starts.';
     return { lines: [...said, when], code: 0 };
   }
-  const failure = await applied(reached, file);
+  const failure = await applied(reached, monitorsFile);
   return failure === undefined
     ? { lines: [...said, 'Applied.'], code: 0 }
     : { lines: [...said, plain(failure)], code: 1 };

@@ -196,6 +196,8 @@ function changesOf(there: StandingMonitor, declared: DeclaredMonitor): FieldChan
 
 /** Compared as they are, and shown without their secrets. */
 function differences(there: MonitorDefinition, declared: MonitorDefinition): FieldChange[] {
+  // As nearly all are.
+  if (isDeepStrictEqual(there, declared)) return [];
   const [old, now] = [fieldsOf(there), fieldsOf(declared)];
   const [oldShown, nowShown] = [withoutSecrets(there), withoutSecrets(declared)].map(fieldsOf);
   const changes: FieldChange[] = [];

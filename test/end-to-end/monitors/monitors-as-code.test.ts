@@ -120,6 +120,10 @@ test('the command line plans, applies, exports and imports, beside a program tha
     output: expect.stringContaining('5 as they are'),
   });
 
+  const copy = join(dataDir, 'copy.yaml');
+  await writeFile(copy, await readFile(path));
+  expect((await cli('plan', copy)).code).toBe(0);
+
   await writeFile(path, 'monitors:\n  a: {target: "http://127.0.0.1:9/a", chek_type: HTTP}\n');
   const broken = await cli('plan');
   expect(broken.code).toBe(1);

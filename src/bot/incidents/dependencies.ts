@@ -3,7 +3,14 @@ import { isDegraded, isDown, isSilenced, statusChangedAtMs } from '../shared/sta
 import { shortened } from '../shared/text-format.ts';
 import type { Changes } from './diff.ts';
 import type { AlertRule } from './incidents.ts';
-import { groupBy, type HeldBack, type Incident, mapChanged, type Watching } from './watch-state.ts';
+import {
+  groupBy,
+  type HeldBack,
+  type Incident,
+  incidentsIn,
+  mapChanged,
+  type Watching,
+} from './watch-state.ts';
 
 /**
  * How long the incident of a monitor waits at most for what is found of its parents: checks do not come at the same moment, and a
@@ -240,6 +247,39 @@ function rootsIn({ listed, known, isAlertDown }: Seen): (monitor: Monitor) => st
     }
     return roots.sort();
   };
+}
+
+/** What monitors that depend on an alert of another system name it by; `undefined` for the incident of a monitor. */
+export const alertParentOf = ({ intake, name }: Incident) =>
+  intake === undefined ? undefined : parentName(intake, name);
+
+const parentName = (intake: string, name: string) => `${ALERT_PARENT}${intake}/${name}`;
+
+/**
+ * A function that tells whether an alert of another system fires, by what a monitor names as its parent. A warning is no outage, and
+ * of one that nothing was heard of for long nobody knows.
+ */
+export function firingParents(
+  watching: Pick<Watching, 'reported' | 'alerts'> | undefined,
+): (parent: string) => boolean {
+  let firing: Set<string> | undefined;
+  return (parent) => {
+    firing ??= namesOfFiring(watching);
+    return firing.has(parent);
+  };
+}
+
+function namesOfFiring(watching: Pick<Watching, 'reported' | 'alerts'> | undefined): Set<string> {
+  const silent = new Set(
+    incidentsIn(watching?.alerts ?? []).flatMap(({ monitorId, reported, endedAtMs }) =>
+      reported?.silentSinceMs !== undefined && endedAtMs === undefined ? [monitorId] : [],
+    ),
+  );
+  return new Set(
+    (watching?.reported ?? [])
+      .filter(({ id, status }) => status === 'FIRING' && !silent.has(id))
+      .map(({ intake, name }) => parentName(intake, name)),
+  );
 }
 
 /** Monitors that are named as behind another. */

@@ -1,7 +1,7 @@
 import type { Escalation } from '../channels/channel-settings.ts';
 import { isSilenced, isUp } from '../shared/status.ts';
 import { newGroup, withMembers } from './groups.ts';
-import { type AlertRule, goesOn, isOpen, type RuleContext } from './incidents.ts';
+import { goesOn, isOpen, type RuleContext } from './incidents.ts';
 import {
   type Alert,
   type Delivery,
@@ -26,7 +26,10 @@ export const calledId = ({ id, isPerson }: NonNullable<Escalation['mention']>) =
  * a message, which changes as others do, or a line under that message where nobody but a person or a group is named. What joins a
  * message later joins its escalation while that goes on, and calls nobody again. Gives the same array when nothing is due. Pure.
  */
-export const escalated: AlertRule = (alerts, around) => {
+export const escalated = (
+  alerts: Alert[],
+  around: Pick<RuleContext, 'nowMs' | 'settingsOf'>,
+): Alert[] => {
   let incidents: Map<string, Incident> | undefined;
   const openOf = (alert: Incident | Group): Incident[] => {
     if (alert.kind === 'incident') return isOpen(alert) ? [alert] : [];
@@ -87,7 +90,7 @@ interface Due {
 function dueOf(
   alert: Alert,
   openOf: (alert: Incident | Group) => Incident[],
-  around: RuleContext,
+  around: Pick<RuleContext, 'nowMs' | 'settingsOf'>,
 ): Due[] {
   if ((alert.kind !== 'incident' && alert.kind !== 'group') || !goesOn(alert)) return [];
   if (isEscalation(alert)) return [];
@@ -108,7 +111,11 @@ const isSnoozed = ({ posted, heldUntilMs = 0 }: Delivery, nowMs: number) =>
   !posted && heldUntilMs > nowMs;
 
 /** It is an outage, nobody looks after it or wants to hear nothing of it, and it was not escalated from there. */
-function needsCare(incident: Incident, place: string, { nowMs }: RuleContext): boolean {
+function needsCare(
+  incident: Incident,
+  place: string,
+  { nowMs }: Pick<RuleContext, 'nowMs'>,
+): boolean {
   const { acknowledged, snoozed, degraded, escalatedFrom = [] } = incident;
   return (
     !acknowledged &&
@@ -129,7 +136,7 @@ const isEscalationOf = (alert: Alert, of: Alert, from: string): alert is Escalat
 function newEscalation(
   { id: of }: Alert,
   told: Omit<Due, 'alert'> & { to: string },
-  { nowMs }: RuleContext,
+  { nowMs }: Pick<RuleContext, 'nowMs'>,
 ): Group {
   const { delivery, all, to, escalation } = told;
   const { afterMs, mention } = escalation;

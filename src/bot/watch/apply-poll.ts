@@ -6,7 +6,13 @@ import {
   quietNow,
   reshaped,
 } from '../incidents/arrange.ts';
-import { type HoldingBack, holdingBack, withBehind } from '../incidents/dependencies.ts';
+import {
+  alertParentOf,
+  firingParents,
+  type HoldingBack,
+  holdingBack,
+  withBehind,
+} from '../incidents/dependencies.ts';
 import {
   type Changes,
   diff,
@@ -42,8 +48,6 @@ import { isDown } from '../shared/status.ts';
 export interface ApplyContext extends IncidentContext, ArrangeContext {
   /** All that the poll listed, where a part of it is applied; that part when left out. */
   listed?: readonly Monitor[];
-  /** Whether an alert of another system goes on, by what a monitor names as its parent; none does when left out. */
-  isAlertDown?: (parent: string) => boolean;
 }
 
 /** What the service told besides its list. */
@@ -68,7 +72,8 @@ export function applyPoll(
   const { snapshot, changes: seen } = diff(watching, monitors, between.later, between);
   const all = watching?.alerts ?? [];
   const { known } = snapshot;
-  const holding = holdingBack(watching?.held, { listed: monitors, ...around, known });
+  const isAlertDown = firingParents(watching);
+  const holding = holdingBack(watching?.held, { listed: monitors, ...around, known, isAlertDown });
   const { changes, revived } = holding.withReleased(seen, between);
   const { missed } = between;
   const news = [...changes.keys(), ...missed.map(({ monitor }) => monitor.id)];
@@ -120,6 +125,7 @@ function ruleContext(
   return {
     nowMs,
     held,
+    parentOf: alertParentOf,
     settingsOf,
     isQuiet: (place) => quietOf(place) !== undefined,
     isListed(id) {

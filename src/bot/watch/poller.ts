@@ -5,6 +5,7 @@ import type { MonitoringClient } from '../../clients/monitoring.ts';
 import { yieldToEventLoop } from '../../contracts/event-loop.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import { type Channels, placesNamedBy } from '../channels/channels.ts';
+import { escalated } from '../incidents/escalations.ts';
 import { createInvalidMonitorsLog, placeholdersFor } from '../incidents/invalid-monitors.ts';
 import { askResponseTimes, newlyDown } from '../incidents/latency.ts';
 import { askMissed, withMissedChanges } from '../incidents/missed-incidents.ts';
@@ -104,6 +105,7 @@ export function createPoller(options: {
     failed = { count: count + 1, sinceMs, error };
     if (count === 0) log.warn({ err: error }, 'monitors cannot be seen; trying again');
     if (isMonitoringOutage(failed, clock.nowMs(), pollMs)) await reportOutage(failed);
+    await escalate();
     const askedMs = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0;
     return Math.max(Math.min(askedMs, MAX_WAIT_MS), backoffMs(failed.count, random));
   }
@@ -114,6 +116,19 @@ export function createPoller(options: {
       const around = { nowMs: clock.nowMs(), newId: randomUUID, places };
       await state.update((watching) => withMonitoringOutage(watching, polls, around));
       onChange();
+    });
+
+  /** What nobody acknowledges is told to others also while nothing can be seen. */
+  const escalate = () =>
+    attempt('that an outage is escalated could not be stored', async () => {
+      const before = state.current();
+      const around = { nowMs: clock.nowMs(), settingsOf: await channels.settings() };
+      await state.update((watching) => {
+        if (!watching) return watching;
+        const alerts = escalated(watching.alerts, around);
+        return alerts === watching.alerts ? watching : { ...watching, alerts };
+      });
+      if (state.current() !== before) onChange();
     });
 
   async function apply(monitors: readonly Monitor[]) {

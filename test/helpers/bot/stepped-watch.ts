@@ -75,6 +75,7 @@ export async function startSteppedWatch(
   const monitoring = createMonitoringClient({
     ...{ baseUrl: service.url, apiKey: service.key, timeoutMs: 60_000 },
   });
+  const channels = createChannels(store);
   let now = nowMs;
   let polls = 0;
   let goOn = () => {};
@@ -82,7 +83,7 @@ export async function startSteppedWatch(
     monitoring,
     state,
     lastPoll: await openLastPoll(store, { pollMs }),
-    channels: createChannels(store),
+    channels,
     alertPlaces: [{ platform: 'slack', channel: 'C1' }],
     pollMs,
     clock: {
@@ -116,6 +117,7 @@ export async function startSteppedWatch(
   return {
     store,
     state,
+    channels,
     lines,
     alerts,
     incidents: () => alerts().filter((alert): alert is Incident => alert.kind === 'incident'),

@@ -49,6 +49,7 @@ import { FileError } from './shared/shared-file.ts';
 import { createOtherTools, type OtherServer } from './tools/others/other-tools.ts';
 import { createProposals } from './tools/proposals.ts';
 import { toolsFor } from './tools/registry.ts';
+import { reportsTo } from './tools/reported-alerts.ts';
 import { createUsageLog, type UsageLog } from './usage/usage-log.ts';
 import { openLastPoll } from './watch/last-poll.ts';
 import { createPoller } from './watch/poller.ts';
@@ -103,8 +104,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const incidentAt = (place: Place, thread: string) =>
     incidentOfThread(state.current()?.alerts, placeKey(place), thread);
   /** What others report to a channel, which nobody is told of elsewhere. */
-  const reportedAt = (place: Place) =>
-    (state.current()?.reported ?? []).filter((one) => one.place === placeKey(place));
+  const reportsAt = (place: Place) => reportsTo(state.current(), placeKey(place));
   const proposals = createProposals(store);
   let started: readonly Platform[] = [];
   const platformOf = ({ platform }: Place) => started.find(({ name }) => name === platform);
@@ -138,8 +138,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     async contextOf(place, thread, signal) {
       const found = incidentAt(place, thread);
       if (!found) return undefined;
-      const reported = reportedAt(place);
-      return await incidentFacts(found, { monitoring, reported, nowMs: Date.now(), signal });
+      const { firing } = reportsAt(place);
+      return await incidentFacts(found, { monitoring, firing, nowMs: Date.now(), signal });
     },
     documentFor({ question, place }, thread) {
       const found = isPostmortemQuestion(question) ? incidentAt(place, thread) : undefined;
@@ -174,6 +174,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
           incidents,
           alertPlaces: settings.alertPlaces,
           place,
+          reported: () => reportsAt(place),
           thread,
           person,
           idempotencyKey: handling.answer,

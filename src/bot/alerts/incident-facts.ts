@@ -3,13 +3,12 @@ import type { Monitor } from '../../contracts/monitoring.ts';
 import { oneLine as asOneLine } from '../../contracts/one-line.ts';
 import { behindInWords } from '../incidents/dependencies.ts';
 import type { ThreadIncident } from '../incidents/incident-service.ts';
-import {
-  type Flapping,
-  type Group,
-  type Incident,
-  isFiring,
-  type ReportDetails,
-  type Reported,
+import type {
+  Flapping,
+  Group,
+  Incident,
+  ReportDetails,
+  Reported,
 } from '../incidents/watch-state.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
@@ -33,16 +32,15 @@ export async function incidentFacts(
   { incident, group, all: known }: ThreadIncident,
   options: {
     monitoring: MonitoringClient;
-    /** The alerts that other systems report and that may be told of here. */
-    reported?: readonly Reported[];
+    /** The alerts that other systems report to this channel and that fire. */
+    firing?: readonly Reported[];
     nowMs: number;
     signal: AbortSignal;
   },
 ): Promise<string> {
-  const { monitoring, reported = [], nowMs, signal } = options;
+  const { monitoring, firing = [], nowMs, signal } = options;
   if (incident.reported) {
-    const isOwn = ({ id }: Reported) => id === incident.monitorId;
-    const others = reported.filter((one) => isFiring(one) && !isOwn(one));
+    const others = firing.filter(({ id }) => id !== incident.monitorId);
     const [all] = await Promise.allSettled([monitoring.list({ signal, timeoutMs: ASK_MS })]);
     signal.throwIfAborted();
     return [

@@ -38,10 +38,8 @@ export type RecentDowns = ReturnType<typeof recentDowns>;
 
 /** Remembers of each monitor the last times that it went down: alerts that are over are not kept for long enough. */
 export function recentDowns(before: readonly Down[] | undefined, nowMs: number) {
-  // What is heard of late may have followed soon on what is old by now.
-  const isRecent = ({ seenAtMs }: Down) => Math.abs(nowMs - seenAtMs) <= 2 * FLAPPING_MS;
   const known: Map<string, Down[]> = groupBy(
-    (before ?? []).filter(isRecent),
+    (before ?? []).filter((down) => isRecent(down, nowMs)),
     ({ monitorId }) => monitorId,
   );
   let noted = false;
@@ -71,6 +69,29 @@ export function recentDowns(before: readonly Down[] | undefined, nowMs: number) 
     kept: () => (noted ? [...known.values()].flat() : before),
   };
 }
+
+/** The same for a change of few things, while thousands of others may have gone down. */
+export function recentDownsOf(
+  ids: { has(id: string): boolean },
+  before: readonly Down[] = [],
+  nowMs: number,
+): RecentDowns {
+  const own = before.filter(({ monitorId }) => ids.has(monitorId));
+  const recent = recentDowns(own, nowMs);
+  return {
+    ...recent,
+    kept() {
+      const kept = recent.kept();
+      if (!kept || kept === own) return before;
+      const isOther = (down: Down) => !ids.has(down.monitorId) && isRecent(down, nowMs);
+      return [...before.filter(isOther), ...kept];
+    },
+  };
+}
+
+/** What is heard of late may have followed soon on what is old by now. */
+const isRecent = ({ seenAtMs }: Down, nowMs: number) =>
+  Math.abs(nowMs - seenAtMs) <= 2 * FLAPPING_MS;
 
 /** Whether these are too many: they were within the time, or were heard of within it, since each would be a message. */
 function isFlap(downs: readonly Down[]): boolean {

@@ -1,6 +1,6 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
 import { type ArrangeContext, arranged, concernedBy, reshaped } from '../incidents/arrange.ts';
-import { recentDowns, unpaced } from '../incidents/flapping.ts';
+import { recentDownsOf, unpaced } from '../incidents/flapping.ts';
 import { refreshed } from '../incidents/groups.ts';
 import { applyChanges, isOpen, prune } from '../incidents/incidents.ts';
 import {
@@ -118,6 +118,7 @@ function openBook(before: readonly Reported[] | undefined) {
 
 /** Without those that were over first, where there are too many. */
 function withinBounds(all: Reported[]): Reported[] {
+  if (all.length <= MAX_REPORTED.ofIntake) return all;
   const counts = new Map<string, number>();
   for (const { intake } of all) counts.set(intake, (counts.get(intake) ?? 0) + 1);
   let tooMany = all.length - MAX_REPORTED.ofAll;
@@ -186,7 +187,7 @@ function withRound(watching: Watching, round: Round, around: RoundContext): Watc
   const { changes, words, acknowledged } = round;
   if (changes.size === 0) return withoutChanges(watching, round, around);
   const { nowMs } = around;
-  const recent = recentDowns(watching.downs, nowMs);
+  const recent = recentDownsOf(changes, watching.downs, nowMs);
   const ids = new Set([...changes.keys(), ...words.keys(), ...acknowledged.keys()]);
   const { concerned, withOthers } = concernedBy(ids, watching.alerts);
   const applied = applyChanges(concerned, changes, {
@@ -206,8 +207,8 @@ function withRound(watching: Watching, round: Round, around: RoundContext): Watc
   const shaped = withOthers(reshaped(arranged(decided, opened, around), concerned));
   const alerts = refreshed(shaped, nowMs);
   const downs = recent.kept();
-  const isSame = alerts === watching.alerts && downs === watching.downs;
-  return isSame ? watching : { ...watching, alerts, ...(downs && { downs }) };
+  const isSame = alerts === watching.alerts && (downs === watching.downs || !downs?.length);
+  return isSame ? watching : { ...watching, alerts, ...(downs?.length && { downs }) };
 }
 
 /** The same of a round in which nothing but words is new, as in most that come while much goes on. */

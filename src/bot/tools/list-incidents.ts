@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { shortened } from '../shared/text-format.ts';
 import { findMonitor, listAll, offered } from './monitors.ts';
+import { ReportedIncident, reportedIncidentsIn } from './reported-alerts.ts';
 import { timeSpanFields, timeSpanInWords, timeSpanOf } from './time-span.ts';
 import { isoTime, limitField, monitorField, tool } from './tool.ts';
 
@@ -31,7 +32,7 @@ export const listIncidents = tool({
   name: 'list_incidents',
   title: 'List incidents',
   description:
-    'Lists incidents (times in which a monitor was down) that fall into a time span, newest first, with begin, end and cause, and sums them up by monitor. Of one monitor, or of all.',
+    'Lists incidents (times in which a monitor was down) that fall into a time span, newest first, with begin, end and cause, and sums them up by monitor. Of one monitor, or of all; of all, alerts of other systems that fired in this channel are listed besides.',
   input: z.object({
     monitor: monitorField.optional(),
     ...timeSpanFields(STANDARD),
@@ -56,6 +57,8 @@ export const listIncidents = tool({
         longest_seconds: z.number(),
       }),
     ),
+    /** When alerts fired that other systems report to this channel, as far as that is kept; some of them, newest first. */
+    reported_alerts: z.object({ total: z.int(), incidents: z.array(ReportedIncident) }).optional(),
   }),
   what: (asked) => {
     const of = asked.monitor === undefined ? '' : ` of ${shortened(asked.monitor, 60)}`;
@@ -67,7 +70,7 @@ export const listIncidents = tool({
     page: '/status',
   }),
   async run({ monitor: meant, limit = standardLimit, ...asked }, context) {
-    const { monitoring, nowMs, signal } = context;
+    const { monitoring, reported, nowMs, signal } = context;
     const span = timeSpanOf(asked, STANDARD, nowMs);
     const range = { from: isoTime(span.fromMs), to: isoTime(span.toMs) };
     const one =
@@ -93,12 +96,16 @@ export const listIncidents = tool({
         outcome: incident.outcome,
       };
     });
+    const fired = reported && !one ? reportedIncidentsIn(reported(), span) : [];
     return {
       ...range,
       total,
       complete,
       incidents: found.slice(0, limit),
       by_monitor: byMonitor(found, { ...span, nowMs }).slice(0, MAX_MONITORS),
+      ...(fired.length > 0 && {
+        reported_alerts: { total: fired.length, incidents: fired.slice(0, limit) },
+      }),
     };
   },
 });

@@ -3,8 +3,9 @@ import { CheckType, MAX_PARENTS, type Monitor } from '../../contracts/monitoring
 import { matches } from '../channels/channels.ts';
 import { isDegraded, isDown, isSilenced, isUp } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
-import { shortened } from '../shared/text-format.ts';
+import { counted, shortened } from '../shared/text-format.ts';
 import { byUrgency, listAll, urgency } from './monitors.ts';
+import { firingAlerts, ReportedAlertState } from './reported-alerts.ts';
 import { asOf, isoTime, limitField, tool } from './tool.ts';
 
 /** A monitor with its live status, as results have it. */
@@ -78,7 +79,7 @@ export const listMonitors = tool({
   name: 'list_monitors',
   title: 'List monitors',
   description:
-    'Lists monitors with their live status, how many there are of each status, and since when and why a monitor is not UP.',
+    'Lists monitors with their live status, how many there are of each status, and since when and why a monitor is not UP. Alerts of other systems that fire in this channel are listed besides.',
   input: z.object({
     status: z
       .enum(Object.keys(STATUS) as [keyof typeof STATUS])
@@ -114,6 +115,8 @@ export const listMonitors = tool({
     monitors: z.array(MonitorState),
     /** For the next ones; absent when these are the last. */
     next_offset: z.int().optional(),
+    /** Alerts that other systems report to this channel and that fire, of the status and text asked for; some of them. */
+    reported_alerts: z.object({ total: z.int(), alerts: z.array(ReportedAlertState) }).optional(),
   }),
   what: ({ status, text, check_type, flapping }) => {
     const type = check_type === undefined ? '' : `${shortened(check_type, 20)} `;
@@ -124,14 +127,15 @@ export const listMonitors = tool({
     ];
     return `${which.length === 0 ? 'all ' : ''}${type}monitors${which.join('')}`;
   },
-  account: ({ as_of, total, matching, by_status }) => {
+  account: ({ as_of, total, matching, by_status, reported_alerts }) => {
     const counts = Object.entries(by_status).map(
       ([status, count]) => `${count} ${shortened(status, 20)}`,
     );
     const found = matching === total ? counts.slice(0, 6).join(', ') : String(matching);
-    return { found: `${found || 'none'}, ${asOf(Date.parse(as_of))}`, page: '/status' };
+    const firing = reported_alerts ? `, ${counted(reported_alerts.total, 'alert')} FIRING` : '';
+    return { found: `${found || 'none'}${firing}, ${asOf(Date.parse(as_of))}`, page: '/status' };
   },
-  async run(asked, { monitoring, nowMs, signal }) {
+  async run(asked, { monitoring, reported, nowMs, signal }) {
     const { status, text, check_type, flapping, sort = 'urgency' } = asked;
     const { limit = standardLimit, offset = 0 } = asked;
     const all = await listAll(monitoring, { signal });
@@ -144,6 +148,9 @@ export const listMonitors = tool({
         (flapping === undefined || (monitor.flapping ?? false) === flapping),
     );
     const next = offset + limit;
+    // What is asked of checks alone is not about them.
+    const isOfChecks = check_type !== undefined || flapping !== undefined || sort === 'slowest';
+    const firing = reported && !isOfChecks ? firingAlerts(reported(), { status, text }) : [];
     return {
       as_of: isoTime(nowMs),
       total: all.length,
@@ -151,6 +158,9 @@ export const listMonitors = tool({
       matching: found.length,
       monitors: ordered(found, sort).slice(offset, next).map(stateOf),
       ...(next < found.length && { next_offset: next }),
+      ...(firing.length > 0 && {
+        reported_alerts: { total: firing.length, alerts: firing.slice(0, limit) },
+      }),
     };
   },
 });

@@ -7,6 +7,7 @@ import type { Card, Fact } from '../shared/card.ts';
 import type { Place } from '../shared/place.ts';
 import type { Right } from '../shared/rights.ts';
 import type { UsageLog } from '../usage/usage-log.ts';
+import type { ChannelReports } from './reported-alerts.ts';
 
 /** What tools work with, for whoever asks. */
 export interface ToolContext {
@@ -17,6 +18,8 @@ export interface ToolContext {
   alertPlaces: readonly Place[];
   /** Where it is asked; absent where there is no channel. */
   place?: Place;
+  /** What other systems report to that channel; nobody is told of it elsewhere. */
+  reported?: () => ChannelReports;
   nowMs: number;
   signal: AbortSignal;
 }

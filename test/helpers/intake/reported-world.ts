@@ -6,7 +6,7 @@ import { applyReported, type Delivery } from '../../../src/bot/intake/apply-repo
 import type { ReportedAlert } from '../../../src/bot/intake/reported-alert.ts';
 import { withUpkeep } from '../../../src/bot/intake/reported-upkeep.ts';
 
-export const START = Date.UTC(2027, 0, 15, 12);
+export const START = Date.UTC(2026, 10, 15, 12);
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 

@@ -10,6 +10,15 @@ interface Given {
   by_status: Record<string, number>;
   matching: number;
   monitors: GivenMonitor[];
+  reported_alerts?: { total: number; alerts: GivenAlert[] };
+}
+
+/** An alert that another system reports. */
+interface GivenAlert {
+  name: string;
+  status: string;
+  since: string;
+  summary?: string;
 }
 
 type Answer = (output: Record<string, unknown>, speech: Speech) => string;
@@ -33,11 +42,28 @@ const countsInWords = (counts: Record<string, number>, { number }: Speech) =>
 const ofWhen = ({ as_of }: { as_of: string }, { words, time }: Speech) =>
   ` (${words.asOf(time(as_of, momentOf(as_of)))})`;
 
+/** What other systems report besides, as a note below. */
+function firingNotes({ as_of, reported_alerts }: Given, speech: Speech): string[] {
+  if (!reported_alerts) return [];
+  const { total, alerts } = reported_alerts;
+  const rows = alerts.map((alert) => {
+    const { name, status, since, summary } = alert;
+    const state = { name, status, since, check_type: 'ALERT', ...(summary && { reason: summary }) };
+    return monitorRow(state, momentOf(as_of), speech);
+  });
+  return [answerOf(`${speech.words.firing(total)}:`, { rows, total }, speech)];
+}
+
+/** That there are no monitors is not all where others report something. */
+const withoutMonitors = (output: Given, speech: Speech) =>
+  answerOf(speech.words.noMonitors, { notes: firingNotes(output, speech) }, speech);
+
 /** Which monitors are in a state. */
 export function answerState(state: StateKind): Answer {
   return (output, speech) => {
     const { as_of, total, by_status, matching, monitors } = given(output);
-    if (total === 0) return speech.words.noMonitors;
+    const notes = firingNotes(given(output), speech);
+    if (total === 0) return withoutMonitors(given(output), speech);
     const statuses = COUNTED[state];
     const isMeant = (status: string) => !statuses || statuses.includes(status.trim().toUpperCase());
     const count = statuses
@@ -49,21 +75,23 @@ export function answerState(state: StateKind): Answer {
       .map((monitor) => monitorRow(monitor, nowMs, speech));
     const sentence = speech.words.inState(state, count, total) + ofWhen({ as_of }, speech);
     // That a monitor is UP is all there is to say of it.
-    return answerOf(sentence, state === 'up' ? {} : { rows, total: count }, speech);
+    return answerOf(sentence, state === 'up' ? {} : { rows, total: count, notes }, speech);
   };
 }
 
 /** Whether all is well. */
 export const answerOverview: Answer = (output, speech) => {
   const { as_of, total, by_status, matching, monitors } = given(output);
-  if (total === 0) return speech.words.noMonitors;
+  const notes = firingNotes(given(output), speech);
+  if (total === 0) return withoutMonitors(given(output), speech);
   if (matching === 0)
-    return answerOf(speech.words.allUp(total) + ofWhen({ as_of }, speech), {}, speech);
+    return answerOf(speech.words.allUp(total) + ofWhen({ as_of }, speech), { notes }, speech);
   return answerOf(
     `${speech.words.notUp(matching, total)}${ofWhen({ as_of }, speech)}: ${countsInWords(by_status, speech)}`,
     {
       rows: monitors.map((monitor) => monitorRow(monitor, momentOf(as_of), speech)),
       total: matching,
+      notes,
     },
     speech,
   );

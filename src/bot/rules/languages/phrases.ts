@@ -28,6 +28,8 @@ export interface Phrases {
   allUp(total: number): string;
   notUp(count: number, total: number): string;
   noMonitors: string;
+  /** Alerts that other systems report. */
+  firing(count: number): string;
   countOfMonitors(count: number): string;
   countOfType(type: string, count: number, total: number): string;
   slowest(name: string, time: string): string;

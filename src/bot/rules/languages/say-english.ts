@@ -45,6 +45,10 @@ export const sayEnglish: Phrases = {
   notUp: (count, total) =>
     `${count} of ${monitors(total, `${total}`)} ${count === 1 ? 'is' : 'are'} not up`,
   noMonitors: 'There are no monitors yet.',
+  firing: (count) =>
+    count === 1
+      ? 'One alert that another system reports here fires'
+      : `${count} alerts that other systems report here fire`,
   countOfMonitors: (count) => `There ${count === 1 ? 'is' : 'are'} ${monitors(count, `${count}`)}`,
   countOfType: (type, count, total) =>
     `${count} of ${monitors(total, `${total}`)} ${count === 1 ? 'is' : 'are'} of type ${type}`,

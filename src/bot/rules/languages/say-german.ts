@@ -47,6 +47,10 @@ export const sayGerman: Phrases = {
     total === 1 ? 'Der eine Monitor ist erreichbar' : `Alle ${total} Monitore sind erreichbar`,
   notUp: (count, total) => `${count} von ${ofMonitors(total)} ${are(count)} nicht UP`,
   noMonitors: 'Es gibt noch keine Monitore.',
+  firing: (count) =>
+    count === 1
+      ? 'Ein Alarm, den ein anderes System hierher meldet, ist aktiv'
+      : `${count} Alarme, die andere Systeme hierher melden, sind aktiv`,
   countOfMonitors: (count) => `Es gibt ${count} ${count === 1 ? 'Monitor' : 'Monitore'}`,
   countOfType: (type, count, total) =>
     `${count} von ${ofMonitors(total)} ${are(count)} vom Typ ${type}`,

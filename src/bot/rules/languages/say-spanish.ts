@@ -47,6 +47,10 @@ export const saySpanish: Phrases = {
     total === 1 ? 'El único monitor está en línea' : `Los ${total} monitores están en línea`,
   notUp: (count, total) => `${count} de ${monitors(total, `${total}`)} no ${are(count)} UP`,
   noMonitors: 'Todavía no hay monitores.',
+  firing: (count) =>
+    count === 1
+      ? 'Una alerta de otro sistema está activa en este canal'
+      : `${count} alertas de otros sistemas están activas en este canal`,
   countOfMonitors: (count) => `Hay ${monitors(count, `${count}`)}`,
   countOfType: (type, count, total) =>
     `${count} de ${monitors(total, `${total}`)} ${count === 1 ? 'es' : 'son'} de tipo ${type}`,

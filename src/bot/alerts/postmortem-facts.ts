@@ -45,6 +45,15 @@ export async function fetchServiceFacts(
 ): Promise<ServiceFacts> {
   const { monitoring, nowMs, signal } = options;
   const within = { signal, timeoutMs: ASK_MS };
+  if (found.incident.reported) {
+    // The service knows nothing of what others report.
+    const [monitors] = await Promise.allSettled([monitoring.list(within)]);
+    signal.throwIfAborted();
+    return {
+      monitors: fetched(monitors),
+      ...{ results: undefined, incidents: undefined, uptime: undefined },
+    };
+  }
   const id = found.incident.monitorId;
   const { fromMs, toMs = nowMs } = spanOf(found.incident);
   const range = { from: isoTime(fromMs - BEFORE_DAYS * DAY_MS), to: isoTime(toMs) };

@@ -6,6 +6,7 @@ import { bold, plain } from '../shared/inert-markdown.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, inUnits, inWords } from '../shared/text-format.ts';
 import { alertCard, changesInWords, lasted } from './alert-card.ts';
+import { isReported, wordsOf, wordsOfAll } from './alert-words.ts';
 import {
   BEFORE_DAYS,
   type ServiceFacts,
@@ -93,17 +94,20 @@ function summary(facts: PostmortemFacts): string {
   const { incident, group } = found;
   const { fromMs, toMs } = wholeSpan(incident, group);
   const first = firstAcknowledged(found);
+  const words = group ? wordsOfAll(group.members) : wordsOf(incident);
   const what = group
-    ? `${counted(group.members.length, 'monitor')} went down together from ${at(fromMs)}.`
+    ? `${counted(group.members.length, words.noun)} ${words.began} together from ${at(fromMs)}.`
     : incident.flapping
-      ? `${bold(incident.name, MAX_NAME)} went down ${counted(incident.flapping.downs, 'time')} from ${at(fromMs)}, ${changesInWords(incident.flapping)}.`
-      : `${bold(incident.name, MAX_NAME)} was ${plain(incident.degraded ?? 'DOWN', 40)} from ${began(incident)}.`;
+      ? `${bold(incident.name, MAX_NAME)} ${words.began} ${counted(incident.flapping.downs, 'time')} from ${at(fromMs)}, ${changesInWords(incident.flapping)}.`
+      : `${bold(incident.name, MAX_NAME)} was ${plain(incident.degraded ?? words.status, 40)} from ${began(incident)}.`;
   const end =
     toMs === undefined
       ? `It goes on, for ${inWords(nowMs - fromMs)} at the time of this draft.`
       : incident.gone && !group
-        ? `It was no longer watched from ${at(toMs)} on, so whether it recovered is not known.`
-        : `It was over at ${at(toMs)}, after ${group || incident.flapping ? inWords(toMs - fromMs) : lasted(incident)}.`;
+        ? `It was ${words.lost} from ${at(toMs)} on, so whether it recovered is not known.`
+        : incident.closedBy !== undefined && !group
+          ? `${plain(incident.closedBy)} closed it at ${at(toMs)}, since nothing was heard of it; whether it was over then is not known.`
+          : `It was over at ${at(toMs)}, after ${group || incident.flapping ? inWords(toMs - fromMs) : lasted(incident)}.`;
   const care = first
     ? `${plain(first.by)} acknowledged it ${inWords(first.atMs - fromMs)} after it began.`
     : 'Nobody acknowledged it.';
@@ -179,28 +183,41 @@ function findingText(
 
 function ofOne(incident: Incident): Happening[] {
   const { flapping, startedAtMs, endedAtMs, endUnseenFromMs, status, gone, reason } = incident;
+  const words = wordsOf(incident);
   const name = bold(incident.name, MAX_NAME);
   const why = reason ? `: ${outside(reason)}` : '';
   const begin = flapping
     ? [
-        { atMs: flapping.fromMs, text: `${name} went down for the first time${why}.` },
+        { atMs: flapping.fromMs, text: `${name} ${words.began} for the first time${why}.` },
         {
           atMs: flapping.changedAtMs,
-          text: `Its last change, to ${flapping.isDown ? 'DOWN' : 'UP'}: it went down ${counted(flapping.downs, 'time')} until then.`,
+          text: `Its last change, to ${flapping.isDown ? words.status : incident.reported ? 'RESOLVED' : 'UP'}: it ${words.began} ${counted(flapping.downs, 'time')} until then.`,
         },
       ]
     : [{ atMs: startedAtMs, text: `${name} ${unseenBegin(incident)}${why}.` }];
   if (endedAtMs === undefined) return begin;
-  const end = gone
-    ? `${name} was removed, so nobody watched it any more.`
-    : endUnseenFromMs === undefined
-      ? `${name} was ${plain(status, 40)} again.`
-      : `${name} was ${plain(status, 40)} again by now; nobody looked from ${at(endUnseenFromMs)} on.`;
+  const end = incident.reported
+    ? reportedEnd(incident, name)
+    : gone
+      ? `${name} was removed, so nobody watched it any more.`
+      : endUnseenFromMs === undefined
+        ? `${name} was ${plain(status, 40)} again.`
+        : `${name} was ${plain(status, 40)} again by now; nobody looked from ${at(endUnseenFromMs)} on.`;
   return [...begin, { atMs: endedAtMs, text: end }];
 }
 
-function unseenBegin({ unseenFromMs, degraded }: Incident): string {
-  const became = `became ${plain(degraded ?? 'DOWN', 40)}`;
+/** How what another system reports ended here. */
+function reportedEnd(
+  { closedBy, gone }: Pick<Incident, 'closedBy' | 'gone'>,
+  name: string,
+): string {
+  if (closedBy !== undefined) return `${plain(closedBy)} closed ${name}.`;
+  return gone ? `Nothing more was reported of ${name}.` : `${name} was resolved.`;
+}
+
+function unseenBegin(incident: Incident): string {
+  const { unseenFromMs, degraded } = incident;
+  const became = `became ${plain(degraded ?? wordsOf(incident).status, 40)}`;
   if (unseenFromMs === undefined) return became;
   return unseenFromMs === 0
     ? `${became} at some time before watching began`
@@ -218,16 +235,18 @@ function ofMembers({ group }: ThreadIncident): Happening[] {
     return [
       {
         atMs: fromMs,
-        text: `${name} became ${plain(member.degraded ?? 'DOWN', 40)}${often}${why}.`,
+        text: `${name} became ${plain(member.degraded ?? wordsOf(member).status, 40)}${often}${why}.`,
       },
       ...(toMs === undefined
         ? []
         : [
             {
               atMs: toMs,
-              text: member.gone
-                ? `${name} was removed.`
-                : `${name} was ${plain(member.status, 40)} again.`,
+              text: isReported(member)
+                ? reportedEnd(member, name)
+                : member.gone
+                  ? `${name} was removed.`
+                  : `${name} was ${plain(member.status, 40)} again.`,
             },
           ]),
     ];
@@ -235,7 +254,8 @@ function ofMembers({ group }: ThreadIncident): Happening[] {
   const others = members.slice(MAX_NAMED);
   if (others.length === 0) return named;
   const lastMs = others.reduce((ms, one) => Math.max(ms, spanOf(one).fromMs), 0);
-  const text = `The last of ${counted(others.length, 'more monitor')} became DOWN; they are not listed one by one.`;
+  const { noun, status } = wordsOfAll(others);
+  const text = `The last of ${counted(others.length, `more ${noun}`)} became ${status}; they are not listed one by one.`;
   return [...named, { atMs: lastMs, text }];
 }
 
@@ -283,13 +303,16 @@ function cause({ found, service }: PostmortemFacts): string[] {
         .slice(0, MAX_HOSTS)
         .map(([reason, alike]) =>
           reason === ''
-            ? `Of ${counted(alike.length, 'monitor')} the checks gave no cause.`
-            : `As the checks of ${counted(alike.length, 'monitor')} saw it: ${outside(reason)}`,
+            ? `Of ${counted(alike.length, wordsOfAll(alike).noun)} ${sourceOf(alike)} gave no cause.`
+            : `As ${sourceOf(alike)} of ${counted(alike.length, wordsOfAll(alike).noun)} saw it: ${outside(reason)}`,
         )
     : [
         incident.reason
-          ? `As the checks saw it: ${outside(incident.reason)}`
-          : 'The checks gave no cause: it is unknown.',
+          ? `As ${sourceOf([incident])} saw it: ${outside(incident.reason)}`
+          : `${incident.reported ? 'The sender' : 'The checks'} gave no cause: it is unknown.`,
+        ...(incident.reported?.facts ?? [])
+          .slice(0, MAX_NAMED)
+          .map(({ label, value }) => `${plain(label)}: ${outside(value)}`),
       ];
   return [
     ...reasons,
@@ -303,6 +326,10 @@ function cause({ found, service }: PostmortemFacts): string[] {
   ];
 }
 
+/** Who says what is wrong. */
+const sourceOf = (all: Parameters<typeof wordsOfAll>[0]) =>
+  all.every(isReported) ? 'the sender' : all.some(isReported) ? 'checks and senders' : 'the checks';
+
 const ownAtService = (
   { change, startedAtMs }: Incident,
   { incidents }: Pick<ServiceFacts, 'incidents'>,
@@ -315,8 +342,9 @@ function effect({ found, service, nowMs }: PostmortemFacts): string[] {
   const { incident, group } = found;
   return [
     ...(group ? membersEffect(group.members, nowMs) : [ownEffect(incident, nowMs)]),
-    checksEffect(incident, service),
-    uptimeEffect(incident, service),
+    ...(incident.reported
+      ? []
+      : [checksEffect(incident, service), uptimeEffect(incident, service)]),
     'Whom it reached, and how many, is not known to Askwatch.',
   ];
 }
@@ -325,8 +353,8 @@ function ownEffect(incident: Incident, nowMs: number): string {
   const { target, checkType, endedAtMs, flapping } = incident;
   const { fromMs } = spanOf(incident);
   const long = flapping
-    ? `down ${counted(flapping.downs, 'time')} in ${inWords((endedAtMs ?? nowMs) - fromMs)}`
-    : `${plain(incident.degraded ?? 'DOWN', 40)} for ${lasted(incident, endedAtMs ?? nowMs)}`;
+    ? `${wordsOf(incident).times} ${counted(flapping.downs, 'time')} in ${inWords((endedAtMs ?? nowMs) - fromMs)}`
+    : `${plain(incident.degraded ?? wordsOf(incident).status, 40)} for ${lasted(incident, endedAtMs ?? nowMs)}`;
   return `${bold(incident.name, MAX_NAME)} (${plain(checkType, 40)}, ${plain(shownTarget(target), MAX_TEXT)}): ${long}${endedAtMs === undefined ? ' so far' : ''}.`;
 }
 
@@ -408,11 +436,13 @@ function openQuestions(facts: PostmortemFacts): string[] {
     ...(open.length > 0
       ? [
           group
-            ? `${counted(open.length, 'monitor')} of ${members.length} went on at the time of this draft: when are they back?`
+            ? `${counted(open.length, wordsOfAll(members).noun)} of ${members.length} went on at the time of this draft: when are they back?`
             : 'It went on at the time of this draft: when is it back?',
         ]
       : []),
-    isUnknown ? 'Why did it happen? The checks gave no cause.' : 'What led to what the checks saw?',
+    isUnknown
+      ? `Why did it happen? ${incident.reported ? 'The sender' : 'The checks'} gave no cause.`
+      : `What led to what ${sourceOf([incident])} saw?`,
     ...(notesOf(found).length === 0 ? ['What was done about it? No note says so.'] : []),
     ...(firstAcknowledged(found)
       ? []
@@ -443,7 +473,8 @@ function openQuestions(facts: PostmortemFacts): string[] {
 function hostQuestions({ group, all }: ThreadIncident): string[] {
   if (!group || group.members.length < 2) return [];
   if (all.length > MAX_COMPARED) return ['What do those that went down together share?'];
-  const shared = [...groupBy(all, ({ target }) => hostOf(target)).entries()]
+  const monitors = all.filter(({ reported }) => !reported);
+  const shared = [...groupBy(monitors, ({ target }) => hostOf(target)).entries()]
     .filter(([host, alike]) => host !== '' && alike.length > 1)
     .sort(([, a], [, b]) => b.length - a.length)
     .slice(0, MAX_HOSTS);

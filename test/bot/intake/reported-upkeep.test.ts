@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
 import { incidentSummary } from '../../../src/bot/alerts/incident-facts.ts';
+import { draftPostmortem, draftText } from '../../../src/bot/alerts/postmortem.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { textOf } from '../../helpers/bot.ts';
 import {
@@ -156,4 +157,27 @@ test('a summary without a model tells what the sender said', () => {
   const text = incident ? incidentSummary({ incident, group: undefined, all }) : '';
   expect(text).toContain('- Cause: Many fail');
   expect(text).toContain('- job: \\<!here\\> \\*shop\\*');
+});
+
+test('a postmortem of it is of what the sender said, and of no checks', async () => {
+  const world = reportedWorld();
+  world.hear({ ...firing('a'), summary: 'Many fail', facts: [{ label: 'job', value: 'shop' }] });
+  world.pass(8 * HOUR);
+  world.keepUp();
+  await world.incidents.close(world.open()[0]?.id ?? '', 'Amy');
+  const [incident] = world.all();
+  if (!incident) throw new Error('There is no incident.');
+  const draft = draftPostmortem({
+    found: { incident, group: undefined, all: [incident] },
+    service: {
+      ...{ monitors: undefined, results: undefined, incidents: undefined, uptime: undefined },
+    },
+    ...{ place: 'slack:C1', questions: [], nowMs: world.nowMs() },
+  });
+  const text = draftText(draft);
+  expect(text).toContain('**Alert a** was FIRING from');
+  expect(text).toContain('Amy closed it at');
+  expect(text).toContain('- As the sender saw it: Many fail');
+  expect(text).toContain('- job: shop');
+  expect(text).not.toMatch(/DOWN|uptime|checks|recovered/i);
 });

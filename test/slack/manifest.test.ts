@@ -117,7 +117,7 @@ test('every slash command keeps Slack’s limits and shows what can follow it', 
   for (const { command, description, usage_hint } of manifest.features.slash_commands) {
     expect(command).toMatch(/^\/[a-z]{1,31}$/);
     expect(description).toMatch(/^.{5,100}$/);
-    expect(usage_hint).toMatch(/^.{3,100}$/);
+    expect(usage_hint).toMatch(/^.{3,1000}$/);
   }
   expect(manifest.features.slash_commands.every(({ should_escape }) => should_escape)).toBe(true);
   const hints = manifest.features.slash_commands.map(({ usage_hint }) => usage_hint).join('\n');

@@ -55,22 +55,24 @@ export function addMaintenanceRoutes(scope: HttpServer, tools: RouteTools): void
 
 async function plan(
   { monitors: ids, window }: MaintenancePlan,
-  { monitors, clock }: RouteTools,
+  { monitors, clock, followsFile }: RouteTools,
 ): Promise<MaintenancePlanned> {
-  const planned: MaintenancePlanned = { planned: [], full: [], missing: [] };
+  const planned: MaintenancePlanned = { planned: [], full: [], declared: [], missing: [] };
   const all = [...new Set(ids)];
   for (let from = 0; from < all.length; from += TOGETHER_COUNT) {
     const together = all.slice(from, from + TOGETHER_COUNT);
     const became = await Promise.all(
       together.map(async (id): Promise<keyof MaintenancePlanned> => {
-        let isFull = false;
-        const monitor = await monitors.edit(id, ({ maintenance }) => {
+        let became: keyof MaintenancePlanned = 'planned';
+        const monitor = await monitors.edit(id, ({ maintenance, managedBy }) => {
+          became = managedBy && followsFile ? 'declared' : 'planned';
+          if (became === 'declared') return {};
           const windows = window ? withWindow(maintenance, window, clock.wallMs()) : [];
-          isFull = windows === undefined;
-          return windows ? { maintenance: windows } : {};
+          if (windows === undefined) became = 'full';
+          // Where no file is followed any more, it is from now on as all others are.
+          return windows ? { maintenance: windows, ...(managedBy && { managedBy: null }) } : {};
         });
-        if (!monitor) return 'missing';
-        return isFull ? 'full' : 'planned';
+        return monitor ? became : 'missing';
       }),
     );
     for (const [place, id] of together.entries()) planned[became[place] ?? 'missing'].push(id);

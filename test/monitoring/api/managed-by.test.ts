@@ -47,6 +47,19 @@ describe('a monitor that a file declares', () => {
     expect(after?.status).not.toBe('PAUSED');
   });
 
+  test('is left as it is by a window for several', async () => {
+    const service = await startService({ folder: await withShop(), monitorsFile: MISSING });
+    const windows = [{ weekly: ['sat'], from: '02:00', duration_minutes: 60 }, null];
+    for (const window of windows) {
+      const json = { monitors: ['mon_shop'], window };
+      const { status, body } = await service.call('POST', '/api/v1/public/maintenance', { json });
+      const nothing = { planned: [], full: [], missing: [] };
+      expect([status, body]).toEqual([200, { ...nothing, declared: ['mon_shop'] }]);
+    }
+    const { body } = await service.get(`${MONITORS}/mon_shop`);
+    expect(body).toMatchObject({ managed_by: MANAGED, maintenance: [] });
+  });
+
   test('can be checked at once, and shows where it is declared', async () => {
     const service = await startService({ folder: await withShop(), monitorsFile: MISSING });
     expect((await service.call('POST', `${MONITORS}/mon_shop/check`)).status).toBe(200);

@@ -159,16 +159,17 @@ async function setWindows(
   const wanted = monitorsMeant(monitors, meant);
   const window =
     when === 'off' ? null : { ...when.window, ...(reason !== undefined && { reason }) };
-  const became: MaintenancePlanned = { planned: [], full: [], missing: [] };
+  const became: MaintenancePlanned = { planned: [], full: [], declared: [], missing: [] };
   const ids = wanted.map(({ id }) => id);
   for (let from = 0; from < ids.length; from += MAX_PLANNED) {
     const some = { monitors: ids.slice(from, from + MAX_PLANNED), window };
-    const { planned, full, missing } = await offered(
+    const { planned, full, declared, missing } = await offered(
       'to plan maintenance',
       monitoring.planMaintenance(some),
     );
     became.planned.push(...planned);
     became.full.push(...full);
+    became.declared.push(...declared);
     became.missing.push(...missing);
   }
   const done = wanted.filter(({ id }) => became.planned.includes(id));
@@ -207,11 +208,16 @@ function factsOf(window: Extract<When, object>['window']): Fact[] {
   ];
 }
 
-function leftOut({ full, missing }: MaintenancePlanned): string {
+function leftOut({ full, declared, missing }: MaintenancePlanned): string {
   return [
     ...(full.length > 0
       ? [
           `${counted(full.length, 'monitor')} left as before: as many windows as a monitor can have. Take some away first: /monitor maintenance <monitor> off`,
+        ]
+      : []),
+    ...(declared.length > 0
+      ? [
+          `${counted(declared.length, 'monitor')} left as before: a file declares ${declared.length === 1 ? 'it' : 'them'}, so windows stand there, too.`,
         ]
       : []),
     ...(missing.length > 0 ? [`${counted(missing.length, 'monitor')} removed meanwhile.`] : []),

@@ -14,13 +14,14 @@ const member: Person = { id: 'U2', name: 'Bob', mayManage: async () => false };
 async function openChannel(settings = {}, watched?: { url: string; key: string }) {
   const { store, collections, close } = await openCollections();
   const running = await startTestBot({ store, settings, ...(watched && { watched }) });
-  const { say, stop, provider } = running;
+  const { say, stop, provider, service } = running;
   onTestFinished(async () => {
     await stop();
     await close();
   });
   return {
     provider,
+    service,
     async say(line: string, person = manager) {
       const reply = await say(line, { place: SLACK, person });
       return { text: textOf(cardOf(reply)), isPrivate: reply.kind === 'card' && reply.private };
@@ -81,6 +82,12 @@ describe('/monitor report', () => {
     await say('/monitor alerts on quiet=22-7 zone=Asia/Kolkata');
     await say('/monitor report on daily');
     expect(await stored()).toMatchObject({ every: 'daily', zone: 'Asia/Kolkata' });
+  });
+
+  test('knows a channel that a monitor names', async () => {
+    const { say, service } = await openChannel();
+    service.add({ name: 'Shop', channels: [placeKey(SLACK)] });
+    expect((await say('/monitor report on')).text).not.toContain('hears no alerts');
   });
 
   test('knows a channel that hears every alert because the operator says so', async () => {

@@ -9,6 +9,7 @@ import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { placeKey } from '../../shared/place.ts';
+import { listAll } from '../../tools/monitors.ts';
 import { type Call, command, optionalText } from '../command.ts';
 import { zoneIn } from './zone.ts';
 
@@ -91,7 +92,12 @@ function refuseMore({ every, zone, time }: Asked) {
   throw new CommandError('Say on before how often, zone and time: /monitor report on weekly UTC.');
 }
 
-async function turnOn(asked: Asked, { channels, place, settings: { alertPlaces } }: Call) {
+async function turnOn(asked: Asked, call: Call) {
+  const {
+    channels,
+    place,
+    settings: { alertPlaces },
+  } = call;
   const { quiet, report: before } = await channels.settingsOf(placeKey(place));
   const { zone, minute } = zoneAndMinute(asked);
   const wanted = {
@@ -105,11 +111,21 @@ async function turnOn(asked: Asked, { channels, place, settings: { alertPlaces }
   await channels.change(place, { settings: { report } });
   const hears =
     alertPlaces.some((other) => placeKey(other) === placeKey(place)) ||
-    (await channels.isSubscribed(place));
+    (await channels.isSubscribed(place)) ||
+    (await isNamed(call));
   const more = hears
     ? []
     : ['This channel hears no alerts yet, so there is nothing to tell: /monitor alerts on'];
   return toEveryone(scheduledCard('good', report, more));
+}
+
+/** Whether a file of monitors names the channel; where nobody can be asked, nothing is said that may be wrong. */
+async function isNamed({ monitoring, place }: Call): Promise<boolean> {
+  const key = placeKey(place);
+  return await listAll(monitoring).then(
+    (monitors) => monitors.some(({ channels }) => channels?.includes(key)),
+    () => true,
+  );
 }
 
 function scheduledCard(tone: 'good' | 'info', schedule: ReportSchedule, more: string[] = []) {

@@ -55,6 +55,9 @@ function monitorOf(endpoint: Endpoint): Imported {
   if (endpoint.dns) return dnsMonitor(name, { endpoint, conditions, comments, times });
   if (/^https?:\/\//i.test(url))
     return pageMonitor(name, { endpoint, conditions, comments, times });
+  if (/^(tcp|tls):\/\//i.test(url)) {
+    return portMonitor(name, { endpoint, conditions, comments, times });
+  }
   const scheme = /^[a-z+]+(?=:\/\/)/i.exec(url)?.[0] ?? 'no scheme';
   return leftOut(
     name,
@@ -78,8 +81,13 @@ function pageMonitor(name: string, { endpoint, conditions, comments, times }: Pa
   const config: Record<string, unknown> = { ...times };
   for (const condition of conditions) {
     const meant = pageCondition(condition);
-    if (meant === undefined) comments.push(`not imported: ${condition}`);
+    const isSecond = meant?.json !== undefined && config.json !== undefined;
+    if (meant === undefined || isSecond) comments.push(`not imported: ${condition}`);
     else Object.assign(config, meant);
+  }
+  if (config.json !== undefined && config.target_keyword !== undefined) {
+    comments.push(`not imported, since a KEYWORD monitor takes none: json ${config.json}`);
+    delete config.json;
   }
   const { method, body, headers, client } = endpoint;
   if (method !== undefined && method !== 'GET') config.method = method;
@@ -96,6 +104,25 @@ function pageMonitor(name: string, { endpoint, conditions, comments, times }: Pa
   if (client?.['ignore-redirect'] === true) config.follow_redirects = false;
   const check_type = config.target_keyword === undefined ? 'HTTP' : 'KEYWORD';
   return { name, comments, fields: fieldsOf(name, String(endpoint.url), check_type, config) };
+}
+
+/** A port, or the certificate behind it where that is what is asked about. */
+function portMonitor(name: string, { endpoint, conditions, comments, times }: Parts): Imported {
+  const url = String(endpoint.url);
+  const config: Record<string, unknown> = { ...times };
+  if (/^tls:/i.test(url)) config.tls = true;
+  for (const condition of conditions) {
+    const meant = pageCondition(condition) ?? {};
+    const { degraded_after_ms, tls_expiry_days } = meant;
+    if (degraded_after_ms !== undefined) config.degraded_after_ms = degraded_after_ms;
+    else if (tls_expiry_days !== undefined && config.tls) config.tls_expiry_days = tls_expiry_days;
+    else if (!/^\[CONNECTED\] == true$/.test(condition.trim())) {
+      comments.push(`not imported: ${condition}`);
+    }
+  }
+  if (endpoint.client?.insecure === true && config.tls) config.ignore_tls = true;
+  const target = url.replace(/^tls:/i, 'tcp:').replace(/^tcp:\/\//i, '');
+  return { name, comments, fields: fieldsOf(name, target, 'TCP', config) };
 }
 
 const fieldsOf = (name: string, target: string, check_type: string, config: object) => ({
@@ -121,9 +148,20 @@ function pageCondition(condition: string): Record<string, unknown> | undefined {
       ? undefined
       : { tls_expiry_days: Math.min(365, Math.ceil(seconds / 86_400)) };
   }
+  const json = jsonCondition(text);
+  if (json !== undefined) return { json };
   const keyword =
     name === 'BODY' && sign === '==' ? /^pat\(\*([^*]+)\*\)$/.exec(value)?.[1] : undefined;
   return keyword === undefined ? undefined : { target_keyword: keyword };
+}
+
+/** A value of a JSON answer; of functions such as `len(…)` and `pat(…)` none is said here. */
+function jsonCondition(text: string): string | undefined {
+  const [, path, sign, value = ''] =
+    /^\[BODY\]\.([A-Za-z_][\w.[\]]*) (==|!=|<=|<|>=|>) ([^()]+)$/.exec(text) ?? [];
+  if (path === undefined) return undefined;
+  const isPlain = /^(-?\d+(\.\d+)?|true|false|null)$/.test(value);
+  return `${path} ${sign} ${isPlain ? value : JSON.stringify(value)}`;
 }
 
 function statusCondition(sign: string, code: number): Record<string, unknown> | undefined {

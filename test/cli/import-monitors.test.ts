@@ -14,6 +14,8 @@ endpoints:
       - "[RESPONSE_TIME] < 500"
       - "[CERTIFICATE_EXPIRATION] > 48h"
       - "[BODY].status == UP"
+      - "[BODY].queue[0].depth < 100"
+      - "len([BODY].queue) > 1"
     headers: {Authorization: "Bearer \${TOKEN}", Host: front}
     client: {timeout: 5s, insecure: true}
     alerts: [{type: slack}]
@@ -22,6 +24,8 @@ endpoints:
     url: "8.8.8.8"
     dns: {query-name: example.com, query-type: A}
     conditions: ["[BODY] == 93.184.216.34", "[DNS_RCODE] == NOERROR"]
+  - {name: db, url: "tcp://db.example:5432", conditions: ["[CONNECTED] == true", "[BODY] == x"]}
+  - {name: mail, url: "tls://mail.example:465", conditions: ["[CERTIFICATE_EXPIRATION] > 240h"]}
   - {name: ssh, url: "ssh://host:22", conditions: ["[CONNECTED] == true"]}
   - {name: off, url: "https://off.example", enabled: false}
 `;
@@ -35,14 +39,17 @@ describe('an import', () => {
       ['core/front-end', 'HTTP'],
       ['text', 'KEYWORD'],
       ['dns', 'DNS'],
+      ['db', 'TCP'],
+      ['mail', 'TCP'],
     ]);
-    const [front, keyword, dns] = monitors.map(({ definition }) => definition);
+    const [front, keyword, dns, port, mail] = monitors.map(({ definition }) => definition);
     expect(front).toMatchObject({
       ...{ name: 'core/front end', target: 'https://front.example/health' },
       config: {
         ...{ interval_seconds: 30, timeout_seconds: 5, ignore_tls: true, tls_expiry_days: 2 },
         ...{ expected_status: '200,429', degraded_after_ms: 500 },
         headers: { Authorization: 'Bearer swordfish' },
+        json: 'status == "UP"',
       },
     });
     expect(keyword?.config).toMatchObject({ target_keyword: 'ready', expected_status: '100-299' });
@@ -51,7 +58,15 @@ describe('an import', () => {
       config: { resolver: '8.8.8.8', record_type: 'A', expected: ['93.184.216.34'] },
     });
     expect(text).toContain('# not imported: alerts');
-    expect(text).toContain('# not imported: [BODY].status == UP');
+    expect(port).toMatchObject({ target: 'db.example:5432', config: { tls: false } });
+    expect(mail).toMatchObject({
+      target: 'mail.example:465',
+      config: { tls: true, tls_expiry_days: 10 },
+    });
+    for (const condition of ['[BODY].queue[0].depth < 100', 'len([BODY].queue) > 1']) {
+      expect(text).toContain(`# not imported: ${condition}`);
+    }
+    expect(text).toContain('# not imported: [BODY] == x');
     expect(text).toMatch(
       /# Left out \(2\):\n# ssh: its kind of check \(ssh\).*\n# off: it is not enabled/,
     );

@@ -66,7 +66,8 @@ export function createIncidents(options: {
           const silence = what === 'snoozed' ? silenceFor?.(alert) : undefined;
           const { silenceEnd, ...others } = alert;
           return {
-            ...(silence ? others : alert),
+            // What is yet to be ended is, before another one is made.
+            ...(silence && silenceEnd?.status !== 'wanted' ? others : alert),
             [what]: { ...said(atMs), ...(silence && { silence }) },
             version: alert.version + 1,
           };

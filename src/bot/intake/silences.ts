@@ -158,7 +158,7 @@ export function createSilencer(options: {
           outcome.does === 'make'
             ? withMade(alert, of, outcome.silence)
             : withEnded(alert, of, outcome);
-        isWanted = after !== undefined && after.silenceEnd?.status !== 'wanted';
+        isWanted = after !== undefined;
         return after ?? alert;
       });
       return withShown(watching, alerts, clock.nowMs());
@@ -208,21 +208,20 @@ function workIn(alerts: Parameters<typeof incidentsIn>[0], nowMs: number): Work[
   });
 }
 
-/** An incident with what came of the silence that it wanted; one whose snooze was ended meanwhile has to end, too. */
+/** An incident with what came of the silence that it wanted, unless its snooze was ended meanwhile. */
 function withMade(
   now: Incident,
   { snoozed: before }: Incident,
   silence: Silence,
 ): Incident | undefined {
-  const { snoozed, silenceEnd } = now;
+  const { snoozed } = now;
   if (snoozed?.silence && snoozed.untilMs === before?.untilMs) {
     // That it is asked for shows nothing new.
     const version = now.version + (silence.status === 'asked' ? 0 : 1);
     return { ...now, version, snoozed: { ...snoozed, silence } };
   }
-  const isEnding = silenceEnd?.status === 'wanted' && silenceEnd.untilMs === before?.untilMs;
-  if (!isEnding || silence.id === undefined) return undefined;
-  return { ...now, silenceEnd: { ...silenceEnd, id: silence.id } };
+  // Its end looks for what was made by then.
+  return undefined;
 }
 
 /** An incident with what came of the end of its silence. */

@@ -224,6 +224,23 @@ describe('the message says what became of a silence', () => {
     expect(fake.silences.map(({ state }) => state)).toEqual(['expired']);
   });
 
+  test('that is wanted again before the last one was ended', async () => {
+    const fake = await startFakeAlertmanager();
+    const { live, now, snooze, unsnooze } = await start(fake.url);
+    const first = live();
+    await snooze();
+    await eventually(() => now()?.snoozed?.silence?.status === 'made');
+    await first.stop();
+    await unsnooze();
+    await snooze();
+    live();
+    await eventually(() => now()?.snoozed?.silence?.status === 'made');
+    expect(fake.silences.map(({ state }) => state)).toEqual(['expired', 'active']);
+    await unsnooze();
+    await eventually(() => now()?.silenceEnd?.status === 'ended');
+    expect(fake.silences.map(({ state }) => state)).toEqual(['expired', 'expired']);
+  });
+
   test('whose end is refused', async () => {
     const fake = await startFakeAlertmanager();
     const { live, now, snooze, unsnooze, shown } = await start(fake.url);

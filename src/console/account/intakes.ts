@@ -68,9 +68,11 @@ export function createAccountIntakes(
 
   return {
     async list(): Promise<IntakeList> {
+      // Its usual name says little where what sends is chosen.
+      const titles = { ...INTAKE_TITLES, generic: 'Anything else, with a template' };
       const all = intakes.all().sort((a, b) => b.createdAtMs - a.createdAtMs);
       return {
-        kinds: INTAKE_KINDS.map((kind) => ({ kind, title: INTAKE_TITLES[kind] })),
+        kinds: INTAKE_KINDS.map((kind) => ({ kind, title: titles[kind] })),
         places: (await places()).map(listedPlace),
         intakes: all.slice(0, MAX_LISTED).map(listed),
         more: Math.max(0, all.length - MAX_LISTED),

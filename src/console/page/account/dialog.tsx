@@ -36,6 +36,44 @@ export function Dialog({
   );
 }
 
+/** Asks what is to be made, and shows what was made once: when it is closed, nothing here has that any more. */
+export function MakeDialog<T>({
+  title,
+  madeTitle,
+  form,
+  view,
+  onMade,
+  onClose,
+}: {
+  title: string;
+  madeTitle: string;
+  form: (made: (one: T) => void, close: () => void) => ComponentChildren;
+  view: (one: T, close: () => void) => ComponentChildren;
+  onMade: () => void;
+  onClose: () => void;
+}) {
+  const [made, setMade] = useState<T>();
+  useEffect(() => {
+    // A page that a browser keeps to go back to must not show it again.
+    const forget = () => setMade(undefined);
+    addEventListener('pagehide', forget);
+    return () => removeEventListener('pagehide', forget);
+  }, []);
+  function show(one: T) {
+    setMade(() => one);
+    onMade();
+  }
+  return (
+    <Dialog
+      title={made === undefined ? title : madeTitle}
+      holds={made !== undefined}
+      onClose={onClose}
+    >
+      {(close) => (made === undefined ? form(show, close) : view(made, close))}
+    </Dialog>
+  );
+}
+
 /**
  * What a dialog asks for, and its buttons. `onAct` gives what there is to do, or nothing while something is wrong; it is
  * done once, however often it is asked for, and what went wrong can be tried again.

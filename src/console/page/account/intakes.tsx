@@ -1,9 +1,9 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { IntakeList, ListedIntake, ListedPlace, MadeIntake } from '../../account/api-types.ts';
 import { Fact } from '../shared/fact.tsx';
 import { Moment } from '../shared/moment.tsx';
 import { askAccount, useLoaded } from './client.ts';
-import { Dialog, DialogForm, Field } from './dialog.tsx';
+import { Dialog, DialogForm, Field, MakeDialog } from './dialog.tsx';
 import { Example } from './example-lines.tsx';
 import { Empty, formatNumber, Name, SectionHead, Waiting } from './parts.tsx';
 
@@ -54,8 +54,11 @@ export function IntakesSection() {
         </p>
       )}
       {opened?.kind === 'new' && value && (
-        <NewIntakeDialog
-          list={value}
+        <MakeDialog<MadeIntake>
+          title="New intake"
+          madeTitle="Copy its address now"
+          form={(made, close) => <NewIntakeForm list={value} onMade={made} onCancel={close} />}
+          view={(made, close) => <MadeIntakeView made={made} onDone={close} />}
           onMade={() => void loaded.reload()}
           onClose={() => setOpened(undefined)}
         />
@@ -113,47 +116,6 @@ function IntakeRow({ intake, onOpen }: { intake: ListedIntake; onOpen: (opened: 
         </button>
       </div>
     </li>
-  );
-}
-
-/** Asks what sends and where it is told, and shows the address once: when the dialog is closed, nothing here has it any more. */
-function NewIntakeDialog({
-  list,
-  onMade,
-  onClose,
-}: {
-  list: IntakeList;
-  onMade: () => void;
-  onClose: () => void;
-}) {
-  const [made, setMade] = useState<MadeIntake>();
-  useEffect(() => {
-    // A page that a browser keeps to go back to must not show the address again.
-    const forget = () => setMade(undefined);
-    addEventListener('pagehide', forget);
-    return () => removeEventListener('pagehide', forget);
-  }, []);
-  return (
-    <Dialog
-      title={made ? 'Copy its address now' : 'New intake'}
-      holds={made !== undefined}
-      onClose={onClose}
-    >
-      {(close) =>
-        made ? (
-          <MadeIntakeView made={made} onDone={close} />
-        ) : (
-          <NewIntakeForm
-            list={list}
-            onMade={(intake) => {
-              setMade(intake);
-              onMade();
-            }}
-            onCancel={close}
-          />
-        )
-      }
-    </Dialog>
   );
 }
 

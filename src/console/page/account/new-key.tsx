@@ -4,7 +4,7 @@ import { CopyButton } from '../shared/copy-button.tsx';
 import { publicAddress } from '../shared/public-address.ts';
 import { randomId } from '../shared/random-id.ts';
 import { askAccount, RefusedError } from './client.ts';
-import { Dialog, DialogForm, Field } from './dialog.tsx';
+import { DialogForm, Field, MakeDialog } from './dialog.tsx';
 import { curlFor, mcpServersFor } from './example.ts';
 import { Example } from './example-lines.tsx';
 import { LimitFields } from './limit-fields.tsx';
@@ -26,34 +26,15 @@ export function NewKeyDialog({
   onMade: () => void;
   onClose: () => void;
 }) {
-  const [made, setMade] = useState<MadeKey>();
-  useEffect(() => {
-    // A page that a browser keeps to go back to must not show the key again.
-    const forget = () => setMade(undefined);
-    addEventListener('pagehide', forget);
-    return () => removeEventListener('pagehide', forget);
-  }, []);
   return (
-    <Dialog
-      title={made ? 'Copy your key now' : 'New key'}
-      holds={made !== undefined}
+    <MakeDialog<MadeKey>
+      title="New key"
+      madeTitle="Copy your key now"
+      form={(made, close) => <NewKeyForm services={services} onMade={made} onCancel={close} />}
+      view={(made, close) => <MadeKeyView made={made} onDone={close} />}
+      onMade={onMade}
       onClose={onClose}
-    >
-      {(close) =>
-        made ? (
-          <MadeKeyView made={made} onDone={close} />
-        ) : (
-          <NewKeyForm
-            services={services}
-            onMade={(key) => {
-              setMade(key);
-              onMade();
-            }}
-            onCancel={close}
-          />
-        )
-      }
-    </Dialog>
+    />
   );
 }
 

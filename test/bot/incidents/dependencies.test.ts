@@ -23,6 +23,8 @@ interface Watched {
   course: ReadonlyArray<readonly [fromS: number, status: string]>;
   /** When it is checked in its rhythm, in seconds. */
   phaseS?: number;
+  /** How often; every 10 s when left out. */
+  everyS?: number;
 }
 
 /** Monitors that are checked every 10 s and polled every 5 s, through the rules alone. */
@@ -40,10 +42,10 @@ function watchedWorld(monitors: readonly Watched[], { batchSize = 500 } = {}) {
   for (const { id, parents = [] } of monitors) Object.assign(states.get(id) ?? {}, { parents });
 
   function check() {
-    for (const { id, course, phaseS = 0 } of monitors) {
+    for (const { id, course, phaseS = 0, everyS = CHECK_MS / SECOND } of monitors) {
       const state = states.get(id);
       const sinceMs = nowMs - START_MS - phaseS * SECOND;
-      if (!state || sinceMs < 0 || sinceMs % CHECK_MS !== 0) continue;
+      if (!state || sinceMs < 0 || sinceMs % (everyS * SECOND) !== 0) continue;
       const status = course.findLast(([fromS]) => fromS * SECOND <= nowMs - START_MS)?.[1] ?? 'UP';
       state.checkedMs = nowMs;
       if (status === state.status) continue;
@@ -255,6 +257,16 @@ describe('a monitor that is DOWN a little before its parent', () => {
     const [only] = openedOf(world, 'shop');
     expect(only?.incident.startedAtMs).toBe(START_MS + 61 * SECOND);
     expect((only?.atMs ?? 0) - START_MS).toBeLessThanOrEqual(65 * SECOND + WAIT_MS);
+  });
+
+  test('does not wait longer for a parent that is not checked meanwhile', () => {
+    const slow: Watched = { id: 'db', course: [], phaseS: 1, everyS: 600 };
+    const world = watchedWorld([slow, shop([[61, 'DOWN']], 1)]);
+    // Seen at 65 for the first time.
+    world.until(90);
+    expect(openedOf(world, 'shop')).toEqual([]);
+    world.until(95);
+    expect(openedOf(world, 'shop')).toHaveLength(1);
   });
 
   test('is told of too when it is over before that', () => {

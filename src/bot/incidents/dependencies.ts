@@ -236,8 +236,10 @@ function rootsIn({ listed, known, isAlertDown }: Seen): (monitor: Monitor) => st
     const monitor = indexOf(listed).get(id);
     return monitor ? parentsOf(monitor).filter(isParentDown) : [];
   };
-  return (monitor) => {
-    const above = new Set(parentsOf(monitor).filter(isParentDown));
+  /** Thousands may have the same parents. */
+  const rootsOfParents = new Map<string, string[]>();
+  function rootsAbove(parents: readonly string[]): string[] {
+    const above = new Set(parents.filter(isParentDown));
     const roots: string[] = [];
     // A set takes up what is added while it is gone through.
     for (const id of above) {
@@ -246,6 +248,13 @@ function rootsIn({ listed, known, isAlertDown }: Seen): (monitor: Monitor) => st
       for (const parent of own) above.add(parent);
     }
     return roots.sort();
+  }
+  return (monitor) => {
+    const parents = parentsOf(monitor);
+    const key = parents.length === 1 ? (parents[0] ?? '') : JSON.stringify(parents);
+    const roots = rootsOfParents.get(key) ?? rootsAbove(parents);
+    rootsOfParents.set(key, roots);
+    return roots;
   };
 }
 
@@ -291,14 +300,14 @@ const NAMES_PACE_MS = 15_000;
 /** Open incidents with who is held back on their account, told now and then. Pure. */
 export const withBehind: AlertRule = (alerts, { nowMs, held = [], parentOf }) => {
   const pairs = held.flatMap(({ monitor: { name }, behind = [], clear }) =>
-    clear ? [] : behind.map((root) => ({ root, name: shortened(name, 60) })),
+    clear ? [] : behind.map((root) => ({ root, name })),
   );
   const byRoot = groupBy(pairs, ({ root }) => root);
   return mapChanged(alerts, (alert) => {
     if (alert.kind !== 'incident' || alert.endedAtMs !== undefined) return alert;
     const all = byRoot.get(parentOf?.(alert) ?? alert.monitorId)?.map(({ name }) => name) ?? [];
     const { behind } = alert;
-    const names = all.slice(0, NAMED);
+    const names = all.slice(0, NAMED).map((name) => shortened(name, 60));
     if (all.length === (behind?.count ?? 0) && isSameList(behind?.names, names)) return alert;
     if (behind && Math.abs(nowMs - behind.atMs) < NAMES_PACE_MS) return alert;
     const after: Incident['behind'] = { names, count: all.length, atMs: nowMs };

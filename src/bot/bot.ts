@@ -104,6 +104,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const incidentAt = (place: Place, thread: string) =>
     incidentOfThread(state.current()?.alerts, placeKey(place), thread);
   /** What others report to a channel, which nobody is told of elsewhere. */
+  const reportedTo = (place: Place) =>
+    (state.current()?.reported ?? []).filter((one) => one.place === placeKey(place));
   const reportsAt = (place: Place) => reportsTo(state.current(), placeKey(place));
   const proposals = createProposals(store);
   let started: readonly Platform[] = [];
@@ -200,7 +202,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const lastPoll = await openLastPoll(store, { pollMs });
   const { settingsOf } = channels;
   const narrate = createNarrator({ gateway, catalog, channelDefaults, budgets, usageLog, log });
-  const reports = createReports({ monitoring, channels, alertPlaces, narrate });
+  const reports = createReports({ monitoring, channels, alertPlaces, reportedTo, narrate });
   const alerting = createAlerting({
     store,
     state,

@@ -17,6 +17,7 @@ import {
   type Silence,
   type Watching,
   type WatchState,
+  withPast,
 } from './watch-state.ts';
 
 /** The incidents that people were told of, for those who press a button under one, or under several. */
@@ -152,7 +153,7 @@ function withClosed(
   });
   const reported = watching.reported?.map((one) =>
     ids.has(one.id) && isFiring(one)
-      ? { ...one, status: 'CLOSED' as const, endedAtMs: Math.max(nowMs, one.startedAtMs) }
+      ? withPast({ ...one, status: 'CLOSED', endedAtMs: Math.max(nowMs, one.startedAtMs) })
       : one,
   );
   return { ...withShown(watching, alerts, nowMs), ...(reported && { reported }) };

@@ -389,8 +389,19 @@ export const Reported = z.object({
   endedAtMs: z.number().optional(),
   /** When something was heard of it last, to a minute. */
   heardAtMs: z.number(),
+  /** The last times that it fired and that are over, oldest first. */
+  past: z.array(z.object({ startedAtMs: z.number(), endedAtMs: z.number() })).optional(),
 });
 export type Reported = z.infer<typeof Reported>;
+
+/** Times that are kept of each. */
+export const MAX_PAST = 30;
+
+/** An alert that is over, or closed, with the time that it fired among those that are kept. Pure. */
+export function withPast(ended: Reported & { endedAtMs: number }): Reported {
+  const { startedAtMs, endedAtMs, past = [] } = ended;
+  return { ...ended, past: [...past, { startedAtMs, endedAtMs }].slice(-MAX_PAST) };
+}
 
 /** How the ids of reported alerts begin, which stand where those of monitors do. */
 const REPORTED_PREFIX = 'alert:';

@@ -1,4 +1,4 @@
-import { isFiring, type Reported, reportedId } from '../incidents/watch-state.ts';
+import { isFiring, type Reported, reportedId, withPast } from '../incidents/watch-state.ts';
 import type { Intake } from './intakes.ts';
 import type { ReportedAlert } from './reported-alert.ts';
 
@@ -64,6 +64,7 @@ export function heardOf(
   const fresh: Reported = {
     ...{ ...base(said, intake), status, startedAtMs: begins.atMs, heardAtMs: nowMs },
     ...(saidMs !== undefined && { saidStartMs: saidMs }),
+    ...(before?.past && { past: before.past }),
     ...(before?.overStartMs !== undefined &&
       (saidMs === undefined || saidMs > before.overStartMs) && { overStartMs: before.overStartMs }),
   };
@@ -71,7 +72,9 @@ export function heardOf(
   const isNewer = saidMs !== undefined && saidMs > (before.saidStartMs ?? before.startedAtMs);
   // Its end was never told, and neither is this a repeat.
   if (isNewer && isSilent(before, intake, nowMs)) {
-    return { now: fresh, changes: [{ status: 'LOST', atMs: nowMs }, begins] };
+    const { past } = withPast({ ...before, endedAtMs: nowMs });
+    const now = { ...fresh, ...(past && { past }) };
+    return { now, changes: [{ status: 'LOST', atMs: nowMs }, begins] };
   }
   const now = heardAgain(before, said, nowMs);
   if (status === before.status) return { now, changes: [] };
@@ -112,10 +115,12 @@ function resolved(
   const overStartMs = latest(before?.overStartMs, ofFiring, saidMs);
   const startedAtMs = wasFiring ? before.startedAtMs : Math.min(saidMs ?? nowMs, nowMs);
   const endedAtMs = Math.max(startedAtMs, Math.min(said.endedAtMs ?? nowMs, nowMs));
-  const now: Reported = {
-    ...{ ...base(said, intake), status: 'RESOLVED', startedAtMs, endedAtMs, heardAtMs: nowMs },
-    ...(overStartMs !== undefined && { overStartMs }),
+  const over = {
+    ...{ ...base(said, intake), status: 'RESOLVED' as const, startedAtMs, endedAtMs },
+    ...{ heardAtMs: nowMs, ...(overStartMs !== undefined && { overStartMs }) },
+    ...(before?.past && { past: before.past }),
   };
+  const now = wasFiring ? withPast(over) : over;
   return { now, changes: wasFiring ? [{ status: 'RESOLVED', atMs: endedAtMs }] : [] };
 }
 

@@ -24,8 +24,10 @@ import { asMonitor, WORDS_EVERY_MS } from './apply-reported.ts';
 import type { Intake } from './intakes.ts';
 import { isSilent } from './reported-steps.ts';
 
-/** What is over is remembered for so long, so that a late word of it is known to be old. */
-const KEEP_OVER_MS = 86_400_000;
+/** What is over is remembered for so long, so that a late word of it is known to be old; what fired, for reports of a month. */
+const DAY_MS = 86_400_000;
+const KEEP_OVER_MS = DAY_MS;
+const KEEP_FIRED_MS = 35 * DAY_MS;
 
 /** Alerts of which something becomes in one go: what they come to is a few dozen milliseconds of work. */
 const BATCH_SIZE = 500;
@@ -106,7 +108,7 @@ const isReportedIncident = (alert: Alert) => isOpen(alert) && alert.reported !==
 
 /** Whether a late word of it is no longer expected. */
 const isForgotten = (one: Reported, nowMs: number) =>
-  !isFiring(one) && Math.abs(nowMs - one.heardAtMs) >= KEEP_OVER_MS;
+  !isFiring(one) && Math.abs(nowMs - one.heardAtMs) >= (one.past ? KEEP_FIRED_MS : KEEP_OVER_MS);
 
 /** What a person has closed does not go on, as far as anybody cares. */
 const asCalm = (monitor: ReturnType<typeof asMonitor>) =>

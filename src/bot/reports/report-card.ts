@@ -3,6 +3,7 @@ import { type Card, type Fact, factsPart, tablePart, textPart } from '../shared/
 import { counted, inUnits, inWords, shortened } from '../shared/text-format.ts';
 import { reportChart } from './report-chart.ts';
 import { type OutageCount, pointsMore, type ReportFacts } from './report-facts.ts';
+import type { ReportedFigures } from './reported-figures.ts';
 import { fromMsOf, type ReportSpan, toMsOf } from './schedule.ts';
 import type { Sentences } from './sentences.ts';
 
@@ -16,9 +17,20 @@ const MAX_CAUSE = 120;
 const MIN_UNSEEN_PERCENT = 0.1;
 
 /** A report, as people see it; `sentences` are a model's about these facts. Pure. */
-export function reportCard(facts: ReportFacts, sentences?: Sentences): Card {
-  const { span, monitors, percent } = facts;
+export function reportCard(
+  facts: ReportFacts & { reported?: ReportedFigures },
+  sentences?: Sentences,
+): Card {
+  const { span, monitors, percent, reported } = facts;
   const title = titleOf(span);
+  if (monitors === 0 && reported) {
+    const time = { label: 'Time', value: spanInWords(span) };
+    return {
+      tone: 'info',
+      title: `${title}: ${counted(reported.alerts, 'alert')} fired`,
+      parts: [factsPart(time, ...reportedFacts(reported))],
+    };
+  }
   if (monitors === 0) {
     return {
       tone: 'info',
@@ -35,7 +47,7 @@ export function reportCard(facts: ReportFacts, sentences?: Sentences): Card {
     title: `${title}: ${percent === undefined ? 'nothing was seen' : `${percent} % up`}`,
     parts: [
       ...(sentences ? [textPart(sentences.text)] : []),
-      factsPart(...factsOf(facts)),
+      factsPart(...factsOf(facts), ...(reported ? reportedFacts(reported) : [])),
       ...downParts(facts),
       ...reportChart(facts),
     ],
@@ -95,6 +107,19 @@ function factsOf(facts: ReportFacts): Fact[] {
           },
         ]
       : []),
+  ];
+}
+
+/** What other systems reported to the channel. */
+function reportedFacts({ fired, isLeast, alerts, longest, firingNow }: ReportedFigures): Fact[] {
+  const times = `${isLeast ? 'at least ' : ''}${counted(fired, 'time')}`;
+  return [
+    { label: 'Alerts of other systems', value: `${counted(alerts, 'alert')} fired ${times}` },
+    {
+      label: 'Longest alert',
+      value: `${named(longest.name)} for ${inWords(longest.lastedMs)}${longest.goesOn ? ', and it goes on' : ''}`,
+    },
+    ...namesFact('Firing now', firingNow),
   ];
 }
 

@@ -1,10 +1,12 @@
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Channels } from '../channels/channels.ts';
+import { MAX_PAST, type Reported } from '../incidents/watch-state.ts';
 import { type Card, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { type Place, placeKey } from '../shared/place.ts';
 import { reportCard, titleOf } from './report-card.ts';
 import { factsOf, readSpan, type SpanRecord } from './report-facts.ts';
+import { reportedFigures } from './reported-figures.ts';
 import type { ReportSpan } from './schedule.ts';
 import type { Narrator } from './sentences.ts';
 
@@ -19,16 +21,20 @@ export function createReports(options: {
   channels: Pick<Channels, 'hears'>;
   /** Channels that hear every alert, as the operator set it. */
   alertPlaces: readonly Place[];
+  /** Alerts that other systems report to a channel; none when left out. */
+  reportedTo?: (place: Place) => readonly Reported[];
   /** What has a model say what matters most; nothing is said when left out. */
   narrate?: Narrator;
 }) {
-  const { monitoring, channels, alertPlaces, narrate } = options;
+  const { monitoring, channels, alertPlaces, reportedTo, narrate } = options;
 
   async function cardOf(place: Place, record: SpanRecord, signal: AbortSignal): Promise<Card> {
     const hearsAll = alertPlaces.some((other) => placeKey(other) === placeKey(place));
     const hears = hearsAll ? () => true : await channels.hears(place);
     const facts = await factsOf(record, hears);
-    return reportCard(facts, await narrate?.(place, facts, signal));
+    const sentences = await narrate?.(place, facts, signal);
+    const reported = reportedFigures(reportedTo?.(place) ?? [], record.span, MAX_PAST);
+    return reportCard({ ...facts, ...(reported && { reported }) }, sentences);
   }
 
   return {

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
 import { incidentSummary } from '../../../src/bot/alerts/incident-facts.ts';
 import { draftPostmortem, draftText } from '../../../src/bot/alerts/postmortem.ts';
+import { MAX_PAST } from '../../../src/bot/incidents/watch-state.ts';
+import { reportedFigures } from '../../../src/bot/reports/reported-figures.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { textOf } from '../../helpers/bot.ts';
 import {
@@ -119,16 +121,46 @@ test('what a removed intake reported is no longer reported, and is forgotten', (
   expect(world.titles()).toEqual(['1200 alerts are no longer reported']);
 });
 
-test('what is over is forgotten after a day, and what fires never', () => {
+test('what is over is forgotten after 35 days, what never fired here after one, and what fires never', () => {
   const world = reportedWorld();
-  world.hear(firing('a'), firing('b'));
+  world.hear(firing('a'), firing('b'), resolved('c'));
   world.hear(resolved('a'));
+  const keys = () => {
+    world.keepUp();
+    return world.reported().map(({ key }) => key);
+  };
   world.pass(24 * HOUR - 1);
-  world.keepUp();
-  expect(world.reported().map(({ key }) => key)).toEqual(['a', 'b']);
+  expect(keys()).toEqual(['a', 'b', 'c']);
   world.pass(1);
-  world.keepUp();
-  expect(world.reported().map(({ key }) => key)).toEqual(['b']);
+  expect(keys()).toEqual(['a', 'b']);
+  world.pass(34 * 24 * HOUR - 1);
+  expect(keys()).toEqual(['a', 'b']);
+  world.pass(1);
+  expect(keys()).toEqual(['b']);
+});
+
+test('a report tells how often alerts fired in its time, also of those that are over', () => {
+  const world = reportedWorld();
+  for (let time = 0; time < 40; time += 1) {
+    world.hear(firing('a', world.nowMs()));
+    world.pass(MINUTE);
+    world.hear(resolved('a', world.nowMs() - MINUTE));
+    world.pass(HOUR - MINUTE);
+  }
+  world.hear(firing('b', world.nowMs()));
+  world.pass(2 * HOUR);
+  const span = (fromMs: number, toMs: number) => ({
+    ...{ every: 'daily' as const, zone: 'UTC', beforeMs: fromMs - 1, isSoFar: false },
+    cuts: [fromMs, toMs] as [number, number],
+  });
+  const figures = (fromMs: number) =>
+    reportedFigures(world.reported(), span(fromMs, world.nowMs()), MAX_PAST);
+  expect(figures(START + 35 * HOUR)).toEqual({
+    ...{ fired: 6, isLeast: false, alerts: 2, firingNow: ['Alert b'] },
+    longest: { name: 'Alert b', lastedMs: 2 * HOUR, goesOn: true },
+  });
+  expect(figures(START)).toMatchObject({ fired: MAX_PAST + 1, isLeast: true });
+  expect(reportedFigures(world.reported(), span(START - 2, START - 1), MAX_PAST)).toBeUndefined();
 });
 
 test('what nobody acknowledges in time is told elsewhere, without a poll of monitors', () => {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Escalation } from '../channels/channel-settings.ts';
 import { isSilenced, isUp } from '../shared/status.ts';
 import { newGroup, withMembers } from './groups.ts';
@@ -140,8 +141,8 @@ function newEscalation(
 ): Group {
   const { delivery, all, to, escalation } = told;
   const { afterMs, mention } = escalation;
-  // The same at every try to store it.
-  const id = `${of}!${delivery.place}!${nowMs}`;
+  // The same at every try to store it, and short: buttons carry it.
+  const id = hash('sha256', JSON.stringify([of, delivery.place, nowMs]), 'hex').slice(0, 32);
   return withMembers(
     {
       ...newGroup(to, { nowMs, newId: () => id }),

@@ -4,6 +4,7 @@ import { nextFor } from '../../../src/bot/incidents/delivery.ts';
 import { escalated } from '../../../src/bot/incidents/escalations.ts';
 import { refreshed } from '../../../src/bot/incidents/groups.ts';
 import type { Alert } from '../../../src/bot/incidents/watch-state.ts';
+import { isCarried } from '../../../src/bot/shared/card.ts';
 import { placeKey } from '../../../src/bot/shared/place.ts';
 import {
   type AlertWorld,
@@ -54,7 +55,9 @@ describe('an outage that nobody acknowledges', () => {
     expect(JSON.stringify(card?.parts)).toContain('Nobody acknowledged it within 10 minutes');
     // Its buttons are those of the outage.
     const pressed = card?.actions?.find(({ label }) => label === 'Acknowledge');
-    await acknowledge(world, pressed?.values.incident ?? '');
+    if (!pressed) throw new Error('there is no such button');
+    expect(isCarried(pressed)).toBe(true);
+    await acknowledge(world, pressed.values.incident ?? '');
     await world.pass(MINUTE);
     expect(JSON.stringify(cardsIn(world, OPS))).toContain('Acknowledged by');
     expect(JSON.stringify(cardsIn(world, DEV))).toContain('acknowledged by Ada');

@@ -1,6 +1,7 @@
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { SlackFake } from '../../fakes/slack/slack.ts';
+import { startWebTarget } from '../../fakes/web-target.ts';
 import {
   type AlertMessage,
   CLEAN,
@@ -18,7 +19,6 @@ import { seed } from '../seed.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { startAlertmanager, type ToldAlert } from './real-alertmanager.ts';
 import { startBlackbox } from './real-blackbox.ts';
-import { startSites } from './watched-sites.ts';
 import { startWebhookRelay } from './webhook-relay.ts';
 
 /** More within a quarter of an hour are told in another way. */
@@ -77,7 +77,10 @@ export async function alertmanagerStorm(slack: SlackFake, size: StormSize): Prom
   }
   const alertmanager = await startAlertmanager({ config: configOf(receivers) });
   const blackbox = await startBlackbox();
-  const sites = await startSites();
+  const down = new Set<string>();
+  const sites = await startWebTarget((request, response) => {
+    response.writeHead(down.has(request.url ?? '') ? 503 : 200).end();
+  });
   const watched = teams.flatMap(({ channel, alerts }, team) =>
     Array.from({ length: alerts }, (_, at): WatchedSite => {
       const name = `Site${team}x${at}x`;
@@ -99,7 +102,8 @@ export async function alertmanagerStorm(slack: SlackFake, size: StormSize): Prom
       site.outages += 1;
       delete site.alert;
     }
-    sites.set(site.name, site.isDown);
+    if (site.isDown) down.add(`/${site.name}`);
+    else down.delete(`/${site.name}`);
   };
 
   /** What a rule of Prometheus does each time: it asks the exporter, and tells what fires and what no longer does. */
@@ -108,7 +112,7 @@ export async function alertmanagerStorm(slack: SlackFake, size: StormSize): Prom
       await Promise.all(
         watched.slice(from, from + TOGETHER).map(async (site) => {
           const wasDown = site.isDown;
-          const succeeds = await blackbox.succeeds(sites.addressOf(site.name));
+          const succeeds = await blackbox.succeeds(`${sites.url}/${site.name}`);
           if (site.isDown !== wasDown || site.outages === 0) return;
           const nowMs = Date.now();
           const fires = !succeeds;

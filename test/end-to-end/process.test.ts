@@ -85,6 +85,7 @@ describe('a start without any setting', () => {
     expect(Object.keys(openapi.paths).sort()).toEqual([
       '/api/v1/public/days',
       '/api/v1/public/incidents',
+      '/api/v1/public/maintenance',
       '/api/v1/public/monitors',
       '/api/v1/public/monitors/changes',
       '/api/v1/public/monitors/{id}',

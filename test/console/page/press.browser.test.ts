@@ -34,7 +34,10 @@ inBrowser('buttons in the browser', () => {
     await page.keyboard.press('Enter');
     for (const window of [page, other]) {
       await messages(window).getByText('Guest 1 at the web console').waitFor();
-      await eventuallyEquals(() => window.getByRole('button', { name: 'Acknowledge' }).count(), 0);
+      await eventuallyEquals(
+        () => messages(window).getByRole('button', { name: 'Acknowledge' }).count(),
+        0,
+      );
       await eventuallyEquals(
         () => messages(window).getByRole('button', { name: 'Ask why' }).count(),
         1,

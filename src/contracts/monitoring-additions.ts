@@ -182,8 +182,8 @@ export const MaintenancePlanned = z.object({
   planned: z.array(z.string()),
   /** They have as many windows as a monitor can have, and did not change. */
   full: z.array(z.string()),
-  /** A file declares them, and they are only changed there. */
-  declared: z.array(z.string()),
+  /** Files declare them, also their windows, and they did not change. */
+  declared: z.array(z.string()).default([]),
   /** There are no monitors with these ids. */
   missing: z.array(z.string()),
 });

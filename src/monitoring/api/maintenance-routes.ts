@@ -63,16 +63,20 @@ async function plan(
     const together = all.slice(from, from + TOGETHER_COUNT);
     const became = await Promise.all(
       together.map(async (id): Promise<keyof MaintenancePlanned> => {
-        let became: keyof MaintenancePlanned = 'planned';
+        let isFull = false;
+        let isDeclared = false;
         const monitor = await monitors.edit(id, ({ maintenance, managedBy }) => {
-          became = managedBy && followsFile ? 'declared' : 'planned';
-          if (became === 'declared') return {};
+          isDeclared = managedBy !== undefined && followsFile;
+          if (isDeclared) return {};
           const windows = window ? withWindow(maintenance, window, clock.wallMs()) : [];
-          if (windows === undefined) became = 'full';
+          isFull = windows === undefined;
           // Where no file is followed any more, it is from now on as all others are.
-          return windows ? { maintenance: windows, ...(managedBy && { managedBy: null }) } : {};
+          const released = managedBy && { managedBy: null };
+          return windows ? { maintenance: windows, ...released } : {};
         });
-        return monitor ? became : 'missing';
+        if (!monitor) return 'missing';
+        if (isDeclared) return 'declared';
+        return isFull ? 'full' : 'planned';
       }),
     );
     for (const [place, id] of together.entries()) planned[became[place] ?? 'missing'].push(id);

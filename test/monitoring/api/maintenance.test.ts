@@ -159,7 +159,10 @@ describe('windows of all monitors', () => {
     const both = [ids.Shop, ids.Cart];
     for (let time = 0; time < 2; time += 1) {
       const answer = await plan([...both, 'mon_0', ids.Shop], soon);
-      expect(answer.body).toEqual({ planned: both, full: [], declared: [], missing: ['mon_0'] });
+      expect(answer.body).toEqual({
+        ...{ planned: both, full: [] },
+        ...{ declared: [], missing: ['mon_0'] },
+      });
     }
     expect(await planned()).toMatchObject({ total: 2 });
     clock.jump(30 * MINUTE_MS);

@@ -47,17 +47,33 @@ describe('a monitor that a file declares', () => {
     expect(after?.status).not.toBe('PAUSED');
   });
 
-  test('is left as it is by a window for several', async () => {
+  test('keeps the windows of its file when others are planned for several, and that is told', async () => {
     const service = await startService({ folder: await withShop(), monitorsFile: MISSING });
-    const windows = [{ weekly: ['sat'], from: '02:00', duration_minutes: 60 }, null];
-    for (const window of windows) {
-      const json = { monitors: ['mon_shop'], window };
-      const { status, body } = await service.call('POST', '/api/v1/public/maintenance', { json });
-      const nothing = { planned: [], full: [], missing: [] };
-      expect([status, body]).toEqual([200, { ...nothing, declared: ['mon_shop'] }]);
-    }
-    const { body } = await service.get(`${MONITORS}/mon_shop`);
-    expect(body).toMatchObject({ managed_by: MANAGED, maintenance: [] });
+    const other = await service.create({ name: 'Cart', target: 'cart', check_type: 'HEARTBEAT' });
+    const window = { starts_at: '2998-12-01T22:00', timezone: 'UTC', duration_minutes: 5 };
+    const json = { monitors: ['mon_shop', other.id], window };
+    const { body } = await service.call('POST', '/api/v1/public/maintenance', { json });
+    expect(body).toEqual({ planned: [other.id], full: [], declared: ['mon_shop'], missing: [] });
+    expect((await service.get(`${MONITORS}/mon_shop`)).body.maintenance).toEqual([]);
+    const { bot } = await startTestBot({ watched: service });
+    const reply = await bot.dispatch({
+      id: 'declared:1',
+      request: { line: '/monitor maintenance Shop now for 30m' },
+      place: { platform: 'slack', channel: 'C9' },
+      person: { id: 'U9', name: 'Grace', mayManage: async () => true },
+    });
+    expect(textOf(cardOf(reply))).toContain(
+      '1 monitor left as before: files declare them and their maintenance, such as Shop in monitors.yaml, line 12. Change it there.',
+    );
+  });
+
+  test('that no file declares any more takes windows as others do', async () => {
+    const service = await startService({ folder: await withShop() });
+    const window = { starts_at: '2998-12-01T22:00', timezone: 'UTC', duration_minutes: 5 };
+    const json = { monitors: ['mon_shop'], window };
+    const { body } = await service.call('POST', '/api/v1/public/maintenance', { json });
+    expect(body).toMatchObject({ planned: ['mon_shop'] });
+    expect((await service.get(`${MONITORS}/mon_shop`)).body).not.toHaveProperty('managed_by');
   });
 
   test('can be checked at once, and shows where it is declared', async () => {

@@ -33,6 +33,8 @@ monitors:
     depends_on: [eu/db, alert:prometheus/DiskFull]
     maintenance:
       - {cron: 0 3 * * 0, timezone: Europe/Berlin, duration_minutes: 30}
+      - {weekly: [sat, mon], from: 02:00, timezone: Europe/Berlin, duration_minutes: 120, reason: updates}
+      - {starts_at: 2026-12-01T22:00, timezone: Europe/Berlin, duration_minutes: 90}
   eu/db:
     id: mon_0123456789abcdef
     target: \${HOST}
@@ -45,7 +47,14 @@ monitors:
     expect(shop).toMatchObject({
       ...{ key: 'shop', file: 'a.yaml', line: 4, channels: ['slack:C0123'] },
       dependsOn: ['eu/db', 'alert:prometheus/DiskFull'],
-      maintenance: [{ cron: '0 3 * * 0', timezone: 'Europe/Berlin', duration_minutes: 30 }],
+      maintenance: [
+        { cron: '0 3 * * 0', timezone: 'Europe/Berlin', duration_minutes: 30 },
+        {
+          ...{ weekly: ['mon', 'sat'], from: '02:00', timezone: 'Europe/Berlin' },
+          ...{ duration_minutes: 120, reason: 'updates' },
+        },
+        { starts_at: '2026-12-01T22:00', timezone: 'Europe/Berlin', duration_minutes: 90 },
+      ],
       definition: {
         ...{ name: 'The shop', target: 'https://shop.example/?token=swordfish' },
         config: {

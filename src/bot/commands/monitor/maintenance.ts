@@ -173,7 +173,7 @@ async function setWindows(
     became.missing.push(...missing);
   }
   const done = wanted.filter(({ id }) => became.planned.includes(id));
-  const left = leftOut(became);
+  const left = leftOut(became, wanted);
   if (done.length === 0) throw new CommandError(left);
   const names = namesOf(done);
   const [only, ...others] = done;
@@ -208,7 +208,10 @@ function factsOf(window: Extract<When, object>['window']): Fact[] {
   ];
 }
 
-function leftOut({ full, declared, missing }: MaintenancePlanned): string {
+function leftOut(
+  { full, declared, missing }: MaintenancePlanned,
+  monitors: readonly Monitor[],
+): string {
   return [
     ...(full.length > 0
       ? [
@@ -217,11 +220,19 @@ function leftOut({ full, declared, missing }: MaintenancePlanned): string {
       : []),
     ...(declared.length > 0
       ? [
-          `${counted(declared.length, 'monitor')} left as before: a file declares ${declared.length === 1 ? 'it' : 'them'}, so windows stand there, too.`,
+          `${counted(declared.length, 'monitor')} left as before: files declare them and their maintenance, such as ${whereDeclared(declared, monitors)}. Change it there.`,
         ]
       : []),
     ...(missing.length > 0 ? [`${counted(missing.length, 'monitor')} removed meanwhile.`] : []),
   ].join(' ');
+}
+
+/** `Shop in monitors.yaml, line 12`. */
+function whereDeclared([first]: readonly string[], monitors: readonly Monitor[]): string {
+  const { name = '', managed_by: place } = monitors.find(({ id }) => id === first) ?? {};
+  return place
+    ? `${shortened(name, 60)} in ${shortened(place.file, 100)}, line ${place.line}`
+    : shortened(name, 60);
 }
 
 const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();

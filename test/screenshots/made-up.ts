@@ -114,3 +114,23 @@ export function lookingUp({ messages }: { messages: Array<{ role: string; conten
   const at = `${since.slice(11, 16)} UTC`;
   return `**${name}** is down since ${at}: ${reason}. Nothing else is.\n\nThat nobody is told of it for two hours waits for you below.`;
 }
+
+/** What an Alertmanager sends of an alert that has just begun. Source: Alertmanager, `notify/webhook`. */
+export const alertOfAlertmanager = (nowMs: number) => ({
+  ...{ version: '4', status: 'firing', receiver: 'askwatch', truncatedAlerts: 0 },
+  ...{ groupKey: '{}:{}', groupLabels: {}, commonLabels: {}, commonAnnotations: {} },
+  externalURL: 'https://alertmanager.example.com',
+  alerts: [
+    {
+      status: 'firing',
+      labels: { alertname: 'HighErrorRate', service: 'checkout', severity: 'critical' },
+      annotations: {
+        summary: '7 % of the requests to checkout fail',
+        runbook_url: 'https://wiki.example.com/checkout',
+      },
+      startsAt: new Date(nowMs - 90_000).toISOString(),
+      ...{ endsAt: '0001-01-01T00:00:00Z', fingerprint: '6f4a1c2be0d9775a' },
+      generatorURL: 'https://prometheus.example.com/graph',
+    },
+  ],
+});

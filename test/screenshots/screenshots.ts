@@ -4,13 +4,21 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { prepareData } from '../../bench/monitoring/data.ts';
 import { writePast } from '../../bench/monitoring/past.ts';
 import { MonitorCreate } from '../../src/contracts/monitoring.ts';
 import { startBrowser } from '../helpers/browser/browser.ts';
 import { startAskwatch } from './askwatch.ts';
-import { ANSWER, checkAt, lookingUp, MADE_UP, QUESTION, writeIncidents } from './made-up.ts';
+import {
+  ANSWER,
+  alertOfAlertmanager,
+  checkAt,
+  lookingUp,
+  MADE_UP,
+  QUESTION,
+  writeIncidents,
+} from './made-up.ts';
 import { takeMoving } from './moving.ts';
 import { palettePng } from './palette-png.ts';
 import { type Colours, pictureOf, pixelsOf, save } from './pictures.ts';
@@ -50,6 +58,7 @@ async function main() {
     await takeAccount(page, askwatch.url, colours);
     await context.close();
     await takeMoving({ browser, folder, colours });
+    await takeIntake(browser, colours);
   }
   await browser.close();
   await askwatch.stop();
@@ -136,6 +145,31 @@ async function takeAccount(page: Page, url: string, colours: Colours) {
   await page.goto(`${url}/account#models`);
   await page.getByText('small-4k', { exact: true }).first().waitFor();
   await take(page, `account-${colours}`);
+}
+
+/** An address for the alerts of an Alertmanager, and one that came in there. */
+async function takeIntake(browser: Browser, colours: Colours) {
+  const askwatch = await startAskwatch(mkdtempSync(join(folder, 'intake-')));
+  const context = await browser.newContext({
+    ...{ viewport: { ...VIEWPORT, height: 980 }, colorScheme: colours, locale: 'en-GB' },
+  });
+  const page = await context.newPage();
+  await page.goto(askwatch.url);
+  const line = page.getByLabel('Message to general', { exact: true });
+  await line.fill('/monitor intake add alertmanager name="Production"');
+  await line.press('Enter');
+  const shown = page.locator('pre', { hasText: '/hooks/alertmanager/' }).first();
+  const [path] = /\/hooks\/alertmanager\/\w+/.exec(await shown.innerText()) ?? [];
+  const sent = await fetch(`${askwatch.url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(alertOfAlertmanager(Date.now())),
+  });
+  if (!sent.ok) throw new Error(await sent.text());
+  await page.getByText('HighErrorRate is FIRING').first().waitFor();
+  await take(page, `intake-${colours}`);
+  await context.close();
+  await askwatch.stop();
 }
 
 /** The page as it stands, with a palette. */

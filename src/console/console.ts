@@ -107,7 +107,8 @@ export async function createConsole(options: {
   }
 
   const answers = createAnswers({ history, privates, streams, log });
-  const intake = createMessageIntake({ history, privates, answers, files, log });
+  const { has: hasChannel } = channels;
+  const intake = createMessageIntake({ hasChannel, history, privates, answers, files, log });
 
   /** What the bot of this process makes of what somebody does; nothing while it has none. */
   function ownIntake() {

@@ -33,7 +33,6 @@ const INVOCATION = 'console:';
 
 /** Whoever opens the console runs it: who knows its password, or is at this machine. */
 const mayManage = async () => true;
-const channelOf = async (channel: string) => ({ channel, mayManage: true });
 
 /** What an interaction asks of the bot, and in which thread. */
 interface AskedOfBot extends Pick<Invocation, 'request' | 'files'>, Pick<Origin, 'kind'> {
@@ -67,15 +66,20 @@ export type MessageIntake = ReturnType<typeof createMessageIntake>;
 
 /** Hands typed lines, button presses and forms to the bot, and shows what comes of them. */
 export function createMessageIntake(options: {
+  /** Whether there is such a channel. */
+  hasChannel: (channel: string) => Promise<boolean>;
   history: History;
   privates: PrivateMessages;
   answers: Answers;
   files: ConsoleFiles;
   log: Logger;
 }) {
-  const { history, privates, answers, files: sentFiles, log } = options;
+  const { hasChannel, history, privates, answers, files: sentFiles, log } = options;
   const remembered = new Map<string, Promise<Outcome>>();
   const underWay = new Set<Promise<Outcome>>();
+
+  const channelOf = async (channel: string) =>
+    (await hasChannel(channel)) ? { channel, mayManage: true } : undefined;
 
   async function handle(bot: Bot, interaction: Interaction, by: Someone): Promise<Outcome> {
     const invocation = await invocationOf(interaction, by);

@@ -56,6 +56,16 @@ describe('a channel', () => {
     expect(messages.map(({ channel }) => channel)).toEqual(['ops-europe']);
   });
 
+  test('is told of what nobody acknowledges only where there is one', async () => {
+    const { url } = await startTestConsole({ channels: ['ops'] });
+    const tab = await openTab(url);
+    const hears = (text: string) => eventually(() => JSON.stringify(tab.heard).includes(text));
+    await tab.say('/monitor escalate after 10m to #nowhere');
+    await hears('That channel cannot be found from here.');
+    await tab.say('/monitor escalate after 10m to #ops');
+    await hears('is told in #ops');
+  });
+
   test('of a name that cannot be is refused with a sentence', async () => {
     const { url } = await startTestConsole();
     const tab = await openTab(url);

@@ -159,6 +159,7 @@ export async function createIntakes(
         name?: string | undefined;
         by: string;
         alertmanagerUrl?: string | undefined;
+        repeatMs?: number | undefined;
       },
     ): Promise<{ intake: Intake; token: string }> {
       const { token, id, hash } = make();
@@ -168,6 +169,7 @@ export async function createIntakes(
         ...(given.alertmanagerUrl !== undefined && {
           alertmanagerUrl: checkedUrl(given.alertmanagerUrl),
         }),
+        ...(given.repeatMs !== undefined && { repeatMs: checkedRepeat(given.repeatMs) }),
       };
       let added: StoredIntake | undefined;
       await collection.update(placeKey(place), (current = { intakes: [] }) => {

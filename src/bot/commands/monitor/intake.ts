@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { maskedTarget } from '../../../contracts/secret-values.ts';
+import { readInterval } from '../../channels/channel-settings.ts';
 import { bareUrl } from '../../intake/alertmanager-of.ts';
 import { exampleAlert } from '../../intake/example-alert.ts';
 import { INTAKE_TITLES, type Intake } from '../../intake/intakes.ts';
@@ -22,9 +23,15 @@ const input = z.object({
     500,
     'Where a snooze makes silences, for add: one of the addresses in ALERTMANAGER_URL',
   ),
+  repeat: optionalText(
+    20,
+    'How often the sender repeats an alert that goes on, for add, such as 12h; 4h when left out',
+  ),
 });
 
 type Asked = z.output<typeof input>;
+
+const MIN_REPEAT_MS = 60_000;
 
 /** Rows of one card: what fits in a message on every platform. */
 const MAX_ROWS = 20;
@@ -52,6 +59,9 @@ export const monitorIntake = command({
     if (asked.action === 'add') return await add(asked, call);
     if (asked.alertmanager !== undefined) {
       throw new CommandError('“alertmanager” belongs to add.', { input: 'alertmanager' });
+    }
+    if (asked.repeat !== undefined) {
+      throw new CommandError('“repeat” belongs to add.', { input: 'repeat' });
     }
     if (asked.action === 'remove') return await remove(asked, call);
     if (asked.action === 'test') return await example(asked, call);
@@ -88,7 +98,7 @@ async function example(asked: Asked, { intakes, intake, place }: Call) {
   return toAsker({ ...card, actions: [end] });
 }
 
-async function add({ kind, name, alertmanager }: Asked, call: Call) {
+async function add({ kind, name, alertmanager, repeat }: Asked, call: Call) {
   const { intakes, place, person, settings } = call;
   if (kind === undefined) {
     throw new CommandError(
@@ -98,10 +108,18 @@ async function add({ kind, name, alertmanager }: Asked, call: Call) {
   }
   const alertmanagerUrl =
     alertmanager === undefined ? undefined : chosenUrl(alertmanager, settings.alertmanagerUrls);
+  const repeatMs = repeat === undefined ? undefined : readInterval(repeat, MIN_REPEAT_MS);
+  if (repeat !== undefined && repeatMs === undefined) {
+    throw new CommandError(
+      `“repeat” must be a time from 1m to 24h such as 12h, not “${shortened(repeat, 20)}”.`,
+      { input: 'repeat' },
+    );
+  }
   const { intake, token } = await intakes.add(place, {
     kind,
     name,
     by: person.name,
+    repeatMs,
     ...(alertmanagerUrl !== undefined && { alertmanagerUrl }),
   });
   // Whoever has the address can have alerts told here.

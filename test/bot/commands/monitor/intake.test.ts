@@ -1,8 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createIntakes } from '../../../../src/bot/intake/intakes.ts';
 import type { Reply } from '../../../../src/bot/shared/invocation.ts';
 import type { Person, Place } from '../../../../src/bot/shared/place.ts';
+import { openLowdbStore } from '../../../../src/store/lowdb/lowdb-store.ts';
 import { createScriptedPlatform } from '../../../helpers/bot/scripted-platform.ts';
 import {
   CHANNEL,
@@ -12,6 +14,7 @@ import {
   textOf,
 } from '../../../helpers/bot.ts';
 import { eventually } from '../../../helpers/eventually.ts';
+import { recordingLog } from '../../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../../helpers/temporary-folder.ts';
 
 const admin: Person = { id: 'U9', name: 'Grace', mayManage: async (over) => over === 'place' };
@@ -111,10 +114,24 @@ test.each([
   ['/monitor intake remove', 'Say which one'],
   ['/monitor intake remove x alertmanager=http://a.example', '“alertmanager” belongs to add'],
   ['/monitor intake add alertmanager alertmanager=http://a.example', 'ALERTMANAGER_URL'],
+  ['/monitor intake remove x repeat=12h', '“repeat” belongs to add'],
+  ['/monitor intake add alertmanager repeat=often', '“repeat” must be a time from 1m to 24h'],
+  ['/monitor intake add alertmanager repeat=25h', '“repeat” must be a time from 1m to 24h'],
 ])('%s is refused, and changes nothing', async (line, why) => {
   const { say } = await start();
   expect(said(await say(line))).toContain(why);
   expect(said(await say('/monitor intake'))).toContain('No alerts of other systems come here');
+});
+
+test('an intake knows how often its sender repeats itself', async () => {
+  const folder = await temporaryFolder();
+  const { say, stop } = await start({}, folder);
+  await say('/monitor intake add alertmanager repeat=12h');
+  await stop();
+  const store = await openLowdbStore({ folder, log: recordingLog().log });
+  const [intake] = (await createIntakes(store)).all();
+  expect(intake).toMatchObject({ name: 'Alertmanager', repeatMs: 12 * 3_600_000 });
+  await store.close();
 });
 
 test('a name that is taken is refused', async () => {

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
 import { MonitoringPath } from '../../src/contracts/monitoring.ts';
 import { AddedPath, CURSOR_HEADER } from '../../src/contracts/monitoring-additions.ts';
+import { folderWithDeclared } from '../helpers/monitoring/declared.ts';
 import { startService } from '../helpers/monitoring/service.ts';
 import { openApiOf } from '../helpers/openapi.ts';
+
+const site = { name: 'Shop', target: 'http://127.0.0.1:1/', check_type: 'HTTP' } as const;
 
 /** A path as the document writes it. */
 const documented = (path: string) => path.replace(/:(\w+)/g, '{$1}');
@@ -40,7 +43,15 @@ const routes = KEY_ROUTES.map(([method, path, body]) => ({ method, path: documen
 const NOT_PROVOKED = / (500|503|408)$/;
 
 test('every answer of the service is as the document describes it, and none is left out', async () => {
-  const { url, key, createKey, call } = await startService();
+  // What the file is that declares it does not matter here: one that is missing changes nothing.
+  const managedBy = { file: 'monitors.yaml', line: 1, key: 'declared' };
+  const folder = await folderWithDeclared({
+    mon_declared: { monitor: site, maintenance: [], channels: [], managedBy },
+  });
+  const { url, key, createKey, call } = await startService({
+    folder,
+    monitorsFile: '/nowhere/m.yaml',
+  });
   const { expectDescribed, unseen } = await openApiOf(url);
 
   /** Asks, and holds the answer to the document; `query` and what stands in the path are not part of its name. */
@@ -73,7 +84,6 @@ test('every answer of the service is as the document describes it, and none is l
     return JSON.parse(text);
   }
 
-  const site = { name: 'Shop', target: 'http://127.0.0.1:1/', check_type: 'HTTP' };
   const job = await make({ name: 'Backup', target: 'backup', check_type: 'HEARTBEAT' });
   const { id = '' } = await make(site);
   const renewed = await make({ name: 'Other', target: 'other', check_type: 'HEARTBEAT' });
@@ -109,6 +119,18 @@ test('every answer of the service is as the document describes it, and none is l
     const of = path === pushToken ? (renewed.id ?? '') : id;
     const { status } = await ask(method, path, { ...sent(json(body)), id: of });
     expect(status, `${method} ${path}`).toBe(good[method]);
+  }
+  const declaredOnly = [
+    AddedPath.monitor,
+    AddedPath.maintenance,
+    AddedPath.pause,
+    AddedPath.resume,
+  ];
+  for (const { method, path, body } of routes) {
+    const isChange = method !== 'get' && declaredOnly.map(documented).includes(path);
+    if (!isChange) continue;
+    const refused = { ...sent(json(body)), id: 'mon_declared' };
+    expect((await ask(method, path, refused)).status, `${method} ${path}`).toBe(409);
   }
   for (const path of [MONITORS, AddedPath.days, AddedPath.recentIncidents, AddedPath.planned]) {
     expect((await ask('get', path, sent(undefined))).status).toBe(200);

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Bot, Platform } from '../bot/platform.ts';
 import { DeliveryError, PlatformStartError } from '../bot/shared/errors.ts';
+import { FileError } from '../bot/shared/shared-file.ts';
 
 /** A platform as it is made, with what it mounts on the one server. */
 export interface MadePlatform extends Platform {
@@ -16,7 +17,7 @@ interface Route {
   handle(request: IncomingMessage, response: ServerResponse): void;
 }
 
-/** Keeps faults inside the libraries of platforms from ending the program: such a platform is made and started anew. */
+/** Keeps faults inside the libraries of platforms from ending the program: such a platform is created and started again. */
 export type PlatformSupervisor = ReturnType<typeof createPlatformSupervisor>;
 
 /** Before the first new start; doubled with each further one. */
@@ -29,15 +30,25 @@ const CALM_MS = 10 * 60_000;
 /** A platform whose library is broken may not end its stop either. */
 const STOP_LIMIT_MS = 5_000;
 
-/** What is started once, and never again after its stop. */
+/** One start of a platform, up to its stop: a platform is never started twice. */
 interface Life {
   readonly platform: MadePlatform;
   fault(error: unknown): void;
 }
 
+type Make = (onFatal: (error: Error) => void) => Promise<MadePlatform>;
+
+interface Supervision {
+  readonly make: Make;
+  readonly onFatal: (error: Error) => void;
+  readonly lives: AsyncLocalStorage<Life>;
+  readonly firstPauseMs: number;
+  readonly log: Logger;
+}
+
 /**
- * A supervisor of platforms. Whose fault an error is follows from the asynchronous context it came out of: everything that a
- * platform starts, such as its sockets, runs in the context of its life.
+ * A supervisor of platforms. The asynchronous context of an error says which platform it came from: everything that a platform
+ * starts, such as its sockets, runs in the context of its life.
  */
 export function createPlatformSupervisor(options: { log: Logger; firstPauseMs?: number }) {
   const { log, firstPauseMs = FIRST_PAUSE_MS } = options;
@@ -46,151 +57,17 @@ export function createPlatformSupervisor(options: { log: Logger; firstPauseMs?: 
 
   return {
     /** A platform that outlives its faults. `make` is called again for each new start; `onFatal` ends the program. */
-    async supervise(
-      make: (onFatal: (error: Error) => void) => Promise<MadePlatform>,
-      onFatal: (error: Error) => void,
-    ): Promise<Platform & { routes: readonly Route[] }> {
-      const stopping = new AbortController();
-      let bot: Bot | undefined;
-      let state: 'new' | 'starting' | 'running' | 'waiting' = 'new';
-      let restarts = 0;
-      let startedAtMs = 0;
-      let failStart = (_error: unknown) => {};
-
-      async function begin(): Promise<Life> {
-        const life: Life = {
-          platform: await make((error) => {
-            if (life === current) onFatal(error);
-          }),
-          fault(error) {
-            // Of a platform that was stopped, what is left of it may still fail.
-            const isCurrent = life === current && !stopping.signal.aborted;
-            const isNew = isCurrent && (state === 'running' || state === 'starting');
-            const { name } = life.platform;
-            const what = isNew ? 'it is started again' : 'it is being started again already';
-            log.error({ err: error, platform: name }, `a fault in a platform's library; ${what}`);
-            if (isCurrent && state === 'running') void restart();
-            else if (isNew) failStart(error);
-          },
-        };
-        return life;
-      }
-
-      let current = await begin();
-      const { name } = current.platform;
-      faults.set(name, 0);
-
-      /** Does something in the context of the platform's life. */
-      const inLife = <T>(act: (platform: MadePlatform) => T): T =>
-        lives.run(current, () => act(current.platform));
-
-      /** Rejects when the platform does not start, or when a fault comes out of it meanwhile: then its start may never end. */
-      async function startCurrent(given: Bot): Promise<void> {
-        state = 'starting';
-        const fault = new Promise<never>((_, reject) => {
-          failStart = reject;
-        });
-        const started = inLife((platform) => platform.start(given));
-        // After a fault nobody asks for it any more.
-        started.catch(() => undefined);
-        await Promise.race([started, fault]);
-        startedAtMs = performance.now();
-        state = 'running';
-      }
-
-      async function restart(): Promise<void> {
-        if (performance.now() - startedAtMs > CALM_MS) restarts = 0;
-        while (!stopping.signal.aborted) {
-          state = 'waiting';
-          const pauseMs = Math.min(MAX_PAUSE_MS, firstPauseMs * 2 ** restarts);
-          restarts += 1;
-          try {
-            await pause(pauseMs, undefined, { signal: stopping.signal });
-            bot?.interrupt(name);
-            await end(current);
-            // What came while it ended, too.
-            const endAnswers = bot?.interrupt(name);
-            current = await begin();
-            if (bot) await startCurrent(bot);
-            endAnswers?.();
-            log.info({ platform: name }, 'the platform is started again');
-            return;
-          } catch (error) {
-            if (stopping.signal.aborted) return;
-            if (error instanceof PlatformStartError) return onFatal(error);
-            log.error({ err: error, platform: name }, 'the platform did not start; trying again');
-          }
-        }
-      }
-
-      async function end({ platform }: Life): Promise<void> {
-        const late = pause(STOP_LIMIT_MS, 'late' as const, { ref: false });
-        try {
-          const stopped = inLife(() => platform.stop());
-          if ((await Promise.race([stopped, late])) !== 'late') return;
-          log.warn({ platform: name }, 'the platform did not stop in time; what is left is left');
-        } catch (error) {
-          log.warn({ err: error, platform: name }, 'the platform did not stop cleanly');
-        }
-      }
-
-      /** Delivers through the platform, once it runs. */
-      async function deliver<T>(send: (platform: MadePlatform) => Promise<T>): Promise<T> {
-        if (state === 'running') return await inLife(send);
-        throw new DeliveryError(`${name} is being started again.`, { permanent: false });
-      }
-
-      return {
-        name,
-        routes: (current.platform.routes ?? []).map(({ method, path }) => ({
-          method,
-          path,
-          handle: (request, response) =>
-            inLife(({ routes = [] }) =>
-              routes
-                .find((route) => route.method === method && route.path === path)
-                ?.handle(request, response),
-            ),
-        })),
-        async start(given) {
-          bot = given;
-          try {
-            await startCurrent(given);
-          } catch (error) {
-            if (stopping.signal.aborted || error instanceof PlatformStartError) throw error;
-            log.error({ err: error, platform: name }, 'the platform did not start; trying again');
-            void restart();
-          }
-        },
-        async stop() {
-          stopping.abort();
-          await inLife((platform) => platform.stop());
-        },
-        hint: () =>
-          state !== 'running'
-            ? 'not connected yet: its library failed, so it is started again; the log says why'
-            : current.platform.hint?.(),
-        channelName: (channel) => current.platform.channelName?.(channel),
-        readAround: (channel, around, limits) =>
-          deliver(async (platform) => await platform.readAround?.(channel, around, limits)),
-        post: (post) => deliver((platform) => platform.post(post)),
-        update: (channel, posted, card, isOurs) =>
-          deliver((platform) => platform.update(channel, posted, card, isOurs)),
-        linkTo: (channel, posted) =>
-          deliver(async (platform) => await platform.linkTo?.(channel, posted)),
-        announce: (line) => deliver((platform) => platform.announce(line)),
-        async endAnswer(unfinished) {
-          await deliver(async (platform) => await platform.endAnswer?.(unfinished));
-        },
-        async takeOver(takenOver) {
-          await deliver(async (platform) => await platform.takeOver?.(takenOver));
-        },
-      };
+    async supervise(make: Make, onFatal: (error: Error) => void): Promise<SupervisedPlatform> {
+      const supervised = await SupervisedPlatform.create({
+        ...{ make, onFatal, lives, firstPauseMs, log },
+      });
+      faults.set(supervised.name, 0);
+      return supervised;
     },
 
     /**
-     * Takes an error that nobody caught. False when it did not come out of a platform that starts or runs: then it is a fault
-     * of our own.
+     * Takes an error that nobody caught. False if it did not come from a platform that starts or runs: then it is a fault of
+     * our own.
      */
     take(error: unknown): boolean {
       const life = lives.getStore();
@@ -204,5 +81,234 @@ export function createPlatformSupervisor(options: { log: Logger; firstPauseMs?: 
 
     /** How many faults each platform has had. */
     faults: () => [...faults].map(([platform, value]) => ({ labels: { platform }, value })),
+  };
+}
+
+/**
+ * A platform with one life after another. It offers every member of `Platform`, also those that a platform may lack: then it
+ * returns what stands for that, `undefined` or nothing done.
+ *
+ * States: `new` until `start`; `starting` until the platform has started; `running` until a fault; `waiting` for the next start,
+ * and while the old life ends, then `starting` again. A start that fails leads to `waiting`, unless the platform refuses for good.
+ */
+class SupervisedPlatform implements Required<Platform> {
+  readonly name: string;
+  readonly routes: readonly Route[];
+  private readonly supervision: Supervision;
+  private readonly stopping = new AbortController();
+  private current: Life;
+  private bot: Bot | undefined;
+  private state: 'new' | 'starting' | 'running' | 'waiting' = 'new';
+  private restarts = 0;
+  private startedAtMs = 0;
+  private failStart = (_error: unknown) => {};
+
+  static async create(supervision: Supervision): Promise<SupervisedPlatform> {
+    let supervised: SupervisedPlatform | undefined;
+    const first = await beginLife(supervision, () => supervised);
+    supervised = new SupervisedPlatform(supervision, first);
+    return supervised;
+  }
+
+  private constructor(supervision: Supervision, first: Life) {
+    this.supervision = supervision;
+    this.current = first;
+    this.name = first.platform.name;
+    this.routes = (first.platform.routes ?? []).map(({ method, path }) => ({
+      method,
+      path,
+      handle: (request, response) =>
+        this.inLife(({ routes = [] }) =>
+          routes
+            .find((route) => route.method === method && route.path === path)
+            ?.handle(request, response),
+        ),
+    }));
+  }
+
+  async start(bot: Bot): Promise<void> {
+    this.bot = bot;
+    try {
+      await this.startCurrent(bot);
+    } catch (error) {
+      if (this.stopping.signal.aborted || error instanceof PlatformStartError) throw error;
+      this.logFailedStart(error);
+      void this.restart();
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.inLife((platform) => platform.stop());
+  }
+
+  hint(): string | undefined {
+    return this.state !== 'running'
+      ? 'not connected yet: its library failed, so it is started again; the log says why'
+      : this.inLife((platform) => platform.hint?.());
+  }
+
+  channelName(channel: string): string | undefined {
+    return this.inLife((platform) => platform.channelName?.(channel));
+  }
+
+  readAround(...of: Parameters<Required<Platform>['readAround']>) {
+    return this.deliver(async (platform) => await platform.readAround?.(...of));
+  }
+
+  readFile(...of: Parameters<Required<Platform>['readFile']>) {
+    if (this.state !== 'running') {
+      throw new FileError('the platform is being started again. Ask again in a moment.');
+    }
+    const { lives } = this.supervision;
+    const life = this.current;
+    const stream = lives.run(life, () => life.platform.readFile?.(...of));
+    return stream && withContext(stream, (step) => lives.run(life, step));
+  }
+
+  post(...of: Parameters<Platform['post']>) {
+    return this.deliver((platform) => platform.post(...of));
+  }
+
+  update(...of: Parameters<Platform['update']>) {
+    return this.deliver((platform) => platform.update(...of));
+  }
+
+  linkTo(...of: Parameters<Required<Platform>['linkTo']>) {
+    return this.deliver(async (platform) => await platform.linkTo?.(...of));
+  }
+
+  announce(...of: Parameters<Platform['announce']>) {
+    return this.deliver((platform) => platform.announce(...of));
+  }
+
+  endAnswer(...of: Parameters<Required<Platform>['endAnswer']>) {
+    return this.deliver(async (platform) => await platform.endAnswer?.(...of));
+  }
+
+  takeOver(...of: Parameters<Required<Platform>['takeOver']>) {
+    return this.deliver(async (platform) => await platform.takeOver?.(...of));
+  }
+
+  /** A fault of one of its lives. */
+  fault(life: Life, error: unknown): void {
+    // What is left of a life that was stopped may still fail.
+    const isCurrent = life === this.current && !this.stopping.signal.aborted;
+    const isNew = isCurrent && (this.state === 'running' || this.state === 'starting');
+    const what = isNew ? 'it is started again' : 'it is being started again already';
+    this.supervision.log.error(
+      { err: error, platform: this.name },
+      `a fault in a platform's library; ${what}`,
+    );
+    if (isCurrent && this.state === 'running') void this.restart();
+    else if (isNew) this.failStart(error);
+  }
+
+  isCurrent(life: Life): boolean {
+    return life === this.current;
+  }
+
+  /** Does something in the context of the platform's life. */
+  private inLife<T>(act: (platform: MadePlatform) => T): T {
+    const { current } = this;
+    return this.supervision.lives.run(current, () => act(current.platform));
+  }
+
+  /** Delivers through the platform, once it runs. */
+  private async deliver<T>(send: (platform: MadePlatform) => Promise<T>): Promise<T> {
+    if (this.state === 'running') return await this.inLife(send);
+    throw new DeliveryError(`${this.name} is being started again.`, { permanent: false });
+  }
+
+  /** Rejects when the platform does not start, or when a fault comes out of it meanwhile: then its start may never end. */
+  private async startCurrent(bot: Bot): Promise<void> {
+    this.state = 'starting';
+    const fault = new Promise<never>((_, reject) => {
+      this.failStart = reject;
+    });
+    const started = this.inLife((platform) => platform.start(bot));
+    // After a fault nobody asks for it any more.
+    started.catch(() => undefined);
+    await Promise.race([started, fault]);
+    this.startedAtMs = performance.now();
+    this.state = 'running';
+  }
+
+  private async restart(): Promise<void> {
+    const { name, bot, stopping } = this;
+    const { firstPauseMs, onFatal, log } = this.supervision;
+    if (performance.now() - this.startedAtMs > CALM_MS) this.restarts = 0;
+    while (!stopping.signal.aborted) {
+      this.state = 'waiting';
+      const pauseMs = Math.min(MAX_PAUSE_MS, firstPauseMs * 2 ** this.restarts);
+      this.restarts += 1;
+      try {
+        await pause(pauseMs, undefined, { signal: stopping.signal });
+        bot?.interrupt(name);
+        await this.endCurrent();
+        // What came while it ended, too.
+        const endAnswers = bot?.interrupt(name);
+        this.current = await beginLife(this.supervision, () => this);
+        if (bot) await this.startCurrent(bot);
+        endAnswers?.();
+        log.info({ platform: name }, 'the platform is started again');
+        return;
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        if (error instanceof PlatformStartError) return onFatal(error);
+        this.logFailedStart(error);
+      }
+    }
+  }
+
+  private async endCurrent(): Promise<void> {
+    const { name } = this;
+    const { log } = this.supervision;
+    const late = pause(STOP_LIMIT_MS, 'late' as const, { ref: false });
+    try {
+      const stopped = this.inLife((platform) => platform.stop());
+      if ((await Promise.race([stopped, late])) !== 'late') return;
+      log.warn({ platform: name }, 'the platform did not stop in time; what is left is left');
+    } catch (error) {
+      log.warn({ err: error, platform: name }, 'the platform did not stop cleanly');
+    }
+  }
+
+  private logFailedStart(error: unknown): void {
+    this.supervision.log.error(
+      { err: error, platform: this.name },
+      'the platform did not start; trying again',
+    );
+  }
+}
+
+/** Makes a platform; `owner` is the one whose life this is, once that exists. */
+async function beginLife(
+  { make, onFatal }: Supervision,
+  owner: () => SupervisedPlatform | undefined,
+): Promise<Life> {
+  const life: Life = {
+    platform: await make((error) => {
+      if (owner()?.isCurrent(life)) onFatal(error);
+    }),
+    fault: (error) => owner()?.fault(life, error),
+  };
+  return life;
+}
+
+/** A stream of which each step runs in a context of its own: what it opens belongs to that, and not to the reader. */
+function withContext<T>(
+  stream: AsyncIterable<T>,
+  inContext: <R>(step: () => R) => R,
+): AsyncIterable<T> {
+  return {
+    [Symbol.asyncIterator]() {
+      const steps = inContext(() => stream[Symbol.asyncIterator]());
+      return {
+        next: () => inContext(() => steps.next()),
+        return: async () =>
+          (await inContext(() => steps.return?.())) ?? { done: true, value: undefined },
+      };
+    },
   };
 }

@@ -93,13 +93,14 @@ export interface Platform extends Messenger, AnswerEnder {
     limits: ReadLimits,
   ): Promise<ReadMessages | undefined>;
   /**
-   * Streams a file that somebody sent in a channel, from the platform itself and nowhere else; whoever reads may stop at any
-   * time. Throws a `FileError` that says why it cannot be read and what to do, or the signal's reason.
+   * Streams a file that somebody sent in a channel, from the platform itself and nowhere else; the reader may stop at any
+   * time. Throws a `FileError` that says why it cannot be read and what to do, or the signal's reason. Absent, or `undefined`,
+   * if no files can be read.
    */
   readFile?(
     file: SharedFile,
     where: { channel: string; signal: AbortSignal },
-  ): AsyncIterable<Uint8Array>;
+  ): AsyncIterable<Uint8Array> | undefined;
 }
 
 export { orAborted, orLate } from '../contracts/or-aborted.ts';

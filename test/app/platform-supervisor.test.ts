@@ -1,0 +1,94 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createPlatformSupervisor, type MadePlatform } from '../../src/app/platform-supervisor.ts';
+import type { Bot } from '../../src/bot/platform.ts';
+import { FileError } from '../../src/bot/shared/shared-file.ts';
+import { createDiscord } from '../../src/discord/discord.ts';
+import { createSlack } from '../../src/slack/slack.ts';
+import { startTestConsole } from '../helpers/console/test-console.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
+
+const NOWHERE = 'http://127.0.0.1:9';
+const { log } = recordingLog();
+const onFatal = (error: Error) => {
+  throw error;
+};
+
+const BARE: MadePlatform = {
+  name: 'bare',
+  start: async () => {},
+  stop: async () => {},
+  post: async ({ id }) => ({ message: id, thread: id }),
+  update: async () => {},
+  announce: async () => {},
+};
+
+async function run(platform: MadePlatform) {
+  const supervisor = createPlatformSupervisor({ log, firstPauseMs: 60_000 });
+  const supervised = await supervisor.supervise(async () => platform, onFatal);
+  await supervised.start({ interrupt: () => () => {} } as unknown as Bot);
+  onTestFinished(() => supervised.stop());
+  return { supervisor, supervised };
+}
+
+const FILE = { name: 'crash.log', ref: {} };
+const WHERE = { channel: 'C1', signal: new AbortController().signal };
+
+test.each<[string, () => Promise<object>]>([
+  [
+    'Slack',
+    () =>
+      createSlack({
+        ...{ botToken: 'xoxb-1', appToken: 'xapp-1', apiUrl: `${NOWHERE}/api/`, log, onFatal },
+      }),
+  ],
+  [
+    'Discord',
+    () => createDiscord({ token: 'x', apiUrl: NOWHERE, messageContent: true, log, onFatal }),
+  ],
+  ['the console', async () => (await startTestConsole()).console],
+])('the supervisor offers every member of %s', async (_name, make) => {
+  const platform = await make();
+  const supervisor = createPlatformSupervisor({ log });
+  const supervised = await supervisor.supervise(async () => platform as MadePlatform, onFatal);
+  const missing = Object.keys(platform).filter((member) => !(member in supervised));
+  expect(missing).toEqual([]);
+});
+
+test('what a platform lacks is lacking in its supervised form too', async () => {
+  const { supervised } = await run(BARE);
+  expect(supervised.readFile(FILE, WHERE)).toBeUndefined();
+  expect(supervised.channelName('C1')).toBeUndefined();
+  const limits = { limit: 1, asker: 'U1', signal: WHERE.signal };
+  expect(await supervised.readAround('C1', {}, limits)).toBeUndefined();
+  expect(await supervised.linkTo('C1', { message: '1', thread: '1' })).toBeUndefined();
+});
+
+test('a fault while a file is read belongs to its platform, which then reads no file until it runs again', async () => {
+  const taken: boolean[] = [];
+  let ended = 0;
+  const { supervisor, supervised } = await run({
+    ...BARE,
+    async *readFile({ name }) {
+      try {
+        yield Buffer.from(name);
+        await Promise.resolve();
+        taken.push(supervisor.take(new Error('The socket broke.')));
+        yield Buffer.from('the rest');
+      } finally {
+        ended += 1;
+      }
+    },
+  });
+  const parts: string[] = [];
+  for await (const part of supervised.readFile(FILE, WHERE) ?? []) {
+    parts.push(String(part));
+    // A reader that has enough leaves the stream, which then closes what it opened.
+    if (parts.length === 2) break;
+  }
+  expect(parts).toEqual(['crash.log', 'the rest']);
+  expect(taken).toEqual([true]);
+  expect(ended).toBe(1);
+  expect(supervisor.take(new Error('Ours.'))).toBe(false);
+  expect(supervisor.faults()).toEqual([{ labels: { platform: 'bare' }, value: 1 }]);
+  expect(() => supervised.readFile(FILE, WHERE)).toThrow(FileError);
+});

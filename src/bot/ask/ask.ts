@@ -27,7 +27,7 @@ import type { UsageLog } from '../usage/usage-log.ts';
 import { underBroken, underPrivate, underWhole, whileGenerated } from './answer-buttons.ts';
 import { answerByRules, answerWith, factsByRules, hint, isOffline } from './answer-by-rules.ts';
 import { type AnswerRun, createAnswerRun } from './answer-run.ts';
-import { readAttachments } from './attachments.ts';
+import { filesOf, readAttachments } from './attachments.ts';
 import type { Budgets } from './budgets.ts';
 import type { Catalog } from './catalog.ts';
 import type { ChannelDefaults } from './channel-defaults.ts';
@@ -356,7 +356,7 @@ export function createAsk(options: {
       const ownPrompt = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
       const system = ownPrompt.filter(Boolean).join('\n\n');
       const { note: unread, ...attached } = await readAttachments(
-        { files: asked.files ?? [], turns, place: asked.place },
+        { files: filesOf({ ...asked, about: people?.about }), turns, place: asked.place },
         {
           ...{ reader: options.files, model: chosen, signal: run.signal },
           seeing: () => orAborted(options.catalog.seeingModel(), run.signal),

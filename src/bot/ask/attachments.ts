@@ -4,6 +4,7 @@ import type { ContentPart, Model } from '../../contracts/gateway.ts';
 import { roughTokens } from '../../contracts/tokens.ts';
 import { FILE_LIMITS, type FileContent, type FileReader } from '../files/read-files.ts';
 import { firstTokens } from '../files/text-file.ts';
+import type { QuotedMessage } from '../shared/people-messages.ts';
 import type { Place } from '../shared/place.ts';
 import { FileError, type SharedFile } from '../shared/shared-file.ts';
 import { counted, shortened } from '../shared/text-format.ts';
@@ -168,9 +169,18 @@ function fitting(content: FileContent | undefined, room: { bytes: number }): Fil
   return content;
 }
 
+/** The files of a question: its own, then those of the messages that it is about. Pure. */
+export const filesOf = ({
+  files = [],
+  about = [],
+}: {
+  files?: readonly SharedFile[] | undefined;
+  about?: readonly QuotedMessage[] | undefined;
+}) => [...files, ...about.flatMap((message) => message.files ?? [])];
+
 /** The newest files of a thread, each with its turn; in the order in which they were sent. */
 function newestFiles(turns: readonly Turn[]) {
-  const all = turns.flatMap((turn) => (turn.files ?? []).map((file) => ({ turn, file })));
+  const all = turns.flatMap((turn) => filesOf(turn).map((file) => ({ turn, file })));
   return all.slice(-MAX_EARLIER);
 }
 

@@ -183,8 +183,8 @@ function newest(turns: Turn[]): Turn[] {
   let bytes = 0;
   for (const turn of turns.slice(-MAX_TURNS).reverse()) {
     bytes += Buffer.byteLength(turn.question) + Buffer.byteLength(turn.answer);
-    for (const { text } of turn.about ?? []) bytes += Buffer.byteLength(text);
-    bytes += turn.files === undefined ? 0 : JSON.stringify(turn.files).length;
+    const { about, files } = turn;
+    if (about || files) bytes += Buffer.byteLength(JSON.stringify({ about, files }));
     if (kept.length > 0 && bytes > MAX_BYTES) break;
     kept.unshift(turn);
   }

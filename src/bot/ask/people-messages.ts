@@ -135,11 +135,12 @@ const nothing = (problem: string): ReadMessages => ({ messages: [], older: 0, pr
 function chainOf(messages: readonly WrittenMessage[]): QuotedMessage[] {
   const kept: QuotedMessage[] = [];
   let left = MAX_CHAIN;
-  for (const { id, author, text, atMs, isOwn } of messages.slice(0, MAX_REPLIES)) {
+  for (const { id, author, text, atMs, isOwn, files } of messages.slice(0, MAX_REPLIES)) {
     const told = boundedText(text);
     left -= told.length;
     if (kept.length > 0 && left < 0) break;
-    kept.unshift({ id, author: isOwn ? OWN_NAME : author, text: told, atMs });
+    const quoted = { id, author: isOwn ? OWN_NAME : author, text: told, atMs };
+    kept.unshift({ ...quoted, ...(files && { files }) });
   }
   return kept;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SharedFile } from './shared-file.ts';
 import { counted, shortened } from './text-format.ts';
 
 /** A message that a question is about, as it was when that was asked; it is kept with the question. Hostile until rendered. */
@@ -9,6 +10,8 @@ export const QuotedMessage = z.object({
   text: z.string(),
   /** When it was written, Unix time. */
   atMs: z.number().optional(),
+  /** Its files. The text names them, since they may not be readable. */
+  files: z.array(SharedFile).optional(),
 });
 export type QuotedMessage = z.infer<typeof QuotedMessage>;
 

@@ -8,6 +8,7 @@ import {
   readableText,
   type WrittenMessage,
 } from '../../bot/shared/people-messages.ts';
+import { attachedFile } from '../api/attachments.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import { isRefusal, reasonOf } from '../api/errors.ts';
 import type { MissingPermissions } from '../api/permissions.ts';
@@ -136,14 +137,24 @@ const shownName = ({
 /** A message of Discord's as the bot reads it. Pure. */
 export function writtenOf(message: APIMessage, botId: string): WrittenMessage {
   const { id, author, timestamp } = message;
+  const files = filesOf(message);
   return {
     id,
     author: shownName(author),
     text: textOf(message),
     atMs: Date.parse(timestamp) || 0,
+    ...(files.length > 0 && { files }),
     ...(author.id === botId && { isOwn: true }),
   };
 }
+
+/** The files of a message, or of the messages that it forwards. */
+const filesOf = ({ id, channel_id: channelId, attachments, message_snapshots }: APIMessage) =>
+  [...attachments, ...(message_snapshots ?? []).flatMap(({ message }) => message.attachments)]
+    .slice(0, MAX_PARTS)
+    .map(({ filename: name, content_type: contentType = null, ...one }) =>
+      attachedFile({ ...one, name, contentType }, { id, channelId }),
+    );
 
 /** The same, where Discord does not hide what it says. Pure. */
 export const readableOf = (message: APIMessage, botId: string) =>
@@ -155,7 +166,7 @@ interface MessageText {
   embeds: Array<Pick<APIEmbed, 'title' | 'description' | 'fields'>>;
   attachments: Array<{ filename: string }>;
   mentions: Array<Pick<APIMessage['author'], 'id' | 'username' | 'global_name'>>;
-  message_snapshots?: Array<{ message: { content: string } }>;
+  message_snapshots?: Array<{ message: Pick<MessageText, 'content' | 'attachments'> }>;
 }
 
 /** What a message says: its text, or where it has none that of what it forwards and of its embeds, and the names of its files. */
@@ -185,6 +196,10 @@ export function textOf({
       ]),
   ];
   const beside = own === '' ? read(others.filter(Boolean).join('\n')) : '';
-  const files = attachments.slice(0, MAX_PARTS).map(({ filename }) => fileLine(filename));
-  return [own, beside, ...files].filter(Boolean).join('\n');
+  const files = [
+    ...attachments,
+    ...message_snapshots.flatMap(({ message }) => message.attachments),
+  ].slice(0, MAX_PARTS);
+  const named = files.map(({ filename }) => fileLine(filename));
+  return [own, beside, ...named].filter(Boolean).join('\n');
 }

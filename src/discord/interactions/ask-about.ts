@@ -11,6 +11,7 @@ import type { Place } from '../../bot/shared/place.ts';
 import { channelTarget, interactionTarget } from '../answers/answer-target.ts';
 import { readableOf, textOf } from '../answers/read-around.ts';
 import { showInConversation } from '../answers/show-answer.ts';
+import { attachedFile } from '../api/attachments.ts';
 import type { SubmittedForm } from '../api/interaction.ts';
 import { renderMessage } from '../render/render.ts';
 import { questionLine } from '../render/text.ts';
@@ -59,12 +60,22 @@ function quotedOf(message: Message): QuotedMessage & { id: string } {
       global_name: user.globalName,
     })),
     message_snapshots: message.messageSnapshots.map((snapshot) => ({
-      message: { content: snapshot.content },
+      message: {
+        content: snapshot.content,
+        attachments: snapshot.attachments.map(({ name }) => ({ filename: name })),
+      },
     })),
   });
+  const files = [
+    ...attachments.values(),
+    ...message.messageSnapshots.flatMap((snapshot) => snapshot.attachments).values(),
+  ].map((one) => attachedFile(one, message));
   const isOwn = author.id === client.user.id;
   const name = isOwn ? 'Askwatch (you)' : author.displayName;
-  return { id, author: name, text, atMs: message.createdTimestamp };
+  return {
+    ...{ id, author: name, text, atMs: message.createdTimestamp },
+    ...(files.length > 0 && { files }),
+  };
 }
 
 /** Asks what the form about a message says. */
@@ -92,8 +103,8 @@ async function readAgain(
     const botId = interaction.client.user.id;
     const written = readableOf(await api.message(interaction.channelId, id), botId);
     if (!written) return undefined;
-    const { author, text, atMs, isOwn } = written;
-    return { id, author: isOwn ? 'Askwatch (you)' : author, text, atMs };
+    const { author, isOwn, ...told } = written;
+    return { ...told, author: isOwn ? 'Askwatch (you)' : author };
   } catch (error) {
     log.info({ err: error }, 'a message that is asked about could not be read');
     return undefined;

@@ -13,6 +13,7 @@ import {
 } from '../../bot/shared/people-messages.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { deliveryError, readFailure } from '../api/call-failure.ts';
+import { filesIn } from '../api/files.ts';
 import { readingOf, readMessages } from '../api/messages.ts';
 import type { SendQueue } from '../api/send-queue.ts';
 import { decodeText } from '../render/text.ts';
@@ -163,10 +164,10 @@ export function createPeopleMessages(options: {
 
   return {
     read,
-    /** A message that somebody chose, with the names that come in time. */
+    /** A message that somebody chose, with its files and the names that come in time. */
     async chosen(message: SlackMessage, signal: AbortSignal): Promise<WrittenMessage> {
       const names = await namesOf([...authorOf(message), ...mentionedIn(message)], signal);
-      return writtenOf(message, { names, self });
+      return { ...writtenOf(message, { names, self }), files: filesIn(message.files) };
     },
   };
 }

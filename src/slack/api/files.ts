@@ -11,6 +11,8 @@ const NO_SCOPE =
 const ELSEWHERE = 'it is kept by another service than Slack. Send the file itself.';
 const CANVAS =
   'it is a canvas or a list, which Askwatch cannot read. Copy what matters into the message.';
+const UNSEEN =
+  'Slack does not show it to Askwatch: it was deleted, or it is in a channel without the bot. Invite the bot there, or send the file again.';
 const HIDDEN = 'the plan of this workspace hides files of this age. Send it again.';
 
 /** What is stored of a file of which Slack gives no bytes: why. */
@@ -97,7 +99,7 @@ export function createReadFile(client: webApi.WebClient) {
     } catch (error) {
       const { kind, code } = readFailure(error);
       if (code === 'missing_scope') throw new FileError(NO_SCOPE);
-      if (kind === 'refused') throw new FileError(GONE, { isGone: true, cause: error });
+      if (kind === 'refused') throw new FileError(UNSEEN, { isGone: true, cause: error });
       throw new FileError(`${explainFailure(error)} Ask again in a moment.`, { cause: error });
     }
     const { url, not } = found?.ref ?? {};

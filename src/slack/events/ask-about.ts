@@ -14,7 +14,9 @@ import type { ChosenMessage } from './parse-events.ts';
 /** Half of the three seconds within which a form opens, for the names of those who are in the message. */
 const NAMES_MS = 1_000;
 
+/** A form carries 3,000 characters, of which a message with ten files may take most. */
 const MAX_AUTHOR = 80;
+const MAX_NAME = 60;
 
 /**
  * Opens the form that asks about a message; whoever gets none is told why. What the message says stands in the form, where
@@ -37,7 +39,7 @@ export async function openAskAbout(
       log.debug({ err: error }, 'nor could the person be told');
     }
   }
-  const [{ author, text }, opened] = await Promise.all([
+  const [{ author, text, files = [] }, opened] = await Promise.all([
     people.chosen(message, AbortSignal.timeout(NAMES_MS)),
     bot.openForm(askAboutCommand, { place, person }),
   ]);
@@ -46,7 +48,14 @@ export async function openAskAbout(
     const showCard = createShowCard(log);
     return await tell((to) => showCard(card, (content) => respond(to, content, 'ephemeral')));
   }
-  const about = { ts, author: shortened(author, MAX_AUTHOR), ...(thread && { thread }) };
+  const about = {
+    ts,
+    author: shortened(author, MAX_AUTHOR),
+    ...(thread && { thread }),
+    ...(files.length > 0 && {
+      files: files.map(({ name, ref }) => ({ id: ref.id ?? '', name: shortened(name, MAX_NAME) })),
+    }),
+  };
   const origin = {
     command: askAboutCommand.name,
     channel,

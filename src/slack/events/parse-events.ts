@@ -279,13 +279,14 @@ export function inputOf(filled: FilledForm): UserInput {
 }
 
 /** What a form that is about a message says of it: the answer comes in its thread, or in a new one under it. */
-function aboutOf(channel: string, { ts, thread, author }: AboutOrigin, text: string) {
+function aboutOf(channel: string, { ts, thread, author, files: told }: AboutOrigin, text: string) {
   const atMs = Math.round(Number(ts) * 1_000);
   // All that is said in a direct conversation is said to the bot.
   const among = thread !== undefined && !channel.startsWith('D');
+  const files = filesIn(told);
   return {
     thread: thread ?? ts,
-    about: { id: ts, author, text, atMs },
+    about: { id: ts, author, text, atMs, ...(files.length > 0 && { files }) },
     ...(among && { around: { thread } }),
   };
 }
@@ -296,7 +297,7 @@ function originOf(text: unknown): FormOrigin | undefined {
       JSON.parse(String(text)),
     );
     if (typeof command !== 'string' || typeof channel !== 'string') return undefined;
-    const { ts: chosen, thread: inside, author } = fieldsOf(about);
+    const { ts: chosen, thread: inside, author, files } = fieldsOf(about);
     const ts = tsOf(chosen);
     const aboutThread = tsOf(inside);
     const thread = tsOf(more.thread);
@@ -314,6 +315,7 @@ function originOf(text: unknown): FormOrigin | undefined {
           ts,
           author: textOf(author) ?? 'somebody',
           ...(aboutThread !== undefined && { thread: aboutThread }),
+          ...(Array.isArray(files) && { files }),
         },
       }),
       ...(typeof responseUrl === 'string' && { responseUrl }),

@@ -33,6 +33,8 @@ export interface AboutOrigin {
   /** The thread that the message stands in, or that stands under it. */
   thread?: string;
   author: string;
+  /** Its files, which are looked up again by their ids. */
+  files?: Array<{ id: string; name: string }>;
 }
 
 /** The block that shows what the message says. */

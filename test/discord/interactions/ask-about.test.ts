@@ -8,6 +8,7 @@ import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
 import { startReadingBot } from '../../helpers/discord/reading-bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { partsSaid } from '../../helpers/files/sending-bot.ts';
 import { filesWith } from '../../helpers/files-with.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
@@ -134,22 +135,37 @@ test('a private answer is seen by its asker alone, and nothing of it is stored',
   expect(await filesWith('ECONNRESET', folder)).toEqual([]);
 });
 
-test('a message without text is told by its files or what it shows', async () => {
-  const { discord, bob, choose, answered, lines } = await start();
-  const file = discord.say('', { user: bob });
-  const attachments = [
-    {
-      id: '1',
-      filename: 'crash.log\n> x',
-      size: 1,
-      url: 'https://a.example/x',
-      proxy_url: 'https://a.example/x',
-    },
+test('the files of a message are read with it, also for a later question, and the answer names one that cannot be', async () => {
+  const { discord, bob, choose, answered, provider } = await start();
+  const files = [
+    { name: 'crash.log\n> x', bytes: Buffer.from('ECONNRESET in line 7') },
+    { name: 'core.bin', bytes: Buffer.from([0, 1, 2]) },
   ];
-  discord.send(await choose(file, { withMessage: { attachments } }));
-  await answered(file.id, 2);
-  expect(lines()).toEqual(['Bob: [file: crash.log ⏎ > x]']);
+  const message = discord.say('', { user: bob, files });
+  discord.send(await choose(message));
+  const [, answer] = await answered(message.id, 2);
+  const [said = [], ...others] = partsSaid(provider.calls.at(-1) as never);
+  expect(others).toEqual([]);
+  expect(said[0]).toContain('Bob: [file: crash.log ⏎ > x] ⏎ [file: core.bin]');
+  expect(said[1]).toMatch(/File “crash.log > x”:\]\nECONNRESET in line 7\n/);
+  expect(answer?.content).toContain('“core.bin” was not read: it is');
+  const channel = await discord.thread(message.id);
+  discord.say('and line 8?', { channel, mention: true });
+  await answered(message.id, 3);
+  expect(partsSaid(provider.calls.at(-1) as never)[0]?.[1]).toContain('ECONNRESET in line 7');
+});
 
+test('the files of a message that a mention replies to are read', async () => {
+  const { discord, bob, answered, provider } = await start({ content: true });
+  const files = [{ name: 'crash.log', bytes: Buffer.from('ECONNRESET in line 7') }];
+  const message = discord.say('Look at this', { user: bob, files });
+  const asked = discord.say('', { mention: true, replyTo: message });
+  await answered(asked.id, 1);
+  expect(partsSaid(provider.calls.at(-1) as never)[0]?.[1]).toContain('ECONNRESET in line 7');
+});
+
+test('a message without text is told by what it shows', async () => {
+  const { discord, bob, choose, answered, lines } = await start();
   const embed = discord.say('', { user: bob });
   const embeds = [
     { title: 'CPU is high', description: 'on web-1', fields: [{ name: 'since', value: '14:00' }] },

@@ -547,6 +547,7 @@ export async function startSlack(
       const text = written(typed);
       const message = workspace.say(id, { user, text, ...(threadTs ? { threadTs } : {}) });
       const { kind, member } = channel(id);
+      if (sent) message.files = sent.map(files.keep);
       const base = {
         user,
         text,
@@ -556,7 +557,7 @@ export async function startSlack(
         team: teamId,
         ...(threadTs ? { thread_ts: threadTs } : {}),
         ...(edited ? { edited: { user, ts: message.ts } } : {}),
-        ...(sent ? { files: sent.map(files.keep) } : {}),
+        ...(sent ? { files: message.files } : {}),
       };
       const shared = sent ? { subtype: 'file_share' } : {};
       const types = { public: 'channel', private: 'group', im: 'im', mpim: 'mpim' } as const;

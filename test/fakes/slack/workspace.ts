@@ -22,7 +22,7 @@ export interface Message {
   /** An admin lets nobody answer it. */
   locked?: boolean;
   /** What was shared with it, or what else stands beside its text. */
-  files?: Array<Pick<UploadedFile, 'id' | 'name'> & Partial<UploadedFile>>;
+  files?: Array<{ id: string } & Partial<UploadedFile>>;
   attachments?: Array<Record<string, unknown>>;
   username?: string;
 }

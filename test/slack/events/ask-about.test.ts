@@ -5,6 +5,7 @@ import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
 import type { Message } from '../../fakes/slack/workspace.ts';
 import type { TestBot, TestBotOptions } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { partsSaid } from '../../helpers/files/sending-bot.ts';
 import { filesWith } from '../../helpers/files-with.ts';
 import { runSlack } from '../../helpers/slack/running-slack.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -126,15 +127,38 @@ test('a private answer is seen by its asker alone, and nothing of it is stored',
   expect(await filesWith('ECONNRESET', folder)).toEqual([]);
 });
 
-test('a message without text is told by its files, one of an app by what it shows, one of ours as ours', async () => {
+test('the files of a message are read with it, also for a later question, and the answer names one that cannot be', async () => {
   const { fake, bot } = await run();
-  const file = fake.say('x', { user: BEN });
-  change(fake, file, { text: '', files: [{ id: 'F1', name: 'crash.log' }] });
-  await choose(fake, file);
+  const files = [
+    { name: 'crash.log', bytes: Buffer.from('ECONNRESET in line 7'), mimetype: 'text/plain' },
+    { name: 'core.bin', bytes: Buffer.from([0, 1, 2]) },
+  ];
+  const ts = fake.say('', { user: BEN, files });
+  await choose(fake, ts);
   await fake.submit({});
-  await answers(fake, file, 2);
-  expect(linesOf(bot)).toEqual(['ben: [file: crash.log]']);
+  const [, answer] = await answers(fake, ts, 2);
+  const [said = [], ...others] = partsSaid(bot.provider.calls.at(-1) as never);
+  expect(others).toEqual([]);
+  expect(said[0]).toContain('ben: [file: crash.log] ⏎ [file: core.bin]');
+  expect(said[1]).toMatch(/File “crash.log”:\]\nECONNRESET in line 7\n/);
+  expect(answer).toContain('“core.bin” was not read: it is');
+  fake.say('and line 8?', { threadTs: ts });
+  await answers(fake, ts, 3);
+  expect(partsSaid(bot.provider.calls.at(-1) as never)[0]?.[1]).toContain('ECONNRESET in line 7');
+});
 
+test('a file that Slack does not show to the bot is said not to be read, and why', async () => {
+  const { fake } = await run();
+  const ts = fake.say('', { user: BEN, files: [{ name: 'crash.log', bytes: Buffer.from('x') }] });
+  await choose(fake, ts);
+  fake.files.remove('crash.log');
+  await fake.submit({});
+  const [, answer] = await answers(fake, ts, 2);
+  expect(answer).toContain('“crash.log” was not read: Slack does not show it to Askwatch');
+});
+
+test('a message of an app is told by what it shows, one without text as empty', async () => {
+  const { fake, bot } = await run();
   const app = fake.say('x');
   const attachments = [{ fallback: 'CPU is high on web-1' }];
   change(fake, app, { text: '', attachments, bot_id: 'B00OTHER', username: 'Grafana' });

@@ -66,8 +66,8 @@ export interface BotOptions {
   toolServers?: readonly OtherServer[];
   /** Where something else reads who asked how much, too. */
   usageLog?: UsageLog;
-  /** The module that reads PDFs in a thread of its own, where it does not lie beside the program. */
-  pdfWorkerUrl?: URL | undefined;
+  /** The built program that reads PDFs; the file next to this one when absent. */
+  pdfProgram?: URL | undefined;
   /** Where something else reads how answers were rated, too. */
   feedback?: Feedback;
   /** Where something else knows of the intakes, too. */
@@ -116,7 +116,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     read: (place, around, limits) => platformOf(place)?.readAround?.(place.channel, around, limits),
     log,
   });
-  const pdfs = createPdfReader({ workerUrl: options.pdfWorkerUrl, log });
+  const pdfs = createPdfReader({ program: options.pdfProgram, log });
   const files = createFileReader({
     open(place, file, signal) {
       const opened = platformOf(place)?.readFile?.(file, { channel: place.channel, signal });

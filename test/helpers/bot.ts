@@ -54,7 +54,7 @@ export interface TestBotOptions {
   watched?: { url: string; key: string };
   settings?: Partial<BotSettings>;
   /** The thread that reads PDFs, for a test that has some. */
-  pdfWorkerUrl?: URL;
+  pdfProgram?: URL;
   /** Those of the store, where something else knows of them, too. */
   intakes?: NonNullable<BotOptions['intakes']>;
   /** Other people's servers whose tools may be used. */
@@ -95,9 +95,9 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   });
   const { url: baseUrl, key: apiKey } = options.watched ?? { ...service, key: service.apiKey };
   const monitoring = createMonitoringClient({ baseUrl, apiKey });
-  const { pdfWorkerUrl, toolServers = [], intakes } = options;
+  const { pdfProgram, toolServers = [], intakes } = options;
   const bot = await createBot({
-    ...{ store, gateway, monitoring, settings, platforms, pdfWorkerUrl, toolServers, log },
+    ...{ store, gateway, monitoring, settings, platforms, pdfProgram, toolServers, log },
     ...(intakes && { intakes }),
   });
 

@@ -5,7 +5,6 @@ import { estimatePromptTokens } from '../../../src/contracts/tokens.ts';
 import { CHANNEL, cardOf, readAnswer, textOf } from '../../helpers/bot.ts';
 import { madePdf } from '../../helpers/files/made-pdf.ts';
 import { png } from '../../helpers/files/made-pictures.ts';
-import { pdfWorker } from '../../helpers/files/pdf-worker.ts';
 import {
   BLIND,
   partsSaid,
@@ -14,6 +13,7 @@ import {
   systemOf,
 } from '../../helpers/files/sending-bot.ts';
 import { filesWith } from '../../helpers/files-with.ts';
+import { pdfProgram } from '../../helpers/reader-program.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const PICTURE = png();
@@ -196,7 +196,7 @@ test('says that a text goes on where it is read from its beginning', async () =>
 });
 
 test('reads the text of a PDF', async () => {
-  const { say, send, provider } = await startSendingBot({ pdfWorkerUrl: pdfWorker() });
+  const { say, send, provider } = await startSendingBot({ pdfProgram: pdfProgram() });
   const files = [send('report.pdf', madePdf(['Revenue grew.', 'Costs fell.']))];
   await readAnswer(await say('/ask summarise', { files }), 't1');
   const [call] = provider.calls;

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { createPdfReader, type PDF_LIMITS } from '../../../src/bot/files/pdf.ts';
 import { FileError } from '../../../src/bot/shared/shared-file.ts';
 import { madePdf, packedPdf } from '../../helpers/files/made-pdf.ts';
-import { pdfWorker } from '../../helpers/files/pdf-worker.ts';
+import { pdfProgram } from '../../helpers/reader-program.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 
 function readerWith(limits: Partial<Record<keyof typeof PDF_LIMITS, number>> = {}) {
   const { log, lines } = recordingLog();
-  const { read, stop } = createPdfReader({ workerUrl: pdfWorker(), limits, log });
+  const { read, stop } = createPdfReader({ program: pdfProgram(), limits, log });
   const never = new AbortController().signal;
   return { lines, stop, read: (bytes: Uint8Array, signal = never) => read(bytes, signal) };
 }
@@ -70,9 +70,12 @@ test('ends one that takes longer than it may', async () => {
   );
 });
 
-test('ends one that unpacks to more than it may', async () => {
-  const { read } = readerWith({ growthMb: 100, timeMs: 60_000 });
-  await expect(read(packedPdf(600))).rejects.toThrow(/^it takes more memory than a file is given/);
+test('ends one that unpacks to more than it may, and leaves no memory behind in the program', async () => {
+  const { read } = readerWith({ timeMs: 60_000 });
+  const bomb = packedPdf(600);
+  const before = process.memoryUsage.rss();
+  await expect(read(bomb)).rejects.toThrow(/^it takes more memory than a file is given/);
+  expect((process.memoryUsage.rss() - before) / 1_048_576).toBeLessThan(100);
 });
 
 test('ends one whose reader has gone, and reads the next', async () => {
@@ -91,6 +94,6 @@ test('says so when too many wait', async () => {
   const refused = all.pop();
   await expect(refused).rejects.toThrow(FileError);
   await expect(refused).rejects.toThrow(/^too many PDFs/);
-  await stop();
+  stop();
   await Promise.allSettled(all);
 });

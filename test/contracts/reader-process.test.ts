@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { type ReaderLimits, runReader } from '../../src/contracts/reader-process.ts';
 import { eventually } from '../helpers/eventually.ts';
-import { builtProgram } from '../helpers/reader-program.ts';
+import { builtProgram } from '../helpers/files/reader-program.ts';
 
 const LIMITS: ReaderLimits = { timeMs: 60_000, memoryMb: 256, heapMb: 64 };
 

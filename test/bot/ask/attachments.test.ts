@@ -13,7 +13,7 @@ import {
   systemOf,
 } from '../../helpers/files/sending-bot.ts';
 import { filesWith } from '../../helpers/files-with.ts';
-import { pdfProgram } from '../../helpers/reader-program.ts';
+import { pdfProgram } from '../../helpers/files/reader-program.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const PICTURE = png();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createPdfReader, type PDF_LIMITS } from '../../../src/bot/files/pdf.ts';
 import { FileError } from '../../../src/bot/shared/shared-file.ts';
 import { madePdf, packedPdf } from '../../helpers/files/made-pdf.ts';
-import { pdfProgram } from '../../helpers/reader-program.ts';
+import { pdfProgram } from '../../helpers/files/reader-program.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 
 function readerWith(limits: Partial<Record<keyof typeof PDF_LIMITS, number>> = {}) {

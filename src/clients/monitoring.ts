@@ -31,7 +31,7 @@ import {
 } from '../contracts/monitoring-additions.ts';
 import { oneLine } from '../contracts/one-line.ts';
 import { maskedTarget } from '../contracts/secret-values.ts';
-import { ContractError } from './errors.ts';
+import { ContractError, StatusError } from './errors.ts';
 import {
   openConnections,
   openServiceConnection,
@@ -177,6 +177,8 @@ export function createMonitoringClient(options: {
 
   /** Whether the last list was too long to be read at once, of a service that has pages. */
   let isInPages = false;
+  /** False once the service refused `include_paused`, which a service of the contract alone may not know. */
+  let takesPaused = true;
 
   /** `undefined` where it is better read in pages. */
   async function readWhole(path: string, { onInvalid, onCursor, ...options }: ListOptions) {
@@ -217,27 +219,37 @@ export function createMonitoringClient(options: {
     return all.flat();
   }
 
+  async function readList(how: ListOptions, withPaused: boolean): Promise<Monitor[]> {
+    const asked = { include_paused: withPaused || undefined };
+    const whole = isInPages
+      ? undefined
+      : await readWhole(MonitoringPath.monitors + query(asked), how);
+    return whole ?? (await readPages(asked, how));
+  }
+
   return {
     /**
-     * All active monitors with their live statuses; a list whose `count` is not its length is a `ContractError`.
-     * `includePaused` is an addition: a service of the contract alone may refuse it. A row that is not as the contract has it
-     * is told to `onInvalid`, and stands in the list if it has an id and a status: without a name it has its target or id for
+     * All monitors with their live statuses, paused ones included if the service lists them; a list whose `count` is not its
+     * length is a `ContractError`. A row that is not as the contract has it is told to `onInvalid`, and stands in the list if it has an id and a status: without a name it has its target or id for
      * one, and an interval of 0 seconds stands for none. Of several rows with one id the first that is not UP counts.
      * A service that tells changes gives a cursor for `changes` with it, told to `onCursor`; of such a service a list that is very
      * long is read in pages, and the time is for each of them.
      */
     async list({
-      includePaused = false,
       onInvalid = () => {},
       onCursor = () => {},
       ...options
-    }: Options & Partial<ListOptions> & { includePaused?: boolean } = {}): Promise<Monitor[]> {
-      const asked = { include_paused: includePaused || undefined };
+    }: Options & Partial<ListOptions> = {}): Promise<Monitor[]> {
       const how = { ...options, onInvalid, onCursor };
-      const whole = isInPages
-        ? undefined
-        : await readWhole(MonitoringPath.monitors + query(asked), how);
-      return whole ?? (await readPages(asked, how));
+      try {
+        return await readList(how, takesPaused);
+      } catch (error) {
+        const isRefused = takesPaused && error instanceof StatusError && error.status === 400;
+        if (!isRefused) throw error;
+        const active = await readList(how, false);
+        takesPaused = false;
+        return active;
+      }
     },
     /** With an `idempotencyKey`, our service makes one monitor of as many calls; one of the contract alone ignores it. */
     create(
@@ -267,14 +279,15 @@ export function createMonitoringClient(options: {
     // What our service has beyond the contract; another one answers 404.
 
     /**
-     * What changed of the list of active monitors since one was read or changes were. Throws a `StatusError` of 410 when that cannot
+     * What changed of the list of monitors since one was read or changes were. Throws a `StatusError` of 410 when that cannot
      * be told, and a `ContractError` for a row that is not as the contract has it: then the list is to be read.
      */
     async changes(
       after: string,
       options: Options = {},
     ): Promise<{ monitors: Monitor[]; removed: string[]; cursor: string }> {
-      const path = addedPath('changes', {}) + query({ after });
+      const path =
+        addedPath('changes', {}) + query({ after, include_paused: takesPaused || undefined });
       return await send({ method: 'GET', path, headers }, options, async (answer) => {
         const changes = await readLongList(answer, { ...ForeignChanges, repair: () => undefined });
         if (changes.count === changes.monitors.length) return changes;

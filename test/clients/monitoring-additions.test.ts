@@ -24,9 +24,14 @@ test('a monitor is made, changed, paused, resumed, checked and removed', async (
   const change = { name: 'Cart', config: { interval_seconds: 30 } };
   expect((await call('PATCH', addedPath('monitor', { id }), { json: change })).status).toBe(200);
   expect(await client.show(id)).toMatchObject({ name: 'Cart', interval_seconds: 30 });
+  const cursors: string[] = [];
+  await client.list({ onCursor: (cursor) => cursors.push(cursor) });
   expect((await client.pause(id)).status).toBe('PAUSED');
-  expect(await client.list()).toEqual([]);
-  expect(await client.list({ includePaused: true })).toMatchObject([{ id, status: 'PAUSED' }]);
+  expect(await client.list()).toMatchObject([{ id, status: 'PAUSED' }]);
+  expect(await client.changes(cursors[0] ?? '')).toMatchObject({
+    monitors: [{ id, status: 'PAUSED' }],
+    removed: [],
+  });
   expect((await client.resume(id)).status).toBe('UP');
   expect((await client.check(id)).last_checked_at).toEqual(expect.any(String));
   const windows = [{ cron: '0 3 * * *', timezone: 'Europe/Berlin', duration_minutes: 60 }];
@@ -113,7 +118,7 @@ test('an addition that the service does not have is a 404 whose error names the 
     await service.close();
   });
   service.failWith({ kind: 'status', status: 404, body: '' });
-  await expect(client.list({ includePaused: true })).rejects.toThrow(
+  await expect(client.list()).rejects.toThrow(
     `GET ${service.url}/api/v1/public/monitors answered 404.`,
   );
   await expect(client.show('mon_1')).rejects.toMatchObject({ status: 404 });

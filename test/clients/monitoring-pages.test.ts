@@ -47,9 +47,11 @@ test('a long list of a service that has pages is read in those, whose first has 
   const { client, asked } = await startLong({ cursors: true });
   const cursors: string[] = [];
   const list = () => client.list({ onCursor: (cursor) => cursors.push(cursor) });
-  const pages = ['limit=10000', 'limit=10000&after=mon_009999', 'limit=10000&after=mon_019999'];
+  const pages = ['', '&after=mon_009999', '&after=mon_019999'].map(
+    (after) => `include_paused=true&limit=10000${after}`,
+  );
   expect((await list()).map(({ id }) => id)).toEqual(monitors.map(({ id }) => id));
-  expect(asked.splice(0)).toEqual(['', ...pages]);
+  expect(asked.splice(0)).toEqual(['include_paused=true', ...pages]);
   expect((await list()).length).toBe(COUNT);
   expect(asked).toEqual(pages);
   expect(cursors).toEqual(['cursor 2', 'cursor 5']);
@@ -58,10 +60,30 @@ test('a long list of a service that has pages is read in those, whose first has 
 test('a long list of a service of the contract alone is read whole', async () => {
   const { client, asked } = await startLong({ cursors: false });
   for (let poll = 0; poll < 2; poll += 1) expect((await client.list()).length).toBe(COUNT);
-  expect(asked).toEqual(['', '']);
+  expect(asked).toEqual(['include_paused=true', 'include_paused=true']);
 });
 
 test('pages that do not go on are no list', async () => {
   const { client } = await startLong({ cursors: true, next: 'mon_000000' });
   await expect(client.list()).rejects.toThrow(ContractError);
+});
+
+test('the list of a service that refuses paused monitors is read without them from then on', async () => {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    const query = new URL(request.url ?? '', 'http://service').search;
+    asked.push(query);
+    response.statusCode = query === '' ? 200 : 400;
+    response.end(JSON.stringify({ count: 1, monitors: monitors.slice(0, 1) }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = createMonitoringClient({ baseUrl, apiKey: 'a-key' });
+  onTestFinished(async () => {
+    await client.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  for (let poll = 0; poll < 2; poll += 1) expect(await client.list()).toHaveLength(1);
+  expect(asked).toEqual(['?include_paused=true', '', '']);
 });

@@ -385,6 +385,6 @@ describe('the monitoring client', () => {
     expect(error.message).toBe(
       `GET http://127.0.0.1:${port}/prefix/api/v1/public/monitors answered 418.`,
     );
-    expect(seen).toEqual(['/prefix/api/v1/public/monitors']);
+    expect(seen).toEqual(['/prefix/api/v1/public/monitors?include_paused=true']);
   });
 });

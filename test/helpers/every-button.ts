@@ -180,11 +180,11 @@ const BUTTONS: Record<string, Button> = {
     begin: (bed) => void bed.type('monitor remove', { monitor: 'job' }),
   },
   'monitor remove for good': {
-    ...{ ...manage, label: 'Remove', posts: 1, says: /Job is no longer watched/ },
+    ...{ ...manage, label: 'Remove', posts: 1, says: /Job is removed/ },
     begin: (bed) => void bed.type('monitor remove', { monitor: 'job' }),
   },
   'monitor resume': {
-    ...{ label: 'Resume', model: 0, posts: 1, says: /Job is checked again/, isManaged: true },
+    ...{ label: 'Resume', model: 0, posts: 1, says: /Job resumed/, isManaged: true },
     begin: (bed) => void bed.type('monitor pause', { monitor: 'job' }),
   },
   'monitor push address': {

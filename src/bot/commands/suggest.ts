@@ -5,7 +5,6 @@ import { chatModels, isServed } from '../ask/catalog.ts';
 import { matches } from '../channels/channels.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
-import { listAll } from '../tools/monitors.ts';
 import type { Call, Field } from './command.ts';
 
 /** Something to choose while one types. */
@@ -54,7 +53,7 @@ export function createSuggest({
   catalog,
   log,
 }: Pick<Call, 'monitoring' | 'catalog' | 'log'>): Suggest {
-  const monitors = createKnown(() => listAll(monitoring), log);
+  const monitors = createKnown(() => monitoring.list(), log);
   const models = createKnown(async () => chatModels(await catalog.models()), log);
 
   return async (input, typed) => {

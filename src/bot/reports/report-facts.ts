@@ -6,7 +6,7 @@ import type { MonitorRef } from '../channels/channels.ts';
 import { groupBy } from '../incidents/watch-state.ts';
 import { isDown } from '../shared/status.ts';
 import { percentOf } from '../tools/get-uptime.ts';
-import { listAll, offered } from '../tools/monitors.ts';
+import { offered } from '../tools/monitors.ts';
 import { isoTime } from '../tools/tool.ts';
 import { fromMsOf, type ReportSpan, toMsOf } from './schedule.ts';
 
@@ -103,7 +103,7 @@ export async function readSpan(
   };
   const [fromMs, toMs] = [fromMsOf(span), toMsOf(span)];
   const [monitors, rows, incidents, incidentsBefore] = await Promise.all([
-    listAll(monitoring, { signal }),
+    monitoring.list({ signal }),
     readParts(monitoring, [span.beforeMs, ...span.cuts], signal),
     incidentsOf(fromMs, toMs),
     incidentsOf(span.beforeMs, fromMs),

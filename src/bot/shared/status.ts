@@ -28,6 +28,10 @@ export const isDegraded = ({ status }: { status: string }) => severityOf(status)
 /** Whether it is a status that people set, to hear nothing. */
 export const isSilenced = ({ status }: { status: string }) => severityOf(status) === 'silenced';
 
+/** Whether nobody checks it until somebody resumes it. */
+export const isPaused = (of: { status: string }) =>
+  isSilenced(of) && of.status.trim().toUpperCase() !== 'MAINTENANCE';
+
 /** The word for several that are down: theirs where they have the same, as it stands. */
 export function downWord(all: ReadonlyArray<{ status: string }>): string {
   const found = new Set(all.map(({ status }) => status.trim().toUpperCase()));

@@ -7,7 +7,7 @@ import { CommandError } from '../shared/errors.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { inWords, shortened } from '../shared/text-format.ts';
 import { factsOf, KnownMonitor, stillKnown, titleOf } from './known-monitor.ts';
-import { findMonitor, listAll, offered } from './monitors.ts';
+import { findMonitor, offered } from './monitors.ts';
 import { refuseSecrets } from './new-monitor.ts';
 import { mayManage } from './pause-monitor.ts';
 import { monitorField, writingTool } from './tool.ts';
@@ -81,7 +81,7 @@ export const changeMonitor = writingTool({
   }),
   async prepare({ monitor: meant, ...change }, { monitoring, signal }) {
     const { id, name, target, status, check_type } = findMonitor(
-      await listAll(monitoring, { signal }),
+      await monitoring.list({ signal }),
       meant,
     );
     const known = { id, name, target, status };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { shortened } from '../shared/text-format.ts';
 import { checkedWords } from './get-monitor.ts';
 import { MonitorState, stateOf } from './list-monitors.ts';
-import { findMonitor, listAll, offered, pageOf } from './monitors.ts';
+import { findMonitor, offered, pageOf } from './monitors.ts';
 import { isoTime, monitorField, tool } from './tool.ts';
 
 /** A check can take as long as its monitor's time-out. */
@@ -23,7 +23,7 @@ export const checkMonitor = tool({
     page: pageOf(monitor),
   }),
   async run({ monitor: meant }, { monitoring, nowMs, signal }) {
-    const { id } = findMonitor(await listAll(monitoring, { signal }), meant);
+    const { id } = findMonitor(await monitoring.list({ signal }), meant);
     const checked = await offered(
       'checks beside the schedule',
       monitoring.check(id, { signal, timeoutMs: CHECK_MS }),

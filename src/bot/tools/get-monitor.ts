@@ -7,7 +7,7 @@ import {
 } from '../../contracts/monitoring-additions.ts';
 import { shortened } from '../shared/text-format.ts';
 import { MonitorState, stateOf } from './list-monitors.ts';
-import { findMonitor, ifOffered, listAll, pageOf } from './monitors.ts';
+import { findMonitor, ifOffered, pageOf } from './monitors.ts';
 import { asOf, isoTime, monitorField, tool } from './tool.ts';
 
 const RESULTS = 10;
@@ -43,7 +43,7 @@ export const getMonitor = tool({
     page: pageOf(monitor),
   }),
   async run({ monitor: meant }, { monitoring, nowMs, signal }) {
-    const listed = findMonitor(await listAll(monitoring, { signal }), meant);
+    const listed = findMonitor(await monitoring.list({ signal }), meant);
     const { id, interval_seconds } = listed;
     const [details, last_checks] = await Promise.all([
       ifOffered(monitoring.show(id, { signal })),

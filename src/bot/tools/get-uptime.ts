@@ -3,7 +3,7 @@ import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Rollup, RollupList, Uptime } from '../../contracts/monitoring-additions.ts';
 import { counted, shortened } from '../shared/text-format.ts';
-import { findMonitor, ifOffered, listAll, offered, pageOf } from './monitors.ts';
+import { findMonitor, ifOffered, offered, pageOf } from './monitors.ts';
 import { type TimeSpan, timeSpanFields, timeSpanInWords, timeSpanOf } from './time-span.ts';
 import { asOf, isoTime, limitField, monitorField, type ToolContext, tool } from './tool.ts';
 
@@ -86,7 +86,7 @@ export const getUptime = tool({
   async run({ monitor: meant, limit = standardLimit, ...asked }, context) {
     const { monitoring, nowMs, signal } = context;
     const span = timeSpanOf(asked, STANDARD, nowMs);
-    const monitors = await listAll(monitoring, { signal });
+    const monitors = await monitoring.list({ signal });
     const as_of = isoTime(nowMs);
     if (meant === undefined) {
       return { as_of, ...(await ofAll({ monitoring, monitors, span, nowMs, limit, signal })) };

@@ -4,7 +4,7 @@ import type { Fact } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { shortened } from '../shared/text-format.ts';
-import { findMonitor, listAll } from './monitors.ts';
+import { findMonitor } from './monitors.ts';
 import type { ToolContext } from './tool.ts';
 
 /** A monitor as it was when a change of it was proposed. */
@@ -21,7 +21,7 @@ export async function knownMonitor(
   meant: string,
   { monitoring, signal }: ToolContext,
 ): Promise<KnownMonitor> {
-  const { id, name, target, status } = findMonitor(await listAll(monitoring, { signal }), meant);
+  const { id, name, target, status } = findMonitor(await monitoring.list({ signal }), meant);
   return { id, name, target, status };
 }
 
@@ -33,8 +33,8 @@ export async function stillKnown(
   known: KnownMonitor,
   { monitoring, signal }: ToolContext,
 ): Promise<Monitor> {
-  const now = (await listAll(monitoring, { signal })).find(({ id }) => id === known.id);
-  if (!now) throw new CommandError(`${titleOf(known)} is removed already.`);
+  const now = (await monitoring.list({ signal })).find(({ id }) => id === known.id);
+  if (!now) throw new CommandError(`${titleOf(known)} is already removed.`);
   if (now.name === known.name && now.target === known.target) return now;
   throw new CommandError(
     `${titleOf(known)} was changed since this was proposed; it is ${titleOf(now)} (${shortened(shownTarget(now.target), 100)}) now. Ask again.`,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CheckRecord } from '../../contracts/monitoring-additions.ts';
 import { counted, shortened } from '../shared/text-format.ts';
-import { findMonitor, listAll, offered, pageOf } from './monitors.ts';
+import { findMonitor, offered, pageOf } from './monitors.ts';
 import { isoTime, limitField, monitorField, tool } from './tool.ts';
 
 const standardLimit = 20;
@@ -26,7 +26,7 @@ export const listCheckResults = tool({
     page: pageOf({ id }),
   }),
   async run({ monitor: meant, limit = standardLimit }, { monitoring, nowMs, signal }) {
-    const { id, name } = findMonitor(await listAll(monitoring, { signal }), meant);
+    const { id, name } = findMonitor(await monitoring.list({ signal }), meant);
     const results = await offered('single checks', monitoring.results(id, { limit, signal }));
     return { as_of: isoTime(nowMs), monitor_id: id, monitor: shortened(name, 200), results };
   },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { shortened } from '../shared/text-format.ts';
-import { findMonitor, listAll, offered } from './monitors.ts';
+import { findMonitor, offered } from './monitors.ts';
 import { ReportedIncident, reportedIncidentsIn } from './reported-alerts.ts';
 import { timeSpanFields, timeSpanInWords, timeSpanOf } from './time-span.ts';
 import { isoTime, limitField, monitorField, tool } from './tool.ts';
@@ -74,7 +74,7 @@ export const listIncidents = tool({
     const span = timeSpanOf(asked, STANDARD, nowMs);
     const range = { from: isoTime(span.fromMs), to: isoTime(span.toMs) };
     const one =
-      meant === undefined ? undefined : findMonitor(await listAll(monitoring, { signal }), meant);
+      meant === undefined ? undefined : findMonitor(await monitoring.list({ signal }), meant);
     const { incidents, total, complete } = await offered(
       'incidents',
       monitoring.incidentList({

@@ -4,7 +4,7 @@ import { matches } from '../channels/channels.ts';
 import { isDegraded, isDown, isSilenced, isUp } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, shortened } from '../shared/text-format.ts';
-import { byUrgency, listAll, urgency } from './monitors.ts';
+import { byUrgency, urgency } from './monitors.ts';
 import { firingAlerts, ReportedAlertState } from './reported-alerts.ts';
 import { asOf, isoTime, limitField, tool } from './tool.ts';
 
@@ -138,7 +138,7 @@ export const listMonitors = tool({
   async run(asked, { monitoring, reported, nowMs, signal }) {
     const { status, text, check_type, flapping, sort = 'urgency' } = asked;
     const { limit = standardLimit, offset = 0 } = asked;
-    const all = await listAll(monitoring, { signal });
+    const all = await monitoring.list({ signal });
     const found = all.filter(
       (monitor) =>
         (status === undefined || STATUS[status].is(monitor)) &&

@@ -1,9 +1,8 @@
 import { StatusError } from '../../clients/errors.ts';
-import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import { matches } from '../channels/channels.ts';
 import { CommandError } from '../shared/errors.ts';
-import { isDown, isUp } from '../shared/status.ts';
+import { isDown, isPaused, isUp } from '../shared/status.ts';
 import { shortened } from '../shared/text-format.ts';
 
 /** Monitors that are named where several match. */
@@ -18,9 +17,7 @@ export function findMonitor(monitors: readonly Monitor[], meant: string): Monito
     named.length > 0 ? named : monitors.filter((monitor) => matches(monitor, meant));
   const [only, ...others] = candidates;
   if (!only) {
-    throw new CommandError(
-      `There is no monitor “${shortened(meant, 60)}”. /monitor list shows those there are.`,
-    );
+    throw new CommandError(`No monitor called “${shortened(meant, 60)}”. See /monitor list.`);
   }
   if (others.length === 0) return only;
   const names = candidates
@@ -30,20 +27,6 @@ export function findMonitor(monitors: readonly Monitor[], meant: string): Monito
   throw new CommandError(
     `${candidates.length} monitors match “${shortened(meant, 60)}”: ${names.join(', ')}${more}. Say which, by name or id.`,
   );
-}
-
-/** With those that are paused, where the service lists them. */
-export async function listAll(
-  monitoring: MonitoringClient,
-  options: { signal?: AbortSignal } = {},
-): Promise<Monitor[]> {
-  try {
-    return await monitoring.list({ includePaused: true, ...options });
-  } catch (error) {
-    // A service of the contract alone may refuse what it does not know.
-    if (error instanceof StatusError && error.status === 400) return await monitoring.list(options);
-    throw error;
-  }
 }
 
 /** What the contract does not have, another service need not offer: then `undefined`. */
@@ -66,7 +49,7 @@ export async function offered<T>(what: string, asked: Promise<T>): Promise<T> {
 /** The page of the console that shows a monitor. */
 export const pageOf = ({ id }: { id: string }) => `/status#/${encodeURIComponent(id)}`;
 
-/** DOWN first, then whatever else is not UP, then UP; by name within. Pure. */
+/** DOWN first, then whatever else is not UP, then UP, then paused; by name within. Pure. */
 export function byUrgency(monitors: readonly Monitor[]): Monitor[] {
   return monitors
     .map((monitor) => ({ monitor, rank: urgency(monitor) }))
@@ -80,5 +63,6 @@ export function byUrgency(monitors: readonly Monitor[]): Monitor[] {
 /** How soon somebody has to know of a status: the less, the sooner. Pure. */
 export function urgency(of: { status: string }): number {
   if (isDown(of)) return of.status.toUpperCase() === 'DOWN' ? 0 : 1;
+  if (isPaused(of)) return 4;
   return isUp(of) ? 3 : 2;
 }

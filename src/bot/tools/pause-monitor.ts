@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
-import { type Card, isCarried, textCard } from '../shared/card.ts';
+import { type Card, type CardAction, isCarried, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { windowEndMs } from '../shared/maintenance-words.ts';
 import type { Right } from '../shared/rights.ts';
+import { isPaused } from '../shared/status.ts';
 import { inWords, shortened } from '../shared/text-format.ts';
 import { factsOf, KnownMonitor, knownMonitor, stillKnown, titleOf } from './known-monitor.ts';
 import { offered } from './monitors.ts';
@@ -36,9 +37,7 @@ export const pauseMonitor = writingTool({
   async prepare({ monitor, until }, context) {
     const untilMs = until === undefined ? undefined : endOf(until, context.nowMs);
     const known = await knownMonitor(monitor, context);
-    if (known.status.toUpperCase() === 'PAUSED') {
-      throw new CommandError(`${titleOf(known)} is paused already.`);
-    }
+    refuseIfPaused(known);
     return { monitor: known, ...(untilMs !== undefined && { untilMs }) };
   },
   summary: ({ monitor, untilMs }) => ({
@@ -69,22 +68,29 @@ function endOf(until: string, nowMs: number): number {
   return ms;
 }
 
-/** Stops the checks of a monitor, and tells that. */
+/** Throws a `CommandError` for a monitor that is paused. */
+export function refuseIfPaused(monitor: Pick<KnownMonitor, 'name' | 'status'>): void {
+  if (isPaused(monitor)) throw new CommandError(`${titleOf(monitor)} is already paused.`);
+}
+
+/** What holds for a paused monitor. */
+export const WHILE_PAUSED = 'No checks or alerts until someone resumes it.';
+
+/** Stops the checks of a monitor; resolves to the card that says so. */
 export async function pause(
-  { id, name }: Pick<KnownMonitor, 'id' | 'name'>,
+  { id }: Pick<KnownMonitor, 'id'>,
   monitoring: MonitoringClient,
 ): Promise<Card> {
   const paused = await offered('to pause monitors', monitoring.pause(id));
-  const action = { label: 'Resume', command: 'monitor resume', values: { monitor: id } };
   return {
-    ...textCard(
-      'good',
-      `${titleOf(paused)} is paused`,
-      `Nobody is told of ${shortened(name, 100)} until then.`,
-    ),
-    ...(isCarried(action) && { actions: [action] }),
+    ...textCard('good', `${titleOf(paused)} is paused`, WHILE_PAUSED),
+    actions: resumeAction(paused),
   };
 }
+
+/** The button that resumes a monitor; none where its id is too long for a button. */
+export const resumeAction = ({ id }: Pick<KnownMonitor, 'id'>): CardAction[] =>
+  [{ label: 'Resume', command: 'monitor resume', values: { monitor: id } }].filter(isCarried);
 
 async function silence(
   { id }: KnownMonitor,

@@ -27,7 +27,7 @@ export const removeMonitor = writingTool({
   },
 });
 
-/** Removes a monitor, and tells that. */
+/** Removes a monitor; resolves to the card that says so. */
 export async function remove(
   known: Pick<KnownMonitor, 'id' | 'name'>,
   monitoring: MonitoringClient,
@@ -39,7 +39,7 @@ export async function remove(
   );
   return textCard(
     'good',
-    `${titleOf(known)} is no longer watched`,
-    'Its results are removed, too.',
+    `${titleOf(known)} is removed`,
+    'Its checks, results and incidents are deleted.',
   );
 }

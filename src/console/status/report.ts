@@ -1,4 +1,4 @@
-import { severityOf } from '../../bot/shared/status.ts';
+import { isPaused, severityOf } from '../../bot/shared/status.ts';
 import { shownTarget } from '../../bot/shared/target-link.ts';
 import { shortened } from '../../bot/shared/text-format.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
@@ -63,11 +63,11 @@ export function observedOver(
   return { uptime: seenMs === 0 ? null : Math.round((upMs / seenMs) * 1e6) / 1e6, seen_ms: seenMs };
 }
 
-/** DOWN first, then what else is not well, then by name. Pure. */
+/** DOWN first, then what else is not well, then all others, paused ones last; by name within. Pure. */
 export function inOrder(monitors: readonly StatusMonitor[]): StatusMonitor[] {
   const keyed = monitors.map((monitor) => ({
     monitor,
-    rank: rankOf(monitor),
+    rank: isPaused(monitor) ? WELL + 1 : rankOf(monitor),
     name: monitor.name.toLowerCase(),
   }));
   keyed.sort(

@@ -276,11 +276,11 @@ test('a monitor is paused, silenced, resumed, changed and removed as its card sa
   expect(textOf(cardOf(await press(bot, pause.cards[0], 'Pause')))).toContain('Shop is paused');
   expect((await status()).status).toBe('PAUSED');
   expect((await propose(bot, ['pause_monitor', { monitor: 'shop' }])).told).toContain(
-    'paused already',
+    'already paused',
   );
 
   const resume = await propose(bot, ['resume_monitor', { monitor: 'shop' }]);
-  expect(textOf(cardOf(await press(bot, resume.cards[0], 'Resume')))).toContain('checked again');
+  expect(textOf(cardOf(await press(bot, resume.cards[0], 'Resume')))).toContain('Shop resumed');
   expect((await status()).status).not.toBe('PAUSED');
 
   const change = await propose(bot, [
@@ -348,7 +348,7 @@ test('what was changed since it was proposed is not touched', async () => {
   expect(textOf(cardOf(reply))).toMatch(/was changed since this was proposed/);
   bot.service.monitors.length = 0;
   expect(textOf(cardOf(await press(bot, cards[0], 'Remove', { pressed: 'm2' })))).toMatch(
-    /removed already/,
+    /already removed/,
   );
   expect(bot.service.requests.every(({ method }) => method === 'GET')).toBe(true);
 });

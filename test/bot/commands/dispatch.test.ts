@@ -29,7 +29,7 @@ describe('a command that fails answers with a card', () => {
     ['/monitor add https://x.example type=DNS keyword=a', 'warning', 'goes with type=KEYWORD'],
     ['/monitor add https://x.example type=HTTP record=A', 'warning', 'goes with type=DNS'],
     ['/monitor add job type=HEARTBEAT', 'warning', 'check_type must be HTTP, KEYWORD or DNS.'],
-    ['/monitor show nothing', 'warning', 'There is no monitor “nothing”'],
+    ['/monitor show nothing', 'warning', 'No monitor called “nothing”'],
     ['/ask', 'info', 'How to use /ask'],
   ])('%s', async (line, tone, text) => {
     const { say } = await startTestBot();

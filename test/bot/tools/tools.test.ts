@@ -67,13 +67,13 @@ test('monitors are listed with what is down first, in pages', async () => {
   expect(first).toMatchObject({
     total: 4,
     matching: 4,
-    by_status: { DOWN: 1, PAUSED: 1, UP: 2 },
-    monitors: [{ name: 'Shop' }, { name: 'Old' }],
+    by_status: { DOWN: 1, UP: 2, PAUSED: 1 },
+    monitors: [{ name: 'Shop' }, { name: 'Blog' }],
     next_offset: 2,
-    account: { found: expect.stringMatching(/^1 DOWN, 1 PAUSED, 2 UP, as of \d\d:\d\d UTC$/) },
+    account: { found: expect.stringMatching(/^1 DOWN, 2 UP, 1 PAUSED, as of \d\d:\d\d UTC$/) },
   });
   const second = await run('list_monitors', { limit: 2, offset: 2 });
-  expect(second.monitors).toMatchObject([{ name: 'Blog' }, { name: 'Docs' }]);
+  expect(second.monitors).toMatchObject([{ name: 'Docs' }, { name: 'Old' }]);
   expect(second.next_offset).toBeUndefined();
 });
 

@@ -145,7 +145,7 @@ test('a whole list that fails beside the polls fails none, and is tried again a 
   const service = await startTelling('a');
   const reader = readerOf(service);
   await reader.ids();
-  service.instead.list = () => ({ status: 400, body: {} });
+  service.instead.list = () => ({ status: 404, body: {} });
   const lists = () => service.asked.filter((what) => what === 'list').length;
   for (const [ms, wanted] of [
     [10 * MINUTE_MS, 2],

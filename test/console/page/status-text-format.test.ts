@@ -34,7 +34,9 @@ describe('the headline', () => {
   test.each([
     ['up', ['UP', 'UP', 'UP'], 'All 3 monitors are up'],
     ['up', ['UP'], 'The monitor is up'],
-    ['up', ['UP', 'PAUSED', 'MAINTENANCE'], '1 of 3 is up, none is down'],
+    ['up', ['UP', 'PAUSED', 'MAINTENANCE'], '1 of 2 is up, none is down'],
+    ['up', ['UP', 'UP', 'PAUSED'], 'All 2 monitors are up'],
+    ['up', ['PAUSED'], 'The monitor is paused'],
     ['down', ['DOWN', 'down', 'UP'], '2 of 3 are down'],
     ['down', ['DOWN'], 'It is down'],
     ['degraded', ['DEGRADED', 'UP'], '1 of 2 is degraded'],

@@ -38,6 +38,10 @@ describe('the routes of what others show', () => {
     );
     expect((await get(`${url}/status/badge.svg`, {})).text).toContain('aria-label="status: down"');
     expect((await get(`${url}/status/badge/none.svg`, {})).status).toBe(404);
+    service.setStatus(id, 'PAUSED');
+    await eventually(async () =>
+      (await get(`${url}/status/badge/${id}.svg`, {})).text.includes('&lt;Co&gt;: paused"'),
+    );
     await service.close();
   });
 

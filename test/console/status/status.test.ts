@@ -11,11 +11,12 @@ async function bareService() {
 }
 
 describe('the status page over a service of the contract alone', () => {
-  test('lists what is DOWN first, then what is not well, then by name', async () => {
+  test('lists what is DOWN first, then what is not well, then by name, paused ones last', async () => {
     const service = await bareService();
     service.add({ name: 'zebra' });
     service.add({ name: 'Apple' });
     service.add({ name: 'slow', status: 'DEGRADED' });
+    service.add({ name: 'asleep', status: 'PAUSED' });
     service.add({ name: 'window', status: 'MAINTENANCE' });
     service.add({ name: 'shop', status: 'down', target: 'https://ada:secret@shop.example/' });
     const { url } = await startStatus(service);
@@ -28,9 +29,10 @@ describe('the status page over a service of the contract alone', () => {
       'Apple',
       'window',
       'zebra',
+      'asleep',
     ]);
     expect(report.monitors[0]).toEqual({
-      id: 'mon_5',
+      id: 'mon_6',
       name: 'shop',
       check_type: 'HTTP',
       status: 'down',

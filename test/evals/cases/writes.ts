@@ -38,7 +38,7 @@ export const WRITES: EvalCase[] = [
     criteria: [
       card('Resume Shop (staging)?', factsOf('Shop (staging)')),
       afterConfirm(
-        'Shop (staging) is checked again',
+        'Shop (staging) resumed',
         'Shop (staging)',
         (monitor) => monitor?.status === 'UP',
       ),

@@ -118,7 +118,7 @@ async function startWeek(folder: string): Promise<Week> {
     createFolder,
     createKey,
     changes,
-    list: () => looking((client) => client.list({ includePaused: true })),
+    list: () => looking((client) => client.list()),
     show: (id) => looking((client) => client.show(id)),
     async close() {
       await monitoring.close();

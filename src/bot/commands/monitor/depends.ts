@@ -4,7 +4,7 @@ import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { shortened } from '../../shared/text-format.ts';
-import { findMonitor, listAll, offered } from '../../tools/monitors.ts';
+import { findMonitor, offered } from '../../tools/monitors.ts';
 import { mayManage } from '../../tools/pause-monitor.ts';
 import { command, optionalText, requiredText } from '../command.ts';
 
@@ -32,7 +32,7 @@ export const monitorDepends = command({
     '/monitor depends shop',
   ],
   async run({ monitor: meant, on }, call) {
-    const all = await listAll(call.monitoring);
+    const all = await call.monitoring.list();
     const monitor = findMonitor(all, meant);
     if (on === undefined) return toAsker(dependsCard('info', monitor, all));
     const changed = await offered(

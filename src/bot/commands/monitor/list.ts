@@ -10,7 +10,7 @@ import {
   textPart,
 } from '../../shared/card.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
-import { isDown, isUp, NO_PING_YET } from '../../shared/status.ts';
+import { isDown, isPaused, isUp, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { counted, shortened } from '../../shared/text-format.ts';
 import { byUrgency } from '../../tools/monitors.ts';
@@ -24,7 +24,7 @@ const NARROW = 'Narrow it down: /monitor list <part of a name, target, or a stat
 /** `/monitor list`: live statuses, those that need eyes first. */
 export const monitorList = command({
   name: 'monitor list',
-  summary: 'All monitors with their live status, those that are DOWN first',
+  summary: 'All monitors with their live status: DOWN first, paused last',
   right: 'anyone',
   input: z.object({
     filter: optionalText(200, 'Only those with this text in name or target, or with this status'),
@@ -50,8 +50,8 @@ export const listPage = command({
 });
 
 /**
- * A page of the list as a card: DOWN first, then whatever else is not UP, then UP; by name within. The last page stands in
- * for those after it: monitors may have been removed since its button was shown. Pure.
+ * A page of the list as a card, in the order of `byUrgency`. The last page stands in for those after it: monitors may have
+ * been removed since its button was shown. Pure.
  */
 function listCard(monitors: readonly Monitor[], filter?: string, page = 1): Card {
   const shown = monitors.filter(
@@ -114,13 +114,14 @@ function statusCell(monitor: Monitor): string {
   return monitor.waiting_for_first_ping && !isDown(monitor) ? `${status}, ${NO_PING_YET}` : status;
 }
 
-/** How well some monitors are together. Pure. */
+/** How well some monitors are together; paused ones don't count unless all are. Pure. */
 export function listTone(monitors: readonly Monitor[]): Card['tone'] {
   if (monitors.some(isDown)) return 'bad';
-  return monitors.every(isUp) ? 'good' : 'warning';
+  if (monitors.every(isPaused)) return 'info';
+  return monitors.every((one) => isUp(one) || isPaused(one)) ? 'good' : 'warning';
 }
 
-/** How many there are of each status: `12 monitors: 2 DOWN, 1 PAUSED, 9 UP`; `some` says which they are. Pure. */
+/** How many there are of each status: `12 monitors: 2 DOWN, 9 UP, 1 PAUSED`; `some` says which they are. Pure. */
 export function listTitle(monitors: readonly Monitor[], some = ''): string {
   const byStatus = new Map<string, number>();
   for (const { status } of byUrgency(monitors))

@@ -28,7 +28,7 @@ import {
 } from '../../shared/maintenance-words.ts';
 import { placeKey } from '../../shared/place.ts';
 import { counted, shortened } from '../../shared/text-format.ts';
-import { findMonitor, listAll, offered } from '../../tools/monitors.ts';
+import { findMonitor, offered } from '../../tools/monitors.ts';
 import { mayManage } from '../../tools/pause-monitor.ts';
 import { type Call, command, optionalText, requiredText } from '../command.ts';
 import { readWhen, splitWhen, WHEN_EXAMPLES, type When } from './maintenance-when.ts';
@@ -74,7 +74,7 @@ export const monitorMaintenance = command({
       if (whenGiven !== undefined) throw new CommandError('Say which monitor, or all.');
       return toEveryone(await plannedCard(call));
     }
-    const monitors = await listAll(call.monitoring);
+    const monitors = await call.monitoring.list();
     const now = await nowIn(call);
     const isName = monitors.some(({ id, name }) => id === text || isSame(name, text));
     const { monitor, when = whenGiven } =
@@ -123,7 +123,7 @@ export const maintenanceForm = command({
     check: ({ when }) => void readWhen(when, { nowMs: Date.now() - DAY_MS, zone: 'UTC' }),
   },
   async run({ monitor, when, reason }, call) {
-    const monitors = await listAll(call.monitoring);
+    const monitors = await call.monitoring.list();
     const now = await nowIn(call);
     return await setWindows({ meant: monitor, when: readWhen(when, now), reason }, monitors, call);
   },

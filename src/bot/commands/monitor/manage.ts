@@ -3,12 +3,13 @@ import type { MonitoringClient } from '../../../clients/monitoring.ts';
 import { type Card, factsPart, isCarried, textPart } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
+import { isPaused } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { shortened } from '../../shared/text-format.ts';
-import { findMonitor, listAll } from '../../tools/monitors.ts';
-import { mayManage, pause } from '../../tools/pause-monitor.ts';
+import { findMonitor } from '../../tools/monitors.ts';
+import { mayManage, pause, refuseIfPaused } from '../../tools/pause-monitor.ts';
 import { remove } from '../../tools/remove-monitor.ts';
-import { resume } from '../../tools/resume-monitor.ts';
+import { refuseUnlessPaused, resume } from '../../tools/resume-monitor.ts';
 import { type Call, command, type Once, requiredText } from '../command.ts';
 
 /** The input of whatever is about one monitor. */
@@ -36,11 +37,12 @@ export const monitorPause = command({
   wholeLine: true,
   async run({ monitor }, call) {
     const known = await find(call.monitoring, monitor);
+    refuseIfPaused(known);
     return said(call, await pause(known, call.monitoring));
   },
 });
 
-/** `/monitor resume`: checks it again. */
+/** `/monitor resume`: starts its checks again. */
 export const monitorResume = command({
   name: 'monitor resume',
   summary: 'Check a paused monitor again',
@@ -51,6 +53,7 @@ export const monitorResume = command({
   wholeLine: true,
   async run({ monitor }, call) {
     const known = await find(call.monitoring, monitor);
+    refuseUnlessPaused(known);
     return said(call, await resume(known, call.monitoring));
   },
 });
@@ -64,7 +67,9 @@ export const monitorRemove = command({
   examples: ['/monitor remove shop'],
   wholeLine: true,
   async run({ monitor }, call) {
-    const { id, name, target } = await find(call.monitoring, monitor);
+    const found = await find(call.monitoring, monitor);
+    const { id, name, target } = found;
+    const paused = isPaused(found);
     const values = { monitor: id };
     if (!isCarried({ command: removeForGood.name, values })) {
       throw new CommandError(
@@ -77,12 +82,14 @@ export const monitorRemove = command({
       parts: [
         factsPart({ label: 'Target', value: shownTarget(target) }),
         textPart(
-          'Its results and incidents go with it, for good. /monitor pause only stops its checks.',
+          paused
+            ? 'Its results and incidents are deleted too, for good.'
+            : 'Its results and incidents are deleted too, for good. To only stop its checks, pause it.',
         ),
       ],
       actions: [
         { label: 'Remove', command: removeForGood.name, values },
-        { label: 'Pause', command: 'monitor pause', values },
+        ...(paused ? [] : [{ label: 'Pause', command: 'monitor pause', values }]),
       ],
     });
   },
@@ -96,14 +103,14 @@ export const removeForGood = command({
   input: z.object({ monitor: requiredText(200, 'Its id') }),
   once: onceFor('remove'),
   async run({ monitor: id }, call) {
-    const known = (await listAll(call.monitoring)).find((one) => one.id === id);
-    if (!known) throw new CommandError('This monitor is removed already.');
+    const known = (await call.monitoring.list()).find((one) => one.id === id);
+    if (!known) throw new CommandError('This monitor is already removed.');
     return said(call, await remove(known, call.monitoring));
   },
 });
 
 const find = async (monitoring: MonitoringClient, meant: string) =>
-  findMonitor(await listAll(monitoring), meant);
+  findMonitor(await monitoring.list(), meant);
 
 /** What was done, and by whom: it is everybody's business. */
 const said = ({ person }: Call, card: Card) =>

@@ -12,7 +12,6 @@ import { CommandError } from '../../shared/errors.ts';
 import { toAsker } from '../../shared/invocation.ts';
 import type { Right } from '../../shared/rights.ts';
 import { shortened } from '../../shared/text-format.ts';
-import { listAll } from '../../tools/monitors.ts';
 import { command, requiredText } from '../command.ts';
 import { onceFor } from './manage.ts';
 
@@ -27,7 +26,7 @@ export const newPushAddress = command({
   right,
   input,
   async run({ monitor: id }, { monitoring }) {
-    const { name } = heartbeat(await listAll(monitoring), id);
+    const { name } = heartbeat(await monitoring.list(), id);
     const question = textCard(
       'warning',
       `Make a new push address for ${shortened(name, 100)}?`,
@@ -50,7 +49,7 @@ export const renewPushAddress = command({
   input,
   once: onceFor('push address'),
   async run({ monitor: id }, { monitoring }) {
-    const { name } = heartbeat(await listAll(monitoring), id);
+    const { name } = heartbeat(await monitoring.list(), id);
     const { push_url } = await monitoring.renewPushToken(id).catch((error: unknown) => {
       if (error instanceof StatusError && [404, 405, 501].includes(error.status)) {
         throw new CommandError(
@@ -72,7 +71,7 @@ function heartbeat(monitors: readonly Monitor[], id: string): Monitor {
   const known = monitors.find((one) => one.id === id);
   if (known?.check_type === 'HEARTBEAT') return known;
   throw new CommandError(
-    known ? `${shortened(known.name, 60)} is no heartbeat.` : 'This monitor is removed already.',
+    known ? `${shortened(known.name, 60)} is no heartbeat.` : 'This monitor is already removed.',
   );
 }
 

@@ -9,7 +9,6 @@ import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { placeKey } from '../../shared/place.ts';
-import { listAll } from '../../tools/monitors.ts';
 import { type Call, command, optionalText } from '../command.ts';
 import { zoneIn } from './zone.ts';
 
@@ -122,7 +121,7 @@ async function turnOn(asked: Asked, call: Call) {
 /** Whether a file of monitors names the channel; where nobody can be asked, nothing is said that may be wrong. */
 async function isNamed({ monitoring, place }: Call): Promise<boolean> {
   const key = placeKey(place);
-  return await listAll(monitoring).then(
+  return await monitoring.list().then(
     (monitors) => monitors.some(({ channels }) => channels?.includes(key)),
     () => true,
   );

@@ -1,10 +1,11 @@
 import type { Monitor } from '../../../contracts/monitoring.ts';
-import { type Card, type Fact, factsPart } from '../../shared/card.ts';
+import { type Card, type Fact, factsPart, textPart } from '../../shared/card.ts';
 import { toEveryone } from '../../shared/invocation.ts';
-import { checkWords, NO_PING_YET } from '../../shared/status.ts';
+import { checkWords, isPaused, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { inWords } from '../../shared/text-format.ts';
 import { findMonitor } from '../../tools/monitors.ts';
+import { resumeAction, WHILE_PAUSED } from '../../tools/pause-monitor.ts';
 import { command } from '../command.ts';
 import { parentNames } from './depends.ts';
 import { type History, historyOf } from './history.ts';
@@ -29,11 +30,14 @@ export const monitorShow = command({
 
 function monitorCard(monitor: Monitor, parents: string, { facts, parts }: History): Card {
   const help = pingHelp(monitor);
+  const paused = isPaused(monitor);
+  const actions = [...(paused ? resumeAction(monitor) : []), ...help.actions];
   const { name, target, check_type, interval_seconds, id } = monitor;
   return {
     tone: listTone([monitor]),
     title: `${name} is ${monitor.status}`,
     parts: [
+      ...(paused ? [textPart(WHILE_PAUSED)] : []),
       factsPart(
         { label: 'Target', value: shownTarget(target) },
         { label: 'Kind', value: check_type },
@@ -55,7 +59,7 @@ function monitorCard(monitor: Monitor, parents: string, { facts, parts }: Histor
       ...parts,
       ...help.parts,
     ],
-    ...(help.actions.length > 0 && { actions: help.actions }),
+    ...(actions.length > 0 && { actions }),
   };
 }
 

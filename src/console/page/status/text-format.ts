@@ -42,17 +42,22 @@ export function statusText(monitor: Pick<StatusMonitor, 'status'>): string {
   return ours ? conditionText(ours) : monitor.status;
 }
 
-/** `All 12 monitors are up`, `2 of 14 are down`: the state of all in one sentence. Pure. */
+/** `All 12 monitors are up`, `2 of 14 are down`: the state of all that aren't paused in one sentence. Pure. */
 export function headlineOf({ overall, monitors }: StatusReport): string {
-  const total = monitors.length;
-  if (total === 0) return overall === 'unknown' ? 'Nothing is known yet' : 'No monitors yet';
+  const checked = monitors.filter((monitor) => conditionOf(monitor) !== 'paused');
+  const total = checked.length;
+  if (monitors.length === 0) {
+    return overall === 'unknown' ? 'Nothing is known yet' : 'No monitors yet';
+  }
   const count = (condition: Condition) =>
-    monitors.filter((monitor) => conditionOf(monitor) === condition).length;
+    checked.filter((monitor) => conditionOf(monitor) === condition).length;
   if (overall === 'unknown') return 'The state is not known now';
+  if (total === 0)
+    return monitors.length === 1 ? 'The monitor is paused' : 'All monitors are paused';
   if (overall === 'down') return total === 1 ? 'It is down' : `${ofAll(count('down'), total)} down`;
   if (overall === 'degraded') {
     if (count('degraded') > 0) return `${ofAll(count('degraded'), total)} degraded`;
-    return `${ofAll(monitors.filter(({ flapping }) => flapping).length, total)} flapping`;
+    return `${ofAll(checked.filter(({ flapping }) => flapping).length, total)} flapping`;
   }
   const up = count('up');
   if (up === total) return total === 1 ? 'The monitor is up' : `All ${total} monitors are up`;

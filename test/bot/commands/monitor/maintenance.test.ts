@@ -125,7 +125,7 @@ test.each([
 });
 
 test.each([
-  ['/monitor maintenance Nothing now for 30m', 'There is no monitor “Nothing”'],
+  ['/monitor maintenance Nothing now for 30m', 'No monitor called “Nothing”'],
   ['/monitor maintenance eu now for 30m', '2 monitors match “eu”'],
   ['/monitor maintenance Shop sat 02:00', 'Say how long'],
   ['/monitor maintenance when="now for 30m"', 'Say which monitor'],

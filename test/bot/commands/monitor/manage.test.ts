@@ -37,11 +37,32 @@ test('a monitor is paused, and resumed by the button under that or by its name',
   expect(textOf(cardOf(paused))).toContain('By Grace');
   expect(paused).toMatchObject({ private: false });
   expect(await names()).toEqual(['Blog']);
-  expect(textOf(cardOf(await press(paused, 'Resume')))).toContain('Shop is checked again');
+  expect(textOf(cardOf(await press(paused, 'Resume')))).toContain('Shop resumed');
   expect(await names()).toEqual(['Blog', 'Shop']);
   await say('/monitor pause Shop');
-  expect(textOf(cardOf(await say('/monitor resume shop')))).toContain('Shop is checked again');
+  expect(textOf(cardOf(await say('/monitor resume shop')))).toContain('Shop resumed');
   expect(await names()).toEqual(['Blog', 'Shop']);
+});
+
+test('a paused monitor is listed last and found by “paused” and by its name', async () => {
+  const { say } = await start();
+  await say('/monitor pause blog');
+  const shown = async (line: string) => textOf(cardOf(await say(line)));
+  expect(await shown('/monitor list')).toMatch(/Shop[\s\S]*PAUSED[\s\S]*Blog/);
+  expect(await shown('/monitor list paused')).toMatch(/PAUSED[\s\S]*Blog/);
+  expect(cardOf(await say('/monitor show blog'))).toMatchObject({
+    tone: 'info',
+    actions: [{ label: 'Resume' }, {}],
+  });
+});
+
+test.each([
+  ['/monitor resume shop', "Shop isn't paused"],
+  ['/monitor pause blog', 'Blog is already paused'],
+])('%s changes nothing: %s', async (line, text) => {
+  const { say } = await start();
+  await say('/monitor pause blog');
+  expect(textOf(cardOf(await say(line)))).toContain(text);
 });
 
 test('a monitor is removed only after a confirmation, also when it is paused', async () => {
@@ -50,11 +71,12 @@ test('a monitor is removed only after a confirmation, also when it is paused', a
   const asked = await say('/monitor remove shop');
   expect(asked).toMatchObject({ kind: 'card', private: true });
   expect(textOf(cardOf(asked))).toContain('Remove Shop?');
+  expect(cardOf(asked).actions).toMatchObject([{ label: 'Remove' }]);
   await say('/monitor resume shop');
   expect(await names()).toEqual(['Blog', 'Shop']);
-  expect(textOf(cardOf(await press(asked, 'Remove')))).toContain('Shop is no longer watched');
+  expect(textOf(cardOf(await press(asked, 'Remove')))).toContain('Shop is removed');
   expect(await names()).toEqual(['Blog']);
-  expect(textOf(cardOf(await press(asked, 'Remove')))).toContain('removed already');
+  expect(textOf(cardOf(await press(asked, 'Remove')))).toContain('already removed');
 });
 
 test.each(['/monitor pause shop', '/monitor resume shop', '/monitor remove shop'])(
@@ -112,7 +134,11 @@ test('a service of the contract alone says that it does not offer it, and nothin
       place: CHANNEL,
       person: admin,
     });
-  for (const verb of ['pause', 'resume']) {
+  for (const [verb, status] of [
+    ['pause', 'UP'],
+    ['resume', 'PAUSED'],
+  ] as const) {
+    service.setStatus(shop.id, status);
     expect(textOf(cardOf(await say(`/monitor ${verb} shop`)))).toContain(
       `does not offer to ${verb} monitors`,
     );
@@ -156,7 +182,7 @@ test('a new push address of a job is shown only to the manager who asked for it'
   expect(pinged?.last_checked_at).not.toBeNull();
   await say('/monitor remove shop');
   await service.call('DELETE', `/api/v1/public/monitors/${pinged?.id}`);
-  expect(textOf(cardOf(await press(asked, 'New address')))).toContain('removed already');
+  expect(textOf(cardOf(await press(asked, 'New address')))).toContain('already removed');
 });
 
 test('a heartbeat by hand makes its job alive, and only who sent it sees that', async () => {
@@ -198,5 +224,5 @@ test('what a monitor depends on is set by name, shown, and taken back', async ()
   await say('/monitor depends shop on nothing');
   expect(await parentsOf('Shop')).toBeUndefined();
   const unknown = await say('/monitor depends shop on nowhere');
-  expect(textOf(cardOf(unknown))).toContain('There is no monitor “nowhere”');
+  expect(textOf(cardOf(unknown))).toContain('No monitor called “nowhere”');
 });

@@ -95,7 +95,7 @@ function Missing({ state }: { state: DetailsState }) {
   return (
     <section class="nothing welcome">
       <h1>This monitor is not watched</h1>
-      <p>It was removed or paused, or the address is mistyped. The others are in the list.</p>
+      <p>It was removed, or the address is mistyped. See the list for the others.</p>
     </section>
   );
 }

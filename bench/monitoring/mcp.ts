@@ -36,7 +36,7 @@ export async function measureMcp(bed: Bed): Promise<Finding[]> {
   const clients = openMonitoringClients({ baseUrl: `http://127.0.0.1:${server.port}`, log });
   const ask = {
     askwatch: () => callListing(pool, nextKey()),
-    reference: () => clients.withKey(nextKey()).list({ includePaused: true }),
+    reference: () => clients.withKey(nextKey()).list(),
   };
   const found: Array<{ askwatch: number; reference: number }> = [];
   const foreign: number[] = [];

@@ -5,7 +5,7 @@ import { readCatalog, textModels } from '../gateway/catalog/catalog.ts';
 import { explainNames } from '../gateway/models/served-models-refresh.ts';
 import { providerHeaders } from '../gateway/providers/openai-dialect.ts';
 import type { Provider } from '../gateway/providers/provider.ts';
-import { conventionalStatus } from '../gateway/providers/provider-errors.ts';
+import { conventionalStatus, errorOfResponse } from '../gateway/providers/provider-errors.ts';
 import { PROVIDER_TABLE, PROVIDERS } from '../gateway/providers/provider-table.ts';
 import {
   findProviders,
@@ -116,10 +116,9 @@ function judge(
       if (isJson(answer.body)) return ok(title, 'takes the key');
       return problem(title, `${setting}: what answers is no API but a page. Check ${address}.`);
     case 401:
-    case 403:
-      return problem(title, `${setting}: ${title} refuses this key (${status}). Set another one.`);
     case 402:
-      return problem(title, `${setting}: the account at ${title} has no credit left. Top it up.`);
+    case 403:
+      return problem(title, errorOfResponse(provider, '', { ...answer, headers: {} }).message);
     case 404:
       // Others that speak the OpenAI API need not have a list.
       return warning(

@@ -115,7 +115,12 @@ function readChunk(
   }
   const told = errorDetails(value, answer);
   if (told || event === 'error') {
-    throw new StreamCutError(told?.message || `${answer.what} broke off its answer with an error.`);
+    throw new StreamCutError(
+      told?.message || `${answer.what} broke off its answer with an error.`,
+      {
+        isQuote: Boolean(told?.message),
+      },
+    );
   }
   return checkShape(value, ChatCompletionChunk, answer);
 }

@@ -11,7 +11,7 @@ export class NetworkError extends CallError {
   override name = 'NetworkError' as const;
 }
 
-/** The service refused: an answer of 400 or more. `message` is the service's own sentence where it sent one. */
+/** The service refused: an answer of 400 or more. `message` is the service's own sentence if it sent one. */
 export class StatusError extends CallError {
   override name = 'StatusError' as const;
   readonly status: number;
@@ -21,22 +21,38 @@ export class StatusError extends CallError {
   readonly param: string | undefined;
   /** What `Retry-After` asked for. */
   readonly retryAfterMs: number | undefined;
+  /** `message` is the service's own sentence. */
+  readonly isQuote: boolean;
 
   constructor(
     message: string,
-    details: { status: number; code?: string; param?: string; retryAfterMs?: number },
+    details: {
+      status: number;
+      code?: string;
+      param?: string;
+      retryAfterMs?: number;
+      isQuote?: boolean;
+    },
   ) {
     super(message);
     this.status = details.status;
     this.code = details.code;
     this.param = details.param;
     this.retryAfterMs = details.retryAfterMs;
+    this.isQuote = details.isQuote ?? false;
   }
 }
 
 /** A streamed answer broke after it began: its body ended before it was whole, or the service sent an error event. */
 export class StreamCutError extends CallError {
   override name = 'StreamCutError' as const;
+  /** `message` is the service's own sentence. */
+  readonly isQuote: boolean;
+
+  constructor(message: string, options: { isQuote?: boolean; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.isQuote = options.isQuote ?? false;
+  }
 }
 
 /**

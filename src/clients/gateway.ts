@@ -46,6 +46,7 @@ export function createGatewayClient(options: {
     path: GatewayPath.chatCompletions,
     headers,
     body,
+    failsWhenLimited: true,
   });
 
   return {

@@ -13,6 +13,8 @@ export interface ServiceRequest {
   headers?: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
+  /** Rate limits are reported at once: the service has retried already, or a person waits. */
+  failsWhenLimited?: boolean;
 }
 
 const ATTEMPTS = 3;
@@ -157,7 +159,8 @@ function pauseBeforeRepeat(
 ): number | undefined {
   const ownPauseMs = FIRST_PAUSE_MS * 2 ** (tried - 1) * (1 + Math.random() / 2);
   if (error instanceof StatusError) {
-    const passing = error.status === 429 || (call.method === 'GET' && error.status >= 500);
+    const passing =
+      error.status === 429 ? !call.failsWhenLimited : call.method === 'GET' && error.status >= 500;
     const pauseMs = error.retryAfterMs ?? ownPauseMs;
     return passing && pauseMs <= LONGEST_PAUSE_MS ? pauseMs : undefined;
   }

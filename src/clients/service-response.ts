@@ -147,6 +147,7 @@ export async function refusalOf(answer: ServiceResponse): Promise<StatusError | 
   const retryAfterMs = readRetryAfterMs(headers);
   return new StatusError(told?.message || `${what} answered ${status}.`, {
     status,
+    isQuote: Boolean(told?.message),
     ...(told?.code && { code: told.code }),
     ...(told?.param && { param: told.param }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),

@@ -54,8 +54,8 @@ test.each([
   ],
   [200, '{"data":[]}', 'warning', 'lists no model that can chat'],
   [200, '<html>', 'problem', 'no API but a page'],
-  [401, '{}', 'problem', 'refuses this key (401)'],
-  [403, '{}', 'problem', 'refuses this key (403)'],
+  [401, '{}', 'problem', 'OpenAI rejected the API key (401). Check OPENAI_API_KEY.'],
+  [403, '{}', 'problem', 'OpenAI denied access (403). Check OPENAI_API_KEY'],
   [404, '{}', 'warning', 'was not tried'],
   [429, '{}', 'warning', 'asks to slow down'],
   [429, '{"error":{"code":"insufficient_quota","message":"no"}}', 'problem', 'no credit left'],
@@ -108,7 +108,7 @@ test('each provider is called with its own headers and path, and its refusal is 
   const gemini = await providers((baseUrl) => ({ gemini: { apiKey, baseUrl } }), 400, refusal);
   expect(gemini.findings[0]).toMatchObject({
     level: 'problem',
-    text: expect.stringMatching(/^GEMINI_API_KEY: .*refuses this key/),
+    text: expect.stringMatching(/rejected the API key .* Check GEMINI_API_KEY\.$/),
   });
 });
 

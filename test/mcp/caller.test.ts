@@ -35,7 +35,7 @@ test.each([
     new StatusError('More than 120.', { status: 429, retryAfterMs: 42_000 }),
     /Try again in 42 seconds\./,
   ],
-  [new StatusError('', { status: 503 }), /has trouble of its own/],
+  [new StatusError('', { status: 503 }), /answered with an error \(503\)\. Try again/],
 ])('%s is told as it is, and is no matter of the log', async (error, says) => {
   const { sentence, lines } = await told(error);
   expect(sentence).toMatch(says);

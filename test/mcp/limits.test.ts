@@ -14,7 +14,7 @@ test('Calls beyond the limit of the key are told when to try again, and another 
   const refused = answers.filter((text) => text.includes('"isError":true'));
   expect(refused).toHaveLength(12);
   for (const text of refused) {
-    expect(text).toMatch(/is being asked too often\. Try again in (\d+ seconds?|1 minute)\./);
+    expect(text).toMatch(/More than 120 requests in a minute\. Wait \d+ s .* try again\./);
   }
   // It is the same limit as that of the service itself.
   expect((await call('GET', '/api/v1/public/monitors', { key })).status).toBe(429);

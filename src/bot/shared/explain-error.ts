@@ -7,14 +7,15 @@ import {
   TimeoutError,
 } from '../../clients/errors.ts';
 import { KEY_PATTERN } from '../../contracts/api-key.ts';
+import { ErrorCode } from '../../contracts/error.ts';
 import { inWords } from './text-format.ts';
 
 /** The two services, as people read of them. */
 export type ServiceName = 'model gateway' | 'monitoring service';
 
-const SETTINGS: Record<ServiceName, string> = {
-  'model gateway': 'GATEWAY_BASE_URL and GATEWAY_API_KEY',
-  'monitoring service': 'MONITORING_BASE_URL and MONITORING_API_KEY',
+const SETTINGS: Record<ServiceName, { address: string; key: string }> = {
+  'model gateway': { address: 'GATEWAY_BASE_URL', key: 'GATEWAY_API_KEY' },
+  'monitoring service': { address: 'MONITORING_BASE_URL', key: 'MONITORING_API_KEY' },
 };
 
 /** Longest part of a service's own sentence that is shown. */
@@ -23,58 +24,72 @@ const MAX_QUOTED = 300;
 /** What looks like a provider's key or a bearer header: a service's sentence may repeat one. */
 const SECRETS = [KEY_PATTERN, /\bBearer +\S+/gi, /\b(?:sk|pk|xai|gsk|xox[a-z])[-_][\w*.-]{6,}/g];
 
+/** Errors whose sentence names what failed behind the service, such as a model provider. */
+const NAMES_ITS_CAUSE: ReadonlyArray<string | undefined> = [
+  ErrorCode.upstreamError,
+  ErrorCode.upstreamTimeout,
+  ErrorCode.unavailable,
+];
+
+/** A sentence that says what to do needs no other advice. */
+const ADVISES = /\b(?:try again|ask again|check|add credit|correct)\b/i;
+
 /**
- * What happened at a service and what to do, in plain words; `undefined` when the error is not about a call to one.
- * No secret stands in it.
+ * Explains a failed call to a service to the person who waits for it: what happened, and what to do. Without secrets;
+ * `undefined` if the error is not about a call.
  */
 export function explainError(error: unknown, service: ServiceName): string | undefined {
-  if (error instanceof StreamCutError) return `The ${service} broke off before the end. Ask again.`;
-  if (error instanceof StatusError) {
-    const { status, message, retryAfterMs } = error;
-    if (status === 429) {
-      const wait = retryAfterMs === undefined ? 'a minute' : inWords(retryAfterMs);
-      return `${whatIsWrong(error, service)} Try again in ${wait}.`;
-    }
-    if (status < 500 && !isKeyRefused(error)) {
-      return `The ${service} refuses this: ${quoted(message)}`;
-    }
-  }
-  const what = whatIsWrong(error, service);
-  if (what === undefined) return undefined;
-  if (isKeyRefused(error)) return `${what} Whoever runs Askwatch can check ${SETTINGS[service]}.`;
-  return error instanceof ContractError
-    ? `${what} If it goes on, ${advice(service)}`
-    : `${what} Try again in a moment; if it goes on, ${advice(service)}`;
+  const what = describeFailure(error, service);
+  if (what === undefined || ADVISES.test(what)) return what;
+  return [what, retryAdvice(error), settingAdvice(error, service)].filter(Boolean).join(' ');
 }
 
-/** The same for people who asked for nothing: what is wrong, and who can do something about it. */
+/** Explains it to people who asked for nothing: what happened, and the setting that may be wrong. */
 export function explainOutage(error: unknown, service: ServiceName): string | undefined {
-  const what = whatIsWrong(error, service);
-  if (what === undefined) return undefined;
-  const look = isKeyRefused(error) ? '' : 'look at /healthz and ';
-  return `${what} Whoever runs Askwatch can ${look}check ${SETTINGS[service]}.`;
+  const what = describeFailure(error, service);
+  if (what === undefined || ADVISES.test(what)) return what;
+  return [what, settingAdvice(error, service)].filter(Boolean).join(' ');
 }
 
-function isKeyRefused(error: unknown): boolean {
-  return error instanceof StatusError && (error.status === 401 || error.status === 403);
-}
-
-function whatIsWrong(error: unknown, service: ServiceName): string | undefined {
-  if (isKeyRefused(error)) return `The ${service} refuses Askwatch's key.`;
-  if (error instanceof StatusError) {
-    return error.status === 429
-      ? `The ${service} is being asked too often.`
-      : `The ${service} has trouble of its own (status ${error.status}).`;
+function describeFailure(error: unknown, service: ServiceName): string | undefined {
+  if (error instanceof StatusError) return describeStatus(error, service);
+  if (error instanceof StreamCutError) {
+    return error.isQuote ? quoted(error.message) : `The ${service} broke off its answer.`;
   }
   if (error instanceof TimeoutError) return `The ${service} did not answer in time.`;
   if (error instanceof NetworkError) return `The ${service} cannot be reached.`;
-  if (error instanceof ContractError) return `The ${service} gave an answer that cannot be read.`;
-  if (error instanceof CallError) return `The ${service} did not answer.`;
-  return undefined;
+  if (error instanceof ContractError) {
+    return `The ${service} sent an answer that Askwatch cannot read.`;
+  }
+  return error instanceof CallError ? `The ${service} did not answer.` : undefined;
 }
 
-function advice(service: ServiceName): string {
-  return `whoever runs Askwatch can look at /healthz and check ${SETTINGS[service]}.`;
+function describeStatus(error: StatusError, service: ServiceName): string {
+  const { status, message, code, isQuote } = error;
+  const said = quoted(message);
+  if (status === 401 || status === 403) {
+    return `The ${service} rejected Askwatch's key (${status}). Check ${SETTINGS[service].key}.`;
+  }
+  if (status === 429) return isQuote ? said : `The ${service} is limiting requests (429).`;
+  if (status < 500) return `The ${service} refuses this: ${said}`;
+  if (isQuote && NAMES_ITS_CAUSE.includes(code)) return said;
+  const failed = `The ${service} answered with an error (${status})`;
+  return isQuote ? `${failed}: ${said}` : `${failed}.`;
+}
+
+function retryAdvice(error: unknown): string | undefined {
+  if (error instanceof ContractError) return undefined;
+  if (error instanceof StreamCutError) return 'Ask again.';
+  if (!(error instanceof StatusError)) return 'Try again in a moment.';
+  if (error.status < 500 && error.status !== 429) return undefined;
+  const { retryAfterMs } = error;
+  return `Try again in ${retryAfterMs === undefined ? 'a moment' : inWords(retryAfterMs)}.`;
+}
+
+/** The address can only be wrong if the service is somebody's own, which the error does not say. */
+function settingAdvice(error: unknown, service: ServiceName): string | undefined {
+  const mayBeElsewhere = error instanceof NetworkError || error instanceof ContractError;
+  return mayBeElsewhere ? `If it runs elsewhere, check ${SETTINGS[service].address}.` : undefined;
 }
 
 function quoted(message: string): string {

@@ -17,8 +17,7 @@ export interface ListTimes {
   listFreshMs: number;
 }
 
-const UNLISTED =
-  'OPENAI_BASE_URL did not list its models; it is called by the names of the catalog, and asked again';
+const UNLISTED = 'Could not list models at OPENAI_BASE_URL';
 
 /**
  * Asks services that serve models under names of their own which those are: another one at `OPENAI_BASE_URL`, and an Ollama.
@@ -126,7 +125,12 @@ export async function refreshServedModels(options: {
     /** What is to be known of the names at `OPENAI_BASE_URL`, in sentences. */
     notes(): string[] {
       const names = explainNames(catalog, providers).map(({ text }) => text);
-      return unlisted === undefined ? names : [`${UNLISTED} (${unlisted}).`, ...names];
+      return unlisted === undefined
+        ? names
+        : [
+            `${UNLISTED} (${unlisted}). Retrying; using the catalog's model names until then.`,
+            ...names,
+          ];
     },
     stop(): void {
       stopped = true;

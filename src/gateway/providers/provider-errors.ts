@@ -35,6 +35,7 @@ export function errorOfResponse(
     });
   const ofAccount = (message: string) =>
     fail('account', 502, ErrorCode.upstreamError, message, NO_RETRY);
+  const { status } = answer;
   switch (conventionalStatus(answer, provider)) {
     case 400:
     case 413:
@@ -44,24 +45,23 @@ export function errorOfResponse(
         kind: 'request',
       });
     case 401:
+      return ofAccount(`${title} rejected the API key (${status}). Check ${setting}.`);
     case 403:
       return ofAccount(
-        `${title} refused this gateway's own credentials. Whoever runs the gateway must check ${setting}.`,
+        `${title} denied access (${status}). Check ${setting} and what that key may use.`,
       );
     case 402:
-      return ofAccount(
-        `This gateway's account at ${title} has no credit left. Whoever runs the gateway must top it up.`,
-      );
+      return ofAccount(`The account at ${title} has no credit left (${status}). Add credit there.`);
     case 404:
       return ofAccount(
-        `${title} does not have the model ${model} that this gateway's catalog names. Whoever runs the gateway must correct ASKWATCH_CATALOG.`,
+        `${title} does not have the model ${model} (${status}). Correct its name in ASKWATCH_CATALOG.`,
       );
     case 429:
       return fail(
         'limited',
         429,
         ErrorCode.rateLimited,
-        `${title} takes no more requests from this gateway for now. Try again later.`,
+        `${title} is limiting requests (${status}). Try again in ${waitInWords(answer.headers)}.`,
         retryAfter(answer.headers),
       );
     case 503:
@@ -70,17 +70,24 @@ export function errorOfResponse(
         'server',
         503,
         ErrorCode.unavailable,
-        `${title} is overloaded or down. Try again later.`,
+        `${title} is overloaded or down (${status}). Try again in ${waitInWords(answer.headers)}.`,
         retryAfter(answer.headers),
       );
     default:
       return fail(
-        failureOfStatus(answer.status),
+        failureOfStatus(status),
         502,
         ErrorCode.upstreamError,
-        `${title} answered with an error (${answer.status}).`,
+        `${title} answered with an error (${status}). Try again in a moment.`,
       );
   }
+}
+
+/** The wait that a provider asks for; a moment if it asks for none. */
+function waitInWords(headers: IncomingHttpHeaders): string {
+  const ms = readRetryAfterMs(headers);
+  if (ms === undefined) return 'a moment';
+  return ms > 120_000 ? `${Math.ceil(ms / 60_000)} min` : `${Math.max(1, Math.ceil(ms / 1000))} s`;
 }
 
 /** An error that came inside an answer, after a good status. */
@@ -116,22 +123,33 @@ export function unusableError(provider: Provider, why: string, cause?: unknown):
 /** A provider that did not answer, or stopped. */
 export function timeoutError(provider: Provider): UpstreamError {
   return new UpstreamError(
-    new HttpError(504, ErrorCode.upstreamTimeout, `${provider.title} took too long to answer.`),
+    new HttpError(504, ErrorCode.upstreamTimeout, `${provider.title} did not answer in time.`),
     { tryNext: true, kind: 'silence' },
   );
 }
 
 /** A provider that could not be reached, or whose connection broke. */
 export function connectionError(provider: Provider, cause: unknown): UpstreamError {
+  const { title, address, isElsewhere, local } = provider;
+  const code = (cause as { code?: unknown } | undefined)?.code;
+  const why = typeof code === 'string' ? ` (${code})` : '';
+  const todo =
+    address && (isElsewhere || local) ? `Check ${address.setting}.` : 'Try again in a moment.';
   return new UpstreamError(
     new HttpError(
       502,
       ErrorCode.upstreamError,
-      `${provider.title} could not be reached, or its connection broke.`,
+      UNREACHED.test(why)
+        ? `${title} could not be reached${why}. ${todo}`
+        : `The connection to ${title} broke. Try again in a moment.`,
     ),
     { tryNext: true, kind: isConnectTimeout(cause) ? 'silence' : 'connection', cause },
   );
 }
+
+/** Failures before anything was sent. */
+const UNREACHED =
+  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT|TLS/;
 
 /** What the statuses without a sentence of their own are; 504 and 524 are time-outs of the provider's own proxies. */
 function failureOfStatus(status: number): FailureKind {

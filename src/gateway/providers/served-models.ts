@@ -44,7 +44,8 @@ export async function fetchServedModels(
     body.on('error', () => {});
     if (statusCode !== 200) {
       body.destroy();
-      throw new Error(`it answered with ${statusCode}`);
+      const isRejected = statusCode === 401 || statusCode === 403;
+      throw new Error(isRejected ? `${statusCode}: check ${provider.setting}` : `${statusCode}`);
     }
     body.setEncoding('utf8');
     for await (const part of body) {

@@ -135,13 +135,13 @@ const EXTRA_ROUNDS = 2;
  * who failed together do not come back together.
  */
 const BACKOFF_MS = 250;
-/** A wish to be left alone that is worth waiting for with the client on the line. */
-const SHORT_WISH_MS = 2_000;
+/** Waits that upstreams ask for are kept while the client is on the line, up to this sum. */
+const MAX_WISHED_MS = 2_000;
 
 /**
  * Asks the upstreams in order until one answers: those whose circuit is open come last, and a failure that another may do better
  * leads to the next one at once. When all have failed, those whose failure passes by itself are asked again, twice at
- * most and after less than 5 s of waiting in all, unless their circuits are open by then. `attempt` rejects with an `UpstreamError`
+ * most and after less than 3 s of waiting in all, unless their circuits are open by then. `attempt` rejects with an `UpstreamError`
  * only while nothing of the answer has reached the client. Throws the client's reason as soon as it has left,
  * and in the end the failure that tells the client most.
  */
@@ -165,6 +165,7 @@ export async function askInOrder<T>(options: {
   } = options;
   let failures: Map<Upstream, UpstreamError> | undefined;
   let asking = upstreams;
+  let leftMs = MAX_WISHED_MS;
   for (let round = 0; ; round += 1) {
     const evenOpen = round === 0;
     let left = asking;
@@ -194,12 +195,14 @@ export async function askInOrder<T>(options: {
         );
       }
     }
-    asking = asking.filter((upstream) => passesByItself(failures?.get(upstream)));
+    asking = asking.filter((upstream) => passesByItself(failures?.get(upstream), leftMs));
     if (asking.length === 0 || round === EXTRA_ROUNDS) {
       throw mostTelling([...(failures?.values() ?? [])]);
     }
     const wishesMs = asking.map((upstream) => failures?.get(upstream)?.retryAfterMs ?? 0);
-    await pause(Math.min(...wishesMs) + random() * BACKOFF_MS * 2 ** round, cancellation.signal);
+    const wishedMs = Math.min(...wishesMs);
+    leftMs -= wishedMs;
+    await pause(wishedMs + random() * BACKOFF_MS * 2 ** round, cancellation.signal);
   }
 }
 
@@ -212,8 +215,8 @@ async function wait(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** Whether asking the same upstream again soon may help. A time-out has cost enough already; an account stays as it is. */
-function passesByItself(error: UpstreamError | undefined): boolean {
-  if (error?.retryAfterMs !== undefined) return error.retryAfterMs <= SHORT_WISH_MS;
+function passesByItself(error: UpstreamError | undefined, leftMs: number): boolean {
+  if (error?.retryAfterMs !== undefined) return error.retryAfterMs <= leftMs;
   return error?.kind === 'connection' || error?.kind === 'server';
 }
 

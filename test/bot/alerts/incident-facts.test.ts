@@ -101,7 +101,7 @@ describe('the buttons under an alert, where no model can be asked', () => {
     expect(why.text).toContain('- Target: https://shop.example\n');
     expect(why.text).toMatch(/\n- Since: \d{4}-\d\d-\d\dT[\d:]+Z\n/);
     expect(why.text).toContain('Shop \\*now\\* \\[here\\](https://evil.example) \\<!channel\\>');
-    expect(why.end.note).toMatch(/^The model gateway has trouble of its own/);
+    expect(why.end.note).toMatch(/^The model gateway answered with an error \(503\)/);
     expect(why.end.actions?.map(({ label }) => label)).toEqual(['Try again']);
 
     service.setStatus(shop.id, 'UP');

@@ -135,7 +135,7 @@ test('where the model fails, the draft by rules stands, and the file says so', a
   const { text, end } = await summarise();
   expect(headingsIn(text)).toEqual(HEADINGS);
   expect(end.note).toMatch(
-    /^The model gateway has trouble of its own.* The file is put together without a model\.$/,
+    /^The model gateway answered with an error \(503\).* The file is put together without a model\.$/,
   );
   expect(end.actions?.map(({ label }) => label)).toEqual(['Try again']);
   expect(end.document?.text).toBe(`${text}\n`);

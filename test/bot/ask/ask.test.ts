@@ -131,11 +131,15 @@ const FAILURES: Array<{ fault: Fault; text: string; note: RegExp; isRare?: boole
     text: '',
     note: /Try again in 1 minute 30 seconds/,
   },
-  { fault: { kind: 'status', status: 503 }, text: '', note: /status 503/, isRare: true },
+  { fault: { kind: 'status', status: 503 }, text: '', note: /error \(503\)/, isRare: true },
   { fault: { kind: 'html' }, text: '', note: /cannot be read/, isRare: true },
   { fault: { kind: 'cut', afterChunks: 1 }, text: 'One ', note: /./, isRare: true },
   { fault: { kind: 'no-reason' }, text: 'One two', note: /broke off/ },
-  { fault: { kind: 'error-event', afterChunks: 1 }, text: 'One ', note: /broke off/ },
+  {
+    fault: { kind: 'error-event', afterChunks: 1 },
+    text: 'One ',
+    note: /^The model crashed\. Ask again\.$/,
+  },
 ];
 
 test.each(FAILURES.filter(({ isRare }) => long || !isRare))(

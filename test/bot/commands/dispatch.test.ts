@@ -43,11 +43,11 @@ describe('a command that fails answers with a card', () => {
     await service.close();
     const list = textOf(cardOf(await say('/monitor list')));
     expect(list).toContain('The monitoring service cannot be reached.');
-    expect(list).toContain('MONITORING_BASE_URL');
+    expect(list).toContain('If it runs elsewhere, check MONITORING_BASE_URL.');
     await provider.close();
     const models = textOf(cardOf(await say('/askwatch models')));
     expect(models).toContain('The model gateway cannot be reached.');
-    expect(models).toContain('/healthz');
+    expect(models).toContain('If it runs elsewhere, check GATEWAY_BASE_URL.');
     expect(lines.filter(({ msg }) => String(msg).includes('could not reach'))).toHaveLength(2);
   });
 

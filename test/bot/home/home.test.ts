@@ -119,7 +119,7 @@ test('a home says that the service does not answer, and shows the rest', async (
   service.failWith({ kind: 'status', status: 503 });
   const { now, channels, help } = await home();
   expect(now.title).toBe('What is down now cannot be seen');
-  expect(textOf(now)).toContain('MONITORING_BASE_URL');
+  expect(textOf(now)).toContain('answered with an error (503)');
   expect(channels).toHaveLength(1);
   expect(help).toBeUndefined();
 });

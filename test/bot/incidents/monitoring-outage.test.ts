@@ -96,7 +96,7 @@ test('channels get one message when monitoring fails and one when it is back, wi
   const [told] = slack.messages;
   expect(told?.card.title).toBe('Askwatch cannot see the monitors');
   expect(told && textOf(told.card)).toContain(
-    "refuses Askwatch's key. Whoever runs Askwatch can check",
+    "The monitoring service rejected Askwatch's key (401). Check MONITORING_API_KEY.",
   );
   // Still blind after a restart: nothing is told twice.
   await first.stop();

@@ -114,7 +114,7 @@ describe('a press', () => {
       return body?.kind === 'answer' && !body.growing && body;
     });
     expect(answer.text).toContain('put together without a model: **Shop is DOWN**');
-    expect(JSON.stringify(answer)).toContain('The model gateway has trouble of its own');
+    expect(JSON.stringify(answer)).toContain('The model gateway answered with an error');
     expect(JSON.stringify(answer)).toContain('Try again');
   });
 

@@ -149,7 +149,7 @@ describe('a press under an alert', () => {
       return last && labelsOf(last).includes('Try again') && last;
     });
     expect(answer.content).toContain('put together without a model: **Shop is DOWN**');
-    expect(answer.content).toContain('The model gateway has trouble of its own');
+    expect(answer.content).toContain('The model gateway answered with an error');
   });
 
   test('is answered also when Discord fails for a moment', async () => {

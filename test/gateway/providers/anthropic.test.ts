@@ -485,11 +485,11 @@ describe('the Messages API when it fails', () => {
     ...longOnly<[number, object, number, string]>([
       [401, refusal('authentication_error'), 502, 'ANTHROPIC_API_KEY'],
       [402, refusal('billing_error'), 502, 'no credit'],
-      [403, refusal('permission_error'), 502, 'own credentials'],
+      [403, refusal('permission_error'), 502, 'denied access'],
       [404, refusal('not_found_error'), 502, 'claude-haiku-4-5'],
       [413, refusal('request_too_large', 'Too large.'), 413, 'Too large.'],
     ]),
-    [429, refusal('rate_limit_error'), 429, 'takes no more requests'],
+    [429, refusal('rate_limit_error'), 429, 'is limiting requests (429)'],
     [500, refusal('api_error'), 502, 'answered with an error (500)'],
     [529, refusal('overloaded_error'), 503, 'overloaded'],
   ])('with %d %j is a %d', async (status, body, told, message) => {
@@ -532,7 +532,7 @@ describe('the Messages API when it fails', () => {
   test.each([
     [{ kind: 'error-event', type: 'overloaded_error', afterDeltas: 2 }, /overloaded/],
     [{ kind: 'error-event', type: 'not_known_yet', afterDeltas: 2 }, /error \(500\)/],
-    [{ kind: 'only-pings', everyMs: 20, afterDeltas: 2 }, /too long/],
+    [{ kind: 'only-pings', everyMs: 20, afterDeltas: 2 }, /did not answer in time/],
     [{ kind: 'no-stop' }, /ended before it was complete/],
   ] as const)('in the middle of a stream, by %j, is never taken for whole', async (fault, said) => {
     const stallMs = fault.kind === 'only-pings' ? 2_000 : 45_000;

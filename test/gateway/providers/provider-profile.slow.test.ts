@@ -259,7 +259,7 @@ describe('a key that is wrong', () => {
       const error = await call.catch((caught: unknown) => caught);
       expect(error).toMatchObject({
         status: 502,
-        message: expect.stringMatching(/own credentials.*_API_KEY/),
+        message: expect.stringMatching(/(?:rejected the API key|denied access).*_API_KEY/),
       });
       expect(fake.refusals).toHaveLength(1);
       expect(`${error} ${logged.join('')}`).not.toContain('sk-wrong');
@@ -295,11 +295,17 @@ describe('a refusal', () => {
     ['xai', 400, { code: 'Bad', error: 'It does not support it.' }, 400, 'It does not support it.'],
     ['openrouter', 402, { error: { code: 402, message: 'Pay.' } }, 502, 'no credit left'],
     ['openrouter', 403, { error: { code: 403, message: 'Flagged.' } }, 400, 'Flagged.'],
-    ['openrouter', 200, { error: { code: 429, message: 'Slow.' } }, 429, 'takes no more requests'],
+    [
+      'openrouter',
+      200,
+      { error: { code: 429, message: 'Slow.' } },
+      429,
+      'is limiting requests (429)',
+    ],
     ['openrouter', 200, { error: { code: 'odd', message: 'x' } }, 502, 'broke off with an error'],
-    ['groq', 413, { error: { message: 'x', code: 'rate_limit_exceeded' } }, 429, 'takes no more'],
+    ['groq', 413, { error: { message: 'x', code: 'rate_limit_exceeded' } }, 429, 'is limiting requests'],
     ['groq', 413, { error: { message: 'Too long.', code: 'large' } }, 413, 'Too long.'],
-    ['groq', 403, { error: { message: 'No.' } }, 502, 'own credentials'],
+    ['groq', 403, { error: { message: 'No.' } }, 502, 'denied access'],
     ['mistral', 422, { detail: [{ loc: ['body', 'x', 1], msg: 'Bad.' }] }, 422, 'x.1: Bad.'],
     ['deepseek', 402, { error: { message: 'Insufficient Balance' } }, 502, 'no credit left'],
   ] as const)('of %s, %d with %j, is a %d', async (name, given, body, status, said) => {

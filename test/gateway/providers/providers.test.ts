@@ -72,15 +72,27 @@ describe('the upstreams of a model', () => {
   });
 
   test.each<[number, number, string, RegExp, string | null]>([
-    [401, 502, 'upstream_error', /credentials.*OPENAI_API_KEY/, 'false'],
+    [
+      401,
+      502,
+      'upstream_error',
+      /^OpenAI rejected the API key \(401\)\. Check OPENAI_API_KEY\.$/,
+      'false',
+    ],
     ...longOnly<[number, number, string, RegExp, string | null]>([
-      [403, 502, 'upstream_error', /credentials/, 'false'],
+      [403, 502, 'upstream_error', /denied access \(403\)\. Check OPENAI_API_KEY/, 'false'],
       [402, 502, 'upstream_error', /no credit/, 'false'],
       [404, 502, 'upstream_error', /does not have the model test-model/, 'false'],
     ]),
     [500, 502, 'upstream_error', /answered with an error \(500\)/, null],
     [503, 503, 'service_unavailable', /overloaded/, null],
-    [429, 429, 'rate_limit_exceeded', /takes no more requests/, null],
+    [
+      429,
+      429,
+      'rate_limit_exceeded',
+      /^OpenAI is limiting requests \(429\)\. Try again in 7 s\.$/,
+      null,
+    ],
   ])('a provider’s %d is answered as %d %s', async (given, status, code, message, retry) => {
     const { post, openai, logged } = await startWithProviders();
     openai.failWith({

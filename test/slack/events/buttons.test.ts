@@ -71,7 +71,7 @@ test('“Ask why” without a model tells what is known, why it is no more, and 
     return last && labelsOf(last).includes('Try again') && last;
   });
   expect(shownText(answer)).toMatch(/put together without a model: \*+Shop is DOWN/);
-  expect(shownText(answer)).toContain('The model gateway has trouble of its own');
+  expect(shownText(answer)).toContain('The model gateway answered with an error');
   expect(failures(fake)).toEqual([]);
 });
 

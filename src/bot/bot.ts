@@ -355,6 +355,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     openForm,
     homes,
     ...forgetting,
+    retryClosed: alerting.retryClosed,
     shownAnswers,
     suggest: createSuggest({ monitoring, catalog, log }),
     answersIn: unfinished.idsIn,

@@ -39,6 +39,8 @@ export interface Bot {
   forgetAll(gone: GoneChannels): Promise<void>;
   /** For platforms that may find out that some are gone: the channels for which something is kept. */
   keptChannels(platform: string): Promise<string[]>;
+  /** For platforms: channels may take messages again, and what waits for those that were closed to alerts is sent. */
+  retryClosed(platform: string, mayBeOpen: (channel: string) => boolean): Promise<void>;
   /** For platforms: the conversations of answers that are shown outside of a thread. */
   readonly shownAnswers: ShownAnswers;
   /** What to offer somebody who types into an input. */

@@ -9,6 +9,7 @@ import { type Conversations, createConversations } from './answers/conversations
 import { forgetGone, listenForDeletions } from './answers/deletions.ts';
 import { createEndAnswer, shownIn, tokenEncryption } from './answers/end-answer.ts';
 import { createReadAround } from './answers/read-around.ts';
+import { listenForReopened } from './answers/reopened-channels.ts';
 import { createReadAttachment } from './api/attachments.ts';
 import { createChannelApi, SNOWFLAKE } from './api/channel-api.ts';
 import {
@@ -151,6 +152,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       log,
     };
     context = handling;
+    listenForReopened(client, { bot, missingPermissions, log });
     client.on(Events.InteractionCreate, (interaction) => {
       if (stopping) return;
       if (interaction.isChatInputCommand()) track(handleSlashCommand({ ...handling, interaction }));

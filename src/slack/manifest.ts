@@ -13,11 +13,13 @@ export const BOT_SCOPES = [
   'app_mentions:read', // a mention is a question
   'assistant:write', // status and suggestions in direct messages
   'channels:history', // follow-ups in threads, and threads of people; the look for an alert that may have been posted
+  'channels:read', // a channel is unarchived, or the bot is invited: alerts that wait are sent there
   'chat:write',
   'commands',
   'files:read', // pictures and files of a question
   'files:write', // documents of answers
   'groups:history', // the same in private channels
+  'groups:read', // a private channel is unarchived, or the bot is invited
   'im:history', // direct messages
   'users:read', // who is an admin of the workspace, and what those are called who wrote in a thread
 ];
@@ -82,6 +84,9 @@ export function slackManifest(commands: readonly Command[], url?: string) {
           'app_home_opened',
           'app_mention',
           'app_uninstalled',
+          'channel_unarchive',
+          'group_unarchive',
+          'member_joined_channel',
           'message.channels',
           'message.groups',
           'message.im',

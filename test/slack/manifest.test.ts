@@ -132,6 +132,10 @@ test('the manifest asks for the scopes that its events and our calls need, and n
     app_uninstalled: undefined,
     tokens_revoked: undefined,
     app_mention: 'app_mentions:read',
+    channel_unarchive: 'channels:read',
+    group_unarchive: 'groups:read',
+    // Of channels of both kinds.
+    member_joined_channel: undefined,
     'message.channels': 'channels:history',
     'message.groups': 'groups:history',
     'message.im': 'im:history',

@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
 import type { Lease, Store } from '../../store/store.ts';
+import { withReopened } from '../incidents/closed-places.ts';
 import type { WatchState } from '../incidents/watch-state.ts';
 import type { Clock } from '../shared/clock.ts';
+import { parsePlace } from '../shared/place.ts';
 
 /** Who has it polls and sends; all others only follow what that stores. */
 const LEASE = 'alerts';
@@ -89,6 +91,19 @@ export function createAlerting(options: {
     },
     /** Something is to be told; only who has the lease does anything. */
     wake,
+    /** Sends at once what waits for closed channels of a platform that may be open again. */
+    async retryClosed(platform: string, mayBeOpen: (channel: string) => boolean) {
+      const isConcerned = (key: string) => {
+        const place = parsePlace(key);
+        return place?.platform === platform && mayBeOpen(place.channel);
+      };
+      // Most of what changes in channels is about none that is closed.
+      if (!state.current()?.closed?.some(({ place }) => isConcerned(place))) return;
+      await state.update(
+        (watching) => watching && withReopened(watching, isConcerned, clock.nowMs()),
+      );
+      wake();
+    },
     /** Ends what goes on, and gives the lease to whoever wants it. */
     async stop() {
       following.stop();

@@ -19,6 +19,9 @@ export type Request = Closed['refused'][number];
 const FIRST_WAIT_MS = 60_000;
 const MAX_WAIT_MS = 600_000;
 
+/** Shortest time between two tries of a closed place, however often its platform says that it is open. */
+const REOPEN_WAIT_MS = 1_000;
+
 /** Whether a platform said that the place takes nothing, and not only that it does not take this message. */
 export const isClosing = (error: unknown): error is DeliveryError =>
   error instanceof DeliveryError && error.closed;
@@ -62,6 +65,21 @@ export function withRefusal(
     nextTryAtMs: nowMs + Math.min(MAX_WAIT_MS, Math.max(FIRST_WAIT_MS, meantMs)),
   };
   return withClosed(watching, place, closed);
+}
+
+/** The document after a platform said that closed places may be open again: they are tried at once. Pure. */
+export function withReopened(
+  watching: Watching,
+  mayBeOpen: (place: string) => boolean,
+  nowMs: number,
+): Watching {
+  const retryAtMs = ({ place, triedAtMs, nextTryAtMs }: Closed) =>
+    mayBeOpen(place)
+      ? Math.min(nextTryAtMs, Math.max(nowMs, triedAtMs + REOPEN_WAIT_MS))
+      : nextTryAtMs;
+  const { closed = [] } = watching;
+  if (closed.every((one) => retryAtMs(one) === one.nextTryAtMs)) return watching;
+  return { ...watching, closed: closed.map((one) => ({ ...one, nextTryAtMs: retryAtMs(one) })) };
 }
 
 /** The document after a place took what it was asked for: it is open, unless it refused to take anything new. Pure. */

@@ -286,6 +286,25 @@ export function listen(
     });
   });
 
+  /** What waits for a channel that was closed to alerts is sent there. */
+  async function onChannelOpen(channel: string, workspace: Workspace | undefined): Promise<void> {
+    if (!workspace) return;
+    const name = workspaces.nameOf(workspace, channel);
+    await bot.retryClosed('slack', (closed) => closed === name);
+  }
+
+  // Source: Slack docs, "channel_unarchive", "group_unarchive", "member_joined_channel".
+  app.event('channel_unarchive', async ({ event, context }) =>
+    later(onChannelOpen(event.channel, await workspaceOf(context))),
+  );
+  app.event('group_unarchive', async ({ event, context }) =>
+    later(onChannelOpen(event.channel, await workspaceOf(context))),
+  );
+  app.event('member_joined_channel', async ({ event: { user, channel }, context }) => {
+    const workspace = await workspaceOf(context);
+    if (user === workspace?.self.userId) later(onChannelOpen(channel, workspace));
+  });
+
   // Source: Slack docs, "tokens_revoked event".
   async function onRemoval(teamId: string | undefined): Promise<void> {
     if (teamId === undefined) log.warn('Slack named no workspace that removed Askwatch');

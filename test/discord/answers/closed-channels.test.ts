@@ -5,6 +5,7 @@ import type { FakeChannel } from '../../fakes/discord/state.ts';
 import { closeAndOpen } from '../../helpers/alert-story.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { eventually } from '../../helpers/eventually.ts';
 
 const threadIn = (discord: DiscordFake): FakeChannel =>
   discord.addChannel({
@@ -65,3 +66,52 @@ test.each<Closing>([
   // Three that went through, one for a change and one for something new, and then one now and then.
   expect(wrote.length).toBeLessThanOrEqual(8);
 });
+
+test.each<Closing & { event: string }>([
+  {
+    event: 'CHANNEL_UPDATE',
+    name: 'the channel',
+    close: (discord, channel) => discord.deny(channel, 'ViewChannel'),
+    open: (discord, channel) => discord.deny(channel),
+  },
+  {
+    event: 'GUILD_MEMBER_UPDATE',
+    name: 'Askwatch',
+    close(discord, channel) {
+      const role = discord.grant(discord.bot);
+      discord.denyRole(channel, role, 'SendMessages');
+    },
+    open: (discord) => discord.takeRoles(discord.bot),
+  },
+  {
+    event: 'THREAD_UPDATE',
+    name: 'the thread',
+    channelOf: (discord) => {
+      const thread = threadIn(discord);
+      // Such threads come with no server, so discord.js does not know them.
+      lock(thread, true);
+      return thread;
+    },
+    close: () => {},
+    open: (discord, thread) => discord.unlock(thread),
+  },
+])(
+  'a closed channel receives the alert that waits for it with the event $event of $name',
+  async (given) => {
+    const discord = await startDiscord();
+    const channel = given.channelOf?.(discord) ?? discord.general;
+    const alertPlaces = [{ platform: 'discord' as const, channel: channel.id }];
+    const { bot, service, lines } = await startTestBot({ settings: { alertPlaces } });
+    const { platform } = await startPlatform(discord, bot);
+    await bot.start([platform]);
+    const shop = service.add({ name: 'Shop' });
+    const polls = service.requests.length;
+    await eventually(() => service.requests.length > polls + 2);
+    given.close(discord, channel);
+    service.setStatus(shop.id, 'DOWN');
+    await eventually(() => lines.some(({ msg }) => /^a channel is closed/.test(String(msg))));
+    given.open(discord, channel);
+    const alert = await eventually(() => discord.channel(channel.id)[0]);
+    expect(alert.embeds[0]?.title).toContain('Shop');
+  },
+);

@@ -20,7 +20,7 @@ import { createRoutes, type RegisteredCommand } from './routes.ts';
 import { guildIdFor } from './shards.ts';
 import { createState, type FakeChannel, type FakeMessage, type FakeUser } from './state.ts';
 import { begun, typed } from './typed.ts';
-import { roleOf, wireMessage } from './wire.ts';
+import { memberOf, roleOf, wireMessage } from './wire.ts';
 
 /** How this Discord differs from the usual one. */
 export interface DiscordFakeOptions {
@@ -203,8 +203,28 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     /** Somebody leaves the server, or the one that is named. */
     leave: (user: FakeUser, guild?: string) => state.leave(user.id, guild),
 
-    /** Takes all roles away from a user. */
-    takeRoles: (user: FakeUser) => state.takeRoles(user.id),
+    /** Takes all roles away from a user, which a bot hears of itself alone. */
+    takeRoles(user: FakeUser) {
+      state.takeRoles(user.id);
+      if (user.id !== state.bot.id) return;
+      const member = { guild_id: state.guildId, ...memberOf(state, user.id) };
+      gateway.dispatch('GUILD_MEMBER_UPDATE', member);
+    },
+    /** Denies a role permissions in a channel. */
+    denyRole(
+      channel: FakeChannel,
+      role: string,
+      ...names: Array<keyof typeof PermissionFlagsBits>
+    ) {
+      const deny = names.reduce((all, name) => all | PermissionFlagsBits[name], 0n);
+      channel.permission_overwrites = [{ id: role, type: 0, allow: '0', deny: String(deny) }];
+      gateway.dispatch('CHANNEL_UPDATE', channel, GatewayIntentBits.Guilds);
+    },
+    /** Unlocks a thread. */
+    unlock(thread: FakeChannel) {
+      thread.thread_metadata = { archived: false, locked: false, auto_archive_duration: 60 };
+      gateway.dispatch('THREAD_UPDATE', thread, GatewayIntentBits.Guilds);
+    },
 
     /** Opens a thread under a message, as a person does. */
     openThread(message: FakeMessage): FakeChannel {

@@ -134,6 +134,10 @@ export interface SlackFake
   inChannel(channel: string): Message[];
   /** Deletes a message. */
   remove(channel: string, ts: string): void;
+  /** Unarchives a channel. */
+  unarchive(channel: string): void;
+  /** Invites the bot, or somebody else, to a channel. */
+  invite(channel: string, user?: string): void;
   /** The replies of a thread, oldest first. */
   thread(channel: string, ts: string): Message[];
   /** What one person was shown alone, through the API or a response address. */
@@ -438,6 +442,13 @@ export async function startSlack(
     });
   }
 
+  /** Source: Slack docs, "channel_unarchive", "group_unarchive", "member_joined_channel", with their scopes. */
+  function announceOpen({ id, kind }: Channel, opened: Record<string, unknown>) {
+    const scope = kind === 'private' ? 'groups:read' : 'channels:read';
+    if (!workspace.scopes.has(scope)) return;
+    void event({ ...opened, channel: id, event_ts: `${Date.now() / 1000}` });
+  }
+
   function channel(id: string): Channel {
     const found = workspace.channels.get(id);
     if (!found) throw new Error(`The fake has no channel ${id}.`);
@@ -676,6 +687,19 @@ export async function startSlack(
     messages: (id) => channel(id).messages.filter(({ thread_ts }) => thread_ts === undefined),
     inChannel: (id) => channel(id).messages.filter(standsInChannel),
     remove: (id, ts) => workspace.remove(channel(id), ts),
+    unarchive(id) {
+      const opened = channel(id);
+      opened.archived = false;
+      const type = opened.kind === 'private' ? 'group_unarchive' : 'channel_unarchive';
+      announceOpen(opened, { type, user: USER });
+    },
+    invite(id, user = workspace.botUserId) {
+      const opened = channel(id);
+      if (user === workspace.botUserId) opened.member = true;
+      const channel_type = opened.kind === 'private' ? 'G' : 'C';
+      const joined = { type: 'member_joined_channel', user, channel_type, team: teamId };
+      announceOpen(opened, { ...joined, inviter: USER });
+    },
     thread: (id, ts) => channel(id).messages.filter(({ thread_ts }) => thread_ts === ts),
     whispers: (id, user = USER) =>
       channel(id)

@@ -118,11 +118,13 @@ export function createWorkspace(team: {
     'app_mentions:read',
     'assistant:write',
     'channels:history',
+    'channels:read',
     'chat:write',
     'commands',
     'files:read',
     'files:write',
     'groups:history',
+    'groups:read',
     'im:history',
     'users:read',
   ]);

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { shownText } from '../../fakes/slack/limits.ts';
-import { CHANNEL } from '../../fakes/slack/slack.ts';
+import { CHANNEL, type SlackFake, USER } from '../../fakes/slack/slack.ts';
 import type { Channel } from '../../fakes/slack/workspace.ts';
 import { closeAndOpen } from '../../helpers/alert-story.ts';
-import { makeSlack } from '../../helpers/slack/running-slack.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { makeSlack, runSlack, WATCHING } from '../../helpers/slack/running-slack.ts';
 
 test.each<{
   name: string;
@@ -40,4 +41,45 @@ test.each<{
   expect(refused.length).toBeGreaterThan(0);
   expect(refused.length).toBeLessThanOrEqual(5);
   expect(fake.unhandled).toEqual([]);
+});
+
+test.each<{
+  event: string;
+  kind: Channel['kind'];
+  closed: Partial<Channel>;
+  open(fake: SlackFake): void;
+}>([
+  {
+    event: 'channel_unarchive',
+    kind: 'public',
+    closed: { archived: true },
+    open: (fake) => fake.unarchive(CHANNEL),
+  },
+  {
+    event: 'group_unarchive',
+    kind: 'private',
+    closed: { archived: true },
+    open: (fake) => fake.unarchive(CHANNEL),
+  },
+  {
+    event: 'member_joined_channel',
+    kind: 'private',
+    closed: { member: false },
+    open: (fake) => fake.invite(CHANNEL),
+  },
+])('a closed channel receives the alert that waits for it with the event $event', async (given) => {
+  const alertPlaces = [{ platform: 'slack' as const, channel: CHANNEL }];
+  const { fake, bot } = await runSlack({ bot: { settings: { ...WATCHING, alertPlaces } } });
+  Object.assign(fake.channel(CHANNEL), { kind: given.kind, ...given.closed });
+  const shop = bot.service.add({ name: 'Shop' });
+  const polls = bot.service.requests.length;
+  await eventually(() => bot.service.requests.length > polls + 2);
+  bot.service.setStatus(shop.id, 'DOWN');
+  await eventually(() => bot.lines.some(({ msg }) => /^a channel is closed/.test(String(msg))));
+  // Somebody else who is invited says nothing about the bot.
+  fake.invite(CHANNEL, USER);
+  given.open(fake);
+  const alert = await eventually(() => fake.messages(CHANNEL)[0]);
+  expect(shownText(alert)).toContain('Shop');
+  expect(fake.calls.filter(({ method }) => method === 'chat.postMessage')).toHaveLength(2);
 });

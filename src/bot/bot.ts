@@ -28,7 +28,12 @@ import { createPdfReader } from './files/pdf.ts';
 import { createFileReader } from './files/read-files.ts';
 import { openForget } from './forget.ts';
 import { createHomes } from './home/home.ts';
-import { createIncidents, incidentOfThread } from './incidents/incident-service.ts';
+import {
+  createIncidents,
+  incidentOfThread,
+  isPosting,
+  waitForPosts,
+} from './incidents/incident-service.ts';
 import { openAlertmanagers } from './intake/alertmanager-of.ts';
 import { createExampleEnder } from './intake/example-alert.ts';
 import { createIntake } from './intake/intake.ts';
@@ -107,6 +112,13 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const reportedTo = (place: Place) =>
     (state.current()?.reported ?? []).filter((one) => one.place === placeKey(place));
   const reportsAt = (place: Place) => reportsTo(state.current(), placeKey(place));
+  /** Whether a thread is one of ours. An alert that is being posted to its channel may be the one above it. */
+  async function isOurThread(place: Place, thread: string): Promise<boolean> {
+    if (incidentAt(place, thread)) return true;
+    if ((await conversations.stateOf(conversationKey(place, thread))) === 'ours') return true;
+    await waitForPosts(state, placeKey(place));
+    return incidentAt(place, thread) !== undefined;
+  }
   const proposals = createProposals(store);
   let started: readonly Platform[] = [];
   const platformOf = ({ platform }: Place) => started.find(({ name }) => name === platform);
@@ -349,6 +361,10 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     forms,
     formOfPress: createFormOfPress(services, { forms, openForm }),
     async dispatch(invocation, onStored) {
+      const { place, thread } = invocation;
+      if (thread !== undefined && isPosting(state.current()?.alerts, placeKey(place))) {
+        await isOurThread(place, thread);
+      }
       const [reply] = await Promise.all([dispatch(invocation, onStored), places.note(invocation)]);
       return reply;
     },
@@ -359,10 +375,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     shownAnswers,
     suggest: createSuggest({ monitoring, catalog, log }),
     answersIn: unfinished.idsIn,
-    async isConversation(place, thread) {
-      if (incidentAt(place, thread)) return true;
-      return (await conversations.stateOf(conversationKey(place, thread))) === 'ours';
-    },
+    isConversation: isOurThread,
     catalog,
     incidents,
     intake,

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Card, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { type Place, placeKey } from '../shared/place.ts';
@@ -206,6 +207,31 @@ function alertOfThread(
       (alert.kind === 'incident' || alert.kind === 'group') &&
       alert.deliveries.some((one) => one.place === place && one.posted?.thread === thread),
   );
+}
+
+/** Longest wait for a post whose answer was lost: it may be tried again for a day. */
+const POSTED_WITHIN_MS = 20_000;
+const LOOK_AGAIN_MS = 100;
+
+/** Whether an alert may be visible in a place while Askwatch does not know yet in which thread. Pure. */
+export const isPosting = (alerts: readonly Alert[] = [], place: string) =>
+  alerts.some(
+    (alert) =>
+      (alert.kind === 'incident' || alert.kind === 'group') &&
+      alert.deliveries.some(
+        (one) => one.place === place && one.attempted && !one.posted && one.dead === undefined,
+      ),
+  );
+
+/**
+ * Resolves once no alert is on its way to a place, or after 20 s. People see an alert before the platform's answer says which
+ * thread it has; a reply that comes by then belongs to that alert.
+ */
+export async function waitForPosts(state: Pick<WatchState, 'current'>, place: string) {
+  const untilMs = performance.now() + POSTED_WITHIN_MS;
+  while (isPosting(state.current()?.alerts, place) && performance.now() < untilMs) {
+    await pause(LOOK_AGAIN_MS);
+  }
 }
 
 /** Notes kept of an incident, the newest. */

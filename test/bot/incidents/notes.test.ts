@@ -24,7 +24,6 @@ async function start(names: string[]) {
   await eventually(() => slack.messages.length === 1 && discord.messages.length === 1);
   const [alert, other] = [slack.messages[0], discord.messages[0]];
   if (!alert || !other) throw new Error('Nothing was told.');
-  await eventually(() => running.bot.isConversation(OPS, alert.id));
   const ask = (question: string, { thread = alert.id, name = 'Ada' } = {}) => {
     said += 1;
     return running.bot.dispatch({
@@ -65,6 +64,36 @@ test('a note is kept with the incident, shown in every place, and not sent to a 
   await eventually(() => alert.lines.size === 1);
 });
 
+test('a note that comes before the platform has said which thread the alert has is kept', async () => {
+  const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const post: typeof slack.post = async (alert) => {
+    const posted = await slack.post(alert);
+    await answered;
+    return posted;
+  };
+  const { id } = service.add({ name: 'Shop' });
+  await bot.start([{ ...slack, post }]);
+  await eventually(() => service.requests.length > 1);
+  service.setStatus(id, 'DOWN');
+  const alert = await eventually(() => slack.messages[0]);
+
+  const isOurs = bot.isConversation(OPS, alert.id);
+  const note = bot.dispatch({
+    ...{ id: 'early', request: { command: 'ask', values: { question: 'note: I look' } } },
+    ...{ place: OPS, thread: alert.id, person: { id: 'U1', name: 'Ada' } },
+  });
+  const elsewhere = await bot.isConversation({ ...OPS, channel: 'C2' }, alert.id);
+  answer();
+  expect([await isOurs, elsewhere]).toEqual([true, false]);
+  expect(textOf(cardOf(await note))).toMatch(/^Noted\n/);
+  await eventually(() => textOf(alert.card).includes('Note by Ada: I look'));
+});
+
 test('a note in the thread of several outages is kept with them all', async () => {
   const { ask, alert, provider } = await start(['A', 'B', 'C']);
   expect(alert.titles.at(-1)).toBe('3 monitors are DOWN');
@@ -72,6 +101,8 @@ test('a note in the thread of several outages is kept with them all', async () =
   await readAnswer(await ask('why?'), alert.id);
   const messages = provider.calls[0]?.body.messages as Array<{ content: string }>;
   expect(messages[0]?.content).toMatch(/Ada: the switch in rack 4\n/);
+  // Each with its target.
+  expect(messages[0]?.content).toMatch(/\n- B \(https:\/\/.+\): from /);
 });
 
 test('the message of several outages shows its notes', () => {

@@ -46,7 +46,7 @@ export async function incidentFacts(
     return [
       ...INTRODUCTION,
       `Now: ${utc(nowMs)}`,
-      ...groupFacts(group),
+      ...groupFacts(group, known),
       ...reportedFacts(incident, incident.reported, nowMs),
       ...earlierFacts(incident, known),
       ...careLines(incident, group),
@@ -65,7 +65,7 @@ export async function incidentFacts(
   const lines = [
     ...INTRODUCTION,
     `Now: ${utc(nowMs)}`,
-    ...groupFacts(group),
+    ...groupFacts(group, known),
     ...ownFacts(incident, nowMs),
     ...careLines(incident, group),
     ...of(all, 'The list of monitors', (monitors) => listFacts(monitors, incident, nowMs)),
@@ -175,7 +175,7 @@ const namesOf = (monitors: readonly Monitor[]) =>
  * What is known of an incident, in Markdown, for when no model can be asked: what its message says, with times in UTC. What
  * comes from outside stands there as it is and makes no markup. Pure.
  */
-export function incidentSummary({ incident, group }: ThreadIncident): string {
+export function incidentSummary({ incident, group, all }: ThreadIncident): string {
   const { title, parts } = alertCard(group ?? incident, { shownOpen: true });
   const lines = parts.flatMap((part) => {
     if (part.kind === 'text') return [part.text];
@@ -184,22 +184,29 @@ export function incidentSummary({ incident, group }: ThreadIncident): string {
       ({ label, value }) => `${label}: ${typeof value === 'string' ? value : utc(value.atMs)}`,
     );
   });
+  const targets = group ? all.slice(0, OTHERS) : [];
   return [
     `What is known, put together without a model: **${inert(title)}**`,
     '',
     ...lines.map((line) => `- ${inert(line)}`),
+    ...targets.map((one) => `- Target of ${inert(one.name)}: ${inert(targetInWords(one))}`),
   ].join('\n');
 }
 
 const inert = (text: string) => asOneLine(text).replace(/[\\`*_~[\]<>|]/g, '\\$&');
 
-function groupFacts(group: Group | undefined): string[] {
+/** The target of a monitor, or the intake that an alert of another system came in by. Pure. */
+export const targetInWords = ({ reported, target }: Pick<Incident, 'reported' | 'target'>) =>
+  reported ? `reported by ${target}` : shownTarget(target);
+
+function groupFacts(group: Group | undefined, known: readonly Incident[]): string[] {
   if (!group || group.members.length < 2) return [];
+  const targets = new Map(known.map((one) => [one.id, ` (${oneLine(targetInWords(one))})`]));
   const named = group.members
     .slice(0, OTHERS)
     .map(
-      ({ name, startedAtMs, endedAtMs, reason }) =>
-        `- ${oneLine(name)}: from ${utc(startedAtMs)} to ${endedAtMs === undefined ? 'now' : utc(endedAtMs)}${reason ? `, ${oneLine(reason)}` : ''}`,
+      ({ incidentId, name, startedAtMs, endedAtMs, reason }) =>
+        `- ${oneLine(name)}${targets.get(incidentId) ?? ''}: from ${utc(startedAtMs)} to ${endedAtMs === undefined ? 'now' : utc(endedAtMs)}${reason ? `, ${oneLine(reason)}` : ''}`,
     );
   const more = group.members.length - named.length;
   return [

@@ -7,6 +7,7 @@ import { shownTarget } from '../shared/target-link.ts';
 import { counted, inUnits, inWords } from '../shared/text-format.ts';
 import { alertCard, changesInWords, lasted } from './alert-card.ts';
 import { isReported, wordsOf, wordsOfAll } from './alert-words.ts';
+import { targetInWords } from './incident-facts.ts';
 import {
   BEFORE_DAYS,
   type ServiceFacts,
@@ -47,6 +48,8 @@ const MAX_LAST = 20;
 const MAX_FINDINGS = 15;
 const MAX_QUESTIONS = 15;
 const MAX_HOSTS = 5;
+/** Monitors of a group that the summary names. */
+const MAX_SUMMED = 5;
 /** Monitors whose causes and hosts are compared: of more it would take too long at once. */
 const MAX_COMPARED = 1_000;
 
@@ -96,10 +99,10 @@ function summary(facts: PostmortemFacts): string {
   const first = firstAcknowledged(found);
   const words = group ? wordsOfAll(group.members) : wordsOf(incident);
   const what = group
-    ? `${counted(group.members.length, words.noun)} ${words.began} together from ${at(fromMs)}.`
+    ? `${counted(group.members.length, words.noun)} ${words.began} together from ${at(fromMs)}: ${membersInWords(found)}.`
     : incident.flapping
-      ? `${bold(incident.name, MAX_NAME)} ${words.began} ${counted(incident.flapping.downs, 'time')} from ${at(fromMs)}, ${changesInWords(incident.flapping)}.`
-      : `${bold(incident.name, MAX_NAME)} was ${plain(incident.degraded ?? words.status, 40)} from ${began(incident)}.`;
+      ? `${withTarget(incident)} ${words.began} ${counted(incident.flapping.downs, 'time')} from ${at(fromMs)}, ${changesInWords(incident.flapping)}.`
+      : `${withTarget(incident)} was ${plain(incident.degraded ?? words.status, 40)} from ${began(incident)}.`;
   const end =
     toMs === undefined
       ? `It goes on, for ${inWords(nowMs - fromMs)} at the time of this draft.`
@@ -112,6 +115,21 @@ function summary(facts: PostmortemFacts): string {
     ? `${plain(first.by)} acknowledged it ${inWords(first.atMs - fromMs)} after it began.`
     : 'Nobody acknowledged it.';
   return `${what} ${end} ${care} All times are UTC; this was put together at ${at(nowMs)}.`;
+}
+
+const withTarget = (incident: Incident) =>
+  `${bold(incident.name, MAX_NAME)} (${plain(targetInWords(incident), MAX_TEXT)})`;
+
+/** The first of a group with their targets, as far as those are kept, and how many more there are. */
+function membersInWords({ group, all }: ThreadIncident): string {
+  const members = group?.members ?? [];
+  const kept = new Map(all.map((incident) => [incident.id, incident]));
+  const named = members.slice(0, MAX_SUMMED).map(({ incidentId, name }) => {
+    const incident = kept.get(incidentId);
+    return incident ? withTarget(incident) : bold(name, MAX_NAME);
+  });
+  const more = members.length - named.length;
+  return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 function timeline(facts: PostmortemFacts, marks: readonly Happening[]): string {

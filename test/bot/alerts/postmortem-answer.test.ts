@@ -107,7 +107,7 @@ test('times and lengths that the facts have are not doubted', async () => {
   let told = '';
   provider.answerWith((body) => {
     const system: string = body.messages[0].content;
-    told = /^\*\*Shop\*\* was DOWN from .*$/m.exec(system)?.[0] ?? '';
+    told = /^\*\*Shop\*\* .* was DOWN from .*$/m.exec(system)?.[0] ?? '';
     return written(told);
   });
   const { text } = await summarise();

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { incidentSummary } from '../../../src/bot/alerts/incident-facts.ts';
 import {
   draftPostmortem,
   draftText,
@@ -95,7 +96,7 @@ test('a postmortem tells what is known in one order, each moment with its zone',
 
 ## Summary
 
-**Shop** was DOWN from 2026-11-20 14:03:00 UTC. It was over at 2026-11-20 14:15:30 UTC, after 12 minutes 30 seconds. Ada acknowledged it 2 minutes after it began. All times are UTC; this was put together at 2026-11-20 15:00:00 UTC.
+**Shop** (https\\://shop\\.example/pay) was DOWN from 2026-11-20 14:03:00 UTC. It was over at 2026-11-20 14:15:30 UTC, after 12 minutes 30 seconds. Ada acknowledged it 2 minutes after it began. All times are UTC; this was put together at 2026-11-20 15:00:00 UTC.
 
 ## Timeline
 
@@ -184,7 +185,7 @@ test('what flapped is told with how often', () => {
   };
   const text = textOf(factsOf({ of: { flapping } }));
   expect(text).toContain(
-    '**Shop** went down 4 times from 2026-11-20 14:03:00 UTC, 8 changes in 10 minutes.',
+    'went down 4 times from 2026-11-20 14:03:00 UTC, 8 changes in 10 minutes.',
   );
   expect(text).toContain('Its last change, to UP: it went down 4 times until then.');
   expect(text).toContain('Why did it come back in between and go down again?');
@@ -217,7 +218,8 @@ test('of five hundred monitors some are named and all counted, in bounded length
   const text = textOf(factsOf({ found: groupOf(500, day('14:15:30')), service }));
   expect(text.length).toBeLessThan(20_000);
   for (const line of [
-    '500 monitors went down together from 2026-11-20 14:03:00 UTC.',
+    '500 monitors went down together from 2026-11-20 14:03:00 UTC: **Shop 0** (https\\://shop\\.example/pay), **Shop 1** (',
+    ' and 495 more. It was over',
     'Ada acknowledged all 500.',
     '**Shop 19** became DOWN',
     'The last of 480 more monitors became DOWN; they are not listed one by one.',
@@ -232,6 +234,11 @@ test('of five hundred monitors some are named and all counted, in bounded length
   expect(goesOn).toContain(
     '3 monitors of 3 went on at the time of this draft: when are they back?',
   );
+});
+
+test('what is known of a group without a model names the target of each', () => {
+  const text = incidentSummary(groupOf(3));
+  expect(text).toContain('\n- Target of Shop 2: https://shop.example/pay');
 });
 
 test('of thousands of monitors what was not compared is said', () => {
@@ -352,8 +359,8 @@ test('an outage of the recorded week is told as the service has it', async () =>
     ...{ monitoring, place: PLACE, questions: async () => [], nowMs: NOW_MS },
   });
   const { text } = await draft(new AbortController().signal);
-  expect(text).toContain(
-    '**Shop checkout** was DOWN from 2026-11-26 11:48:00 UTC. It goes on, for 12 minutes',
+  expect(text).toMatch(
+    /\*\*Shop checkout\*\* \(.+\) was DOWN from 2026-11-26 11:48:00 UTC\. It goes on, for 12 minutes/,
   );
   expect(text).toMatch(
     /2026-11-26 11:4\d:\d\d UTC: A check passed in .+, the last one before it\./,

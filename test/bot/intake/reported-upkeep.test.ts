@@ -207,7 +207,7 @@ test('a postmortem of it is of what the sender said, and of no checks', async ()
     ...{ place: 'slack:C1', questions: [], nowMs: world.nowMs() },
   });
   const text = draftText(draft);
-  expect(text).toContain('**Alert a** was FIRING from');
+  expect(text).toContain('**Alert a** (reported by Production) was FIRING from');
   expect(text).toContain('Amy closed it at');
   expect(text).toContain('- As the sender saw it: Many fail');
   expect(text).toContain('- job: shop');

@@ -7,7 +7,9 @@ import {
   GatewayPath,
   Model,
   ModelList,
+  UPSTREAM_HEADER,
 } from '../contracts/gateway.ts';
+import { oneLine } from '../contracts/one-line.ts';
 import { expectStream, readChunks } from './chunk-stream.ts';
 import { openServiceConnection, type ServiceRequest } from './service-connection.ts';
 import { readJson, withoutOddAdditions } from './service-response.ts';
@@ -20,6 +22,27 @@ export type GatewayClient = ReturnType<typeof createGatewayClient>;
 
 interface Options {
   signal?: AbortSignal;
+}
+
+/** Who answered, by the provider's own name for the model. */
+export interface UpstreamName {
+  provider: string;
+  model: string;
+}
+
+/** Longest name of a model that is shown. */
+const MAX_NAME = 100;
+
+function readUpstream(header: unknown): UpstreamName | undefined {
+  const [, provider, label] = /^([\w-]{1,40})\/(.{1,600})$/.exec(String(header ?? '')) ?? [];
+  if (provider === undefined || label === undefined) return undefined;
+  try {
+    const model = oneLine(decodeURI(label)).slice(0, MAX_NAME);
+    return model === '' ? undefined : { provider, model };
+  } catch {
+    // Another gateway's header of this name, written otherwise.
+    return undefined;
+  }
 }
 
 const ForeignModelList = ModelList.extend({ data: z.array(withoutOddAdditions(Model)) });
@@ -70,7 +93,7 @@ export function createGatewayClient(options: {
      */
     async *stream(
       request: ChatRequest,
-      { signal }: Options = {},
+      { signal, onUpstream }: Options & { onUpstream?(upstream: UpstreamName): void } = {},
     ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
       const call = ask({ ...request, stream: true });
       const limit = service.begin(answerTimeoutMs, call, signal);
@@ -81,6 +104,8 @@ export function createGatewayClient(options: {
         );
         const answer = await service.send(call, limit, expectStream);
         callOff();
+        const upstream = readUpstream(answer.headers[UPSTREAM_HEADER]);
+        if (upstream) onUpstream?.(upstream);
         yield* readChunks(answer, limit, stallMs);
       } finally {
         limit.release();

@@ -35,6 +35,12 @@ export const ParameterHeader = {
   strict: 'x-askwatch-strict',
 } as const;
 
+/**
+ * Names the model that answered, as `provider/model`, each as in a URI.
+ * Our choice: the contract's `model` is the id of the catalog; this says whose words they are.
+ */
+export const UPSTREAM_HEADER = 'x-askwatch-upstream';
+
 /** The contract's optional parameters. Source: gateway contract, parameter table. */
 export const OPTIONAL_PARAMETERS = [
   'temperature',
@@ -85,6 +91,10 @@ export const Model = z.object({
   /** Which of the contract's optional parameters it heeds, and `tools` where it does; text models. */
   supported_parameters: z.array(z.string()).optional(),
   description: z.string().optional(),
+  /** The provider's own model that answers first, and its context if the provider lists one, which then holds. */
+  upstream: z
+    .object({ model: z.string(), context_length: z.int().positive().optional() })
+    .optional(),
   /** False for a text model that nobody serves now, so that a chat with it is a 503. */
   available: z.boolean().optional(),
   /** Why it is not available, and which settings would change that. */

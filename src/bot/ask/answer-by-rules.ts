@@ -1,4 +1,3 @@
-import { type Model, OFFLINE_PROVIDER } from '../../contracts/gateway.ts';
 import { examples, type Understood, understand } from '../rules/rules.ts';
 import { plain } from '../shared/inert-markdown.ts';
 import type { AnswerPart } from '../shared/invocation.ts';
@@ -10,9 +9,6 @@ const MAX_ERROR = 2_000;
 
 /** What stands in a footer in place of a model. */
 const RULES = { id: 'rules, no model' };
-
-/** Whether nobody but the built-in engine answers for it. */
-export const isOffline = ({ owned_by }: Model) => owned_by === OFFLINE_PROVIDER;
 
 type Part = Extract<AnswerPart, { kind: 'text' | 'step' }>;
 

@@ -1,10 +1,20 @@
-import type { Model, Usage } from '../../contracts/gateway.ts';
+import type { Usage } from '../../contracts/gateway.ts';
 import { counted, inWords } from '../shared/text-format.ts';
 
 /** One answer under way: its limits in time, why it was cut, and what its footer says. */
 export type AnswerRun = ReturnType<typeof createAnswerRun>;
 
 const MAX_ANSWER_MS = 600_000;
+
+/** A model as it is asked. */
+interface AskedModel {
+  /** In the catalog. */
+  id: string;
+  /** The provider's own name, if the gateway tells it. */
+  name?: string;
+  /** Shown beside the name, if it adds something. */
+  role?: string | undefined;
+}
 
 /** Starts the clock of an answer; `signal` is the platform's. */
 export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number) {
@@ -13,7 +23,8 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
   let firstTextAtMs: number | undefined;
   const atEnd: Array<() => void> = [];
   let cutNote: string | undefined;
-  let began: { model: Pick<Model, 'id'>; instead: string | undefined; atMs: number } | undefined;
+  let began: (AskedModel & { atMs: number }) | undefined;
+  let answeredBy: string | undefined;
   let endedAtMs: number | undefined;
   /** What each call of the model used. */
   const used: Usage[] = [];
@@ -52,9 +63,12 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     get isStalled() {
       return isStalled;
     },
-    /** `instead` says why it is not the model that was to answer. */
-    began(model: Pick<Model, 'id'>, instead?: string) {
-      began = { model, instead, atMs: performance.now() };
+    began(model: AskedModel) {
+      began = { ...model, atMs: performance.now() };
+    },
+    /** The gateway named the model that answered, which may be another than was expected. */
+    answeredBy(name: string) {
+      answeredBy = name;
     },
     /** What the call of this number has used so far. */
     used(usage: Usage, round = 0) {
@@ -65,7 +79,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
       stall = setTimeout(() => {
         isStalled = cutNote === undefined;
         cut(
-          `${began?.model.id ?? 'The model'} sent nothing new for ${inWords(stallMs)}, so the answer ends here. Ask again.`,
+          `${began?.name ?? 'The model'} sent nothing new for ${inWords(stallMs)}, so the answer ends here. Ask again.`,
         );
       }, stallMs);
     },
@@ -75,7 +89,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     },
     /** The model that was asked, once one is. */
     get model() {
-      return began?.model.id;
+      return began?.id;
     },
     /** Its text begins, if it has not. */
     says() {
@@ -110,13 +124,14 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
         return sum + again + (round < calling ? completion_tokens : 0);
       }, 0);
     },
-    /** The model, the time until the end of the answer, and what it used. */
+    /** The model by its own name, the time until the end of the answer, and what it used. */
     footer() {
       if (!began) return '';
       const seconds = (((endedAtMs ?? performance.now()) - began.atMs) / 1000).toFixed(1);
       const tokens = tokensUsed();
+      const { name = began.id, role } = { ...began, ...(answeredBy && { name: answeredBy }) };
       return [
-        began.instead === undefined ? began.model.id : `${began.model.id}, ${began.instead}`,
+        role === undefined || role === name ? name : `${name} (${role})`,
         `${seconds} s`,
         ...(tokens === undefined ? [] : [counted(tokens, 'token')]),
       ].join(' · ');

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { GatewayClient } from '../../clients/gateway.ts';
+import type { Model } from '../../contracts/gateway.ts';
 import { orAborted } from '../../contracts/or-aborted.ts';
 import type { Store } from '../../store/store.ts';
 import type { EvidenceCall } from '../feedback/answer-evidence.ts';
@@ -25,11 +26,11 @@ import { counted } from '../shared/text-format.ts';
 import type { Proposals, Proposed } from '../tools/proposals.ts';
 import type { UsageLog } from '../usage/usage-log.ts';
 import { underBroken, underPrivate, underWhole, whileGenerated } from './answer-buttons.ts';
-import { answerByRules, answerWith, factsByRules, hint, isOffline } from './answer-by-rules.ts';
+import { answerByRules, answerWith, factsByRules, hint } from './answer-by-rules.ts';
 import { type AnswerRun, createAnswerRun } from './answer-run.ts';
 import { filesOf, readAttachments } from './attachments.ts';
 import type { Budgets } from './budgets.ts';
-import type { Catalog } from './catalog.ts';
+import { type Catalog, isOffline, nameOf, rolesOfOneModel } from './catalog.ts';
 import type { ChannelDefaults } from './channel-defaults.ts';
 import {
   type Conversations,
@@ -387,7 +388,7 @@ export function createAsk(options: {
         },
         {
           ...{ model, gateway: options.gateway, requireBudget, run },
-          ...(model !== chosen && { instead: `since ${chosen.id} sees no pictures` }),
+          ...{ role: roleInFooter(model, chosen, await options.catalog.models()) },
           // All that there is to a document was looked up for its draft.
           ...(!draft && { tools, facts: () => factsByRules(question, { tools, run }) }),
         },
@@ -594,6 +595,13 @@ function keptOf({ asked, about = asked.about }: Omit<Answered, 'id'>): KeptQuest
     ...{ question, model, files, message },
     ...(about && about.length > 0 && { about: [...about] }),
   };
+}
+
+/** Beside the model's own name: which of several catalog models it answers for, or why another one was not asked. */
+function roleInFooter(model: Model, chosen: Model, models: readonly Model[]): string | undefined {
+  const [name, chosenName] = [nameOf(model), nameOf(chosen)];
+  if (name !== chosenName) return `${chosenName} can't read images`;
+  return isOffline(model) || rolesOfOneModel(models) ? undefined : model.id;
 }
 
 /** Several notes under one answer. */

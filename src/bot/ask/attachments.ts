@@ -8,7 +8,7 @@ import type { QuotedMessage } from '../shared/people-messages.ts';
 import type { Place } from '../shared/place.ts';
 import { FileError, type SharedFile } from '../shared/shared-file.ts';
 import { counted, shortened } from '../shared/text-format.ts';
-import { isOffline } from './answer-by-rules.ts';
+import { isOffline } from './catalog.ts';
 import type { Turn } from './conversations.ts';
 
 /** Files of earlier questions that are read again, the newest first. */

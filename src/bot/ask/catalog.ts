@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { GatewayClient } from '../../clients/gateway.ts';
 import { type Model, OFFLINE_PROVIDER } from '../../contracts/gateway.ts';
+import { oneLine } from '../../contracts/one-line.ts';
 import { CommandError } from '../shared/errors.ts';
 
 /** The gateway's models, asked for at most once a minute. */
@@ -23,7 +24,7 @@ export function createCatalog(options: {
 
   async function ask(): Promise<Model[]> {
     try {
-      const models = await gateway.models();
+      const models = (await gateway.models()).map(withOwnContext);
       known = { models, atMs: performance.now() };
       return models;
     } catch (error) {
@@ -71,10 +72,38 @@ export function createCatalog(options: {
       const qualityOf = ({ ranks }: Model) => ranks?.quality ?? 0;
       return chatModels(await models())
         .filter((one) => isServed(one) && one.input?.includes('image'))
-        .filter(({ owned_by }) => owned_by !== OFFLINE_PROVIDER)
+        .filter((one) => !isOffline(one))
         .sort((a, b) => qualityOf(b) - qualityOf(a))[0];
     },
   };
+}
+
+const MAX_NAME = 100;
+
+/** The context that the provider lists holds, not the catalog's. */
+const withOwnContext = (model: Model): Model =>
+  model.upstream?.context_length === undefined
+    ? model
+    : { ...model, context_length: model.upstream.context_length };
+
+/** Nobody but the built-in engine answers for it. */
+export const isOffline = ({ owned_by }: Pick<Model, 'owned_by'>) => owned_by === OFFLINE_PROVIDER;
+
+/** The built-in engine, as a footer signs for it. */
+export const OFFLINE_NAME = 'offline engine';
+
+/** The name that people know a model by: the provider's own if the gateway lists it, else the catalog's. */
+export function nameOf(model: Model): string {
+  if (isOffline(model)) return OFFLINE_NAME;
+  return oneLine(model.upstream?.model ?? '').slice(0, MAX_NAME) || model.id;
+}
+
+/** All models that can answer, if there are several and one provider's model answers for all of them. */
+export function rolesOfOneModel(models: readonly Model[]): Model[] | undefined {
+  const roles = chatModels(models).filter(isServed);
+  const isKnown = roles.every((model) => isOffline(model) || model.upstream !== undefined);
+  const names = new Set(roles.map((model) => `${model.owned_by} ${nameOf(model)}`));
+  return roles.length > 1 && isKnown && names.size === 1 ? roles : undefined;
 }
 
 /** Whether a model can answer now; a list that does not say so means yes. */

@@ -1,11 +1,17 @@
 import { StatusError } from '../../clients/errors.ts';
-import type { GatewayClient } from '../../clients/gateway.ts';
-import type { ChatMessage, ContentPart, Model } from '../../contracts/gateway.ts';
+import type { GatewayClient, UpstreamName } from '../../clients/gateway.ts';
+import {
+  type ChatMessage,
+  type ContentPart,
+  type Model,
+  OFFLINE_PROVIDER,
+} from '../../contracts/gateway.ts';
 import { estimateJsonTokens, estimatePromptTokens, roughTokens } from '../../contracts/tokens.ts';
 import { CommandError } from '../shared/errors.ts';
 import type { AnswerPart } from '../shared/invocation.ts';
 import type { AnswerRun } from './answer-run.ts';
 import { createCallReader, sentBack, type ToolCall } from './call-reader.ts';
+import { nameOf, OFFLINE_NAME } from './catalog.ts';
 import type { Turn } from './conversations.ts';
 import type { PeopleMessages } from './people-messages.ts';
 import type { ToolCalls } from './tool-calls.ts';
@@ -41,8 +47,8 @@ export async function* generate(
   prompt: Prompt,
   options: {
     model: Model;
-    /** Why it is not the model that was to answer. */
-    instead?: string | undefined;
+    /** See `AnswerRun.began`. */
+    role?: string | undefined;
     gateway: GatewayClient;
     tools?: ToolCalls | undefined;
     /** What a model without functions is told besides. */
@@ -53,10 +59,13 @@ export async function* generate(
   },
 ): AsyncGenerator<Part, Generated> {
   const { model, gateway, requireBudget, run } = options;
-  run.began(model, options.instead);
+  const name = nameOf(model);
+  run.began({ id: model.id, name, role: options.role });
   let tools = offeredTo(model, prompt, options.tools);
   let asked = prompt;
   let hasFacts = false;
+  const onUpstream = (upstream: UpstreamName) =>
+    run.answeredBy(upstream.provider === OFFLINE_PROVIDER ? OFFLINE_NAME : upstream.model);
   /** What the model called and was given in this answer. */
   const exchange: ChatMessage[] = [];
   let answer = '';
@@ -72,7 +81,7 @@ export async function* generate(
     const messages = trim(withTools(asked, tools), model.context_length, { exchange, tools });
     if (!messages) {
       throw new CommandError(
-        `This question is too long for ${model.id}. Shorten it, or choose a model with a larger context: /askwatch models.`,
+        `This question is too long for ${name}. Shorten it, or choose a model with a larger context: /askwatch models.`,
       );
     }
     const request = {
@@ -88,7 +97,7 @@ export async function* generate(
     let said = '';
     run.waits();
     try {
-      for await (const chunk of gateway.stream(request, { signal: run.signal })) {
+      for await (const chunk of gateway.stream(request, { signal: run.signal, onUpstream })) {
         if (chunk.usage) run.used(chunk.usage, round);
         const choice = chunk.choices.find(({ index }) => index === 0);
         finish = choice?.finish_reason ?? finish;
@@ -133,7 +142,7 @@ export async function* generate(
         return { text: WAITS, isCutOff: false };
       }
       if (answer.trim() === '') {
-        throw new CommandError(`${model.id} sent an empty answer. Ask again in other words.`);
+        throw new CommandError(`${name} sent an empty answer. Ask again in other words.`);
       }
       return { text: answer, isCutOff: finish === 'length' };
     }

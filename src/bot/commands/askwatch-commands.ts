@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Model, OPTIONAL_PARAMETERS } from '../../contracts/gateway.ts';
-import { chatModels, isServed } from '../ask/catalog.ts';
+import { chatModels, isServed, nameOf, rolesOfOneModel } from '../ask/catalog.ts';
 import { type CardPart, tablePart, textPart } from '../shared/card.ts';
 import { toAsker } from '../shared/invocation.ts';
 import { counted } from '../shared/text-format.ts';
@@ -19,28 +19,55 @@ export const modelsCommand = command({
     const chat = chatModels(models);
     const standard = await catalog.chatModel().catch(() => undefined);
     const images = models.filter(({ kind }) => kind === 'image');
-    const parts: CardPart[] = [textModels(chat, standard?.id)];
+    const roles = rolesOfOneModel(models);
+    const parts: CardPart[] = roles ? oneModel(roles) : [textModels(chat, standard?.id)];
     parts.push(...leftOut(chat));
     if (images.length > 0) parts.push(imageModels(images));
+    const ranks = 'Speed, quality and cost are ranks: 1 is slowest, lowest quality, cheapest.';
     return toAsker({
       tone: 'info',
-      title: `${counted(chat.filter(isServed).length, 'model')} can answer`,
+      title: `${counted(roles ? 1 : chat.filter(isServed).length, 'model')} can answer`,
       parts,
-      footer: [
-        chat.some(({ ranks }) => ranks) &&
-          'Speed, quality and cost are ranks: 1 is the slowest, the plainest, the cheapest.',
-        !chat.every(isServed) && 'Where nobody stands, no connected provider serves it.',
-        'Choose with /ask model=<name> <question>.',
-      ]
-        .filter(Boolean)
-        .join(' '),
+      ...(!roles && {
+        footer: [
+          chat.some((model) => model.ranks) && ranks,
+          !chat.every(isServed) && 'If nobody answers, no connected provider serves that model.',
+          'Choose with /ask model=<name> <question>.',
+        ]
+          .filter(Boolean)
+          .join(' '),
+      }),
     });
   },
 });
 
+/** The only model there is, and the names of the catalog that lead to it. */
+function oneModel(roles: readonly Model[]): CardPart[] {
+  const [first] = roles;
+  const contexts = [...new Set(roles.map(({ context_length = 0 }) => context_length))];
+  const accepts = [...new Set(roles.flatMap(({ input = [] }) => input))];
+  const names = roles.map(({ id, context_length = 0 }) =>
+    contexts.length > 1 ? `${id} (${sizeInWords(context_length)})` : id,
+  );
+  return [
+    tablePart(
+      ['Model', 'Context', 'Accepts', 'By'],
+      [
+        [
+          first ? nameOf(first) : '',
+          contexts.length === 1 && contexts[0] ? sizeInWords(contexts[0]) : '',
+          accepts.join(', '),
+          first?.owned_by ?? '',
+        ],
+      ],
+    ),
+    textPart(`It answers for every model of the catalog: ${names.join(', ')}.`),
+  ];
+}
+
 function textModels(models: readonly Model[], standard: string | undefined): CardPart {
   return tablePart(
-    ['Model', 'Context', 'Accepts', 'Speed', 'Quality', 'Cost', 'By'],
+    ['Model', 'Context', 'Accepts', 'Speed', 'Quality', 'Cost', 'Answered by', 'Provider'],
     models.map((model) => row(model, model.id === standard)),
   );
 }
@@ -54,7 +81,8 @@ function row(model: Model, isDefault: boolean): string[] {
     String(ranks?.speed ?? ''),
     String(ranks?.quality ?? ''),
     String(ranks?.cost ?? ''),
-    isServed(model) ? owned_by : 'nobody',
+    isServed(model) ? nameOf(model) : 'nobody',
+    isServed(model) ? owned_by : '',
   ];
 }
 
@@ -66,7 +94,10 @@ function leftOut(models: readonly Model[]): CardPart[] {
     if (names !== '') modelsBy.set(names, [...(modelsBy.get(names) ?? []), id]);
   }
   if (modelsBy.size === 0) return [];
-  const lines = [...modelsBy].map(([names, ids]) => `Left out for ${ids.join(', ')}: ${names}.`);
+  const lines = [...modelsBy].map(([names, ids]) => {
+    const whose = ids.length === models.length ? 'all models' : ids.join(', ');
+    return `Ignored parameters: ${names} (${whose})`;
+  });
   return [textPart(lines.join('\n'))];
 }
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { GatewayClient } from '../../clients/gateway.ts';
 import { oneLine } from '../../contracts/one-line.ts';
 import { orAborted } from '../../contracts/or-aborted.ts';
-import { isOffline } from '../ask/answer-by-rules.ts';
+import { isOffline } from '../ask/catalog.ts';
 import type { Budgets } from '../ask/budgets.ts';
 import type { Catalog } from '../ask/catalog.ts';
 import type { ChannelDefaults } from '../ask/channel-defaults.ts';

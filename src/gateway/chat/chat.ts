@@ -107,7 +107,8 @@ export function addChat(options: ChatOptions): Chat {
     // finds it, and the whole request with it. Source: V8, ParserBase::CheckAssigningFunctionLiteralToProperty.
     const estimate = () => estimatePrompt(request, body);
     meter.estimatePrompt = estimate;
-    checkContext(request, model, body.length, estimate);
+    const context_length = routing.contextOf(model);
+    checkContext(request, { ...model, context_length }, body.length, estimate);
     if (meter.countsTokens) {
       const reply = (request.max_tokens ?? REPLY_TOKENS) * (request.n ?? 1);
       const reserved = meter.reserve(estimate(), reply);

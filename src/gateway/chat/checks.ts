@@ -72,10 +72,10 @@ export function checkInput(request: ChatRequest, model: TextModel, catalog: Cata
   }
 }
 
-/** Refuses what cannot fit the model's context. The estimate is asked for only when the size of the body leaves a doubt. */
+/** Refuses what cannot fit the context. The estimate is asked for only when the size of the body leaves a doubt. */
 export function checkContext(
   request: ChatRequest,
-  model: TextModel,
+  model: Pick<TextModel, 'id' | 'input' | 'context_length'>,
   bodyBytes: number,
   estimate: () => number,
 ): void {

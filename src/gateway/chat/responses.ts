@@ -1,6 +1,11 @@
 import type { Logger } from 'pino';
 import { ErrorCode } from '../../contracts/error.ts';
-import { type ChatCompletion, type ChatRequest, ParameterHeader } from '../../contracts/gateway.ts';
+import {
+  type ChatCompletion,
+  type ChatRequest,
+  ParameterHeader,
+  UPSTREAM_HEADER,
+} from '../../contracts/gateway.ts';
 import { type Exchange, sendJson } from '../../http/direct-route.ts';
 import { asHttpError, errorBody } from '../../http/error-answers.ts';
 import { HttpError } from '../../http/errors.ts';
@@ -38,9 +43,6 @@ interface ChatCall {
 export class ClientGoneError extends Error {
   override name = 'ClientGoneError' as const;
 }
-
-/** Names the upstream that answered, as `provider/model`. */
-export const UPSTREAM_HEADER = 'x-askwatch-upstream';
 
 /** Answers with the whole reply as one JSON body. */
 export async function answerWhole(call: ChatCall): Promise<void> {

@@ -4,11 +4,11 @@ import {
   ChatRequest,
   LimitHeader,
   ParameterHeader,
+  UPSTREAM_HEADER,
 } from '../../contracts/gateway.ts';
 import { EVENT_STREAM } from '../../contracts/server-sent-events.ts';
 import type { Header } from '../../http/openapi.ts';
 import { keyAnswers, rateLimitHeaders, retryAfterHeader } from '../../http/shared-answers.ts';
-import { UPSTREAM_HEADER } from './responses.ts';
 
 const whole = { type: 'integer' } as const;
 const words = { type: 'string' } as const;

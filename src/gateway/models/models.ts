@@ -78,7 +78,7 @@ export function addModels(options: {
   );
 }
 
-/** A model as clients see it: how it is answered stays with us, but for the provider's name. */
+/** A model as clients see it: of its upstreams only the one that answers first. */
 function listed(
   model: Catalog['models'][number],
   routing: Routing,
@@ -94,10 +94,16 @@ function listed(
     owned_by: first?.provider ?? OFFLINE_PROVIDER,
     ...(ranks && { ranks }),
     ...heeded(first),
+    ...(first && first.provider !== OFFLINE_PROVIDER && { upstream: upstreamOf(first) }),
     available: why === undefined,
     ...(why !== undefined && { unavailable_reason: why }),
   };
 }
+
+const upstreamOf = ({ model, contextTokens }: Upstream): Model['upstream'] => ({
+  model,
+  ...(contextTokens !== undefined && { context_length: contextTokens }),
+});
 
 /** What each model is asked about. `tools` is not the contract's, but clients with functions choose models by it. */
 const ASKED_ABOUT = [...OPTIONAL_PARAMETERS, 'tools'] as const;

@@ -11,9 +11,9 @@ interface Answering {
 }
 
 /**
- * The ranks of the text models, by id: those of the model that answers first, so that two which the same one answers have
- * the same. An operator's own ranks stand as they were written, and then none are made up beside them. A model that nobody
- * knows figures of, or nobody serves, has none.
+ * Ranks of the text models, by id: those of the provider's model that answers first, so models with the same upstream rank
+ * equally. A provider's model without known figures has those of the first catalog model it answers for. An operator's own
+ * ranks stand as written, and then no others are derived.
  */
 export function ranksOf(
   catalog: Catalog,
@@ -23,9 +23,15 @@ export function ranksOf(
   const models = textModels(catalog);
   const written = models.flatMap(({ id, ranks }) => (ranks ? [[id, ranks] as const] : []));
   if (written.length > 0) return new Map(written);
+  const unknown = new Map<string, ModelFigures | undefined>();
   const known = models.flatMap((model) => {
     const answering = answersFirst(model);
-    const figures = answering && figuresOf(answering, table);
+    let figures = answering && figuresOf(answering, table);
+    if (!figures) {
+      const name = answering ? `${answering.provider} ${answering.model}` : `nobody ${model.id}`;
+      if (!unknown.has(name)) unknown.set(name, figuresInCatalog(model, table));
+      figures = unknown.get(name);
+    }
     return figures ? [{ id: model.id, figures }] : [];
   });
   /** Gives the place of a model's value among those of all, the smallest first. */
@@ -48,6 +54,15 @@ export function ranksOf(
       },
     ]),
   );
+}
+
+/** Figures of the first upstream that the catalog names and somebody knows. */
+function figuresInCatalog(model: TextModel, table: ProviderTable): ModelFigures | undefined {
+  for (const upstream of model.upstreams) {
+    const figures = figuresOf(upstream, table);
+    if (figures) return figures;
+  }
+  return undefined;
 }
 
 /** What is known of a provider's model; nothing of most. */

@@ -181,6 +181,7 @@ export function createHttpUpstream({
     model,
     // The provider's name for the model may hold what a header cannot; through a Buffer, as encodeURI throws for half a pair.
     label: encodeURI(`${provider.name}/${Buffer.from(model)}`),
+    contextTokens: provider.served?.find(({ id }) => id === model)?.contextTokens,
     maxChoices: provider.maxChoices,
     dropped: (request) => dialect.dropped(request, provider, model),
     ...(dialect === openaiDialect && { relay }),

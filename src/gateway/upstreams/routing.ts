@@ -60,6 +60,9 @@ export function createRouting(options: {
   return {
     renew,
     upstreamsOf,
+    /** Tokens of prompt and answer together: those that the provider lists, else the catalog's. */
+    contextOf: (model: TextModel): number =>
+      upstreamsOf(model)[0]?.contextTokens ?? model.context_length,
     /**
      * The provider's model that answers first. Where no provider is set up at all, the one that the catalog would ask first:
      * there is nothing to compare in the offline engine.

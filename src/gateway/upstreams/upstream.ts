@@ -10,6 +10,8 @@ export interface Upstream {
   readonly model: string;
   /** Both as a header takes them, as `provider/model`. */
   readonly label: string;
+  /** Tokens of prompt and answer together, if the provider lists them. */
+  readonly contextTokens?: number | undefined;
   /** The largest `n` it takes. */
   readonly maxChoices: number;
   /** What a client asked for that it does not heed; everything is heeded when absent. */

@@ -86,7 +86,7 @@ test('has the best model that sees look at a picture, and says so', async () => 
   const asked = await say('/ask what is it?', { files: [send('screen.png', PICTURE)] });
   const { end } = await readAnswer(asked, 't1');
   expect(provider.calls[0]?.body.model).toBe('sees-better');
-  expect(end.footer).toMatch(/^sees-better, since blind sees no pictures · /);
+  expect(end.footer).toMatch(/^sees-better \(blind can't read images\) · /);
   const named = await say('/ask model=sees and this?', { files: [send('two.png', PICTURE)] });
   await readAnswer(named, 't2');
   expect(provider.calls[1]?.body.model).toBe('sees');

@@ -214,9 +214,9 @@ test('a monitoring service that is away is told to the model and to people', asy
   bot.service.failWith({ kind: 'status', status: 503 });
   bot.provider.answerWith(callingModel([call('list_monitors')]));
   const { text, steps } = await ask(bot, '/ask how is it?');
-  expect(text).toMatch(/monitoring service has trouble/);
+  expect(text).toMatch(/monitoring service answered with an error \(503\)/);
   expect(steps.map(words)).toEqual([
-    expect.stringMatching(/^failed: all monitors \(The monitoring service has trouble/),
+    expect.stringMatching(/^failed: all monitors \(The monitoring service answered/),
   ]);
 });
 

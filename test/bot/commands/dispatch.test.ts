@@ -273,10 +273,10 @@ test('/askwatch models shows what each model can, with the default marked', asyn
   });
   const text = textOf(cardOf(await say('/askwatch models')));
   expect(text).toContain('2 models can answer');
-  expect(text).toContain('small | 8K | text | 1 | 2 | 3 | fake');
+  expect(text).toContain('small | 8K | text | 1 | 2 | 3 | small | fake');
   expect(text).toContain('large (default) | 200K | text, image');
-  expect(text).toContain('Left out for large: temperature, top_p, frequency_penalty.');
-  expect(text).not.toContain('Left out for small');
+  expect(text).toContain('Ignored parameters: temperature, top_p, frequency_penalty (large)');
+  expect(text).not.toContain('(small)');
   expect(text).toContain('wide | 1024x1024 to 1792x1024 | fake');
 });
 
@@ -299,7 +299,7 @@ test('a model that nobody serves is marked, and never chosen by itself', async (
   );
   const card = await says('/askwatch models');
   expect(card).toContain('1 model can answer');
-  expect(card).toMatch(/long .*\| nobody/);
+  expect(card).toMatch(/long .*\| nobody \|/);
   expect(card).toContain('small (default)');
   expect(await bot.suggest('model', '')).toEqual([
     { label: 'small', value: 'small' },

@@ -49,7 +49,8 @@ describe('ranks of the shipped catalog, for every combination of providers,', ()
       for (const a of found) {
         for (const b of found) {
           const [one, other] = [figuresOf(a.first), figuresOf(b.first)];
-          if (!one || !other) throw new Error('Ranked without figures.');
+          // Of a model that nobody ranked the next test tells.
+          if (!one || !other) continue;
           const told = { live, one: a.first.model, other: b.first.model };
           for (const figure of ['speed', 'quality'] as const) {
             const order = Math.sign(a.ranks[figure] - b.ranks[figure]);
@@ -64,8 +65,10 @@ describe('ranks of the shipped catalog, for every combination of providers,', ()
           if (isDearer) expect(a.ranks.cost).toBeGreaterThan(b.ranks.cost);
         }
       }
+      const all = [...ranksOf(catalog, (model) => firstOf(model, live)).values()];
+      expect(all).toHaveLength(9);
       for (const figure of ['speed', 'quality', 'cost'] as const) {
-        const used = new Set(found.map(({ ranks }) => ranks[figure]));
+        const used = new Set(all.map((ranks) => ranks[figure]));
         expect([...used].sort()).toEqual([...used].map((_, at) => at + 1));
       }
     }
@@ -110,7 +113,7 @@ describe('ranks of the shipped catalog, for every combination of providers,', ()
   });
 });
 
-test('a catalog lists the ranks of the model that answers, of the first one named where no provider is set, and none of unknown models', async () => {
+test('a catalog lists the ranks of the model that answers, of the catalog where nobody knows it, and equal ones of a model that answers for several', async () => {
   const ranksIn = async (providers: Parameters<typeof startGateway>[0]) => {
     const { client } = await startGateway(providers);
     const { data } = await client.models.list();
@@ -122,12 +125,12 @@ test('a catalog lists the ranks of the model that answers, of the first one name
   expect(offline.get('balanced-32k')).toEqual({ speed: 2, quality: 2, cost: 2 });
   expect(offline.get('long-200k-best')).toEqual({ speed: 1, quality: 3, cost: 3 });
   const groq = await ranksIn({ providers: { ...NO_OLLAMA, groq: { apiKey: 'k' } } });
-  expect(groq.get('fast-8k')).toEqual({ speed: 2, quality: 1, cost: 1 });
-  expect(groq.get('balanced-32k')).toEqual({ speed: 1, quality: 2, cost: 2 });
+  expect(groq.get('fast-8k')?.quality).toBeLessThan(groq.get('balanced-32k')?.quality ?? 0);
   expect(groq.get('best-32k')).toEqual(groq.get('balanced-32k'));
-  expect(groq.get('long-200k')).toBeUndefined();
+  // Nobody serves it there, so it has the place that the catalog gives it.
+  expect(groq.get('long-200k')).toBeDefined();
   const auto = await ranksIn({ providers: { ...NO_OLLAMA, openrouter: { apiKey: 'k' } } });
-  expect(auto.get('fast-8k')).toBeUndefined();
+  expect(auto.get('fast-8k')).toEqual(auto.get('best-32k'));
   const text = {
     kind: 'text' as const,
     context_length: 1,

@@ -36,7 +36,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   bot: ['contracts', 'clients', 'store', 'unpdf', 'zod', 'pino'],
   mcp: ['bot', 'clients', 'http', 'contracts', 'zod', '@modelcontextprotocol/server', 'pino'],
-  slack: ['bot', '@slack/bolt', 'pino'],
+  slack: ['bot', 'contracts', '@slack/bolt', 'pino'],
   discord: ['bot', 'discord.js', '@resvg/resvg-js', 'pino'],
   // zod: the bodies the page sends are checked like those of the services.
   console: ['bot', 'http', 'clients', 'contracts', 'zod', 'pino'],
@@ -304,6 +304,33 @@ describe('the import table', () => {
       [],
     );
   });
+});
+
+/** Files that parse JSON past `parseUntrustedJson`, and why they may. The store and the page in the browser read what Askwatch wrote. */
+const PARSES_JSON: Record<string, string> = {
+  'contracts/parse-json.ts': 'counts what a text holds first',
+  'gateway/chat/request-body.ts': 'counts what a body holds while it leaves out its long strings',
+  'gateway/catalog/catalog.ts': 'a file of the operator',
+  'config/tool-servers.ts': 'a file of the operator',
+  'main.ts': 'package.json',
+  'cli.ts': 'package.json',
+  'app/write-licences.ts': 'files of the build',
+  'console/page-files.ts': 'a file of the build',
+  'cli/control-client.ts': 'answers of Askwatch over its control socket',
+  'cli/doctor-monitors.ts': 'answers of Askwatch over its control socket',
+  'cli/monitors.ts': 'answers of Askwatch over its control socket',
+  'bot/shared/seen-invocations.ts': 'a document of the store',
+  'monitoring/monitors/definition-encryption.ts': 'a document of the store',
+  'slack/workspaces/installed-workspaces.ts': 'a document of the store',
+  'monitoring/time/cron.ts': 'a key that the same file wrote',
+  'monitoring/time/weekly.ts': 'a key that the same file wrote',
+};
+
+test('JSON from outside is parsed in one place, which bounds it first', () => {
+  const parsing = files
+    .filter((file) => !['store', 'console/page'].includes(roomOf(file)))
+    .filter((file) => /\bJSON\.parse\(|\.json\(\)/.test(texts.get(file) ?? ''));
+  expect(parsing.sort()).toEqual(Object.keys(PARSES_JSON).sort());
 });
 
 describe('the folders', () => {

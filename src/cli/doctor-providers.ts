@@ -1,6 +1,7 @@
 import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
 import type { Settings } from '../config/settings.ts';
+import { JSON_LIMITS, parseUntrustedJson } from '../contracts/parse-json.ts';
 import { readCatalog, textModels } from '../gateway/catalog/catalog.ts';
 import { explainNames } from '../gateway/models/served-models-refresh.ts';
 import { providerHeaders } from '../gateway/providers/openai-dialect.ts';
@@ -140,7 +141,7 @@ function judge(
 
 function isJson(text: string): boolean {
   try {
-    JSON.parse(text);
+    parseUntrustedJson(text, { ...JSON_LIMITS, values: 200_000 });
     return true;
   } catch {
     return false;

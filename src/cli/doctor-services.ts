@@ -6,6 +6,7 @@ import { CallError, ContractError, StatusError } from '../clients/errors.ts';
 import { createGatewayClient } from '../clients/gateway.ts';
 import { createMonitoringClient, type InvalidMonitor } from '../clients/monitoring.ts';
 import type { Settings } from '../config/settings.ts';
+import { parseUntrustedJson } from '../contracts/parse-json.ts';
 import { readCatalog, textModels } from '../gateway/catalog/catalog.ts';
 import { CALL_LIMIT_MS, type NoAnswerError, type Probe } from './doctor-fetch.ts';
 
@@ -186,7 +187,7 @@ function reachable(host: string): string {
 async function readVersion(answer: Response): Promise<string | undefined> {
   const text = await answer.text();
   try {
-    const { info } = JSON.parse(text) as { info?: { title?: unknown; version?: unknown } };
+    const { info } = parseUntrustedJson(text) as { info?: { title?: unknown; version?: unknown } };
     return info?.title === 'Askwatch' ? String(info.version) : undefined;
   } catch {
     // A page of some other program.

@@ -1,6 +1,7 @@
 import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { oneLine } from '../contracts/one-line.ts';
+import { JSON_LIMITS, parseUntrustedJson } from '../contracts/parse-json.ts';
 import { ContractError, StatusError } from './errors.ts';
 import { createCallLimit, networkError } from './service-connection.ts';
 
@@ -26,6 +27,8 @@ const CONNECT_MS = 5_000;
 
 /** Bytes of an answer; a thousand silences are about a megabyte. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+const ANSWER_LIMITS = { ...JSON_LIMITS, values: 200_000 };
 
 /** Characters of what it says itself that an error may hold. */
 const MAX_SAID_LENGTH = 200;
@@ -142,7 +145,7 @@ async function readText(body: AsyncIterable<Buffer> & { destroy(): unknown }, wh
 
 function shaped<T>(schema: z.ZodType<T>, text: string): T {
   try {
-    const result = schema.safeParse(JSON.parse(text));
+    const result = schema.safeParse(parseUntrustedJson(text, ANSWER_LIMITS));
     if (result.success) return result.data;
   } catch {
     // It is no JSON, which is the same to whoever asked.
@@ -154,7 +157,7 @@ function shaped<T>(schema: z.ZodType<T>, text: string): T {
 function saidIn(text: string): string {
   let said: unknown = text;
   try {
-    said = JSON.parse(text);
+    said = parseUntrustedJson(text);
   } catch {
     // A plain text is what it says.
   }

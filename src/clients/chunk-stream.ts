@@ -1,6 +1,7 @@
 import { createChoiceEnds } from '../contracts/choice-ends.ts';
 import { GarbledStreamError, readEvents } from '../contracts/event-reader.ts';
 import { ChatCompletionChunk } from '../contracts/gateway.ts';
+import { jsonFault, parseUntrustedJson } from '../contracts/parse-json.ts';
 import { EVENT_STREAM, STREAM_DONE } from '../contracts/server-sent-events.ts';
 import { ContractError, StreamCutError } from './errors.ts';
 import type { CallLimit } from './service-connection.ts';
@@ -109,9 +110,11 @@ function readChunk(
 ): ChatCompletionChunk {
   let value: unknown;
   try {
-    value = JSON.parse(data);
+    value = parseUntrustedJson(data);
   } catch (cause) {
-    throw new ContractError(`${answer.what} streams something that is not JSON.`, { cause });
+    throw new ContractError(`${answer.what} streams something that ${jsonFault(cause)}.`, {
+      cause,
+    });
   }
   const told = errorDetails(value, answer);
   if (told || event === 'error') {

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { ErrorBody } from '../contracts/error.ts';
 import { beginTurn, yieldToEventLoop } from '../contracts/event-loop.ts';
+import { JSON_LIMITS, jsonFault, parseUntrustedJson } from '../contracts/parse-json.ts';
 import { readRetryAfterMs } from '../contracts/rate-limit.ts';
 import { ContractError, StatusError } from './errors.ts';
 
@@ -23,6 +24,9 @@ export interface ServiceResponse {
 
 /** Bytes of a whole answer; a list of ten thousand monitors is about 4 MB. */
 const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
+
+/** A list of ten thousand monitors has some 250,000 values. */
+const ANSWER_LIMITS = { ...JSON_LIMITS, values: 500_000 };
 
 /** Bytes of an error answer that are looked at. */
 const ERROR_LIMIT_BYTES = 64 * 1024;
@@ -177,7 +181,7 @@ async function readErrorBody(answer: ServiceResponse) {
   const bytes = await readBytes(answer, ERROR_LIMIT_BYTES);
   if (!bytes) return undefined;
   try {
-    return errorDetails(JSON.parse(bytes.toString('utf8')), answer);
+    return errorDetails(parseUntrustedJson(bytes), answer);
   } catch {
     // A page of a proxy in between: the status says enough.
     return undefined;
@@ -204,10 +208,11 @@ async function readBytes(
 
 function parseJson(bytes: Buffer, { what, headers, clean }: ServiceResponse): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return parseUntrustedJson(text, ANSWER_LIMITS);
   } catch (cause) {
     const type = clean(String(headers['content-type'] ?? 'no content type'));
-    throw new ContractError(`${what} answered with something that is not JSON (${type}).`, {
+    throw new ContractError(`${what} answered with something that ${jsonFault(cause)} (${type}).`, {
       cause,
     });
   }

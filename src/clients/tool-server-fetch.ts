@@ -1,16 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
 import { type Agent, request } from 'undici';
+import { JSON_LIMITS, JsonLimitError, JsonScan, jsonFault } from '../contracts/parse-json.ts';
 import { ContractError, NetworkError } from './errors.ts';
 
 /** Bytes of one answer of a server; lists of tools with long schemas have some 200 KB. */
 const MAX_BYTES = 1024 * 1024;
 
+/** One tool whose schema is nested deep must not hide all others. */
+const ANSWER_LIMITS = { ...JSON_LIMITS, depth: 200 };
+
 /** Of an answer that is an error nobody reads more. */
 const MAX_ERROR_BYTES = 2_048;
-
-/** How deep an answer may be nested: a parser takes long for what is nested more, and who writes it down again has no stack for it. */
-const MAX_DEPTH = 200;
 
 /** Messages that may be sent for one call: the call itself, and refusals of what its server asks for meanwhile. */
 const MAX_MESSAGES = 20;
@@ -30,7 +31,7 @@ export const callScope = new AsyncLocalStorage<CallScope>();
 export type ServerFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
- * Sends messages to one server, with its headers, to its origin and nowhere else. Answers are bounded in size and in depth as they
+ * Sends messages to one server, with its headers, to its origin and nowhere else. Answers are bounded in size, depth and values as they
  * come. Throws `NetworkError`, for a redirect to another origin too, and `ContractError`.
  */
 export function createServerFetch(server: {
@@ -140,14 +141,14 @@ async function readSome(body: AsyncIterable<Buffer> & { destroy(): unknown }): P
   return Buffer.concat(parts).subarray(0, MAX_ERROR_BYTES).toString('utf8');
 }
 
-/** A body that ends with an error where it is too large or nested too deep. */
+/** A body that ends with an error where it is too large or holds too much. */
 function bounded(
   body: AsyncIterable<Buffer> & { destroy(): unknown },
   name: string,
   scope: CallScope | undefined,
 ): ReadableStream<Uint8Array> {
   const parts = body[Symbol.asyncIterator]();
-  const depth = createDepth();
+  const scan = new JsonScan(ANSWER_LIMITS);
   let bytes = 0;
   return new ReadableStream({
     async pull(controller) {
@@ -162,11 +163,19 @@ function bounded(
         if (bytes > MAX_BYTES) {
           throw new ContractError(`${name} sent more than ${MAX_BYTES / 1024 / 1024} MB at once.`);
         }
-        if (depth.of(value) > MAX_DEPTH) {
-          throw new ContractError(`${name} sent something that is nested too deep.`);
+        for (const [index, line] of value
+          .toString('latin1')
+          .split(/[\r\n]+/)
+          .entries()) {
+          if (index > 0) scan.endLine();
+          scan.add(line);
         }
         controller.enqueue(new Uint8Array(value));
-      } catch (error) {
+      } catch (cause) {
+        const error =
+          cause instanceof JsonLimitError
+            ? new ContractError(`${name} sent something that ${jsonFault(cause)}.`)
+            : cause;
         body.destroy();
         controller.error(error);
         scope?.ended(error);
@@ -177,29 +186,4 @@ function bounded(
       scope?.ended();
     },
   });
-}
-
-const [QUOTE, BACKSLASH, NEWLINE, RETURN] = [0x22, 0x5c, 0x0a, 0x0d];
-const [BRACKET, BRACE, END_BRACKET, END_BRACE] = [0x5b, 0x7b, 0x5d, 0x7d];
-
-/** How deep JSON is nested, piece by piece, alone or in server-sent events: no text of JSON goes over a line. */
-function createDepth() {
-  let depth = 0;
-  let inText = false;
-  let isEscaped = false;
-  return {
-    /** The deepest of a piece. */
-    of(piece: Uint8Array): number {
-      let deepest = depth;
-      for (const byte of piece) {
-        if (byte === NEWLINE || byte === RETURN) inText = isEscaped = false;
-        else if (isEscaped) isEscaped = false;
-        else if (byte === QUOTE) inText = !inText;
-        else if (inText) isEscaped = byte === BACKSLASH;
-        else if (byte === BRACKET || byte === BRACE) deepest = Math.max(deepest, ++depth);
-        else if (byte === END_BRACKET || byte === END_BRACE) depth = Math.max(0, depth - 1);
-      }
-      return deepest;
-    },
-  };
 }

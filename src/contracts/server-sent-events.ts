@@ -1,3 +1,5 @@
+import { parseUntrustedJson } from './parse-json.ts';
+
 /**
  * The wire form of a streamed answer.
  * Our choice: the gateway contract does not show it, so it is the `chat.completion.chunk` convention: one
@@ -24,7 +26,7 @@ export const PING_COMMENT = ': ping\n\n';
 export function isWholeData(data: string): boolean {
   if (data === STREAM_DONE) return true;
   try {
-    JSON.parse(data);
+    parseUntrustedJson(data);
     return true;
   } catch {
     return false;

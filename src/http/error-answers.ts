@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { type ErrorBody, ErrorCode } from '../contracts/error.ts';
+import { JsonLimitError } from '../contracts/parse-json.ts';
 import { StoreUnavailableError } from '../store/errors.ts';
 import { HttpError } from './errors.ts';
 
@@ -72,6 +73,10 @@ export function errorBody(error: HttpError): ErrorBody {
 export function asHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof StoreUnavailableError) return storeIsAway(error);
+  if (error instanceof JsonLimitError) {
+    const message = `The body ${error.message}. Send less.`;
+    return new HttpError(400, ErrorCode.invalidValue, message);
+  }
   const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':

@@ -17,8 +17,10 @@ import {
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
-import { ErrorCode } from '../contracts/error.ts';
+import { JSON_LIMITS, JsonScan } from '../contracts/parse-json.ts';
 import { plainWords } from '../contracts/plain-words.ts';
+import { createBodyReader } from './body-reader.ts';
+import { clientKeyOf } from './client-address.ts';
 import { createDirectRoutes, type DirectRoute, type Shortcut } from './direct-route.ts';
 import {
   answerBrokenRequest,
@@ -26,11 +28,11 @@ import {
   answerError,
   validationError,
 } from './error-answers.ts';
-import { HttpError, notFound } from './errors.ts';
+import { notFound } from './errors.ts';
 import { addMetrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { hideMethod, refuseOtherMethods, restoreMethod } from './other-methods.ts';
-import type { HttpRequest, HttpServer } from './server-types.ts';
+import type { HttpReply, HttpRequest, HttpServer } from './server-types.ts';
 import { createTrustedProxies } from './trusted-proxies.ts';
 
 /** Says what is wrong, or that nothing is, by throwing or not. */
@@ -42,8 +44,14 @@ export type ServerKit = Awaited<ReturnType<typeof createServer>>;
 /** Bytes of a request body when a route does not say otherwise. */
 const BODY_LIMIT_BYTES = 256 * 1024;
 
-/** Values in a request body, keys of objects among them: ten times what any route has a use for. */
-const VALUE_LIMIT = 2_000;
+/** Ten times as many values as any route has a use for: a schema takes longer over each wrong value than it took to send it. */
+const BODY_LIMITS = { ...JSON_LIMITS, values: 2_000 };
+
+/** Unfinished JSON bodies of all routes. */
+const BODIES_BYTES = 32 * 1024 * 1024;
+
+/** Bodies of a route that hands them on as they came. */
+const RAW_BODY = { limitBytes: 1024 * 1024, roomBytes: 16 * 1024 * 1024, timeMs: 10_000 };
 
 /** How long a client may take to send its whole request. */
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -106,11 +114,6 @@ export async function createServer(options: {
   const dropUnused = trackUnused(server.server);
 
   server.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
-    // A schema takes longer over each wrong value than it took to send it.
-    if (httpPart === 'body' && hasMoreValues(data, VALUE_LIMIT)) {
-      const message = `The body has more than ${VALUE_LIMIT} values. Send less.`;
-      return { error: new HttpError(400, ErrorCode.invalidValue, message) };
-    }
     const result = (schema as z.ZodType).safeParse(data, { error: plainWords });
     return result.success
       ? { value: result.data }
@@ -118,15 +121,18 @@ export async function createServer(options: {
   });
   server.setSerializerCompiler(serializerCompiler);
   const refuseOthers = refuseOtherMethods(server);
-  // Fastify takes text/plain too, which no contract does.
-  server.removeContentTypeParser('text/plain');
+  // Fastify accepts text/plain too, which no contract does.
+  server.removeContentTypeParser(['application/json', 'text/plain']);
+  addJsonParser(server);
   server.setErrorHandler(answerError);
   server.setNotFoundHandler((request) => {
-    throw notFound(`There is nothing at ${request.method} ${shownPath(request.url)}.`);
+    throw nothingAt(request);
   });
   server.addHook('onRequest', async (request, reply) => {
     restoreMethod(request.raw);
     reply.header('x-request-id', request.id);
+    // Nobody reads what is sent to a path that doesn't exist.
+    if (request.is404) throw nothingAt(request);
   });
   server.addHook('onResponse', async (request, reply) => {
     request.log.debug(
@@ -169,23 +175,30 @@ export async function createServer(options: {
     metrics,
     /** Adds a part that `/readyz` asks; its name stands in the answer. */
     addReadyCheck: (name: string, check: ReadyCheck) => void readyChecks.set(name, check),
-    /** Adds a route whose request is handed on unread, for libraries that read it themselves. */
+    /** Adds a route for a library that reads requests itself; it finds the body as it came in `rawBody`. */
     addRawRoute(
       method: 'GET' | 'POST',
       path: string,
       handle: (request: IncomingMessage, response: ServerResponse) => void,
     ): void {
-      addUnreadRoute(server, method, path, { hide: true }, ({ raw }, response) =>
-        handle(raw, response),
-      );
+      const { limitBytes, ...room } = RAW_BODY;
+      const readBody = createBodyReader(room);
+      addUnreadRoute(server, method, path, { hide: true }, async ({ raw, ip }, reply) => {
+        const response = reply.raw;
+        const sender = clientKeyOf(ip);
+        const rawBody = await readBody(raw, { sender, limitBytes, response });
+        reply.hijack();
+        handle(Object.assign(raw, { rawBody }), response);
+      });
     },
     /** Adds a route that goes past Fastify. */
     addDirectRoute(route: DirectRoute): void {
       direct.add(route);
       // The document is made from Fastify's routes, and Fastify is asked for the same path in another spelling.
-      addUnreadRoute(server, 'POST', route.path, route.schema, ({ raw, ip, id }, response) =>
-        route.handle({ request: raw, response, ip, id }),
-      );
+      addUnreadRoute(server, 'POST', route.path, route.schema, ({ raw, ip, id }, reply) => {
+        reply.hijack();
+        route.handle({ request: raw, response: reply.raw, ip, id });
+      });
     },
     addShortcut: (shortcut: Shortcut) => direct.addShortcut(shortcut),
     /** Starts to listen; resolves to the address as `http://host:port`. */
@@ -208,8 +221,26 @@ export async function createServer(options: {
   };
 }
 
+const nothingAt = ({ method, url }: HttpRequest) =>
+  notFound(`There is nothing at ${method} ${shownPath(url)}.`);
+
 /** A path as it may be said: a part of it that is as long as a token may be one. */
 const shownPath = (url: string) => (url.split('?')[0] ?? '').replace(/[\w-]{24,}/g, '…');
+
+/** Parses JSON bodies once they are known to be bounded in size, depth and number of values. */
+function addJsonParser(server: HttpServer): void {
+  const readBody = createBodyReader({ roomBytes: BODIES_BYTES, timeMs: REQUEST_TIMEOUT_MS });
+  const parseJson = server.getDefaultJsonParser('error', 'error');
+  server.addContentTypeParser('application/json', async (request: HttpRequest) => {
+    const limitBytes = request.routeOptions.bodyLimit ?? BODY_LIMIT_BYTES;
+    const body = await readBody(request.raw, { sender: clientKeyOf(request.ip), limitBytes });
+    const text = body.toString();
+    new JsonScan(BODY_LIMITS).add(text);
+    return await new Promise((resolve, reject) => {
+      void parseJson(request, text, (error, value) => (error ? reject(error) : resolve(value)));
+    });
+  });
+}
 
 /** Adds a route whose request is neither read nor checked. */
 function addUnreadRoute(
@@ -217,7 +248,7 @@ function addUnreadRoute(
   method: 'GET' | 'POST',
   url: string,
   schema: FastifySchema,
-  handle: (request: HttpRequest, response: ServerResponse) => void,
+  handle: (request: HttpRequest, reply: HttpReply) => void,
 ): void {
   server.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -227,26 +258,9 @@ function addUnreadRoute(
       url,
       schema,
       validatorCompiler: () => () => true,
-      handler: (request, reply) => {
-        reply.hijack();
-        handle(request, reply.raw);
-      },
+      handler: handle,
     });
   });
-}
-
-/** Whether a JSON value holds more than so many others, at any depth. */
-function hasMoreValues(value: unknown, limit: number): boolean {
-  const open = [value];
-  let count = 0;
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (typeof next !== 'object' || next === null) continue;
-    const inner = Object.values(next);
-    count += inner.length;
-    if (count > limit) return true;
-    open.push(...inner);
-  }
-  return false;
 }
 
 /** Fastify tells at `info` where it listens, which the program tells people in its own words. */

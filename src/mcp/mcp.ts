@@ -14,8 +14,6 @@ import type { Protocol } from './protocol.ts';
 
 const PATH = '/mcp';
 
-const BODY_LIMIT_BYTES = 1024 * 1024;
-
 /** Messages of one key to this process. Calls of tools are besides requests to the monitoring service, which has its own limit. */
 const MESSAGES_PER_MINUTE = 300;
 
@@ -99,7 +97,6 @@ export function addMcp(options: {
     PATH,
     {
       schema: { hide: true, body: z.looseObject({}) },
-      bodyLimit: BODY_LIMIT_BYTES,
       onRequest: admit,
     },
     async (request, reply) => reply.send(await answer(request, reply)),

@@ -218,7 +218,7 @@ export async function createSlack(options: {
 
   const routes: Route[] = [];
   if (receiver instanceof HTTPReceiver) {
-    const handle = guardRequests(receiver.requestListener, log);
+    const handle = guardRequests(receiver.requestListener, { signingSecret, log });
     routes.push({ method: 'POST', path: '/slack/events', handle });
   }
   if (installed && install) {

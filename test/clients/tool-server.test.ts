@@ -207,7 +207,7 @@ test.each<[string, Misbehave, RegExp]>([
       response.end('['.repeat(100_000) + ']'.repeat(100_000));
       return true;
     },
-    /fake sent something that is nested too deep\./,
+    /fake sent something that is nested more than 200 deep\./,
   ],
   [
     'hides in a comment how deep it is nested',
@@ -216,7 +216,7 @@ test.each<[string, Misbehave, RegExp]>([
       response.end(`: "\ndata: ${'['.repeat(1_000)}${']'.repeat(1_000)}\n\n`);
       return true;
     },
-    /fake sent something that is nested too deep\./,
+    /fake sent something that is nested more than 200 deep\./,
   ],
   [
     'packs its answer',

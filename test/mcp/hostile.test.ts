@@ -142,21 +142,19 @@ const HOSTILE: Record<
     400,
     'more than 2000 values',
   ],
-  'a million values': [
-    over(callOf('list_monitors', { text: Array.from({ length: 300_000 }, () => 0) })),
+  '100,000 values': [
+    over(callOf('list_monitors', { text: Array.from({ length: 100_000 }, () => 0) })),
     400,
     'more than 2000 values',
   ],
-  'half a million lists in each other': [over(nested(500_000)), 400, 'Send less'],
-  'a thousand lists in each other, as an input': [
-    over(
-      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_monitors","arguments":{"text":${nested(1_000)}}}}`,
-    ),
-    200,
-    'not right: text',
+  '100,000 lists in each other': [over(nested(100_000)), 400, 'nested more than 64 deep'],
+  'a text of 300 KB': [
+    over(callOf('list_monitors', { text: 'x'.repeat(300_000) })),
+    413,
+    'too large',
   ],
-  'a text of 900 KB': [
-    over(callOf('list_monitors', { text: 'x'.repeat(900_000) })),
+  'a text of 200 KB': [
+    over(callOf('list_monitors', { text: 'x'.repeat(200_000) })),
     200,
     'not right: text',
   ],

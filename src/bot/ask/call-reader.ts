@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ChatCompletionChunk } from '../../contracts/gateway.ts';
+import { parseUntrustedJson } from '../../contracts/parse-json.ts';
 import { CommandError } from '../shared/errors.ts';
 
 /** Of one round of a model: the rest of who asks for more at once is passed over. */
@@ -82,7 +83,7 @@ export function sentBack({ id, type, function: called, ...more }: ToolCall): Too
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseUntrustedJson(text);
   } catch {
     return undefined;
   }

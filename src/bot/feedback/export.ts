@@ -1,3 +1,4 @@
+import { parseUntrustedJson } from '../../contracts/parse-json.ts';
 import { parsePlace } from '../shared/place.ts';
 import type { Case, Feedback } from './feedback.ts';
 
@@ -75,7 +76,7 @@ const inIso = (atMs: number | undefined) =>
 /** What is JSON as that, and all else as the text that it is. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseUntrustedJson(text);
   } catch {
     // A model wrote it, or it was cut.
     return text;

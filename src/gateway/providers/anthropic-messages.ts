@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ChatMessage } from '../../contracts/gateway.ts';
+import { parseUntrustedJson } from '../../contracts/parse-json.ts';
 import { type Fields, isFields } from '../shared/fields.ts';
 import type { Provider } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
@@ -110,7 +111,7 @@ function encodeToolResult(
 function readArguments(text: string): Fields | undefined {
   if (text.trim() === '') return {};
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseUntrustedJson(text);
     return isFields(value) ? value : undefined;
   } catch {
     // What it means is not known, so it cannot be sent on as an object.

@@ -1,12 +1,13 @@
+import { jsonFault, parseUntrustedJson } from '../../contracts/parse-json.ts';
 import type { Provider } from './provider.ts';
 import { unusableError } from './provider-errors.ts';
 
 /** The JSON that a provider sent. Throws `UpstreamError`. */
 export function parseJson(text: string, provider: Provider): unknown {
   try {
-    return JSON.parse(text);
+    return parseUntrustedJson(text);
   } catch (cause) {
-    throw unusableError(provider, 'is not JSON', cause);
+    throw unusableError(provider, jsonFault(cause), cause);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { ErrorCode } from '../../contracts/error.ts';
+import { parseUntrustedJson } from '../../contracts/parse-json.ts';
 import { RateLimitHeader, readRetryAfterMs } from '../../contracts/rate-limit.ts';
 import { HttpError } from '../../http/errors.ts';
 import { type FailureKind, UpstreamError } from '../shared/upstream-error.ts';
@@ -242,7 +243,7 @@ const ErrorBody = z.union([
 /** What a provider says in its refusal, in whichever of the shapes; `undefined` when nothing in it can be read. */
 function readErrorBody(body: string): z.infer<typeof ErrorBody> | undefined {
   try {
-    return ErrorBody.safeParse(JSON.parse(body)).data;
+    return ErrorBody.safeParse(parseUntrustedJson(body)).data;
   } catch {
     // Not JSON: the status says that the request was refused, and nobody says why.
     return undefined;

@@ -1,11 +1,15 @@
 import type { Dispatcher } from 'undici';
 import { request } from 'undici';
 import { z } from 'zod';
+import { JSON_LIMITS, parseUntrustedJson } from '../../contracts/parse-json.ts';
 import { providerHeaders } from './openai-dialect.ts';
 import type { Provider, ServedModel } from './provider.ts';
 
 /** Bytes of a list; the longest that a provider has is about 1 MB. */
 const LIST_LIMIT_BYTES = 4 * 1024 * 1024;
+
+/** Values in a list; OpenRouter's has some 20,000. */
+const LIST_LIMIT_VALUES = 200_000;
 
 /** Listed beside the others, but of no use in a chat. */
 const NO_CHAT =
@@ -68,7 +72,7 @@ export async function fetchServedModels(
 export function readServedModels(text: string): ServedModel[] | undefined {
   let content: unknown;
   try {
-    content = JSON.parse(text);
+    content = parseUntrustedJson(text, { ...JSON_LIMITS, values: LIST_LIMIT_VALUES });
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { ChatCompletionChunk, type Usage } from '../../contracts/gateway.ts';
+import { jsonFault, parseUntrustedJson } from '../../contracts/parse-json.ts';
 import { dataEvent } from '../../contracts/server-sent-events.ts';
 import { isCommonUsageChunk } from '../shared/common-shapes.ts';
 import type { AnswerIdentity } from './response-identity.ts';
@@ -92,9 +93,9 @@ export interface ChunkFields {
 export function readFields(json: string): ChunkFields {
   let value: unknown;
   try {
-    value = JSON.parse(Buffer.from(json, 'latin1').toString());
+    value = parseUntrustedJson(Buffer.from(json, 'latin1'));
   } catch (cause) {
-    throw new BrokenStreamError('is not JSON', { cause });
+    throw new BrokenStreamError(jsonFault(cause), { cause });
   }
   return typeof value === 'object' && value !== null ? value : {};
 }

@@ -1,3 +1,4 @@
+import { jsonFault, parseUntrustedJson } from '../../contracts/parse-json.ts';
 import { memoize } from '../time/memoize.ts';
 import { BODY_LIMIT_BYTES, type PageText } from './body-reader.ts';
 import { CheckFailure, inKilobytes, inQuotes } from './check-result.ts';
@@ -106,7 +107,7 @@ export const parseJsonCondition = memoize(1_000, (text: string): JsonCondition =
 
 function keyOf(key: string | undefined, text: string, at: number): string {
   try {
-    return JSON.parse(key ?? '');
+    return String(parseUntrustedJson(key ?? ''));
   } catch {
     throw notUnderstood(text, at, 'write a name as JSON writes a text');
   }
@@ -115,7 +116,7 @@ function keyOf(key: string | undefined, text: string, at: number): string {
 function scalarOf(operator: Operator, rest: string, text: string, at: number): Scalar {
   let value: unknown;
   try {
-    value = JSON.parse(rest);
+    value = parseUntrustedJson(rest);
   } catch {
     // As for `ok`, which is no value without its quotes.
   }
@@ -149,10 +150,10 @@ export function judgeJson(text: string, page: PageText): void {
   }
   let found: unknown;
   try {
-    found = JSON.parse(page.text);
-  } catch {
-    const what = page.bytes === 0 ? 'empty' : 'not JSON';
-    throw new CheckFailure('value', `the answer is ${what}, so ${shownPath} cannot be read`);
+    found = parseUntrustedJson(page.text);
+  } catch (error) {
+    const fault = page.bytes === 0 ? 'is empty' : jsonFault(error);
+    throw new CheckFailure('value', `the answer ${fault}, so ${shownPath} cannot be read`);
   }
   const toBe = OPERATORS[operator].toBe(shown(value));
   for (const step of path) {

@@ -6,6 +6,7 @@ import { decodeAction } from '../../bot/shared/card.ts';
 import type { Invocation } from '../../bot/shared/invocation.ts';
 import type { Person } from '../../bot/shared/place.ts';
 import { WITHOUT_WORDS } from '../../bot/shared/shared-file.ts';
+import { parseUntrustedJson } from '../../contracts/parse-json.ts';
 import type { SlackMessage } from '../answers/people-messages.ts';
 import type { UserInput } from '../answers/user-input.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
@@ -294,7 +295,7 @@ function aboutOf(channel: string, { ts, thread, author, files: told }: AboutOrig
 function originOf(text: unknown): FormOrigin | undefined {
   try {
     const { command, channel, responseUrl, home, about, ...more } = fieldsOf(
-      JSON.parse(String(text)),
+      parseUntrustedJson(String(text)),
     );
     if (typeof command !== 'string' || typeof channel !== 'string') return undefined;
     const { ts: chosen, thread: inside, author, files } = fieldsOf(about);

@@ -1,76 +1,77 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { parse } from 'node:querystring';
+import { isValidSlackRequest } from '@slack/bolt';
 import type { Logger } from 'pino';
-
-/** Bytes of a request of Slack; the largest, a form with all it holds, is a quarter of that. Also Bolt's own limit. */
-const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
+import { JsonLimitError, parseUntrustedJson } from '../../contracts/parse-json.ts';
 
 /** How far a request's time may lie from ours. Source: Slack docs, "Verifying requests from Slack". */
 const MAX_AHEAD_SECONDS = 5 * 60;
 
 /**
- * Refuses, before Bolt reads it, what Slack never sends.
+ * Refuses, before Bolt reads it, what Slack never sends. The request comes with its body in `rawBody`.
  *
- * With a 400 what is JSON and no object. Bolt reads fields of whatever came, outside of all that catches errors
- * (@slack/bolt 5.1.0, `HTTPReceiver.handleIncomingEvent`), so that a body `null` ended the program.
+ * Bolt verifies the signature before it parses the body, so a request with a wrong one is left to it unparsed.
  *
- * With a 401 what says that it was signed more than five minutes from now. Bolt refuses what is older than that, and takes
- * any time to come (@slack/bolt 5.1.0, `verifySlackRequest`), so that a signed request once recorded was good until then.
+ * A signed body that isn't an object, or holds more than is parsed, is a 400. Bolt reads fields of whatever it parsed, outside of
+ * all that catches errors (@slack/bolt 5.1.0, `HTTPReceiver.handleIncomingEvent`), so that a body `null` ended the program.
+ *
+ * A request that was signed more than five minutes ahead is a 401. Bolt refuses older ones only (@slack/bolt 5.1.0,
+ * `verifySlackRequest`), so a recorded request would be good until then.
  */
-export function guardRequests(handle: RequestListener, log: Logger): RequestListener {
+export function guardRequests(
+  handle: RequestListener,
+  { signingSecret, log }: { signingSecret: string; log: Logger },
+): RequestListener {
   return (request, response) => {
-    const parts: Buffer[] = [];
-    let length = 0;
-    request.on('data', (part: Buffer) => {
-      length += part.length;
-      // The rest of what is too large is read and forgotten.
-      if (length <= BODY_LIMIT_BYTES) parts.push(part);
-    });
-    request.once('end', () => {
-      const rawBody = Buffer.concat(parts);
-      if (length > BODY_LIMIT_BYTES) return refuse(response, 413);
-      if (!isReadable(request, rawBody)) {
-        log.warn(
-          'a request to /slack/events holds no object and is refused; Slack sends no such thing',
-        );
-        return refuse(response, 400);
-      }
-      const aheadSeconds = signedAtSeconds(request) - Date.now() / 1000;
-      if (aheadSeconds > MAX_AHEAD_SECONDS) {
-        log.warn(
-          { aheadSeconds: Math.round(aheadSeconds) },
-          'a request to /slack/events was signed in the future and is refused; if Slack sent it, set the clock of this machine',
-        );
-        return refuse(response, 401);
-      }
-      // Bolt takes a body that was read before. Source: `HTTPModuleFunctions.bufferIncomingMessage`.
-      handle(Object.assign(request, { rawBody }), response);
-    });
+    const refuse = (status: number) => response.writeHead(status, { connection: 'close' }).end();
+    const { rawBody } = request as IncomingMessage & { rawBody: Buffer };
+    const signedAtSeconds = Number(request.headers['x-slack-request-timestamp']);
+    const fault = isSigned(request, rawBody, { signedAtSeconds, signingSecret })
+      ? bodyFault(request, rawBody)
+      : undefined;
+    if (fault !== undefined) {
+      log.warn(`a signed request to /slack/events is refused: it ${fault}`);
+      return void refuse(400);
+    }
+    const aheadSeconds = Math.round(signedAtSeconds - Date.now() / 1000);
+    if (aheadSeconds > MAX_AHEAD_SECONDS) {
+      log.warn(
+        { aheadSeconds },
+        'a request to /slack/events was signed in the future and is refused; if Slack sent it, set the clock of this machine',
+      );
+      return void refuse(401);
+    }
+    handle(request, response);
   };
 }
 
-function refuse(response: ServerResponse, status: number): void {
-  response.writeHead(status, { connection: 'close' }).end();
+function isSigned(
+  { headers }: IncomingMessage,
+  rawBody: Buffer,
+  { signedAtSeconds, signingSecret }: { signedAtSeconds: number; signingSecret: string },
+): boolean {
+  return isValidSlackRequest({
+    signingSecret,
+    body: rawBody.toString(),
+    headers: {
+      'x-slack-signature': String(headers['x-slack-signature']),
+      'x-slack-request-timestamp': signedAtSeconds,
+    },
+  });
 }
 
-/** What is no JSON at all Bolt refuses itself. */
-function isReadable({ headers }: IncomingMessage, rawBody: Buffer): boolean {
+/** Why Bolt cannot have this body; it refuses by itself what isn't JSON. */
+function bodyFault({ headers }: IncomingMessage, rawBody: Buffer): string | undefined {
   let text = rawBody.toString();
   if (headers['content-type'] === 'application/x-www-form-urlencoded') {
     const { payload } = parse(text);
-    if (typeof payload !== 'string') return true;
+    if (typeof payload !== 'string') return undefined;
     text = payload;
   }
   try {
-    const body: unknown = JSON.parse(text);
-    return typeof body === 'object' && body !== null;
-  } catch {
-    return true;
+    const body = parseUntrustedJson(text);
+    return typeof body === 'object' && body !== null ? undefined : 'holds no object';
+  } catch (error) {
+    return error instanceof JsonLimitError ? error.message : undefined;
   }
-}
-
-/** What is no number is left to Bolt, which refuses it. */
-function signedAtSeconds({ headers }: IncomingMessage): number {
-  const seconds = Number(headers['x-slack-request-timestamp']);
-  return Number.isNaN(seconds) ? 0 : seconds;
 }

@@ -7,6 +7,7 @@ import {
 } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../../bot/shared/errors.ts';
+import { JsonScan, parseUntrustedJson } from '../../contracts/parse-json.ts';
 import { readFailure, startError } from '../api/call-failure.ts';
 
 /** A connection on which nobody said hello for so long is none. */
@@ -130,6 +131,8 @@ export function createSocket(options: {
   };
 }
 
+type Frame = { payload?: { type?: unknown } };
+
 type ReadFrame = (data: unknown, isBinary: boolean) => Promise<void>;
 
 /**
@@ -139,11 +142,14 @@ type ReadFrame = (data: unknown, isBinary: boolean) => Promise<void>;
 export function guardSocket(client: SocketModeReceiver['client'], log: Logger): void {
   const readers = client.listeners('ws_message') as ReadFrame[];
   client.removeAllListeners('ws_message');
+  const leaveOut = (error: unknown) =>
+    log.warn({ err: error }, 'Slack sent something that cannot be read; it is left out');
   client.on('ws_message', (data: unknown, isBinary: boolean) => {
-    for (const read of readers) {
-      read(isBinary ? data : withEvent(String(data)), isBinary).catch((error: unknown) =>
-        log.warn({ err: error }, 'Slack sent something that cannot be read; it is left out'),
-      );
+    try {
+      const frame = isBinary ? data : withEvent(String(data));
+      for (const read of readers) read(frame, isBinary).catch(leaveOut);
+    } catch (error) {
+      leaveOut(error);
     }
   });
 }
@@ -152,9 +158,11 @@ export const RATE_LIMITED = 'app_rate_limited';
 
 /** The notice that events are left out is the one payload of the Events API without an event: it gets one, to be acknowledged. */
 function withEvent(frame: string): string {
+  // The client parses it whatever it holds.
+  new JsonScan().add(frame);
   if (!frame.includes(RATE_LIMITED)) return frame;
   try {
-    const { payload, ...envelope } = JSON.parse(frame);
+    const { payload, ...envelope } = parseUntrustedJson(frame) as Frame;
     if (payload?.type !== RATE_LIMITED) return frame;
     return JSON.stringify({ ...envelope, payload: { ...payload, event: { type: RATE_LIMITED } } });
   } catch {

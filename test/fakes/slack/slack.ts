@@ -118,7 +118,7 @@ export interface SlackFake
   /** Sends any text over every connection. */
   frame(text: string): void;
   /** Sends any body over HTTP, signed. Gives the status of the answer. */
-  sendSigned(body: string, contentType: string): Promise<number>;
+  sendSigned(body: string, contentType: string, secret?: string): Promise<number>;
   /** Delivers again what was delivered last, as Slack does when it missed the acknowledgement. */
   redeliver(): Promise<Ack>;
   /** How far the clock is ahead by which requests over HTTP are signed. */
@@ -675,9 +675,9 @@ export async function startSlack(
     frame(text) {
       for (const socket of deliveries.sockets) socket.send(text);
     },
-    sendSigned(body, contentType) {
+    sendSigned(body, contentType, secret = signingSecret) {
       if (!httpUrl) throw new Error('Requests go over the socket.');
-      return sendSigned(httpUrl, { body, contentType, signingSecret });
+      return sendSigned(httpUrl, { body, contentType, signingSecret: secret });
     },
     redeliver() {
       if (!last) throw new Error('Nothing was delivered yet.');

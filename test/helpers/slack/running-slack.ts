@@ -1,11 +1,10 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createSlack, type Slack } from '../../../src/slack/slack.ts';
 import type { SocketSharing } from '../../../src/slack/workspaces/shared-socket.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
 import { startTestBot, type TestBot, type TestBotOptions } from '../bot.ts';
+import { runningServer } from '../http/running-server.ts';
 import { recordingLog } from '../recording-log.ts';
 
 /** The real platform with the real Bolt App, on a fake workspace. */
@@ -83,11 +82,7 @@ export async function runSlack(
 async function mount(slack: Slack): Promise<string> {
   const [route] = slack.routes;
   if (!route) throw new Error('The platform has no route.');
-  const server = createServer((request, response) => route.handle(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}${route.path}`;
+  const { method, path, handle } = route;
+  const { url } = await runningServer((kit) => kit.addRawRoute(method, path, handle));
+  return url + path;
 }

@@ -112,10 +112,16 @@ describe('a value in JSON', () => {
     });
   });
 
-  test.each(['[', '{"a":'])('and an answer of a million of %j is no JSON', async (piece) => {
+  test.each(['[', '{"a":'])('and an answer of a million of %j is not parsed', async (piece) => {
     const body = piece.repeat(Math.floor((1024 * 1024) / piece.length));
     expect((await check('a exists', body)).reason).toBe(
-      'the answer is not JSON, so a cannot be read',
+      'the answer is nested more than 64 deep, so a cannot be read',
+    );
+  });
+
+  test('and an answer of 50,000 values is not parsed', async () => {
+    expect((await check('[0] == 0', JSON.stringify(Array(50_000).fill(0)))).reason).toBe(
+      'the answer has more than 50000 values, so [0] cannot be read',
     );
   });
 

@@ -54,6 +54,23 @@ test.each([
   await expectAnswering(fake);
 });
 
+test('a request is parsed only once its signature is found right, and only if it is bounded', async () => {
+  const { fake, lines } = await runSlack({ mode: 'http' });
+  const text = '['.repeat(100);
+  // Whoever parses it finds no object, and refuses it with a 400.
+  expect(await fake.sendSigned('null', JSON_TYPE, 'a wrong secret')).toBe(401);
+  for (const [type, body] of [
+    [JSON_TYPE, text],
+    [FORM, `payload=${text}`],
+  ] as const) {
+    expect(await fake.sendSigned(body, type)).toBe(400);
+  }
+  const said = 'a signed request to /slack/events is refused: it is nested more than 64 deep';
+  expect(lines.filter(({ msg }) => msg === said)).toHaveLength(2);
+  expect(await fake.sendSigned(`{"text":"${'x'.repeat(1024 * 1024)}"}`, JSON_TYPE)).toBe(413);
+  await expectAnswering(fake);
+});
+
 test('whatever is in a signed request, the next one is answered, and no error is left to nobody', async () => {
   const { fake, fatal } = await runSlack({ mode: 'http' });
   const commands = [

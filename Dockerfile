@@ -1,19 +1,23 @@
 # How to build and run it: docs/operating.md, "In a container".
 # The image holds what the npm package holds, beside the packages that it depends on.
 
-FROM node:20-slim AS package
+# Node.js 24 gets security fixes until April 2028. Source: nodejs/Release, "Release schedule". A digest pins it for builds that have
+# to be the same twice: --build-arg NODE_IMAGE=node:24-slim@sha256:…
+ARG NODE_IMAGE=node:24-slim
+
+FROM ${NODE_IMAGE} AS package
 WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 COPY . .
 RUN npm pack && mkdir /package && tar -xzf askwatch-*.tgz -C /package --strip-components=1
 
-FROM node:20-slim AS modules
+FROM ${NODE_IMAGE} AS modules
 WORKDIR /modules
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --omit=dev
 
-FROM node:20-slim
+FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Askwatch" \
       org.opencontainers.image.description="A chat bot for Slack and Discord that answers questions and watches your services" \
       org.opencontainers.image.version="0.1.0" \

@@ -66,7 +66,7 @@ export async function buildImage(atEnd: AtEnd): Promise<Image> {
       entrypoint = JSON.parse(text);
     } else if (name === 'HEALTHCHECK') {
       healthcheck = JSON.parse(text.slice(text.indexOf('[')));
-    } else if (!['LABEL', 'VOLUME', 'EXPOSE'].includes(name)) {
+    } else if (!['ARG', 'LABEL', 'VOLUME', 'EXPOSE'].includes(name)) {
       throw new Error(`Nobody knows here what to do with ${name} of the Dockerfile.`);
     }
   }

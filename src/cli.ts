@@ -8,8 +8,8 @@ const HELP = `Usage: npx askwatch [<command>]
 
   start                                                    start Askwatch; so does no command
   doctor [--json]                                          check settings, tokens, channels, keys, disk and clock, and say the fix
-  keys create --service gateway|monitoring --name <name>   make an API key; it is shown once
-  keys create --service monitoring --read-only …           make one that can look, and change nothing
+  keys create --service gateway|monitoring --name <name>   create an API key; it is shown only once
+  keys create --service monitoring --write …               create a key that can change monitors; without --write it only reads
   keys list [--service gateway|monitoring]                 the keys there are, and what the gateway's have used
   keys limit <id> --tokens-per-day <number>|none           limit a key of the gateway, or no longer
   keys usage [<id>] [--days <number>]                      what was asked of the gateway, by day, key and model

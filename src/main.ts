@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
-import { printBanner } from './app/banner.ts';
+import { type Banner, printBanner } from './app/banner.ts';
 import { addIntakeRoutes } from './app/intake-routes.ts';
 import { createLog, createRedaction } from './app/log.ts';
 import { openStore } from './app/open-store.ts';
@@ -201,6 +201,7 @@ async function start(
             answer: async (answer) => await monitoring.provisioning?.answer(answer),
           },
         }),
+        listeningUrl: () => url,
         log,
       });
   if (control) stops.push(() => control.close());
@@ -313,10 +314,15 @@ async function start(
   // What V8 starts with, see app/start.ts: from now on it sets aside what the work asks for, and looks for what is dead sooner.
   setFlagsFromString('--semi-space-growth-factor=2');
   setFlagsFromString('--heap-growing-percent=15');
-  const firstKeys: { gateway?: string; monitoring?: string } = {};
+  // Elsewhere standard output is kept: by a container's log, or by whatever collects it.
+  const isTerminal = process.stdout.isTTY;
+  const firstKeys: Banner['firstKeys'] = {};
+  let lacksKeys = false;
   for (const service of ['gateway', 'monitoring'] as const) {
-    const made = runs(service) ? await keys[service].createFirst('first key') : undefined;
+    if (!runs(service)) continue;
+    const made = isTerminal ? await keys[service].createFirst('first key') : undefined;
     if (made !== undefined) firstKeys[service] = made;
+    lacksKeys ||= keys[service].list().length === 0;
   }
   printBanner({
     version,
@@ -326,6 +332,7 @@ async function start(
     models: gateway?.answering(),
     running,
     firstKeys,
+    lacksKeys,
   });
 }
 

@@ -15,8 +15,10 @@ export interface Banner {
   models: { provider: string; description?: string; notes?: string[] } | undefined;
   /** The chat platforms that run. */
   running: readonly Platform[];
-  /** Keys made at the first start; they are shown here and never again. */
+  /** Keys created at the first start on a terminal; they are shown here and never again. */
   firstKeys: { gateway?: string; monitoring?: string };
+  /** A service that runs here has no key yet. */
+  lacksKeys: boolean;
 }
 
 /** Prints where everything is, to standard output; the log goes to standard error. */
@@ -70,10 +72,19 @@ function platformLines({ settings, running, url }: Banner): string[] {
     });
 }
 
-function keyLines({ firstKeys: { gateway, monitoring }, url }: Banner): string[] {
-  if (!gateway && !monitoring) return [];
+function keyLines({ firstKeys: { gateway, monitoring }, lacksKeys, url }: Banner): string[] {
+  if (!gateway && !monitoring) {
+    return lacksKeys
+      ? [
+          'To call the services from other programs, create an API key:',
+          '  npx askwatch keys create --service gateway --name <name>',
+          '  npx askwatch keys create --service monitoring --name <name>',
+          '',
+        ]
+      : [];
+  }
   return [
-    'One API key for each service, shown this once. Keep them, or make others later with: npx askwatch keys create',
+    'One API key for each service, shown only once. Create more with: npx askwatch keys create',
     '',
     ...(gateway
       ? [

@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.ts';
 import { openHistory } from '../monitoring/history/history.ts';
 import { openSharedHistory } from '../monitoring/history/shared-history.ts';
 import type { OpenHistory } from '../monitoring/monitoring.ts';
 import { STATES } from '../monitoring/monitors/state-store.ts';
+import { DataFolderError } from '../store/errors.ts';
 import { openLowdbStore } from '../store/lowdb/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
 
@@ -33,4 +35,15 @@ export async function openStore(
     openHistory: (options) => openSharedHistory({ series, handed, ...options }),
     maxMonitors: MAX_SHARED_MONITORS,
   };
+}
+
+/**
+ * Throws a `DataFolderError` if no Askwatch was ever started on this data folder: a command in the wrong folder would create an
+ * empty one, and show that.
+ */
+export function assertStarted({ database, dataDir }: Pick<Settings, 'database' | 'dataDir'>): void {
+  if (database || existsSync(dataDir)) return;
+  throw new DataFolderError(
+    `There is no Askwatch here: ${dataDir} doesn't exist. Run this in the folder where Askwatch runs, or set DATA_DIR to its data folder. A new Askwatch creates it when it starts.`,
+  );
 }

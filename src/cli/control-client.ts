@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { createLog } from '../app/log.ts';
-import { openStore } from '../app/open-store.ts';
+import { assertStarted, openStore } from '../app/open-store.ts';
 import { readSettings, type Settings } from '../config/settings.ts';
 import type { Service } from '../contracts/api-key.ts';
 import { ErrorBody } from '../contracts/error.ts';
@@ -108,6 +108,7 @@ async function runningKeys(socketPath: string): Promise<KeyActions | undefined> 
 
 async function storedKeys(settings: Settings, version: string): Promise<KeyActions> {
   const log = createLog({ level: 'warn', secrets: settings.secrets });
+  assertStarted(settings);
   const { store } = await openStore(settings, { version, log });
   let keys: Record<Service, Keys>;
   try {

@@ -130,22 +130,40 @@ async function withService<Client extends { close(): Promise<unknown> }>(
   }
 }
 
-/** Where the program listens: that it answers there when it runs, and that the port is free when it does not. */
+/**
+ * Where the program listens: that it answers there when it runs, and that the port is free when it does not. `runningUrl` is the
+ * address that the program itself gave.
+ */
 export async function checkListener(
   { host, port }: Settings,
-  options: { runs: boolean | 'elsewhere'; version: string; probe: Probe },
+  options: {
+    runs: boolean | 'elsewhere';
+    runningUrl?: string | undefined;
+    version: string;
+    probe: Probe;
+  },
 ): Promise<Finding[]> {
-  const { runs, version, probe } = options;
-  if (port === 0) return [ok(ADDRESS, 'PORT is 0: a free port, which the banner names')];
-  const url = `http://${reachable(host)}:${port}`;
+  const { runs, runningUrl, version, probe } = options;
+  if (port === 0 && !runningUrl) {
+    return [ok(ADDRESS, 'PORT is 0: a free port, which the banner names')];
+  }
+  const url = runningUrl || `http://${reachable(host)}:${port}`;
+  const differs = port !== 0 && Number(new URL(url).port || 80) !== port;
+  const findings = differs ? [otherPort(url, port)] : [];
   try {
     const answer = await probe.fetch(`${url}/openapi.json`);
     const found = await readVersion(answer);
-    return [runs === true ? judgeOurs(url, found, version) : judgeOther(url, found)];
+    return [runs === true ? judgeOurs(url, found, version) : judgeOther(url, found), ...findings];
   } catch (error) {
-    return [judgeSilence(url, error as NoAnswerError, runs === true)];
+    return [judgeSilence(url, error as NoAnswerError, runs === true), ...findings];
   }
 }
+
+const otherPort = (url: string, port: number) =>
+  warning(
+    ADDRESS,
+    `Askwatch runs at ${url}, but PORT is ${port} here. Use the settings it was started with.`,
+  );
 
 /** Who answers, while the program runs. */
 function judgeOurs(url: string, found: string | undefined, version: string): Finding {

@@ -6,7 +6,9 @@ import { platforms } from '../app/platforms.ts';
 import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
 import { readSettings, type Settings, SettingsError, secretsIn } from '../config/settings.ts';
+import { controlSocket } from '../http/control-socket.ts';
 import type { DatabaseFacts } from '../store/postgres/inspection.ts';
+import { askRunning, openControlClient } from './control-client.ts';
 import { checkConsole, checkProxies } from './doctor-console.ts';
 import { databaseFindings, programOnDatabase, unreachable } from './doctor-database.ts';
 import { createProbe, type Probe } from './doctor-fetch.ts';
@@ -134,7 +136,21 @@ async function checkProgramAndAddress(
 ): Promise<Finding[]> {
   const { finding, runs } = await checkProgram(settings.dataDir);
   const lost = await checkLosses(settings.dataDir, runs !== false);
-  return [finding, ...lost, ...(await checkListener(settings, { runs, version, probe }))];
+  const runningUrl = runs === true ? await readRunningUrl(settings.dataDir) : undefined;
+  const address = await checkListener(settings, { runs, runningUrl, version, probe });
+  return [finding, ...lost, ...address];
+}
+
+/** The address that the program on this data folder listens at, from itself: another Askwatch may have the port of the settings. */
+async function readRunningUrl(folder: string): Promise<string | undefined> {
+  const dispatcher = await openControlClient(controlSocket(folder));
+  if (!dispatcher) return undefined;
+  try {
+    const answer = await askRunning(dispatcher, 'address', {});
+    return answer && ((await answer.json()) as { url: string }).url;
+  } finally {
+    await dispatcher.close();
+  }
 }
 
 /** The database, and the program on it: which processes run is told there. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createLog, createRedaction } from '../app/log.ts';
-import { openStore } from '../app/open-store.ts';
+import { assertStarted, openStore } from '../app/open-store.ts';
 import { type ExportQuery, exportedLines } from '../bot/feedback/export.ts';
 import { createFeedback } from '../bot/feedback/feedback.ts';
 import { secretsOf } from '../clients/tool-server.ts';
@@ -49,6 +49,7 @@ async function writeFromStore(
   const servers = await readToolServers(settings.mcpConfigFile, process.env);
   const secrets = [...settings.secrets, ...servers.flatMap(secretsOf)];
   const log = createLog({ level: 'warn', secrets });
+  assertStarted(settings);
   const { store } = await openStore(settings, { version, log });
   try {
     const feedback = createFeedback(store, { days: settings.bot.feedbackDays });

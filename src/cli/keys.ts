@@ -71,16 +71,16 @@ function create(options: KeyOptions) {
     if (value !== null) limits[limitName as keyof KeyLimits] = value;
   }
   if (service !== 'gateway' && Object.keys(limits).length > 0) throw notLimitable();
-  const readOnly = options['read-only'] ?? false;
-  if (service === 'gateway' && readOnly) {
+  if (service === 'gateway' && options.write) {
     throw new CommandLineError(
-      '--read-only is for keys of the monitoring service: whoever has one of the gateway asks it something.',
+      '--write is for monitoring keys. A gateway key has nothing to change.',
     );
   }
+  const readOnly = service === 'monitoring' && !options.write;
   return async (keys: KeyActions) => {
     const { id, key } = await keys.of(service).create(name.data, limits, { readOnly });
-    const kind = readOnly ? 'Read-only key' : 'Key';
-    return [`${kind} ${id} of the ${service} service, shown this once:`, key];
+    const rights = readOnly ? ', read-only' : '';
+    return [`New ${service} key ${id}${rights} (shown only once):`, key];
   };
 }
 

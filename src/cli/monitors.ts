@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
 import { createLog } from '../app/log.ts';
-import { openStore } from '../app/open-store.ts';
+import { assertStarted, openStore } from '../app/open-store.ts';
 import { platforms } from '../app/platforms.ts';
 import { readSettings, type Settings, secretVariables } from '../config/settings.ts';
 import { controlSocket } from '../http/control-socket.ts';
@@ -134,6 +134,14 @@ async function withMonitors<T>(version: string, use: (reached: Reached) => Promi
     } finally {
       await dispatcher.close();
     }
+  }
+  if (!settings.database && !existsSync(settings.dataDir)) {
+    // A file can be planned before the first start, and a plan creates nothing.
+    return await use({
+      settings,
+      standing: async () => [],
+      answer: async () => assertStarted(settings),
+    });
   }
   const log = createLog({ level: 'warn', secrets: settings.secrets });
   const { store } = await openStore(settings, { version, log });

@@ -11,7 +11,7 @@ export class CommandLineError extends Error {
 export const keyOptions = {
   service: { type: 'string' },
   name: { type: 'string' },
-  'read-only': { type: 'boolean' },
+  write: { type: 'boolean' },
   days: { type: 'string' },
   'requests-per-minute': { type: 'string' },
   'tokens-per-minute': { type: 'string' },

@@ -45,9 +45,11 @@ export async function openControl(options: {
     state(): object | undefined;
     answer(answer: string): Promise<void>;
   };
+  /** Where the program listens; empty until it does. */
+  listeningUrl: () => string;
   log: Logger;
 }): Promise<{ close(): Promise<void> }> {
-  const { folder, keys, usage, feedback, monitors, log } = options;
+  const { folder, keys, usage, feedback, monitors, listeningUrl, log } = options;
   const server = fastify();
   server.setErrorHandler(answerError);
   const keysOf = (params: unknown): Keys => {
@@ -55,6 +57,7 @@ export async function openControl(options: {
     if (service === 'gateway' || service === 'monitoring') return keys[service];
     throw notFound(`There is no service '${service}'.`);
   };
+  server.get('/address', () => ({ url: listeningUrl() }));
   server.get('/keys/:service', (request) => keysOf(request.params).list());
   server.post('/keys/:service', (request) => {
     const { name, limits, readOnly } = checked(CreateKey, request.body);

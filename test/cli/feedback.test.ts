@@ -101,6 +101,7 @@ async function startRunning(
   };
   const control = await openControl({
     ...{ folder, keys, log },
+    listeningUrl: () => 'http://127.0.0.1:3000',
     ...(!isOld && { feedback: (query) => exportedLines(feedback, query, (line) => line) }),
   });
   onTestFinished(async () => {

@@ -28,7 +28,7 @@ describe.skipIf(!hasPostgres)('npx askwatch keys, where state is in a database',
     expect(used.join('\n')).toMatch(/ job +one +1 .* 77 /);
     expect((await runKeys(['list'], {}, '0.0.0')).join('\n')).toMatch(/ job .* 77/);
 
-    const reader = { service: 'monitoring', name: 'reader', 'read-only': true };
+    const reader = { service: 'monitoring', name: 'reader' };
     await runKeys(['create'], reader, '0.0.0');
     expect((await runKeys(['list'], {}, '0.0.0')).join('\n')).toMatch(/ reader .* read only/);
 

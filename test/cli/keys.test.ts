@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runKeys } from '../../src/cli/keys.ts';
@@ -11,7 +13,7 @@ test.each([
   [['create', '--name', 'x'], 'Say which service'],
   [['create', '--service', 'gateway', '--name', 'x', '--tokens-per-day', '0'], 'tokens-per-day'],
   [['create', '--service', 'gateway', '--name', 'x'.repeat(101)], 'a name of 1 to 100'],
-  [['create', '--service', 'gateway', '--name', 'x', '--read-only'], '--read-only is for keys'],
+  [['create', '--service', 'gateway', '--name', 'x', '--write'], '--write is for monitoring'],
   [['list', '--service', 'cat'], 'cat'],
   [['revoke'], 'Say which key'],
   [['limit'], 'Say which key'],
@@ -25,9 +27,9 @@ test.each([
   await expect(refused).rejects.toThrow(said);
 });
 
-/** The command line on a data folder of its own, where no program runs. */
-async function ownKeys() {
-  vi.stubEnv('DATA_DIR', await temporaryFolder());
+/** The command line on a data folder, where no program runs. */
+async function ownKeys(folder?: string) {
+  vi.stubEnv('DATA_DIR', folder ?? (await temporaryFolder()));
   vi.stubEnv('DATABASE_URL', '');
   onTestFinished(() => void vi.unstubAllEnvs());
   return async (...args: string[]) => {
@@ -36,13 +38,24 @@ async function ownKeys() {
   };
 }
 
-test('keys create makes a key that can only read, and keys list says so', async () => {
+test('a new monitoring key only reads unless --write is given, and keys list shows it', async () => {
   const keys = await ownKeys();
-  const made = await keys('create', '--service', 'monitoring', '--read-only', '--name', 'reader');
-  expect(made[0]).toMatch(/^Read-only key \w{8} of the monitoring service/);
+  const made = await keys('create', '--service', 'monitoring', '--name', 'reader');
+  expect(made[0]).toMatch(/^New monitoring key \w{8}, read-only \(shown only once\):$/);
   expect(made[1]).toMatch(/^awm_/);
-  expect((await keys('create', '--service', 'monitoring', '--name', 'writer'))[0]).toMatch(/^Key /);
+  const write = ['create', '--service', 'monitoring', '--write', '--name', 'writer'];
+  expect((await keys(...write))[0]).toMatch(/^New monitoring key \w{8} \(/);
   const [, reader = '', writer = ''] = await keys('list');
   expect(reader).toMatch(/ reader +read only$/);
   expect(writer).toMatch(/ writer$/);
+});
+
+test('a data folder that is missing is an error, and is not created', async () => {
+  const folder = join(await temporaryFolder(), 'data');
+  const keys = await ownKeys(folder);
+  const named = ['--service', 'gateway', '--name', 'x'];
+  for (const args of [['list'], ['create', ...named], ['revoke', 'AbCdEf12']]) {
+    await expect(keys(...args)).rejects.toThrow(`There is no Askwatch here: ${folder} doesn't`);
+  }
+  expect(existsSync(folder)).toBe(false);
 });

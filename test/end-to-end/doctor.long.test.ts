@@ -210,6 +210,14 @@ test('beside a running program, which it leaves alone, and on a port that is tak
   expect(beside.of('Address')[0]?.text).toMatch(/^version \d\S+ answers at http/);
   expect(await lock()).toBe(before);
 
+  const elsewhere = await startAskwatch({ dataDir: await temporaryFolder() });
+  const taken = new URL(elsewhere.url).port;
+  const otherPort = await examine({ PORT: taken }, { folder });
+  expect(otherPort.of('Address').map(({ text }) => text)).toEqual([
+    expect.stringMatching(`^version \\d\\S+ answers at ${askwatch.url}$`),
+    `Askwatch runs at ${askwatch.url}, but PORT is ${taken} here. Use the settings it was started with.`,
+  ]);
+
   const another = await examine({ PORT: port });
   expect(another.of('Address')).toMatchObject([
     {

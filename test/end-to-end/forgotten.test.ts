@@ -35,7 +35,7 @@ async function begin() {
     },
   };
   let askwatch = await startAskwatch(options);
-  const { monitoring = '' } = askwatch.keys;
+  const monitoring = await askwatch.createKey('monitoring');
   const listen = () => {
     slack.redirectUrl = `${askwatch.url}/slack/oauth_redirect`;
     for (const team of [ALPHA, BETA]) slack.team(team).useHttp(`${askwatch.url}/slack/events`);

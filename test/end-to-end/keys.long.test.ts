@@ -27,7 +27,7 @@ describe('npx askwatch keys', () => {
 test('usage and budgets outlive kill -9, but for the last quarter of a second', async () => {
   const dataDir = await temporaryFolder();
   const first = await startAskwatch({ dataDir });
-  const key = first.keys.gateway ?? '';
+  const key = await first.createKey('gateway');
   const id = key.slice(4, 12);
   expect((await chat(first.url, key, 'Hello')).status).toBe(200);
   const journal = join(dataDir, 'data', 'gateway-usage');
@@ -38,7 +38,7 @@ test('usage and budgets outlive kill -9, but for the last quarter of a second', 
   await first.kill();
 
   const used = (await runCli(dataDir, ['keys', 'usage', id])).output.split('\n');
-  expect(cells(used.at(1)).slice(1, 5)).toEqual([id, 'first key', 'small-4k', '1']);
+  expect(cells(used.at(1)).slice(1, 5)).toEqual([id, 'test key', 'small-4k', '1']);
   const tokens = cells(used.at(1))
     .slice(9, 11)
     .reduce((sum, cell) => sum + Number(cell), 0);

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startModelProvider } from '../fakes/model-provider.ts';
-import { sharedAskwatch, startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { PROGRAM, sharedAskwatch, startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import { chat } from '../helpers/end-to-end/key-commands.ts';
 import { failedStart, models, RESOLVER_ON_LOOPBACK } from '../helpers/end-to-end/plain-start.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -11,22 +11,25 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts';
 const shared = sharedAskwatch(async () => RESOLVER_ON_LOOPBACK);
 
 describe('a start without any setting', () => {
-  test('shows one key for each service once; both outlive a stop and kill -9, and no file holds them', async () => {
+  test('shows no key where its output is collected, and says how to create one; keys outlive a stop and kill -9, and no file holds them', async () => {
     const dataDir = await temporaryFolder();
     const first = await startAskwatch({ dataDir });
-    expect((await models(first.url, first.keys.gateway ?? '')).status).toBe(200);
+    expect(first.output()).not.toMatch(/aw[gm]_/);
+    expect(first.output()).toContain('npx askwatch keys create --service gateway');
+    const gatewayKey = await first.createKey('gateway');
+    const monitoringKey = await first.createKey('monitoring');
+    expect((await models(first.url, gatewayKey)).status).toBe(200);
     const list = await fetch(`${first.url}/api/v1/public/monitors`, {
-      headers: { 'x-api-key': first.keys.monitoring ?? '' },
+      headers: { 'x-api-key': monitoringKey },
     });
     expect(await list.json()).toEqual({ count: 0, monitors: [] });
     expect(await first.stop()).toBe(0);
-    await expectPrivate(join(dataDir, 'data'), Object.values(first.keys));
+    await expectPrivate(join(dataDir, 'data'), [gatewayKey, monitoringKey]);
 
     const login = { CONSOLE_PASSWORD: 'correct horse battery', TRUSTED_PROXIES: '127.0.0.1' };
     const second = await startAskwatch({ dataDir, env: login });
-    expect(second.keys).toEqual({});
-    expect(second.output()).not.toMatch(/aw[gm]_/);
-    expect((await models(second.url, first.keys.gateway ?? '')).status).toBe(200);
+    expect(second.output()).not.toContain('keys create');
+    expect((await models(second.url, gatewayKey)).status).toBe(200);
     const guess = async ({ url }: { url: string }, address: string) => {
       const headers = {
         origin: url,
@@ -47,14 +50,31 @@ describe('a start without any setting', () => {
     expect(third.output()).toContain('Services    https://example.com/askwatch/v1 and');
     const job = await fetch(`${third.url}/api/v1/public/monitors`, {
       method: 'POST',
-      headers: { 'x-api-key': first.keys.monitoring ?? '', 'content-type': 'application/json' },
+      headers: { 'x-api-key': monitoringKey, 'content-type': 'application/json' },
       body: '{"name":"Job","target":"job","check_type":"HEARTBEAT"}',
     });
     expect(await job.json()).toMatchObject({
       push_url: expect.stringMatching(/^https:\/\/example\.com\/askwatch\/api\/v1\/public\/push\//),
     });
-    expect((await models(third.url, first.keys.gateway ?? '')).status).toBe(200);
+    expect((await models(third.url, gatewayKey)).status).toBe(200);
     expect(await third.stop('SIGINT')).toBe(0);
+  });
+
+  test('shows one key for each service on a terminal, at the first start only', async () => {
+    const dataDir = await temporaryFolder();
+    const node = [process.execPath, PROGRAM];
+    // script(1) gives the program a terminal. macOS takes the command as words, Linux as one text.
+    const command =
+      process.platform === 'darwin'
+        ? ['script', '-q', '/dev/null', ...node]
+        : ['script', '-qefc', `exec ${node.join(' ')}`, '/dev/null'];
+    const first = await startAskwatch({ dataDir, command });
+    const [key = ''] = /awg_[A-Za-z0-9]{40}/.exec(first.output()) ?? [];
+    expect(first.output()).toMatch(/awm_[A-Za-z0-9]{40}/);
+    expect((await models(first.url, key)).status).toBe(200);
+    await first.stop();
+    const second = await startAskwatch({ dataDir, command });
+    expect(second.output()).not.toMatch(/aw[gm]_/);
   });
 
   test('says when it cannot tell its own network from targets, and which setting helps', async () => {
@@ -118,7 +138,7 @@ test('While it stops it says so to load balancers, is alive, and finishes what i
   });
   model.answerWith(['All ', 'of ', 'it.']);
   const goOn = model.holdChunks(1);
-  const answer = chat(askwatch.url, askwatch.keys.gateway ?? '', 'Hello');
+  const answer = chat(askwatch.url, await askwatch.createKey('gateway'), 'Hello');
   await eventually(() => model.calls.length === 1);
 
   const ended = askwatch.stop();

@@ -8,7 +8,7 @@ test('without a bot the console shows the monitors of a service elsewhere, to an
     dataDir: await temporaryFolder(),
     env: { ASKWATCH_ROLES: 'monitoring' },
   });
-  const key = service.keys.monitoring ?? '';
+  const key = await service.createKey('monitoring');
   const made = await fetch(`${service.url}/api/v1/public/monitors`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': key },

@@ -20,7 +20,11 @@ async function startControl(usage?: (query: object) => Promise<unknown>) {
     gateway: await openKeys(store, 'gateway'),
     monitoring: await openKeys(store, 'monitoring'),
   };
-  const control = await openControl({ folder, keys, ...(usage && { usage }), log });
+  const control = await openControl({
+    ...{ folder, keys, log },
+    ...(usage && { usage }),
+    listeningUrl: () => 'http://127.0.0.1:3000',
+  });
   const dispatcher = new Agent({ connect: { socketPath: controlSocket(folder) } });
   onTestFinished(async () => {
     await dispatcher.close();

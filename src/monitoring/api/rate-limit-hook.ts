@@ -89,7 +89,7 @@ export function createRateLimitHook({
     tell(verdict instanceof Promise ? await verdict : verdict, reply);
     if (key.readOnly && CHANGES.includes(request.method)) {
       throw forbidden(
-        'This key can only read, and nothing has changed. Use one that may write; this makes one: npx askwatch keys create --service monitoring --name <name>',
+        'This key is read-only, so nothing was changed. Create a key that can change monitors: npx askwatch keys create --service monitoring --write --name <name>',
       );
     }
   }

@@ -36,8 +36,8 @@ test('a database that is away for long ends no process, nothing acknowledged is 
   const one = await startAskwatch({ dataDir: await temporaryFolder(), env });
   const other = await startAskwatch({ dataDir: await temporaryFolder(), env });
   const both = [one, other];
-  const key = one.keys.monitoring ?? '';
-  const gatewayKey = one.keys.gateway ?? '';
+  const key = await one.createKey('monitoring');
+  const gatewayKey = await one.createKey('gateway');
   await pause(2_000);
 
   const call = async (at: number, method: string, path: string, json?: unknown) => {

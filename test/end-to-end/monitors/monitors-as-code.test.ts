@@ -42,7 +42,7 @@ async function setUp() {
     env,
     async start() {
       const askwatch = await startAskwatch({ dataDir, env });
-      key = askwatch.keys.monitoring ?? key;
+      key ||= await askwatch.createKey('monitoring');
       return askwatch;
     },
     cli: (...args: string[]) => runCli(dataDir, ['monitors', ...args], env),

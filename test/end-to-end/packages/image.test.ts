@@ -54,8 +54,6 @@ describe.skipIf(!canBuild && !process.env.CI)('the image', () => {
     const status = await readFile(`/proc/${askwatch.pid}/status`, 'utf8');
     expect(status).toMatch(/^Name:\tnode$[\s\S]*^Uid:\t10001\t10001\t10001\t10001$/m);
     expect(status).toMatch(/^CapEff:\t0+$/m);
-    const answer = await chat(askwatch.url, askwatch.keys.gateway ?? '', 'Hello');
-    expect(answer.status).toBe(200);
     expect(askwatch.output()).toContain('State       /data\n');
     expect((await readdir(dataDir)).length).toBeGreaterThan(0);
     const shell = image.inside(dataDir, ['sh', '-c', 'touch /askwatch/x /tmp/x /x']);
@@ -70,6 +68,10 @@ describe.skipIf(!canBuild && !process.env.CI)('the image', () => {
     const execute = (words: string[]) =>
       run(dataDir, ['env', ...withEnv, ...image.inside(dataDir, words)]);
     await execute(image.healthcheck);
+    const named = ['--service', 'gateway', '--name', 'test key'];
+    const created = await execute(['askwatch', 'keys', 'create', ...named]);
+    const answer = await chat(askwatch.url, created.trim().split('\n').at(-1) ?? '', 'Hello');
+    expect(answer.status).toBe(200);
     expect(JSON.parse(await execute(['askwatch', 'doctor', '--json']))).toMatchObject({
       problems: 0,
     });

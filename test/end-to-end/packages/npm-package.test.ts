@@ -91,7 +91,7 @@ describe('the npm package', () => {
       },
     });
     expect(askwatch.output()).toContain(`State       ${join(folder, 'data')}\n`);
-    const answer = await chat(askwatch.url, askwatch.keys.gateway ?? '', 'Hello');
+    const answer = await chat(askwatch.url, await askwatch.createKey('gateway'), 'Hello');
     expect(answer.status).toBe(200);
     expect((await fetch(`${askwatch.url}/`)).status).toBe(200);
 

@@ -98,7 +98,8 @@ describe.skipIf(!hasPostgres || (!hasCaddy && !process.env.CI))(
   () => {
     test('every request is answered while one process after the other is stopped and started again', async () => {
       const { both, proxy, address, startAgain } = await startAll();
-      const { monitoring = '', gateway = '' } = both[0]?.keys ?? {};
+      const monitoring = (await both[0]?.createKey('monitoring')) ?? '';
+      const gateway = (await both[0]?.createKey('gateway')) ?? '';
       await eventually(async () => {
         expect(await proxy('/readyz')).toMatchObject({ status: 200 });
         return true;

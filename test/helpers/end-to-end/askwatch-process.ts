@@ -1,17 +1,19 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { type AtEnd, temporaryFolder } from '../temporary-folder.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+export const PROGRAM = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 /** The built program running as a child, as an operator runs it. */
 export interface AskwatchProcess {
   /** Where it listens, from its own banner. */
   url: string;
-  /** The keys it showed at its first start on this folder. */
-  keys: { gateway?: string; monitoring?: string };
+  /** Creates an API key on the command line; one of the monitoring service may change monitors. */
+  createKey(service: 'gateway' | 'monitoring'): Promise<string>;
   /** Standard output and standard error so far. */
   output(): string;
   pid: number;
@@ -88,11 +90,17 @@ export async function startAskwatch(options: StartOptions): Promise<AskwatchProc
   if (child.exited()) throw new Error(`Askwatch ended instead of starting:\n${output()}`);
   const url = /(?:Listens at|Services) +(http:\S+?)(?:\/v1)?\s/.exec(output())?.[1];
   if (!url) throw new Error(`the banner names no address:\n${output()}`);
-  const gateway = /awg_[A-Za-z0-9]{40}/.exec(output())?.[0];
-  const monitoring = /awm_[A-Za-z0-9]{40}/.exec(output())?.[0];
   return {
     url,
-    keys: { ...(gateway ? { gateway } : {}), ...(monitoring ? { monitoring } : {}) },
+    async createKey(service) {
+      const rights = service === 'monitoring' ? ['--write'] : [];
+      const args = ['keys', 'create', '--service', service, '--name', 'test key', ...rights];
+      const { stdout } = await promisify(execFile)(CLI, args, {
+        cwd: options.dataDir,
+        env: environmentOf(options),
+      });
+      return stdout.trim().split('\n').at(-1) ?? '';
+    },
     output,
     pid: child.pid,
     exit: child.exit,
@@ -107,6 +115,13 @@ export async function startAskwatch(options: StartOptions): Promise<AskwatchProc
   };
 }
 
+const environmentOf = ({ dataDir, env }: StartOptions) => ({
+  PATH: process.env.PATH ?? '',
+  PORT: '0',
+  DATA_DIR: `${dataDir}/data`,
+  ...env,
+});
+
 /** Starts the built program without waiting; for starts that are meant to fail. */
 export function spawnAskwatch(options: StartOptions) {
   const { atEnd = onTestFinished, command = [process.execPath, PROGRAM] } = options;
@@ -114,12 +129,7 @@ export function spawnAskwatch(options: StartOptions) {
   const child: ChildProcess = spawn(program, args, {
     // Its working folder has no .env file.
     cwd: options.dataDir,
-    env: {
-      PATH: process.env.PATH ?? '',
-      PORT: '0',
-      DATA_DIR: `${options.dataDir}/data`,
-      ...options.env,
-    },
+    env: environmentOf(options),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';

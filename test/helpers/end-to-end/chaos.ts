@@ -72,7 +72,6 @@ export async function startProcesses(
     add,
     pids: () => slots.map(({ process: { pid } }) => pid),
     urls: () => slots.map(({ process: { url } }) => url),
-    keys: () => slots.map(({ process: { keys } }) => keys),
     outputs: () => slots.map(({ process: { output } }) => output()),
     async kill(random: () => number, onKilled = () => {}): Promise<void> {
       const slot = slots[Math.floor(random() * slots.length)];

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
@@ -23,6 +24,13 @@ export async function runCli(dataDir: string, args: string[], env: Record<string
   );
 }
 
+/** A folder whose data folder is there and empty, as a volume is before the first start. */
+async function emptyDataFolder(): Promise<string> {
+  const folder = await temporaryFolder();
+  await mkdir(`${folder}/data`);
+  return folder;
+}
+
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 const models = (url: string, key: string) => fetch(`${url}/v1/models`, { headers: bearer(key) });
 
@@ -38,7 +46,7 @@ export const cells = (line: string | undefined) => (line ?? '').split(/ {2,}/);
 
 /** Creates a key, lists it, limits it and revokes it, with a program that runs all the while, or else only now and then. */
 export async function managesKeys(running?: SharedAskwatch): Promise<void> {
-  const dataDir = running?.dataDir ?? (await temporaryFolder());
+  const dataDir = running?.dataDir ?? (await emptyDataFolder());
   const keys = (...args: string[]) => runCli(dataDir, ['keys', ...args]);
   const named = ['--service', 'gateway', '--name', 'ci job'];
 
@@ -79,9 +87,9 @@ export async function managesKeys(running?: SharedAskwatch): Promise<void> {
 
 /** What was used is shown, by day and model. */
 export async function showsUsage(running?: SharedAskwatch): Promise<void> {
-  const dataDir = running?.dataDir ?? (await temporaryFolder());
+  const dataDir = running?.dataDir ?? (await emptyDataFolder());
   const askwatch = running ?? (await startAskwatch({ dataDir }));
-  const key = askwatch.keys.gateway ?? '';
+  const key = await askwatch.createKey('gateway');
   const id = key.slice(4, 12);
   expect((await runCli(dataDir, ['keys', 'usage', id])).output).toBe(
     'No requests in the last 30 days.\n',
@@ -106,7 +114,7 @@ export async function showsUsage(running?: SharedAskwatch): Promise<void> {
   const lines = (await runCli(dataDir, ['keys', 'usage', id, '--days', '3'])).output.split('\n');
   expect(cells(lines[0]).slice(0, 5)).toEqual(['DAY', 'KEY', 'NAME', 'MODEL', 'REQUESTS']);
   const counts = ['2', '2', '0', '0', '0', String(prompt), String(answer), '0'];
-  expect(cells(lines[1])).toEqual([today, id, 'first key', 'small-4k', ...counts]);
+  expect(cells(lines[1])).toEqual([today, id, 'test key', 'small-4k', ...counts]);
   expect(cells(lines[2])).toEqual(['TOTAL', ...counts]);
   const listed = (await runCli(dataDir, ['keys', 'list'])).output;
   const tokens = String(prompt + answer);
@@ -118,9 +126,16 @@ export async function showsUsage(running?: SharedAskwatch): Promise<void> {
 
 /** Monitoring keys take no limits, and hostile names are shown as they are spelled. */
 export async function limitsOnlyGatewayKeys(running?: SharedAskwatch): Promise<void> {
-  const dataDir = running?.dataDir ?? (await temporaryFolder());
+  const dataDir = running?.dataDir ?? (await emptyDataFolder());
   const keys = (...args: string[]) => runCli(dataDir, ['keys', ...args]);
-  const monitoring = ['create', '--service', 'monitoring', '--name', '\u001b[2Jred\u202e\nx'];
+  const monitoring = [
+    'create',
+    '--service',
+    'monitoring',
+    '--write',
+    '--name',
+    '\u001b[2Jred\u202e\nx',
+  ];
   const refused = await keys(...monitoring, '--requests-per-minute', '5');
   expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('its contract') });
   const created = await keys(...monitoring);

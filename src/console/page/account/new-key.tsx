@@ -50,7 +50,7 @@ function NewKeyForm({
   const [service, setService] = useState<ServiceName>(services[0] ?? 'gateway');
   const [name, setName] = useState('');
   const [typed, setTyped] = useState(typedOf({}));
-  const [readOnly, setReadOnly] = useState(false);
+  const [canWrite, setCanWrite] = useState(false);
   const [problems, setProblems] = useState<Partial<Record<LimitName | 'name', string>>>({});
   const creationId = useRef(randomId());
 
@@ -67,7 +67,7 @@ function NewKeyForm({
       const wanted = {
         ...{ service, name: name.trim() },
         ...(limits && { limits: withoutNone(limits) }),
-        ...(service === 'monitoring' && readOnly && { readOnly }),
+        ...(service === 'monitoring' && !canWrite && { readOnly: true }),
       };
       const body = { id: creationId.current, ...wanted };
       try {
@@ -103,12 +103,12 @@ function NewKeyForm({
           <label>
             <input
               type="checkbox"
-              checked={readOnly}
-              onChange={({ currentTarget }) => setReadOnly(currentTarget.checked)}
+              checked={canWrite}
+              onChange={({ currentTarget }) => setCanWrite(currentTarget.checked)}
             />
             <span class="aside">
-              <strong>Read only</strong>
-              It can look, and change nothing
+              <strong>Can change monitors</strong>
+              Leave this off for a key that only reads
             </span>
           </label>
         </fieldset>
@@ -160,8 +160,7 @@ function MadeKeyView({
   return (
     <div class="made">
       <p role="status">
-        “<Name>{made.name}</Name>” is made. This is the only time that its key is shown: keep it
-        where your secrets are.
+        Key “<Name>{made.name}</Name>” created. Copy it now; you won't be able to see it again.
       </p>
       {/* biome-ignore lint/a11y/useSemanticElements: these are no fields of a form. */}
       <div class="secret framed flow beside" role="group" aria-label="Key">
@@ -178,7 +177,7 @@ function MadeKeyView({
       )}
       <div class="dialog-buttons flow">
         <button type="button" class="main" onClick={onDone}>
-          Done, I have kept it
+          Done, I've saved it
         </button>
       </div>
     </div>

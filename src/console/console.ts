@@ -32,6 +32,9 @@ import { addPlaygroundRoutes } from './playground/routes.ts';
 import type { Interaction, Outcome, Snapshot, Someone } from './shared/api-types.ts';
 import { addStatus, type StatusOptions } from './status/status.ts';
 
+/** Between two removals of old files. */
+const FILES_EVERY_MS = 15 * 60_000;
+
 /** How long `stop` waits for answers under way before it cuts them. */
 const ANSWER_GRACE_MS = 3_000;
 
@@ -72,6 +75,12 @@ export async function createConsole(options: {
     onRemoved: files.removeWith,
     log,
   });
+  const removeOldFiles = () =>
+    files
+      .removeOld(Date.now())
+      .catch((error: unknown) => log.error({ err: error }, 'old files could not be removed'));
+  await removeOldFiles();
+  const fileTimer = setInterval(removeOldFiles, FILES_EVERY_MS).unref();
   const privates = createPrivateMessages(streams);
   const channels = await openChannels(store.collection(channelsCollection), { named, streams });
   const people = await openPeople(store.collection(peopleCollection), { streams, log });
@@ -202,6 +211,7 @@ export async function createConsole(options: {
     async stop() {
       bot = undefined;
       isStopped = true;
+      clearInterval(fileTimer);
       await intake.settle();
       await answers.finish(ANSWER_GRACE_MS);
       elsewhere?.close();

@@ -70,21 +70,26 @@ export function createFiles(index: Collection<FileIndex>, pieces: Collection<Fil
   const all = async () => (await index.get(DOCUMENT))?.files ?? [];
   const find = async (id: string) => (await all()).find((one) => one.id === id);
 
-  /** Changes which files there are, and removes what was in those that are no more. */
-  async function change(make: (files: readonly Entry[]) => Entry[]) {
-    let gone: Entry[] = [];
-    await index.update(DOCUMENT, (current) => {
-      const before = current?.files ?? [];
-      const files = make(before);
-      const ids = new Set(files.map(({ id }) => id));
-      gone = before.filter(({ id }) => !ids.has(id));
-      return { files };
-    });
+  const change = (make: (files: readonly Entry[]) => Entry[]) =>
+    index.update(DOCUMENT, (current) => ({ files: make(current?.files ?? []) }));
+
+  /** Removes files: their pieces first, so that a kill in between leaves an entry that is removed again, and no lost piece. */
+  async function remove(gone: readonly Entry[]) {
+    if (gone.length === 0) return;
     for (const { id, bytes } of gone) {
       for (let no = 0; no * PIECE_BYTES < bytes; no += 1) {
         await pieces.update(pieceId(id, no), () => undefined);
       }
     }
+    const ids = new Set(gone.map(({ id }) => id));
+    await change((files) => files.filter(({ id }) => !ids.has(id)));
+  }
+
+  /** Removes files that are too old, and the oldest ones that have no room. */
+  async function removeOld(nowMs: number) {
+    const files = await all();
+    const kept = new Set(filesToKeep(files, nowMs));
+    await remove(files.filter((one) => !kept.has(one)));
   }
 
   async function* read(entry: Entry): AsyncGenerator<Buffer> {
@@ -101,7 +106,8 @@ export function createFiles(index: Collection<FileIndex>, pieces: Collection<Fil
     const mediaType = typeOf(bytes);
     const entry = { id: randomUUID(), channel, person, name, mediaType, bytes: bytes.length };
     const atMs = Date.now();
-    await change((files) => kept([...files, { ...entry, atMs }], atMs));
+    await change((files) => [...files, { ...entry, atMs }]);
+    await removeOld(atMs);
     for (let no = 0; no * PIECE_BYTES < bytes.length; no += 1) {
       const part = bytes.subarray(no * PIECE_BYTES, (no + 1) * PIECE_BYTES);
       const base64 = part.toString('base64');
@@ -164,12 +170,14 @@ export function createFiles(index: Collection<FileIndex>, pieces: Collection<Fil
       }
       return { name: found.name, mediaType: found.mediaType, bytes: Buffer.concat(parts) };
     },
-    /** Removes what came with channel messages that are gone, or under them. */
+    /** Removes the files of channel messages that are gone, and of their threads. */
     async removeWith(messages: readonly string[]) {
       const gone = new Set(messages);
-      const isGone = ({ message }: Entry) => message !== undefined && gone.has(message);
-      if ((await all()).some(isGone)) await change((files) => files.filter((one) => !isGone(one)));
+      await remove(
+        (await all()).filter(({ message }) => message !== undefined && gone.has(message)),
+      );
     },
+    removeOld,
   };
 }
 
@@ -188,8 +196,8 @@ const fileGone = () => notFound('This file is no longer there.');
 
 const pieceId = (id: string, no: number) => `${id} ${no}`;
 
-/** The newest that have room, without those that nobody needs any more. */
-function kept(files: readonly Entry[], nowMs: number): Entry[] {
+/** The newest files that have room, without those that are too old. Pure. */
+function filesToKeep(files: readonly Entry[], nowMs: number): Entry[] {
   let left = MAX_BYTES;
   const newest = files
     .filter(({ atMs, message }) => atMs > nowMs - (message === undefined ? UNSENT_MS : KEEP_MS))

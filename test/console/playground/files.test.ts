@@ -253,3 +253,37 @@ test('removes files with the messages that make room for newer ones', async () =
   await tab.say('one more');
   await eventually(async () => (await status()) === 404);
 });
+
+test('removes a sent file after 30 days and an unsent one after an hour, also when nobody uploads another', async () => {
+  const { files, index, pieces, close } = await openFiles();
+  const { id: sent } = await files.add({ ...OF, bytes: Buffer.from('sent') });
+  await files.send([sent], { channel: 'general', person: 'p1', message: 'q1' });
+  const { id: unsent } = await files.add({ ...OF, bytes: Buffer.from('unsent') });
+  const ids = async () => (await index.get('files'))?.files.map((one) => one.id);
+  const [nowMs, hourMs] = [Date.now(), 3_600_000];
+  await files.removeOld(nowMs + 0.9 * hourMs);
+  expect(await ids()).toEqual([sent, unsent]);
+  await files.removeOld(nowMs + 1.1 * hourMs);
+  expect(await ids()).toEqual([sent]);
+  expect(await pieces.get(`${unsent} 0`)).toBeUndefined();
+  await files.removeOld(nowMs + 31 * 24 * hourMs);
+  expect(await ids()).toEqual([]);
+  expect(await pieces.list()).toEqual([]);
+  await close();
+});
+
+test('removes old files when the console starts', async () => {
+  const folder = await temporaryFolder();
+  const first = await startTestConsole({ folder });
+  const { body } = await attach(await openTab(first.url), 'a.txt', Buffer.from('text'));
+  await first.stop();
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder, log });
+  const index = store.collection(filesCollection);
+  await index.update('files', (all) => ({
+    files: (all?.files ?? []).map((one) => ({ ...one, atMs: one.atMs - 2 * 3_600_000 })),
+  }));
+  await store.close();
+  const second = await startTestConsole({ folder });
+  expect((await fetch(`${second.url}/console/files/${body.id}`)).status).toBe(404);
+});

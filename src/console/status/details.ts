@@ -11,7 +11,7 @@ import type {
 } from './api-types.ts';
 import type { Facts, ShownHours } from './facts.ts';
 import type { StatusSnapshot } from './poller.ts';
-import { observedOver, publicMonitor, utcOf } from './report.ts';
+import { observedOver, publicMonitor, publicName, utcOf } from './report.ts';
 
 const HOUR_MS = 3_600_000;
 const MAX_TEXT_LENGTH = 500;
@@ -54,7 +54,7 @@ export function incidentOf(
   return {
     id: shortened(incident.id, MAX_TEXT_LENGTH),
     monitor: incident.monitor.id,
-    name: incident.monitor.name,
+    name: viewer === 'anyone' ? publicName(incident.monitor) : incident.monitor.name,
     started_at: startedAt,
     ended_at: endedAt,
     ...(viewer === 'member' && { cause: shortened(incident.cause, MAX_TEXT_LENGTH) }),

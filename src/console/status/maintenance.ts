@@ -6,7 +6,7 @@ import type { PlannedWindow } from '../../contracts/monitoring-additions.ts';
 import type { Viewer } from '../login/guards.ts';
 import type { StatusMaintenance, StatusPlanned } from './api-types.ts';
 import { ifThere } from './facts.ts';
-import { utcOf } from './report.ts';
+import { publicName, utcOf } from './report.ts';
 
 /** How far ahead the page looks. */
 export const AHEAD_DAYS = 7;
@@ -97,12 +97,15 @@ export function plannedOf(
   return { windows, more: Math.max(0, more) };
 }
 
-/** What people wrote beside it is not for everyone. Pure. */
+/** The windows as a viewer may see them: anyone gets neither reasons nor names that are addresses. Pure. */
 export function plannedFor(
   viewer: Viewer,
   planned: StatusPlanned | undefined,
 ): StatusPlanned | undefined {
   if (viewer !== 'anyone' || !planned) return planned;
-  const windows = planned.windows.map(({ reason: _reason, ...window }) => window);
+  const windows = planned.windows.map(({ reason: _reason, monitors, ...window }) => ({
+    ...window,
+    monitors: monitors.map(({ id, name }) => ({ id, name: publicName({ id, name }) })),
+  }));
   return { ...planned, windows };
 }

@@ -29,11 +29,19 @@ export function statusMonitor(listed: Monitor, days: StatusDays | undefined): St
   };
 }
 
-/** What anyone may see of it: reasons name addresses, so they go with the target. Pure. */
+/** The monitor as anyone may see it: without its target, and without the reason, which may contain addresses. Pure. */
 export function publicMonitor(monitor: StatusMonitor): StatusMonitor {
   const { target: _target, status_reason: _reason, ...shown } = monitor;
-  return shown;
+  return { ...shown, name: publicName(monitor) };
 }
+
+/** A host, with or without scheme, port and path. A monitor that was given no name is called by its target. */
+const ADDRESS =
+  /^(?:[a-z][a-z\d+.-]*:\/\/\S+|\[[\da-f:.]+\](?::\d+)?|[\w-]+(?:\.[\w-]+)+\.?(?::\d+)?(?:\/\S*)?|[\w-]+:\d+)$/i;
+
+/** The monitor's name as anyone may see it: one that is an address stays hidden. Pure. */
+export const publicName = ({ id, name }: Pick<StatusMonitor, 'id' | 'name'>) =>
+  ADDRESS.test(name.trim()) ? `Unnamed monitor ${id.slice(-4)}` : name;
 
 /** Figures that change with nearly every check or day: they are sent along with other news. */
 const FIGURES: readonly string[] = ['response_time_ms', 'uptime', 'days'];

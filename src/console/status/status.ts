@@ -17,6 +17,7 @@ import { createFacts, ShownHours } from './facts.ts';
 import { atomFeed, createIncidents } from './feed.ts';
 import { createStatusMaintenance, plannedFor } from './maintenance.ts';
 import { createStatusPoller } from './poller.ts';
+import { publicMonitor } from './report.ts';
 import { createStatusStreams } from './streams.ts';
 import { createStatusWriter, tagOf } from './writer.ts';
 
@@ -127,7 +128,8 @@ export function addStatus(
     guarded(guards.statusFetch, { params: BadgePath }),
     async (request, reply) => {
       const viewer = admitted(request, reply);
-      const { name, status } = await monitorNamed(request.params.file.slice(0, -4));
+      const monitor = await monitorNamed(request.params.file.slice(0, -4));
+      const { name, status } = viewer === 'anyone' ? publicMonitor(monitor) : monitor;
       const { overall } = await poller.current();
       const shown = overall === 'unknown' ? overall : status;
       return sendBadge(request, reply, viewer, badge(name, shown));

@@ -95,6 +95,29 @@ describe('a public status page', () => {
     expect((await get(`${url}/status/feed.xml`, {})).text).toContain(new URL(target.url).host);
   });
 
+  test('does not show a name that is an address', async () => {
+    const service = await startMonitoringService({ limit: false });
+    const names = [
+      '127.0.0.1:5432',
+      'db.corp.example',
+      'db:6379',
+      '[::1]:80',
+      'https://a/b',
+      'Shop v2.1',
+    ];
+    for (const name of names) service.add({ name });
+    const { url } = await startStatus(service, { isPublic: true });
+    const { text } = await get(`${url}/status.json`, AS_ANYONE);
+    const shown = (JSON.parse(text) as { monitors: Array<{ name: string }> }).monitors;
+    expect(shown.map(({ name }) => name.replace(/ \w{4}$/, ' 1234')).sort()).toEqual([
+      'Shop v2.1',
+      ...Array.from({ length: 5 }, () => 'Unnamed monitor 1234'),
+    ]);
+    const own = await get(`${url}/status.json`, {});
+    for (const name of names) expect(own.text).toContain(name);
+    await service.close();
+  });
+
   test('does not show which rows of the service are invalid', async () => {
     const service = await startMonitoringService({ limit: false });
     service.add({ name: 'Blog' });

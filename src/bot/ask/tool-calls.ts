@@ -8,7 +8,7 @@ import { explainError } from '../shared/explain-error.ts';
 import type { AnswerStep } from '../shared/invocation.ts';
 import type { Right } from '../shared/rights.ts';
 import { inWords } from '../shared/text-format.ts';
-import type { Proposed } from '../tools/proposals.ts';
+import { assertShownWhole, type Proposed } from '../tools/proposals.ts';
 import { checkToolInput, inputSchema, runTool } from '../tools/run-tool.ts';
 import type { Account, Tool, WriteContext, WritingTool } from '../tools/tool.ts';
 import { readArguments, type ToolCall } from './call-reader.ts';
@@ -159,6 +159,7 @@ export function createToolCalls(options: {
     if (tool.right !== 'anyone') await requireRight(tool.right);
     // What is stored is what its card shows.
     const draft = tool.draft.parse(await tool.prepare(input, context));
+    assertShownWhole(tool, draft);
     proposed.push({ tool, draft });
     return tool.summary(draft).title;
   }

@@ -16,7 +16,8 @@ import type { Place } from '../shared/place.ts';
 import type { Right } from '../shared/rights.ts';
 import { checkWords } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
-import { inWords, shortened } from '../shared/text-format.ts';
+import { inWords } from '../shared/text-format.ts';
+import { titleOf } from './known-monitor.ts';
 import { monitorOf, NewMonitor, refuseSecrets } from './new-monitor.ts';
 import { writingTool } from './tool.ts';
 
@@ -67,8 +68,9 @@ export const createMonitor = writingTool({
       starttls,
     } = config;
     return {
-      title: `Watch ${shortened(name, 100)}?`,
+      title: `Watch ${titleOf({ name })}?`,
       facts: [
+        ...(titleOf({ name }) === name ? [] : [{ label: 'Name', value: name }]),
         { label: 'Target', value: shownTarget(target) },
         { label: 'Kind', value: check_type },
         { label: checkWords({ check_type }).every, value: inWords(seconds * 1000) },

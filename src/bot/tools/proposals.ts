@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
 import type { Card } from '../shared/card.ts';
+import { CommandError } from '../shared/errors.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
 import { changeOfOthers } from './others/change-of-others.ts';
 import { tools } from './registry.ts';
@@ -110,6 +111,19 @@ export function writingTool({ tool: name }: Pick<Proposal, 'tool'>): WritingTool
   if (name.includes('__')) return changeOfOthers;
   const tool = tools.find((one) => one.name === name);
   return tool?.access === 'writes' ? tool : undefined;
+}
+
+/** The longest value that every platform shows whole: Discord's field takes 1,024 characters. */
+const MAX_SHOWN_VALUE = 900;
+
+/** Throws a `CommandError` for a proposal whose card would be cut: nobody can confirm what they don't see. */
+export function assertShownWhole(tool: WritingTool, draft: Record<string, unknown>): void {
+  for (const { label, value } of tool.summary(draft).facts) {
+    if (typeof value !== 'string' || value.length <= MAX_SHOWN_VALUE) continue;
+    throw new CommandError(
+      `${label} has ${value.length} characters, and a card to confirm shows ${MAX_SHOWN_VALUE}. Shorten it, or set it over the API.`,
+    );
+  }
 }
 
 /** What a person reads before they confirm it: made from what is stored, and from nothing else. */

@@ -402,3 +402,14 @@ test('an incident is acknowledged, snoozed and noted for whoever confirms it', a
   await press(bot, kept.cards[0], 'Keep');
   await eventually(() => shown().includes('restarted the database'));
 });
+
+test('the card shows a long name whole, and what no card shows whole is not proposed', async () => {
+  const bot = await startTestBot();
+  const name = `Shop ${'x'.repeat(195)}`;
+  const { cards } = await propose(bot, ['create_monitor', { target: 'example.com', name }]);
+  expect(textOf(cards[0] as Card)).toContain(`Name: ${name}\n`);
+  const target = `https://example.com/${'a'.repeat(1_000)}`;
+  const long = await propose(bot, ['create_monitor', { target }], { thread: 't2' });
+  expect(long.cards).toEqual([]);
+  expect(long.told).toContain('Target has 1020 characters, and a card to confirm shows 900.');
+});

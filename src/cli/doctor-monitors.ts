@@ -4,10 +4,9 @@ import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
 import { type Settings, secretVariables } from '../config/settings.ts';
 import { controlSocket } from '../http/control-socket.ts';
-import { readDefinitions } from '../monitoring/provisioning/definitions.ts';
 import { DefinitionsError, problemLine } from '../monitoring/provisioning/problem.ts';
 import type { ProvisioningState } from '../monitoring/provisioning/provisioning.ts';
-import { readSourceFiles } from '../monitoring/provisioning/source-files.ts';
+import { readMonitorsFile } from '../monitoring/provisioning/read.ts';
 import { askRunning, openControlClient } from './control-client.ts';
 
 const CHECK = 'Monitors file';
@@ -16,13 +15,12 @@ const CHECK = 'Monitors file';
 const MAX_TOLD = 10;
 
 /** What `MONITORS_FILE` names: whether it can be read, and whether the running program has applied it. */
-export async function checkMonitorsFile(settings: Settings): Promise<Finding[]> {
+export async function checkMonitorsFile(settings: Settings, program?: URL): Promise<Finding[]> {
   const { monitorsFile, allowPrivate } = settings;
   if (monitorsFile === undefined) return [];
   try {
-    const files = await readSourceFiles(monitorsFile);
-    const monitors = await readDefinitions(files, {
-      env: process.env,
+    const monitors = await readMonitorsFile({
+      ...{ path: monitorsFile, program },
       taboo: secretVariables(),
       allowPrivate,
       platforms: platforms.map(({ name }) => name),

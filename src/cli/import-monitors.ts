@@ -22,7 +22,7 @@ export const isImportSource = (name: string | undefined): name is ImportSource =
 export function importMonitors(from: ImportSource, file: SourceFile): string {
   const problems: Problem[] = [];
   const root = readYaml(file.text, {
-    replace: (text) => text,
+    replace: (text) => ({ text }),
     complain: (at, message) => problems.push({ file: file.name, ...at, message }),
   });
   const isList = Array.isArray(root?.value);

@@ -10,7 +10,7 @@ import { platforms } from '../app/platforms.ts';
 import { readSettings, type Settings, secretVariables } from '../config/settings.ts';
 import { controlSocket } from '../http/control-socket.ts';
 import { readMonitors } from '../monitoring/monitors/monitors.ts';
-import { readDefinitions, type WantedMonitor } from '../monitoring/provisioning/definitions.ts';
+import type { WantedMonitor } from '../monitoring/provisioning/definitions.ts';
 import { type Plan, planFor, type StandingMonitor } from '../monitoring/provisioning/plan.ts';
 import { planLines, questionLines } from '../monitoring/provisioning/plan-lines.ts';
 import { DefinitionsError, problemLine } from '../monitoring/provisioning/problem.ts';
@@ -19,7 +19,7 @@ import {
   type ProvisioningState,
   storeAnswer,
 } from '../monitoring/provisioning/provisioning.ts';
-import { readSourceFiles } from '../monitoring/provisioning/source-files.ts';
+import { readMonitorsFile } from '../monitoring/provisioning/read.ts';
 import { exportDefinitions } from '../monitoring/provisioning/write-definitions.ts';
 import { askRunning, openControlClient } from './control-client.ts';
 import { importMonitors, isImportSource } from './import-monitors.ts';
@@ -171,8 +171,8 @@ function fileIn({ monitorsFile }: Settings, given: string | undefined): string {
 }
 
 async function planOf({ settings, standing }: Reached, file: string): Promise<Plan> {
-  const wanted = await readDefinitions(await readSourceFiles(file), {
-    env: process.env,
+  const wanted = await readMonitorsFile({
+    path: file,
     taboo: secretVariables(),
     allowPrivate: settings.allowPrivate,
     platforms: platforms.map(({ name }) => name),

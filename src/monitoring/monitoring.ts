@@ -14,9 +14,8 @@ import { createConnectivity } from './connectivity/connectivity.ts';
 import { createProbe } from './connectivity/probe.ts';
 import { type History, openHistory as openFileHistory } from './history/history.ts';
 import { MAX_MONITORS, openMonitors } from './monitors/monitors.ts';
-import type { ReadingContext } from './provisioning/definitions.ts';
 import { createProvisioning, standingMonitors } from './provisioning/provisioning.ts';
-import { createFileReader } from './provisioning/read.ts';
+import { type MonitorsFile, readMonitorsFile } from './provisioning/read.ts';
 import { createCheckRunner } from './scheduler/check-runner.ts';
 import { roomForChecks } from './scheduler/room-for-checks.ts';
 import { type Clock, systemClock } from './time/clock.ts';
@@ -42,7 +41,7 @@ export interface MonitoringOptions {
   /** What the clock of a shared store may be set back by without a change being missed; 30 s when absent. */
   changesOverlapMs?: number;
   /** What declares monitors, a file or folder; without it those that were declared are as all others. */
-  monitorsFile?: { path: string; workerUrl?: URL } & Pick<ReadingContext, 'taboo' | 'platforms'>;
+  monitorsFile?: Omit<MonitorsFile, 'allowPrivate'>;
   /** The types of check that there are; those that the service comes with when absent. */
   types?: CheckTypes;
 }
@@ -154,15 +153,8 @@ export async function createMonitoring(options: MonitoringOptions) {
     monitorsFile &&
     createProvisioning({
       path: monitorsFile.path,
-      read: createFileReader({
-        path: monitorsFile.path,
-        context: {
-          taboo: monitorsFile.taboo,
-          platforms: monitorsFile.platforms,
-          allowPrivate: options.allowPrivate,
-        },
-        workerUrl: monitorsFile.workerUrl,
-      }),
+      read: (signal) =>
+        readMonitorsFile({ ...monitorsFile, allowPrivate: options.allowPrivate }, signal),
       ...{ monitors, runner, store, clock, log },
       maxMonitors: maxMonitors ?? MAX_MONITORS,
       metrics: kit.metrics,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkMonitorsFile } from '../../src/cli/doctor-monitors.ts';
 import { readSettings } from '../../src/config/settings.ts';
+import { monitorsFileProgram } from '../helpers/files/reader-program.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 async function found(text?: string) {
@@ -10,7 +11,7 @@ async function found(text?: string) {
   const path = join(folder, 'monitors.yaml');
   if (text !== undefined) await writeFile(path, text);
   const settings = readSettings({ DATA_DIR: folder, MONITORS_FILE: path });
-  const findings = await checkMonitorsFile(settings);
+  const findings = await checkMonitorsFile(settings, monitorsFileProgram());
   return findings.map(({ level, text }) => `${level}: ${text.replace(path, 'FILE')}`);
 }
 

@@ -1,9 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { MAX_PARENTS } from '../../contracts/monitoring.ts';
 import { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
 import { plainWords } from '../../contracts/plain-words.ts';
-import { isSecretName, maskedTarget } from '../../contracts/secret-values.ts';
 import { HttpError } from '../../http/errors.ts';
 import { createAdmission } from '../api/admission.ts';
 import { createdDefinition } from '../api/monitor-change.ts';
@@ -118,38 +116,18 @@ function complainer({ problems }: Reading, file: string) {
   };
 }
 
-/** A secret variable, and where its value went. */
-interface SecretUse {
-  name: string;
-  at: Position;
-  path: readonly string[];
-  /** The text with a mark in the place of the secret. */
-  marked: string;
-}
-
-const MARK = 'askwatch-secret-here';
-
 async function readFile({ name: file, text }: SourceFile, reading: Reading): Promise<void> {
   const complain = complainer(reading, file);
   const { env, taboo } = reading.context;
   const variables = { env, taboo: new Set(taboo) };
-  const secrets = new Map<string, SecretUse[]>();
   const root = readYaml(text, {
     complain,
-    replace(given, at, path) {
-      if (!given.includes('${')) return given;
+    replace(given, at) {
+      if (!given.includes('${')) return { text: given };
       const result = withVariables(given, variables);
-      if ('fault' in result) {
-        complain(at, result.fault);
-        return given;
-      }
-      for (const { name, isSecret } of result.used) {
-        if (!isSecret) continue;
-        const marked = given.replaceAll(`\${${name}}`, MARK);
-        const key = path[0] === 'monitors' ? (path[1] ?? '') : '';
-        secrets.set(key, [...(secrets.get(key) ?? []), { name, at, path: path.slice(2), marked }]);
-      }
-      return result.text;
+      if (!('fault' in result)) return result;
+      complain(at, result.fault);
+      return { text: given };
     },
   });
   if (root === undefined) return;
@@ -194,12 +172,13 @@ async function readFile({ name: file, text }: SourceFile, reading: Reading): Pro
     return;
   }
   for (const [key, part] of monitors.entries) {
-    await readMonitor({ key, part, file, secrets: secrets.get(key) ?? [] }, reading);
+    if (reading.problems.length > MAX_PROBLEMS) return;
+    await readMonitor({ key, part, file }, reading);
   }
 }
 
 async function readMonitor(
-  { key, part, file, secrets }: { key: string; part: Located; file: string; secrets: SecretUse[] },
+  { key, part, file }: { key: string; part: Located; file: string },
   reading: Reading,
 ): Promise<void> {
   const complain = complainer(reading, file);
@@ -227,6 +206,15 @@ async function readMonitor(
     return;
   }
   const definition = await readDefinition(key, part, { complain, reading });
+  const shown = shownSecrets(part, definition);
+  for (const { names, at } of shown) {
+    complain(
+      at,
+      `the value of ${names.join(' and ')}, which looks like a secret, would be shown here; put it into a header whose name says so, such as Authorization, or a parameter of the target such as token=`,
+    );
+  }
+  // Other complaints quote what they are about.
+  if (shown.length > 0) return;
   const maintenance = readMaintenance(part.entries.get('maintenance'), complain);
   const channels = readList(part.entries.get('channels'), complain, {
     what: 'channels',
@@ -244,13 +232,6 @@ async function readMonitor(
     complain(id.valueAt, 'write the id of a monitor as it is listed, such as mon_0123456789abcdef');
   }
   if (definition === undefined) return;
-  for (const secret of secrets) {
-    if (isHidden(secret, definition)) continue;
-    complain(
-      secret.at,
-      `the value of ${secret.name}, which looks like a secret, would be shown here; put it into a header whose name says so, such as Authorization, or a parameter of the target such as token=`,
-    );
-  }
   if (reading.problems.length > before) return;
   const sameId = id && reading.ids.get(id.value as string);
   if (sameId !== undefined) {
@@ -467,24 +448,46 @@ function channelFault(text: string, platforms: readonly string[]): string | unde
   return `there is no platform '${platform}'${didYouMean(platform, platforms)}; there are ${listed(platforms)}`;
 }
 
-/** Whether what a secret became part of is hidden from everybody. */
-function isHidden({ path, marked }: SecretUse, definition: MonitorDefinition): boolean {
-  const [first, second, third] = path;
-  if (first === 'config' && second !== undefined && second !== 'headers') {
-    const [shown, stored] = [withoutSecrets(definition).config, definition.config].map(
-      (config) => (config as Record<string, unknown>)[second],
-    );
-    return !isDeepStrictEqual(shown, stored);
-  }
-  if (!('headers' in definition.config)) return false;
-  if (first === 'config') return second === 'headers' && isSecretName(third ?? '');
-  return first === 'target' && !maskedTarget(marked).includes(MARK);
+/** A text with secrets in a monitor. */
+interface SecretUse {
+  names: readonly string[];
+  at: Position;
+}
+
+/**
+ * The texts with secrets that people would see. Each is replaced by a mark of its own, and those whose marks are still in the
+ * monitor as it is shown are returned; without a definition, those in other fields than its own.
+ */
+function shownSecrets(part: Located, definition: MonitorDefinition | undefined): SecretUse[] {
+  const uses: SecretUse[] = [];
+  const marked = (located: Located): unknown => {
+    const { entries, items, secrets, valueAt: at } = located;
+    if (entries) {
+      return Object.fromEntries([...entries].map(([name, entry]) => [name, marked(entry)]));
+    }
+    if (items) return items.map(marked);
+    if (!secrets) return located.value;
+    uses.push({ names: secrets.names, at });
+    return secrets.masked(`askwatch-mark-${uses.length - 1}-`);
+  };
+  const { target, config, ...others } = marked(part) as Record<string, unknown>;
+  const meant = definition && {
+    ...definition,
+    ...(target !== undefined && { target }),
+    config: { ...definition.config, ...(config as object | undefined) },
+  };
+  const shown = JSON.stringify([others, meant && withoutSecrets(meant as MonitorDefinition)]);
+  const marks = new Set(
+    [...shown.matchAll(/askwatch-mark-(\d+)-/g)].map(([, index]) => Number(index)),
+  );
+  return uses.filter((_, index) => marks.has(index));
 }
 
 function checkDependencies(reading: Reading): void {
   const { wanted } = reading;
   for (const { file, dependsOn, dependsOnAt } of wanted.values()) {
     for (const [index, key] of dependsOn.entries()) {
+      if (reading.problems.length > MAX_PROBLEMS) return;
       if (wanted.has(key) || /^(mon_|alert:)/.test(key)) continue;
       const at = dependsOnAt?.items?.[index]?.valueAt ?? { line: 1, column: 1 };
       complainer(reading, file)(

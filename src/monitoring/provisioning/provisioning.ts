@@ -6,10 +6,10 @@ import type { Monitors } from '../monitors/monitors.ts';
 import type { CheckRunner } from '../scheduler/check-runner.ts';
 import type { Clock } from '../time/clock.ts';
 import { applyPlan } from './apply.ts';
+import type { WantedMonitor } from './definitions.ts';
 import { type Plan, planFor, type StandingMonitor } from './plan.ts';
 import { questionLines, summaryOf } from './plan-lines.ts';
 import { DefinitionsError } from './problem.ts';
-import type { Definitions, ReadMonitorsFile } from './read.ts';
 import { fingerprint } from './source-files.ts';
 
 /** How often is looked whether the files are others. What changed is read once it is the same at two looks: some write in pieces. */
@@ -79,7 +79,8 @@ export const standingMonitors = (monitors: Pick<Monitors, 'all'>): StandingMonit
  */
 export function createProvisioning(options: {
   path: string;
-  read: ReadMonitorsFile;
+  /** Reads the files at `path`. Throws a `DefinitionsError` with all that is wrong. */
+  read(signal: AbortSignal): Promise<WantedMonitor[]>;
   monitors: Monitors;
   runner: Pick<CheckRunner, 'pause' | 'resume'>;
   store: Pick<Store, 'lease' | 'collection'>;
@@ -95,7 +96,7 @@ export function createProvisioning(options: {
   let lease: Lease | undefined;
   let seen: string | undefined;
   let readOf: string | undefined;
-  let definitions: Definitions | undefined;
+  let definitions: WantedMonitor[] | undefined;
   /** Something may not be as the files declare it. */
   let isDue = true;
   let dueMs = 0;
@@ -133,7 +134,7 @@ export function createProvisioning(options: {
     try {
       const now = await read(stopping.signal);
       // Lines move with every edit: who asks is told the newest.
-      const places = new Map(now.monitors.map((one) => [one.key, one]));
+      const places = new Map(now.map((one) => [one.key, one]));
       for (const { id, managedBy } of monitors.all()) {
         if (!managedBy || managedBy.leftAtMs !== undefined) continue;
         const place = places.get(managedBy.key);
@@ -157,7 +158,7 @@ export function createProvisioning(options: {
 
   const isAnswered = async (question: string) => (await answers.get(ANSWER))?.answer === question;
 
-  async function planNow({ monitors: wanted }: Definitions): Promise<Plan> {
+  async function planNow(wanted: readonly WantedMonitor[]): Promise<Plan> {
     await monitors.catchUp();
     const standing = standingMonitors(monitors);
     const plan = await planFor(wanted, standing, clock.wallMs());
@@ -170,7 +171,7 @@ export function createProvisioning(options: {
     return plan;
   }
 
-  async function apply(now: Definitions): Promise<void> {
+  async function apply(now: WantedMonitor[]): Promise<void> {
     let plan: Plan;
     try {
       plan = await planNow(now);
@@ -211,7 +212,7 @@ export function createProvisioning(options: {
     }
     if (asked !== undefined) await answers.update(ANSWER, () => undefined);
     asked = undefined;
-    tell({ state: 'applied', monitors: now.monitors.length });
+    tell({ state: 'applied', monitors: now.length });
     isDue = false;
     const removalMs =
       plan.nextRemovalMs === undefined ? REPEAT_MS : plan.nextRemovalMs - clock.wallMs();

@@ -1,86 +1,48 @@
-import { Worker } from 'node:worker_threads';
+import { runReader } from '../../contracts/reader-process.ts';
 import type { ReadingContext, WantedMonitor } from './definitions.ts';
 import { DefinitionsError, type Problem } from './problem.ts';
-import type { ReadTask, ReadTold } from './read-worker.ts';
+import type { ReadMessage, ReadTask } from './read-process.ts';
 
-/** For all that files may hold; beyond it the thread is ended. */
-const LIMITS = { timeMs: 60_000, memoryMb: 1024 } as const;
+/** With the program this fits into 512 MiB. */
+const LIMITS = { timeMs: 60_000, memoryMb: 256, heapMb: 192 } as const;
 
-/** What was read of a file or folder. */
-export interface Definitions {
-  monitors: WantedMonitor[];
-  /** Of what stands in it. */
-  hash: string;
+/** What a file or folder of monitors is read with; variables are those of this process. */
+export interface MonitorsFile extends Omit<ReadingContext, 'env'> {
+  path: string;
+  /** The built program that reads; the file next to this one when absent. */
+  program?: URL | undefined;
 }
-
-/** Reads a file or folder of monitors. Throws a `DefinitionsError` with all that is wrong. */
-export type ReadMonitorsFile = (signal?: AbortSignal) => Promise<Definitions>;
 
 /**
- * Reads in a thread of its own, because a large file takes a second of work. Its program lies beside this one unless `workerUrl` says
- * where; it has the variables of this process.
+ * Reads a file or folder of monitors in a process of its own, because a hostile or large one takes much memory and time. Throws a
+ * `DefinitionsError` with all that is wrong.
  */
-export function createFileReader({
-  path,
-  context,
-  workerUrl = new URL('./monitors-file-worker.js', import.meta.url),
-}: {
-  path: string;
-  context: Omit<ReadingContext, 'env'>;
-  workerUrl?: URL | undefined;
-}): ReadMonitorsFile {
-  return async (signal) => {
-    const task: ReadTask = { path, context };
-    const worker = new Worker(workerUrl, {
-      workerData: task,
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: LIMITS.memoryMb },
-    });
-    try {
-      return await told(worker, path, signal);
-    } finally {
-      await worker.terminate();
-    }
-  };
-}
-
-function told(worker: Worker, path: string, signal: AbortSignal | undefined) {
-  return new Promise<Definitions>((resolve, reject) => {
-    const monitors: WantedMonitor[] = [];
-    const refuse = (message: string) => reject(new DefinitionsError([wholeFile(path, message)]));
-    const timer = setTimeout(
-      () => refuse(`reading it takes longer than ${LIMITS.timeMs / 1000} s; write fewer monitors`),
-      LIMITS.timeMs,
-    );
-    const onAbort = () => reject(signal?.reason);
-    signal?.addEventListener('abort', onAbort);
-    const settled = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-    };
-    worker.on('message', (message: ReadTold) => {
-      if (message.kind === 'monitors') {
-        monitors.push(...message.monitors);
-        return;
-      }
-      settled();
-      if (message.kind === 'end') resolve({ monitors, hash: message.hash });
-      else reject(new DefinitionsError(message.problems));
-    });
-    worker.on('error', (error: NodeJS.ErrnoException) => {
-      settled();
-      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') {
-        refuse(`it takes more than ${LIMITS.memoryMb} MB of memory to read; write fewer monitors`);
-      } else reject(error);
-    });
-    worker.on('exit', () => {
-      settled();
-      refuse('reading it broke off; try again');
-    });
+export async function readMonitorsFile(
+  {
+    path,
+    program = new URL('./monitors-file-process.js', import.meta.url),
+    ...given
+  }: MonitorsFile,
+  signal?: AbortSignal,
+): Promise<WantedMonitor[]> {
+  const taboo = new Set(given.taboo);
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !taboo.has(name)));
+  const task: ReadTask = { path, context: { ...given, env } };
+  const monitors: WantedMonitor[] = [];
+  let problems: readonly Problem[] = [];
+  const end = await runReader<ReadMessage>({
+    ...{ program, task, limits: LIMITS, signal },
+    onMessage(message) {
+      if (message.kind === 'monitors') monitors.push(...message.monitors);
+      else ({ problems } = message);
+    },
   });
+  if (end !== 'done') problems = [{ file: path, line: 1, column: 1, message: TOO_MUCH[end] }];
+  if (problems.length > 0) throw new DefinitionsError(problems);
+  return monitors;
 }
 
-const wholeFile = (file: string, message: string): Problem => ({
-  ...{ file, line: 1, column: 1 },
-  message,
-});
+const TOO_MUCH = {
+  time: `reading it takes longer than ${LIMITS.timeMs / 1000} s; write fewer monitors`,
+  memory: `it takes more than ${LIMITS.memoryMb} MB of memory to read; write fewer monitors`,
+} as const;

@@ -6,6 +6,7 @@ import {
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   type Node,
   Parser,
@@ -16,8 +17,11 @@ import {
 /** How deep lists and objects may lie in one another: the parser ends the process with deeper ones. */
 const MAX_DEPTH = 50;
 
-/** Values that all aliases may stand for together. */
-const MAX_VALUES = 1_000_000;
+/** Tokens of one file, spaces and line ends included: each takes some 250 bytes of memory until the file is read. */
+const MAX_TOKENS = 400_000;
+
+/** Values of one file, aliases followed. */
+const MAX_VALUES = 500_000;
 
 /** Where something begins; counted from 1. */
 export interface Position {
@@ -37,13 +41,21 @@ export interface Located {
   /** Of an object, in the order of the file. */
   entries?: Map<string, Located>;
   items?: Located[];
+  /** Secret variables in a text; aliases and merges carry them along with it. */
+  secrets?: SecretText;
   /** Values it holds, with those behind aliases, and how deep they lie in one another. */
   size: number;
   depth: number;
 }
 
-/** What becomes of each text among the values; `undefined` when it was complained about. */
-export type ReplaceText = (text: string, at: Position, path: readonly string[]) => string;
+/** A text with secret variables. `masked(mark)` is the text with `mark` in the place of their values. */
+export interface SecretText {
+  names: string[];
+  masked(mark: string): string;
+}
+
+/** Replaces the variables of a text among the values. */
+export type ReplaceText = (text: string, at: Position) => { text: string; secrets?: SecretText };
 
 /**
  * Reads YAML, of which JSON is a part, without trust in whoever wrote it: depth is counted before anything is made of it, aliases are
@@ -59,7 +71,14 @@ export function readYaml(
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const tokens = [...new Parser(lines.addNewLine).parse(text)];
+  lines.addNewLine(0);
+  const tokens = parseTokens(text, new Parser(lines.addNewLine), (offset) =>
+    complain(
+      positionOf(offset),
+      `the file has more than ${MAX_TOKENS.toLocaleString('en-GB')} words and signs; make several files of it`,
+    ),
+  );
+  if (tokens === undefined) return undefined;
   const tooDeep = offsetBelow(tokens, MAX_DEPTH);
   if (tooDeep !== undefined) {
     complain(
@@ -85,6 +104,26 @@ export function readYaml(
     return undefined;
   }
   return convert(first?.contents ?? null, { positionOf, replace, complain });
+}
+
+/** Counts the tokens before the parser makes objects of them; `undefined` when there are too many. */
+function parseTokens(
+  text: string,
+  parser: Parser,
+  onTooMany: (offset: number) => void,
+): CST.Token[] | undefined {
+  const tokens: CST.Token[] = [];
+  let count = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    count += 1;
+    if (count > MAX_TOKENS) {
+      onTooMany(parser.offset);
+      return undefined;
+    }
+    for (const token of parser.next(lexeme)) tokens.push(token);
+  }
+  for (const token of parser.end()) tokens.push(token);
+  return tokens;
 }
 
 /** Where something lies deeper than that; the tokens lie in one another as deep as the text does. */
@@ -172,7 +211,7 @@ function convert(root: Node | null, { positionOf, replace, complain }: Conversio
     return { ...located, size, depth };
   }
 
-  function of(node: unknown, path: readonly string[], keyAt?: Position): Located {
+  function of(node: unknown, keyAt?: Position): Located {
     const valueAt = node === null ? (keyAt ?? start) : at(node);
     const place = { at: keyAt ?? valueAt, valueAt };
     take(1, valueAt);
@@ -185,28 +224,25 @@ function convert(root: Node | null, { positionOf, replace, complain }: Conversio
       take(known.size, valueAt);
       return { ...known, ...place };
     }
-    const made = ofOwn(node, path, place);
+    const made = ofOwn(node, place);
     const name = (node as { anchor?: string } | null)?.anchor;
     if (name !== undefined) anchors.set(name, made);
     return made;
   }
 
-  function ofOwn(node: unknown, path: readonly string[], place: Pick<Located, 'at' | 'valueAt'>) {
-    if (isMap(node)) return ofMap(node, path, place);
+  function ofOwn(node: unknown, place: Pick<Located, 'at' | 'valueAt'>) {
+    if (isMap(node)) return ofMap(node, place);
     if (isSeq(node)) {
-      const items = node.items.map((item, index) => of(item, [...path, String(index)]));
+      const items = node.items.map((item) => of(item));
       return withParts({ ...place, items, value: items.map(({ value }) => value) }, items);
     }
     const value = isScalar(node) ? node.value : null;
-    const own = typeof value === 'string' ? replace(value, place.valueAt, path) : value;
-    return withParts({ ...place, value: own }, []);
+    if (typeof value !== 'string') return withParts({ ...place, value }, []);
+    const { text, secrets } = replace(value, place.valueAt);
+    return withParts({ ...place, value: text, ...(secrets && { secrets }) }, []);
   }
 
-  function ofMap(
-    node: YAMLMap,
-    path: readonly string[],
-    place: Pick<Located, 'at' | 'valueAt'>,
-  ): Located {
+  function ofMap(node: YAMLMap, place: Pick<Located, 'at' | 'valueAt'>): Located {
     const entries = new Map<string, Located>();
     const merged: Located[] = [];
     for (const { key, value } of node.items) {
@@ -216,9 +252,9 @@ function convert(root: Node | null, { positionOf, replace, complain }: Conversio
         continue;
       }
       const name = String(key.value);
-      const made = of(value, [...path, name], keyAt);
+      const made = of(value, keyAt);
       if (name === '<<') {
-        merged.push(...(made.items ?? [made]));
+        for (const part of made.items ?? [made]) merged.push(part);
         continue;
       }
       const earlier = entries.get(name);
@@ -240,7 +276,7 @@ function convert(root: Node | null, { positionOf, replace, complain }: Conversio
   }
 
   try {
-    return of(root, []);
+    return of(root);
   } catch (error) {
     if (error instanceof TooMuch) return undefined;
     throw error;

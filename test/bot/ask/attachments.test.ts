@@ -5,6 +5,7 @@ import { estimatePromptTokens } from '../../../src/contracts/tokens.ts';
 import { CHANNEL, cardOf, readAnswer, textOf } from '../../helpers/bot.ts';
 import { madePdf } from '../../helpers/files/made-pdf.ts';
 import { png } from '../../helpers/files/made-pictures.ts';
+import { pdfProgram } from '../../helpers/files/reader-program.ts';
 import {
   BLIND,
   partsSaid,
@@ -13,7 +14,6 @@ import {
   systemOf,
 } from '../../helpers/files/sending-bot.ts';
 import { filesWith } from '../../helpers/files-with.ts';
-import { pdfProgram } from '../../helpers/files/reader-program.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const PICTURE = png();

@@ -27,3 +27,6 @@ export function builtProgram(code: string): URL {
 }
 
 export const pdfProgram = () => builtProgram("import './bot/files/pdf-process.ts'");
+
+export const monitorsFileProgram = () =>
+  builtProgram("import './monitoring/provisioning/read-process.ts'");

@@ -15,9 +15,9 @@ import type { Clock } from '../../../src/monitoring/time/clock.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { monitorsFileProgram } from '../files/reader-program.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { fileWorker } from './provisioning/file-worker.ts';
 
 /** An answer of the service. */
 export interface Answer {
@@ -121,7 +121,7 @@ export async function startService(
     ...(options.monitorsFile !== undefined && {
       monitorsFile: {
         path: options.monitorsFile,
-        workerUrl: fileWorker(),
+        program: monitorsFileProgram(),
         ...{ taboo: [], platforms: ['slack', 'discord'] },
       },
     }),

@@ -241,10 +241,47 @@ const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
     'monitors:\n  shop:\n    target: ‹https://shop.example/${SHOP_TOKEN}\n    check_type: HTTP',
     /would be shown here/,
   ],
+  [
+    'a secret in a name by an alias',
+    `x-common: {token: &token "\${SHOP_TOKEN}"}\n${shop('    name: ‹*token')}`,
+    /would be shown here/,
+  ],
+  [
+    'a secret in a name by a merge',
+    `x-common: &common {name: ‹"\${SHOP_TOKEN}"}\n${shop('    <<: *common')}`,
+    /would be shown here/,
+  ],
+  [
+    "a secret of another monitor's hidden header",
+    `${config('headers: {Authorization: &token "${SHOP_TOKEN}"}')}\n  cart:\n    target: https://shop.example\n    check_type: KEYWORD\n    config: {target_keyword: ‹*token}`,
+    /would be shown here/,
+  ],
+  [
+    'a secret in a window by an alias',
+    `x-token: &token "\${SHOP_TOKEN}"\n${shop(
+      '    maintenance:',
+      '      - {starts_at: 2026-12-01T22:00, timezone: UTC, duration_minutes: 9, reason: ‹*token}',
+    )}`,
+    /would be shown here/,
+  ],
+  [
+    'a secret of which only a part would be hidden',
+    'monitors:\n  shop:\n    target: ‹https://shop.example/?token=${PAIR_TOKEN}\n    check_type: HTTP',
+    /would be shown here/,
+  ],
+  [
+    'a secret in a list',
+    shop('    channels: [‹"${SHOP_TOKEN}:C0123"]'),
+    /^the value of SHOP_TOKEN, which looks like a secret, would be shown here/,
+  ],
 ];
 
 const CONTEXT = {
-  env: { SHOP_TOKEN: 'swordfish', SLACK_BOT_TOKEN: 'xoxb-swordfish' },
+  env: {
+    SHOP_TOKEN: 'swordfish',
+    PAIR_TOKEN: 'sword&fish=herring',
+    SLACK_BOT_TOKEN: 'xoxb-swordfish',
+  },
   taboo: ['SLACK_BOT_TOKEN'],
 };
 

@@ -1,19 +1,18 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: Files hold variables in this form.
-import { execFile } from 'node:child_process';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { createFileReader } from '../../../src/monitoring/provisioning/read.ts';
+import { readMonitorsFile } from '../../../src/monitoring/provisioning/read.ts';
 import { readSourceFiles } from '../../../src/monitoring/provisioning/source-files.ts';
-import { fileWorker } from '../../helpers/monitoring/provisioning/file-worker.ts';
+import { monitorsFileProgram } from '../../helpers/files/reader-program.ts';
 import { readTexts } from '../../helpers/monitoring/provisioning/read-text.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-const CONTEXT = { taboo: [], allowPrivate: [], platforms: ['slack'] };
-
-const readerOf = (path: string) =>
-  createFileReader({ path, context: CONTEXT, workerUrl: fileWorker() });
+const read = (path: string) =>
+  readMonitorsFile({
+    ...{ path, taboo: [], allowPrivate: [], platforms: ['slack'] },
+    program: monitorsFileProgram(),
+  });
 
 describe('a file of monitors', () => {
   test('is read with all it can hold, defaults filled in as the API fills them', async () => {
@@ -102,7 +101,7 @@ monitors:
     }
     const wide = await readTexts({ 'a.yaml': `x-${laughs.join('\n')}\nmonitors: {}` });
     expect(wide.problems.map(({ message }) => message)).toEqual([
-      'with what aliases stand for there are more than 1000000 values; write fewer',
+      'with what aliases stand for there are more than 500000 values; write fewer',
     ]);
     expect(wide.problems[0]?.line).toBe(7);
     const chain = ['x-0: &a0 [ha]'];
@@ -129,40 +128,49 @@ const HOSTILE: Array<[what: string, text: string]> = [
   ['objects in blocks', Array.from({ length: 2_000 }, (_, at) => `${' '.repeat(at)}a:`).join('\n')],
 ];
 
-test.each(HOSTILE)('%s end neither the program nor the thread', async (_what, text) => {
+test.each(HOSTILE)('%s end neither the program nor its reader', async (_what, text) => {
   const path = join(await temporaryFolder(), 'monitors.yaml');
   await writeFile(path, text);
-  const program = `
-    const { Worker } = require('node:worker_threads');
-    const workerData = ${JSON.stringify({ path, context: CONTEXT })};
-    for (let at = 0; at < 3; at += 1) {
-      new Worker(new URL(${JSON.stringify(fileWorker().href)}), { workerData })
-        .on('message', (told) => console.log(JSON.stringify(told)));
-    }`;
-  const { stdout } = await promisify(execFile)(process.execPath, ['-e', program]);
-  const told = stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  expect(told).toHaveLength(3);
-  for (const { problems } of told) {
-    expect(problems).toMatchObject([{ message: expect.stringContaining('more than 50 deep') }]);
-  }
+  await expect(read(path)).rejects.toThrow('more than 50 deep');
+});
+
+/** Texts of a few megabytes that would become gigabytes of objects. */
+const LARGE: Array<[what: string, text: string]> = [
+  ['quotes', '"'.repeat(4_900_000)],
+  ['commas', `[${','.repeat(2_000_000)}`],
+  ['documents', '---\n'.repeat(1_000_000)],
+];
+
+test.each(LARGE)(
+  'very many %s are refused before anything is made of them',
+  async (_what, text) => {
+    const { problems } = await readTexts({ 'a.yaml': text });
+    expect(problems).toMatchObject([
+      { message: 'the file has more than 400,000 words and signs; make several files of it' },
+    ]);
+  },
+);
+
+test('very many aliases that are merged are refused in words', async () => {
+  const merges = Array(190_000).fill('*a').join(',');
+  const { problems } = await readTexts({
+    'a.yaml': `x-a: &a {b: 1}\nmonitors:\n  shop:\n    <<: [${merges}]\n`,
+  });
+  expect(problems).toMatchObject([{ message: expect.stringContaining('more than 500000 values') }]);
 });
 
 describe('what MONITORS_FILE names', () => {
-  test('is read in a thread, with the line of every monitor', async () => {
+  test('is read in a process of its own, with the line of every monitor', async () => {
     const path = join(await temporaryFolder(), 'monitors.yaml');
     const lines = Array.from(
       { length: 600 },
       (_, at) => `  k${at}: {target: "https://x.example/${at}", check_type: HTTP}`,
     );
     await writeFile(path, ['monitors:', ...lines].join('\n'));
-    const { monitors, hash } = await readerOf(path)();
+    const monitors = await read(path);
     expect(monitors.map(({ line }) => line)).toEqual(lines.map((_, at) => at + 2));
-    expect((await readerOf(path)()).hash).toBe(hash);
     await writeFile(path, 'monitors:\n  shop: {}\n');
-    await expect(readerOf(path)()).rejects.toThrow(
+    await expect(read(path)).rejects.toThrow(
       `${path}:2:3: 'check_type' is missing; write HTTP, KEYWORD, DNS, `,
     );
   });

@@ -221,7 +221,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     async begin(lease, held) {
       await lastPoll.read();
       const ofSender = { state, alertPlaces, settingsOf, ...timing, log };
-      const sender = createSender({ ...ofSender, lease: store.isShared ? lease : undefined });
+      const sender = createSender({ ...ofSender, lease });
       const poller = createPoller({
         monitoring,
         state: held,

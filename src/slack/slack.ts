@@ -260,8 +260,8 @@ export async function createSlack(options: {
       workspaces.close();
     },
 
-    async post({ channel: name, card, id, attempted, isOurs = always }) {
-      const alert = { id, goesOn: card.goesOn, attempted };
+    async post({ channel: name, card, id, attempted, landsInMs, isOurs = always }) {
+      const alert = { id, goesOn: card.goesOn, attempted, landsInMs };
       return await deliver(name, async ({ callsWhile, showCard }, channel) => {
         const { messages } = callsWhile(isOurs);
         const send = (content: Content) => messages.postAlert({ channel }, content, alert);

@@ -42,8 +42,8 @@ import { alertCard, lineCard } from './alert-card.ts';
 /** Longest wait for what is held back: the clock may be set meanwhile. */
 const MAX_HELD_PAUSE_MS = 60_000;
 
-/** A request to a platform takes 10 s at most; one that a holder before began is over so long after it lost the lease. */
-const SETTLE_MS = 15_000;
+/** A request that an earlier holder of the lease began may arrive for so long after the lease was taken over. */
+const LANDING_MS = 3_000;
 
 /** Less than the time in which the whole program stops; a post that is cut off is found again by its id. */
 const STOP_MS = 4_000;
@@ -53,7 +53,9 @@ const STOP_MS = 4_000;
  * brought is kept in the watch's state, beside
  * what it is to be told (`Delivery`): before the first try to post, that one was attempted is stored; after a success, the
  * message and the version that it shows (`deliveredVersion`). What was sent but not stored is sent again under the same
- * `postId`, by which platforms find a message that is there already. What is to be done next is decided by the pure rules of
+ * `postId`, by which platforms find a message that is there already. Each request is stored before it is sent, with the fence of
+ * the lease (`triedBy`), until its outcome is stored: after a takeover a message is looked up at once, and only changes wait
+ * until an earlier one can no longer arrive. What is to be done next is decided by the pure rules of
  * `incidents/delivery.ts`.
  *
  * Each place is served by itself, one message at a time, oldest alert first: what is sent is the state of the alert at that
@@ -65,7 +67,7 @@ export function createSender(options: {
   alertPlaces: readonly Place[];
   /** How a place is told; nothing is set when left out. */
   settingsOf?: (place: string) => Promise<ChannelSettings>;
-  /** Held by who may send, taken just now; nobody else ever sends when left out. */
+  /** Taken just now by this process, which may send while it is held. Nobody else ever sends when left out. */
   lease?: Pick<Lease, 'fence' | 'isHeld'> | undefined;
   /** Milliseconds by a clock that cannot be set. */
   steadyMs?: () => number;
@@ -75,9 +77,9 @@ export function createSender(options: {
 }) {
   const { state, alertPlaces, settingsOf = nothingSet, lease, clock, random, log } = options;
   const { steadyMs = () => performance.now() } = options;
-  /** By which those who hold the lease later know what was begun under this one. */
+  /** By which later holders of the lease know what was begun under this one. */
   const fence = lease?.fence;
-  const settledAtMs = steadyMs() + SETTLE_MS;
+  const landedAtMs = steadyMs() + LANDING_MS;
   const stopping = new AbortController();
   const serving = new Map<string, Promise<void>>();
   const pauses = new Map<string, AbortController>();
@@ -92,9 +94,13 @@ export function createSender(options: {
     if (!isHeld()) throw new Error('Another process may send the alerts by now.');
   }
 
-  /** Whether what a holder before began may still reach the platform. */
-  const isUnderWay = ({ triedBy }: Delivery) =>
-    fence !== undefined && triedBy !== undefined && triedBy !== fence && steadyMs() < settledAtMs;
+  /** Milliseconds in which a request that an earlier holder began for a delivery may still arrive. */
+  const landsInMs = ({ triedBy }: Delivery) =>
+    triedBy === undefined || triedBy === fence ? 0 : Math.max(0, landedAtMs - steadyMs());
+
+  /** A message can be looked up, but a change cannot: an earlier one that arrives after a later one would undo it. */
+  const isUnderWay = (delivery: Delivery) =>
+    delivery.posted !== undefined && landsInMs(delivery) > 0;
 
   /**
    * Stores that a request is begun, where that is to be known to others or `make` says more; gives what it is about by then.
@@ -207,13 +213,13 @@ export function createSender(options: {
     serving.delete(key);
   }
 
-  /** How long a place is left alone, since what a holder before began for it may still come there. */
+  /** How long a place waits, since a change that an earlier holder began there may still arrive. */
   function unsettledForMs(key: string): number {
-    if (fence === undefined || steadyMs() >= settledAtMs) return 0;
+    if (steadyMs() >= landedAtMs) return 0;
     const isLeft = (state.current()?.alerts ?? []).some(({ deliveries }) =>
       deliveries.some((delivery) => delivery.place === key && isUnderWay(delivery)),
     );
-    return isLeft ? Math.max(1, settledAtMs - steadyMs()) : 0;
+    return isLeft ? Math.max(1, landedAtMs - steadyMs()) : 0;
   }
 
   /** Makes one step towards the truth; false when nobody can be told through this platform now. */
@@ -243,6 +249,7 @@ export function createSender(options: {
       attempted = now.attempted;
       return { ...now, attempted: true, ...(link !== undefined && { link }) };
     };
+    const earlierLandsInMs = landsInMs(due.delivery);
     const work = await begin(due, attempted ? unchanged : trying);
     if (!work) return;
     const { alert, delivery } = work;
@@ -251,7 +258,10 @@ export function createSender(options: {
     let taken: Awaited<ReturnType<Messenger['post']>>;
     try {
       const card = cardOf(alert, { ...delivery, mention });
-      taken = await platform.post({ channel, card, id: postId, attempted, isOurs: isHeld });
+      taken = await platform.post({
+        ...{ channel, card, id: postId, isOurs: isHeld },
+        ...{ attempted, landsInMs: earlierLandsInMs },
+      });
     } catch (error) {
       await recordFailure({ place, postId, request: 'new' }, error, (now) => ({
         ...now,

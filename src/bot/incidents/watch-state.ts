@@ -24,10 +24,7 @@ const Delivery = z.object({
   postId: z.string(),
   /** Set durably before the first try: from then on the message may be there. */
   attempted: z.boolean(),
-  /**
-   * Where several processes may send: the fence of the lease under which a request to the platform was begun, until what became
-   * of it is stored.
-   */
+  /** The fence of the lease under which a request to the platform was begun, until its outcome is stored. */
   triedBy: z.int().optional(),
   posted: z.object({ message: z.string(), thread: z.string() }).optional(),
   /** The message showed the alert while it went on: what follows is an end, not old news. */

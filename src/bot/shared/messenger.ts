@@ -18,13 +18,15 @@ export interface Messenger {
   /**
    * Posts a card as a new message of a channel. The same `id` is posted once where the platform lets us check:
    * `attempted` says that an earlier try may have gone through; what the message then shows is what that try did, and
-   * `goesOn` is of the card that it shows. Throws `DeliveryError`.
+   * `goesOn` is of the card that it shows. An attempt of an earlier process may still arrive within `landsInMs`: a platform that
+   * does not find it by then, and takes the same id twice, looks again before it posts. Throws `DeliveryError`.
    */
   post(post: {
     channel: string;
     card: Card;
     id: string;
     attempted: boolean;
+    landsInMs?: number;
     isOurs?: IsOurs;
   }): Promise<PostedMessage & Pick<Card, 'goesOn'>>;
   /** The address of a message posted earlier, where the platform has such; it may throw anything. */

@@ -3,9 +3,9 @@ import { type APIEmbed, type APIMessage, MessageFlags } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Platform } from '../../bot/platform.ts';
 import type { Card } from '../../bot/shared/card.ts';
-import type { IsOurs } from '../../bot/shared/messenger.ts';
 import { type Called, type ChannelApi, SNOWFLAKE } from '../api/channel-api.ts';
 import { isInvalidForm, isRefusal } from '../api/errors.ts';
+import { onlyWhile } from '../api/requests.ts';
 import { renderLine, renderMessage } from '../render/render.ts';
 import { postCard } from './send-card.ts';
 
@@ -66,13 +66,8 @@ export function createAlerts(
     }
   }
 
-  /** Nothing is sent once another process does it. What it throws reads like a lost answer, and is nobody's to note. */
-  function assertOurs(isOurs: IsOurs = () => true) {
-    if (!isOurs()) throw new Error('Another process goes on with this.');
-  }
-
   return {
-    async post({ channel, card, id, attempted, isOurs }) {
+    async post({ channel, card, id, attempted, isOurs = always }) {
       const digest = digestOf(id);
       const refers = { goingOn: `ref ${digest.slice(0, 8)}`, over: `ref ${digest.slice(8, 16)}` };
       const called = calledBy(card);
@@ -86,8 +81,7 @@ export function createAlerts(
             ),
             nonce: digest.slice(0, 25),
           };
-          assertOurs(isOurs);
-          return api.send(channel, message, { called });
+          return onlyWhile(isOurs, () => api.send(channel, message, { called }));
         });
       const earlier = attempted
         ? await find(channel, refersTo(...Object.values(refers)))
@@ -97,15 +91,16 @@ export function createAlerts(
       const goesOn = refersTo(refers.goingOn)(message);
       return { message: message.id, thread: message.id, goesOn };
     },
-    async update(channel, { message }, card, isOurs) {
+    async update(channel, { message }, card, isOurs = always) {
       const content = contentOf(calledBy(card));
-      await withLink(card, async (shown) => {
-        assertOurs(isOurs);
-        await api.edit(channel, message, { ...content, ...renderMessage(shown) });
+      await withLink(card, (shown) => {
+        const change = { ...content, ...renderMessage(shown) };
+        return onlyWhile(isOurs, () => api.edit(channel, message, change));
       });
     },
     /** A reply that rings nowhere but at whom it calls. An earlier one is recognised by what it replies to and by its text. */
-    async announce({ channel, posted: { message }, card, mention, id, attempted, isOurs }) {
+    async announce({ channel, posted, card, mention, id, attempted, isOurs = always }) {
+      const { message } = posted;
       const called = calledBy({ mention });
       const words = renderLine(card);
       const content = called ? `${contentOf(called).content} ${words}` : words;
@@ -113,14 +108,13 @@ export function createAlerts(
       const isAnnounced = (one: APIMessage) =>
         one.message_reference?.message_id === message && one.content === content;
       if (attempted && (await find(channel, isAnnounced))) return;
-      assertOurs(isOurs);
       const line = {
         content,
         nonce: digestOf(id).slice(0, 25),
         message_reference: { message_id: message },
         flags: silent | MessageFlags.SuppressEmbeds,
       };
-      await api.send(channel, line, { called });
+      await onlyWhile(isOurs, () => api.send(channel, line, { called }));
     },
     async linkTo(channel, { message }) {
       const guild = await guildOf(channel);
@@ -128,6 +122,8 @@ export function createAlerts(
     },
   };
 }
+
+const always = () => true;
 
 const digestOf = (id: string) => createHash('sha256').update(id).digest('base64url');
 

@@ -15,7 +15,7 @@ import { PlatformStartError } from '../../bot/shared/errors.ts';
 import type { PlatformLimits } from '../../bot/shared/platform-limits.ts';
 import { createCaches } from './caches.ts';
 import { reasonOf } from './errors.ts';
-import { makeRequest, withRateLimits, withTokenCheck } from './requests.ts';
+import { makeRequest, withGuard, withRateLimits, withTokenCheck } from './requests.ts';
 import { allSettled, howManyCame, type Shards, shardOptions, sharedThrottler } from './shards.ts';
 
 /**
@@ -85,7 +85,7 @@ export function buildClient(options: {
       retries: 0,
       rejectOnRateLimit: ({ timeToReset }) => timeToReset > MAX_RATE_LIMIT_WAIT_MS,
       makeRequest: withTokenCheck(
-        limits ? withRateLimits(makeRequest, limits) : makeRequest,
+        withGuard(limits ? withRateLimits(makeRequest, limits) : makeRequest),
         options.apiUrl,
       ),
     },

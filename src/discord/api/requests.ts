@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { DefaultRestOptions, type RESTOptions } from 'discord.js';
 import type { PlatformLimits } from '../../bot/shared/platform-limits.ts';
 
@@ -21,6 +22,20 @@ export const makeRequest: RESTOptions['makeRequest'] = async (url, init) => {
 };
 
 type MakeRequest = RESTOptions['makeRequest'];
+
+const guards = new AsyncLocalStorage<() => boolean>();
+
+/** Makes calls whose requests are sent only while `isOurs`. */
+export const onlyWhile = <T>(isOurs: () => boolean, call: () => Promise<T>): Promise<T> =>
+  guards.run(isOurs, call);
+
+/** Sends requests as `send` does, those of `onlyWhile` no later than they may: discord.js holds some up for seconds. */
+export function withGuard(send: MakeRequest): MakeRequest {
+  return async (url, init) => {
+    if (guards.getStore()?.() === false) throw new Error('Another process continues this.');
+    return await send(url, init);
+  };
+}
 
 /** Every call that carries the bot's token; interactions have limits of their own. */
 const GLOBAL = 'global';

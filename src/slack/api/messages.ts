@@ -1,4 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { webApi } from '@slack/bolt';
+import { DeliveryError } from '../../bot/shared/errors.ts';
 import { type Content, context, type ShownMessage } from '../render/blocks.ts';
 import { readFailure } from './call-failure.ts';
 import type { EditKind } from './edit-pace.ts';
@@ -162,22 +164,34 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue) {
       return messages.find((message) => message.ts === ts) as ShownMessage | undefined;
     },
 
-    /** Tries once to post an alert, in the channel's order; what it posted, or what was found from an earlier attempt. */
+    /**
+     * Tries once to post an alert, in the channel's order. Returns what it posted, or what was found from an earlier attempt,
+     * which may still arrive within `landsInMs`.
+     */
     async postAlert(
       to: Destination,
       content: Content,
-      { attempted, ...alert }: Alert & { attempted: boolean },
+      {
+        attempted,
+        landsInMs = 0,
+        ...alert
+      }: Alert & { attempted: boolean; landsInMs?: number | undefined },
     ) {
       const { channel } = to;
       const sinceMs = Date.now() - LOOKUP_BACK_MS;
+      const lookUp = () =>
+        queue.once({
+          method: readingOf(to.thread),
+          channel,
+          run: () => tryFind(to, alert.id, sinceMs),
+        });
       return await queue.inOrder(channel, async () => {
-        const found: Found = attempted
-          ? await queue.once({
-              method: readingOf(to.thread),
-              channel,
-              run: () => tryFind(to, alert.id, sinceMs),
-            })
-          : { kind: 'absent' };
+        let found: Found = attempted ? await lookUp() : { kind: 'absent' };
+        if (found.kind === 'absent' && landsInMs > 0) {
+          await pause(landsInMs);
+          // An app that may read one page a minute has just read it.
+          found = await lookUp().catch(orUnreadable);
+        }
         if (found.kind === 'found') return found;
         const shown = found.kind === 'unreadable' ? markRepeat(content) : content;
         return await queue.once({
@@ -226,6 +240,14 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue) {
 function inThread(thread: string | undefined, broadcast: boolean | undefined) {
   if (thread === undefined) return {};
   return broadcast ? { thread_ts: thread, reply_broadcast: true as const } : { thread_ts: thread };
+}
+
+/** What is limited cannot be read now; throws everything else again. */
+function orUnreadable(error: unknown): Found {
+  if (error instanceof DeliveryError || readFailure(error).kind === 'limited') {
+    return { kind: 'unreadable' };
+  }
+  throw error;
 }
 
 /** As Slack gives it back. */

@@ -39,14 +39,16 @@ async function startState() {
     ...{ state, slack, lines, clock, see },
     deliveries: () => state.current()?.alerts[0]?.deliveries ?? [],
     /** Begins to send at once. */
-    send(
-      fence: number,
-      isHeld: () => boolean = () => true,
-      { isShared = true, platform = slack }: { isShared?: boolean; platform?: typeof slack } = {},
-    ) {
-      const lease = isShared ? { fence, isHeld } : undefined;
+    send(fence: number, isHeld: () => boolean = () => true, platform: typeof slack = slack) {
       const sender = createSender({
-        ...{ state, lease, alertPlaces: PLACES, steadyMs: clock.nowMs, clock, log },
+        ...{
+          state,
+          lease: { fence, isHeld },
+          alertPlaces: PLACES,
+          steadyMs: clock.nowMs,
+          clock,
+          log,
+        },
         random: () => 0.5,
       });
       onTestFinished(async () => {
@@ -85,50 +87,53 @@ test('Nothing is sent when the lease is lost between what is stored and the requ
   expect(lines.filter(({ level }) => Number(level) >= 50)).toEqual([]);
 });
 
-test('A place is left alone for 15 s after a takeover where an earlier request may be under way, and others are served at once', async () => {
-  const { slack, clock, see, deliveries, send } = await startState();
-  const hangs: typeof slack = {
+test('A message that an earlier holder began is looked up at once, and the platform is told how long that may still arrive', async () => {
+  const { slack, deliveries, clock, send } = await startState();
+  send(1, () => true, { ...slack, post: () => never });
+  await eventually(() => deliveries().every(({ triedBy }) => triedBy === 1));
+  const posts: object[] = [];
+  const sender = send(2, () => true, {
     ...slack,
-    post: (post) => (post.channel === 'C1' ? never : slack.post(post)),
-  };
-  send(1, () => true, { platform: hangs });
-  await eventually(() => deliveries()[0]?.triedBy === 1 && deliveries()[1]?.posted);
-  expect(slack.messages.map(({ channel }) => channel)).toEqual(['C2']);
-
-  const attempts: boolean[] = [];
-  const told: typeof slack = {
-    ...slack,
-    post(post) {
-      attempts.push(post.attempted);
-      return slack.post(post);
+    async post(post) {
+      const { attempted, landsInMs } = post;
+      posts.push({ attempted, landsInMs });
+      if (posts.length === 1) throw new Error('The answer was lost.');
+      return await slack.post(post);
     },
-  };
-  const sender = send(2, () => true, { platform: told });
-  clock.goOn(14_900);
-  await see('UP');
+  });
+  await eventually(() => slack.messages.length === 1);
+  clock.goOn(60_000);
   sender.wake();
-  await eventually(() => slack.messages[0]?.card.tone === 'good');
-  expect(slack.messages).toHaveLength(1);
-  clock.goOn(200);
   await eventually(() => slack.messages.length === 2);
-  expect(attempts).toEqual([true]);
+  const ofEarlier = { attempted: true, landsInMs: 3_000 };
+  expect(posts).toEqual([ofEarlier, ofEarlier, { attempted: true, landsInMs: 0 }]);
   await eventually(() =>
     deliveries().every(({ triedBy, posted }) => posted && triedBy === undefined),
   );
 });
 
-test('Nobody waits where the process of an earlier holder has surely ended', async () => {
-  const { slack, deliveries, send } = await startState();
-  const hangs: typeof slack = { ...slack, post: () => never };
-  send(1, () => true, { platform: hangs, isShared: false });
-  await eventually(() => deliveries().every(({ attempted }) => attempted));
-  expect(deliveries().map(({ triedBy }) => triedBy)).toEqual([undefined, undefined]);
-  send(2, () => true, { isShared: false });
-  await eventually(() => slack.messages.length === 2);
+test('A change waits 3 s after a takeover if an earlier one may be under way there, and others are made at once', async () => {
+  const { slack, clock, see, deliveries, send } = await startState();
+  const sender = send(1, () => true, {
+    ...slack,
+    update: async (channel) => (channel === 'C1' ? await never : Promise.reject(new Error('503'))),
+  });
+  await eventually(() => deliveries().every(({ told }) => told === 1));
+  await see('UP');
+  sender.wake();
+  await eventually(() => deliveries()[0]?.triedBy === 1 && deliveries()[1]?.failures === 1);
+
+  send(2);
+  clock.goOn(2_900);
+  const tones = () => slack.messages.map(({ card }) => card.tone);
+  await eventually(() => tones()[1] === 'good');
+  expect(tones()[0]).toBe('bad');
+  clock.goOn(200);
+  await eventually(() => tones()[0] === 'good');
 });
 
 test('What became of a request is not stored once another process has taken it up', async () => {
-  const { state, slack, clock, deliveries, send } = await startState();
+  const { state, slack, deliveries, send } = await startState();
   const answers: Array<() => void> = [];
   const slow: typeof slack = {
     ...slack,
@@ -138,10 +143,9 @@ test('What became of a request is not stored once another process has taken it u
       return { ...taken, message: 'of the first' };
     },
   };
-  send(1, () => true, { platform: slow });
+  send(1, () => true, slow);
   await eventually(() => answers.length === 2);
   send(2);
-  clock.goOn(15_000);
   await eventually(() => deliveries().every(({ posted }) => posted));
   // Until the second has shown all that there is to show.
   await eventually(() =>

@@ -56,6 +56,33 @@ describe('an alert', () => {
     expect(fake.calls.some(({ method }) => method === 'conversations.history')).toBe(true);
   });
 
+  /** A message of an earlier process that is still under way, and another process that looks it up. */
+  async function startLooking() {
+    const { fake, slack } = await makeSlack();
+    const posted = await slack.post(post);
+    const arrived = fake.channel(CHANNEL).messages;
+    const late = arrived.splice(0);
+    const posting = slack.post({ ...post, attempted: true, landsInMs: 1_000 });
+    await eventually(() => fake.calls.some(({ method }) => method === 'conversations.history'));
+    return { fake, posted, posting, arrive: () => arrived.push(...late) };
+  }
+
+  test('is found by the second look if it arrives after the first', async () => {
+    const { fake, posted, posting, arrive } = await startLooking();
+    arrive();
+    expect(await posting).toEqual(posted);
+    expect(fake.messages(CHANNEL)).toHaveLength(1);
+  });
+
+  test('says that it may be a repeat if Slack lets nobody look a second time', async () => {
+    const { fake, posting } = await startLooking();
+    fake.fail('conversations.history', { kind: 'limited', retryAfterSeconds: 60 });
+    await posting;
+    expect(fake.messages(CHANNEL).map(shownText)).toEqual([
+      expect.stringContaining('(possible repeat)'),
+    ]);
+  });
+
   test.each<Fault>([
     { kind: 'status', status: 503, stored: true },
     { kind: 'drop', stored: true },

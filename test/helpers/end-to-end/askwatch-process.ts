@@ -46,17 +46,14 @@ export interface SharedAskwatch extends AskwatchProcess {
  * what they name.
  */
 export function sharedAskwatch(
-  prepare: (atEnd: AtEnd) => Promise<Record<string, string>> = async () => ({}),
+  prepare: (atEnd: AtEnd, dataDir: string) => Promise<Record<string, string>> = async () => ({}),
 ): () => SharedAskwatch {
   let shared: SharedAskwatch | undefined;
   const ends: Array<() => Promise<void>> = [];
   const atEnd: AtEnd = (end) => void ends.unshift(end);
   beforeAll(async () => {
-    const options = {
-      dataDir: await temporaryFolder(atEnd),
-      env: await prepare(atEnd),
-      atEnd,
-    };
+    const dataDir = await temporaryFolder(atEnd);
+    const options = { dataDir, env: await prepare(atEnd, dataDir), atEnd };
     const current: SharedAskwatch = {
       ...(await startAskwatch(options)),
       dataDir: options.dataDir,

@@ -17,7 +17,7 @@ import type { PostgresStore } from '../../../src/store/postgres/postgres-store.t
 import type { Store } from '../../../src/store/store.ts';
 import { monitorsFileProgram } from '../files/reader-program.ts';
 import { recordingLog } from '../recording-log.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { type AtEnd, temporaryFolder } from '../temporary-folder.ts';
 
 /** An answer of the service. */
 export interface Answer {
@@ -83,6 +83,8 @@ export async function startService(
     openStore?: (log: Logger) => Promise<PostgresStore>;
     /** Called with the monitors that this process goes on counting, once it can. */
     onTakenOver?: (monitors: readonly string[]) => void;
+    /** When it ends at the latest: with the running test, unless this says otherwise. */
+    atEnd?: AtEnd;
   } = {},
 ): Promise<Service> {
   const folder = options.folder ?? (await temporaryFolder());
@@ -143,7 +145,7 @@ export async function startService(
     await kit.close();
     await store.close();
   }
-  onTestFinished(close);
+  (options.atEnd ?? onTestFinished)(close);
 
   const call: Service['call'] = async (method, path, { key: asked, headers, json, body } = {}) => {
     const answer = await request(url + path, {

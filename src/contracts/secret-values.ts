@@ -1,8 +1,8 @@
 import { HIDDEN } from './monitoring-additions.ts';
 
-/** Names of headers and query parameters that carry secrets, and some that do not: to hide too much costs little. */
+/** Names of headers, query parameters and variables that carry secrets, and some that do not: to hide too much costs little. */
 const SECRET_NAME =
-  /auth(?!or(?!i))|cookie|token|secret|passw|passphrase|credential|session|signature|key\]?$|(^|[-_.\s[])(sig|pass|pwd|pin|otp|jwt|hmac|code)\]?$/i;
+  /auth(?!or(?!i))|cookie|token|secret|passw|passphrase|credential|session|signature|key\]?$|(^|[-_.\s[])(sig|pass|pwd|pin|otp|jwt|hmac|code|pat|dsn|connection[-_]?string|(webhook|database|db|postgres|postgresql|mysql|redis|mongo|mongodb|amqp)[-_]?ur[il])\]?$/i;
 
 /** A name and a password before the host. */
 const USER_INFO = /^([a-z][a-z\d+.-]*:\/\/)([^/?#]*)@/i;

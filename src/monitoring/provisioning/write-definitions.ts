@@ -67,11 +67,11 @@ export function exportDefinitions(
   for (const { id, definition } of kept) {
     if (!keys.has(id)) keys.set(id, newKey(definition.name));
   }
-  const variables: string[] = [];
+  const variables = new Set<string>();
   const written = kept.map((monitor): WrittenMonitor => {
     const key = keys.get(monitor.id) ?? monitor.id;
-    const { fields, secrets } = fieldsOf(monitor, { key, keys, types });
-    variables.push(...secrets);
+    const variable = (name: string) => `\${${addVariable(variables, key, name)}}`;
+    const fields = fieldsOf(monitor, { keys, types, variable });
     const comments = monitor.isPaused
       ? ['It is paused. A monitor of a file is not: applying this lets it go on.']
       : [];
@@ -79,33 +79,45 @@ export function exportDefinitions(
   });
   const heading = [
     'Monitors of Askwatch. Set MONITORS_FILE to this file to keep them as it says.',
-    ...(variables.length > 0
-      ? [`Secrets are not written. Set these variables first: ${variables.join(', ')}`]
+    ...(variables.size > 0
+      ? [`Secrets are not written. Set these variables first: ${[...variables].join(', ')}`]
       : []),
   ];
   return writeDefinitions(written, heading);
 }
 
-function fieldsOf(
-  { id, definition, maintenance, channels = [] }: StandingMonitor,
-  { key, keys, types }: { key: string; keys: ReadonlyMap<string, string>; types: CheckTypes },
-) {
-  const secrets: string[] = [];
-  const variable = (name: string) => {
-    const made = `${key}_${name}`
+/**
+ * Adds the variable of one secret: different secrets never share one. A number goes before the name of the secret, whose last
+ * word says that the value is secret.
+ */
+function addVariable(variables: Set<string>, key: string, name: string): string {
+  const nameWith = (number: string) =>
+    `${key}${number}_${name}`
       .toUpperCase()
       .replace(/[^A-Z0-9]+/g, '_')
+      .replace(/_$/, '')
       .replace(/^(?=\d)/, '_');
-    if (!secrets.includes(made)) secrets.push(made);
-    return `\${${made}}`;
-  };
+  let added = nameWith('');
+  for (let number = 2; variables.has(added); number += 1) added = nameWith(`_${number}`);
+  variables.add(added);
+  return added;
+}
+
+function fieldsOf(
+  { id, definition, maintenance, channels = [] }: StandingMonitor,
+  {
+    keys,
+    types,
+    variable,
+  }: { keys: ReadonlyMap<string, string>; types: CheckTypes; variable: (name: string) => string },
+): Record<string, unknown> {
   const { name, target, check_type: type, depends_on: parents = [] } = definition;
   const isSending = 'headers' in definition.config;
   const shown = isSending
     ? withSecretsReplaced(target, (secret) => variable(secret))
     : escaped(target);
   const config = configOf(definition, types, variable);
-  const fields = {
+  return {
     id,
     name: escaped(name),
     target: shown,
@@ -115,7 +127,6 @@ function fieldsOf(
     ...(parents.length > 0 && { depends_on: parents.map((parent) => keys.get(parent) ?? parent) }),
     ...(maintenance.length > 0 && { maintenance: textsEscaped(maintenance) }),
   };
-  return { fields, secrets };
 }
 
 /** A name of a variable stands where the secret did; the rest is as it is. */

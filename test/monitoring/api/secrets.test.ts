@@ -313,6 +313,7 @@ describe('names of secrets', () => {
   test.each([
     ...['token', 'access_token', 'api_key', 'apikey', 'X-API-Key', 'key', 'sig', 'X-Amz-Signature'],
     ...['password', 'passwd', 'client_secret', 'X-Amz-Credential', 'authorization', 'jwt', 'code'],
+    ...['GITHUB_PAT', 'SENTRY_DSN', 'POSTGRES_DSN', 'ALERTS_WEBHOOK_URL', 'REDIS_URL', 'MONGO_URI'],
     ...['%74oken', 'auth', 'sessionid', 'api[key]', 'Ocp-Apim-Subscription-Key', 'user.pass'],
   ])('%s is the name of a secret', (name) => {
     expect(isSecretName(name)).toBe(true);
@@ -327,6 +328,8 @@ describe('names of secrets', () => {
     'compass',
     'accept',
     'encode',
+    'path',
+    'BASE_URL',
     '',
   ])('%s is not the name of a secret', (name) => {
     expect(isSecretName(name)).toBe(false);

@@ -52,6 +52,26 @@ test('an export declares what there is, without its secrets, and is taken over w
   ).toEqual(there.map(() => ['change', true, ['file']]));
 });
 
+test('an export gives each secret a variable of its own, and all of them come back', async () => {
+  const file = `
+monitors:
+  shop-eu: {target: "https://eu.example/?token=1&token=2", check_type: HTTP, config: {headers: {X-Token: "3", token: "4"}}}
+  shop.eu: {target: "https://other.example/?token=5&sig=6&sig=7", check_type: HTTP}`;
+  const { monitors } = await readTexts({ 'a.yaml': file });
+  const there = monitors.map((monitor, at) => ({ ...monitor, id: `mon_${at}`, isPaused: false }));
+  const text = exportDefinitions(there);
+  const names = [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name);
+  expect(names).toHaveLength(7);
+  expect(new Set(names).size).toBe(7);
+  const secrets = ['1', '2', '3', '4', '5', '6', '7'];
+  const env = Object.fromEntries(names.map((name, at) => [name, secrets[at]]));
+  const again = await readTexts({ 'b.yaml': text }, { env });
+  expect(again.problems).toEqual([]);
+  expect(again.monitors.map(({ definition }) => definition)).toEqual(
+    there.map(({ definition }) => definition),
+  );
+});
+
 test('an export leaves out what is set by itself, and what left its file', async () => {
   const [, db, job] = await standing();
   if (!db || !job) throw new Error('none');

@@ -241,6 +241,17 @@ describe.skipIf(!hasPostgres)('events of several processes', () => {
     expect(await query('select count(*)::int as count from #.event')).toEqual([{ count: 3 }]);
   });
 
+  test('are not readable in the database', async () => {
+    const { open, query } = await testDatabase();
+    const [one, other] = await Promise.all([open(), open()]);
+    const { heard } = await follower(other);
+    await one.events(said).append({ text: 'swordfish' });
+    await eventually(() => heard.texts().at(-1) === 'swordfish');
+    const rows = await query('select event::text as row from #.event event');
+    expect(rows).toHaveLength(1);
+    expect(String(rows[0]?.row)).not.toContain('swordfish');
+  });
+
   test('are appended before the store is closed', async () => {
     const { open } = await testDatabase();
     const [one, other] = await Promise.all([open(), open()]);

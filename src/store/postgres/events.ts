@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
+import { createEncryption, type Encryption } from '../encryption.ts';
 import {
   EVENTS_KEPT_MS,
   type EventFollower,
   type EventLog,
   type EventsDeclaration,
   type NumberedEvent,
+  type StoreKey,
 } from '../store.ts';
 import { type Database, isConflict, isRepeated, isUnavailable } from './database.ts';
 import type { News } from './news.ts';
@@ -52,14 +54,20 @@ export async function sweepEvents({ db, schema }: Database): Promise<void> {
 }
 
 /**
- * A log of one row per event. Numbers come from a head row that is locked until the events can be seen: so nobody sees a
+ * A log of one row per event, encrypted, because events hold private messages and the tokens shown in them. Numbers come from a head row that is locked until the events can be seen: so nobody sees a
  * later one before an earlier one, and there are no gaps but where events were removed.
  */
 export function createPostgresEvents<T>(
   { name, schema: eventSchema }: EventsDeclaration<T>,
-  options: { database: Database; news: News; assertOpen: () => void; log: Logger },
+  options: {
+    database: Database;
+    news: News;
+    key: Pick<StoreKey, 'make'>;
+    assertOpen: () => void;
+    log: Logger;
+  },
 ): PostgresEvents<T> {
-  const { database, news, assertOpen, log } = options;
+  const { database, news, key, assertOpen, log } = options;
   const { db, schema } = database;
   const head = sql.table(`${schema}.event_head`);
   const event = sql.table(`${schema}.event`);
@@ -75,23 +83,28 @@ export function createPostgresEvents<T>(
   let isClosing = false;
   let isFollowed = false;
 
-  async function makeHead() {
-    await database.again(() =>
-      sql`insert into ${head} (log) values (${name}) on conflict do nothing`.execute(db),
-    );
+  async function prepare(): Promise<Encryption> {
+    const [secret] = await Promise.all([
+      key.make(),
+      database.again(() =>
+        sql`insert into ${head} (log) values (${name}) on conflict do nothing`.execute(db),
+      ),
+    ]);
+    return createEncryption(secret, 'askwatch events');
   }
-  let making: Promise<void> | undefined;
-  /** The head row is there once this resolves. */
-  function headMade(): Promise<void> {
-    making ??= makeHead().catch((error: unknown) => {
-      making = undefined;
+  let preparing: Promise<Encryption> | undefined;
+  /** Resolves once the key and the head row exist. */
+  function prepared(): Promise<Encryption> {
+    preparing ??= prepare().catch((error: unknown) => {
+      preparing = undefined;
       throw error;
     });
-    return making;
+    return preparing;
   }
 
-  async function insert(bodies: ReadonlyArray<string | null>, firstNo: number) {
-    await headMade();
+  async function insert(plain: ReadonlyArray<string | null>, firstNo: number) {
+    const encryption = await prepared();
+    const bodies = plain.map((body) => body && JSON.stringify(encryption.encrypt(body, name)));
     const count = bodies.length;
     await sql`with h as (
         update ${head} set number = number + ${count}::int where log = ${name}
@@ -147,12 +160,12 @@ export function createPostgresEvents<T>(
     return waiting.length;
   }
 
-  function read(row: {
-    number: number;
-    writer: string;
-    body: string;
-  }): NumberedEvent<T> | undefined {
-    const result = eventSchema.safeParse(JSON.parse(row.body));
+  function read(
+    row: { number: number; writer: string; body: string },
+    encryption: Encryption,
+  ): NumberedEvent<T> | undefined {
+    const body = encryption.decrypt(String(JSON.parse(row.body)), name);
+    const result = eventSchema.safeParse(body && JSON.parse(body));
     if (!result.success) return undefined;
     return { number: row.number, isOwn: row.writer === writer, event: result.data };
   }
@@ -178,7 +191,7 @@ export function createPostgresEvents<T>(
   async function follow(follower: EventFollower<T>) {
     if (isFollowed) throw new Error(`The events '${name}' are followed already.`);
     isFollowed = true;
-    await headMade();
+    const encryption = await prepared();
     const { rows: begin } = await database.again(() =>
       sql<{ id: string; number: number; before: number | null }>`
         select h.id, h.number, (select min(number) - 1 from ${event}
@@ -199,7 +212,7 @@ export function createPostgresEvents<T>(
       };
       for (const { number, writer: from, body } of rows) {
         if (number === null) continue;
-        const found = body === null ? undefined : read({ number, writer: from, body });
+        const found = body === null ? undefined : read({ number, writer: from, body }, encryption);
         const expected = (events.at(-1)?.number ?? last) + 1;
         if (number !== expected || !found) {
           await flush();
@@ -242,6 +255,8 @@ export function createPostgresEvents<T>(
     log: {
       append(appended, isStill = always) {
         assertOpen();
+        // A store that closes makes no key any more. Whoever sends finds the error again.
+        prepared().catch(() => {});
         const body = JSON.stringify(appended);
         if (body.length > MAX_EVENT_LENGTH)
           throw new RangeError(`An event of '${name}' is larger than a log takes.`);

@@ -123,6 +123,8 @@ function createStore(parts: {
     return createPostgresCollection(declaration, { database, changes, pending, assertOpen, log });
   };
 
+  const key = createSecretKey(collection(SECRET_KEY), schema);
+
   async function sweep() {
     await sql`delete from ${sql.table(`${schema}.document`)}
       where body is null and changed_at < clock_timestamp() - ${REMOVED_KEPT}`.execute(db);
@@ -173,7 +175,7 @@ function createStore(parts: {
     },
     events(declaration) {
       own(declaration.name);
-      const events = createPostgresEvents(declaration, { database, news, assertOpen, log });
+      const events = createPostgresEvents(declaration, { database, news, key, assertOpen, log });
       eventLogs.push(events);
       return events.log;
     },
@@ -216,7 +218,7 @@ function createStore(parts: {
       );
       return Number(rows[0]?.now);
     },
-    key: createSecretKey(collection(SECRET_KEY), schema),
+    key,
     async check() {
       assertOpen();
       await members.beat();

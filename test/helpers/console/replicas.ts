@@ -14,7 +14,7 @@ import { type ModelProvider, startModelProvider } from '../../fakes/model-provid
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { eventually } from '../eventually.ts';
 import { startCuttableProxy } from '../postgres/proxy.ts';
-import { testDatabase } from '../postgres/test-database.ts';
+import { storedEvents, testDatabase } from '../postgres/test-database.ts';
 import { openTab, startTestConsole, type Tab, type TestConsole } from './test-console.ts';
 
 /** So that a process is thought dead within a test's time. */
@@ -172,14 +172,14 @@ export async function startReplicas(count: number) {
 
   /** What the log of the console holds, as somebody hears it; the first is numbered `from`. */
   async function told(person: string | undefined, from: number) {
-    const rows = await query(
-      `select number, body from #.event where log = 'console-events' and number >= $1 order by number`,
-      [from],
+    const events = await storedEvents<{ person?: string; event: ConsoleEvent }>(
+      query,
+      'console-events',
     );
-    return rows.flatMap(({ number, body }) => {
-      const { person: only, event } = body as { person?: string; event: ConsoleEvent };
-      return only === undefined || only === person ? [{ number: Number(number), event }] : [];
-    });
+    return events
+      .filter(({ number }) => number >= from)
+      .filter(({ body: { person: only } }) => only === undefined || only === person)
+      .map(({ number, body: { event } }) => ({ number, event }));
   }
 
   return { replicas, start, takeOverFrom, told, query, hold, open, provider, service };

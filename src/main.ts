@@ -260,7 +260,7 @@ async function start(
         publicUrl,
         pageFolder: new URL('./console/page/', import.meta.url),
         status: {
-          // With all that is asked beside the polls, so that it stays within 120 requests a minute.
+          // With all that is asked besides, another service's limit of 120 requests a minute is kept.
           pollMs: Math.max(3_000, settings.bot.alertPollMs),
           isPublic: settings.statusPublic,
           addressFor,

@@ -51,6 +51,7 @@ import { requireRight } from './shared/rights.ts';
 import { openPressed, openSeenInvocations } from './shared/seen-invocations.ts';
 import type { BotSettings } from './shared/settings.ts';
 import { FileError } from './shared/shared-file.ts';
+import { withSharedList } from './tools/monitors.ts';
 import { createOtherTools, type OtherServer } from './tools/others/other-tools.ts';
 import { createProposals } from './tools/proposals.ts';
 import { toolsFor } from './tools/registry.ts';
@@ -178,11 +179,12 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     },
     async toolsFor({ place, person, handling }, thread) {
       const { tools, missing } = await otherTools.offerIn(place);
+      const shared = withSharedList(monitoring);
       return createToolCalls({
         tools: [...toolsFor({ hasPlace: true }), ...tools],
         missing,
         contextOf: (signal) => ({
-          monitoring,
+          monitoring: shared,
           channels,
           usageLog,
           incidents,

@@ -1,5 +1,6 @@
 import { StatusError } from '../../clients/errors.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
+import { orAborted } from '../../contracts/or-aborted.ts';
 import { matches } from '../channels/channels.ts';
 import { CommandError } from '../shared/errors.ts';
 import { isDown, isPaused, isUp } from '../shared/status.ts';
@@ -27,6 +28,32 @@ export function findMonitor(monitors: readonly Monitor[], meant: string): Monito
   throw new CommandError(
     `${candidates.length} monitors match “${shortened(meant, 60)}”: ${names.join(', ')}${more}. Say which, by name or id.`,
   );
+}
+
+/** A list is as good as a new one for so long. */
+const SHARED_LIST_MS = 10_000;
+
+/** A client for one answer: its look-ups share one list, since each finds its monitor by name. A check ends that. */
+export function withSharedList(monitoring: MonitoringClient): MonitoringClient {
+  let latest: { list: Promise<Monitor[]>; atMs: number } | undefined;
+  return {
+    ...monitoring,
+    async list(options = {}) {
+      if (!latest || performance.now() - latest.atMs > SHARED_LIST_MS) {
+        const asked = { list: monitoring.list(options), atMs: performance.now() };
+        latest = asked;
+        asked.list.catch(() => {
+          if (latest === asked) latest = undefined;
+        });
+      }
+      return await (options.signal ? orAborted(latest.list, options.signal) : latest.list);
+    },
+    async check(id, options) {
+      const checked = await monitoring.check(id, options);
+      latest = undefined;
+      return checked;
+    },
+  };
 }
 
 /** What the contract does not have, another service need not offer: then `undefined`. */

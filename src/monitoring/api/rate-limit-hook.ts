@@ -19,6 +19,9 @@ import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 
 const WINDOW_MS = 60_000;
 
+/** Keys of this program itself ask for everyone who talks to the bot or reads the console. The limit bounds a runaway loop. */
+const OWN_REQUESTS_PER_MINUTE = 12_000;
+
 /** Methods of requests that change something, or send something out as a check does. */
 const CHANGES = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
@@ -29,8 +32,8 @@ const PUSH_PATHS: ReadonlyArray<string | undefined> = [MonitoringPath.push, Adde
  * Runs before everything else of a request: finds out who asks, counts it, and puts the rate limit headers on the
  * answer, whatever the answer will be. Throws the 401 or 429, and the 403 of a change with a read-only key.
  * A request is counted to its API key, in all processes together. A push carries none, and is counted to the heartbeat that
- * its token is of; who has neither is counted by address. Those protect the process that they come to, and so do those of the
- * keys that it alone has: they are counted in it. What is left of wrong keys stands on the refusal itself.
+ * its token is of; who has neither is counted by address. Those protect the process that they come to. The
+ * program's own keys have a larger limit, counted in the process. What is left of wrong keys stands on the refusal itself.
  */
 export function createRateLimitHook({
   keys,
@@ -47,6 +50,11 @@ export function createRateLimitHook({
   const keyByRequest = new WeakMap<IncomingMessage, KeyInfo>();
   const limit = MONITORING_REQUESTS_PER_MINUTE;
   const ofProcess = createRateLimit({ limit, windowMs: WINDOW_MS, nowMs });
+  const ofOwnKeys = createRateLimit({
+    limit: OWN_REQUESTS_PER_MINUTE,
+    windowMs: WINDOW_MS,
+    nowMs,
+  });
   const ofKeys = createSharedRateLimit({
     limit,
     windows: store.windows({ name: 'monitoring-requests', windowMs: WINDOW_MS, steadyMs: nowMs }),
@@ -85,7 +93,7 @@ export function createRateLimitHook({
     }
     keyByRequest.set(request.raw, key);
     const who = `key ${key.id}`;
-    const verdict = key.isTransient ? ofProcess.take(who) : ofKeys.take(who);
+    const verdict = key.isTransient ? ofOwnKeys.take(who) : ofKeys.take(who);
     tell(verdict instanceof Promise ? await verdict : verdict, reply);
     if (key.readOnly && CHANGES.includes(request.method)) {
       throw forbidden(

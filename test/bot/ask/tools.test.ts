@@ -61,6 +61,23 @@ test('answers from what a tool gives, and tells what was looked at', async () =>
   expect(bot.provider.refusals).toEqual([]);
 });
 
+test('the look-ups of one answer share one list of the monitors', async () => {
+  const bot = await startTestBot();
+  const shop = bot.service.add({ name: 'Shop' });
+  const input = { monitor: 'Shop' };
+  bot.provider.answerWith(
+    callingModel(
+      [call('list_monitors'), call('get_monitor', input), call('get_uptime', input)],
+      [call('get_monitor', { monitor: shop.id })],
+    ),
+  );
+  await ask(bot, '/ask how is Shop?');
+  const lists = bot.service.requests.filter(
+    ({ method, path }) => method === 'GET' && path.split('?')[0] === '/api/v1/public/monitors',
+  );
+  expect(lists).toHaveLength(1);
+});
+
 test('a model is told what it may rely on, and of which moment that is', async () => {
   const bot = await startTestBot();
   await ask(bot, '/ask hello');
@@ -154,7 +171,7 @@ test.each([
   ['a list in place of an object', [{ name: 'list_monitors', arguments: '[]' }], /no JSON object/],
   ['an input that is not declared', [call('list_monitors', { sql: 'x' })], /sql/],
   ['an input of the wrong type', [call('list_monitors', { limit: 'many' })], /limit/],
-  ['a monitor that is not there', [call('get_monitor', { monitor: 'Nope' })], /no monitor/],
+  ['a monitor that is not there', [call('get_monitor', { monitor: 'Nope' })], /No monitor/],
   ['what the service does not offer', [call('get_uptime', {})], /does not offer/],
 ])('%s is told to the model, which goes on', async (_, calls, said) => {
   const bot = await startTestBot();

@@ -121,3 +121,16 @@ test('two different keys in one request are refused, and count for neither', asy
     expect(headers['x-ratelimit-remaining']).toBe('119');
   }
 });
+
+test('the program’s own key is not refused where another one is', async () => {
+  const { call, createKey, keys } = await startService({ clock: createFakeClock() });
+  const key = keys.createTransient('bot');
+  const statuses = async (of: string) => {
+    const answers = await Promise.all(
+      Array.from({ length: LIMIT + 1 }, () => call('GET', MONITORS, { key: of })),
+    );
+    return answers.filter(({ status }) => status === 429).length;
+  };
+  expect(await statuses(await createKey())).toBe(1);
+  expect(await statuses(key)).toBe(0);
+});

@@ -1,4 +1,5 @@
 import { StatusError } from '../../clients/errors.ts';
+import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import { orAborted } from '../../contracts/or-aborted.ts';
 import { matches } from '../channels/channels.ts';

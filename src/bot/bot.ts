@@ -21,7 +21,7 @@ import { actions, commands, messageActions } from './commands/commands.ts';
 import { createDispatch, createFormOfPress, createOpenForm } from './commands/dispatch.ts';
 import { openForwarding } from './commands/forwarding.ts';
 import { isIncidentQuestion, isPostmortemQuestion } from './commands/incident-actions.ts';
-import { createSuggest } from './commands/suggest.ts';
+import { createKnown, createSuggest } from './commands/suggest.ts';
 import { createTakeovers } from './commands/takeovers.ts';
 import { createFeedback, type Feedback } from './feedback/feedback.ts';
 import { createPdfReader } from './files/pdf.ts';
@@ -82,6 +82,9 @@ export interface BotOptions {
 }
 
 const DAY_MS = 86_400_000;
+
+/** Names of monitors seldom change, and each question asks for them. */
+const NAMES_FRESH_MS = 60_000;
 
 /** Puts the bot together; it hears and says nothing until platforms hand it something and `start` is called. */
 export async function createBot(options: BotOptions): Promise<Bot> {
@@ -204,6 +207,11 @@ export async function createBot(options: BotOptions): Promise<Bot> {
         log,
       });
     },
+    monitorNames: createKnown(
+      async () => (await monitoring.list()).map(({ name }) => name),
+      log,
+      NAMES_FRESH_MS,
+    ),
     proposals,
     noteCut: (id, note) => unfinished.cut(id, note),
     settings,

@@ -40,7 +40,7 @@ test('what holds for every answer is held against it', async () => {
   expect(await faultsOf(ALWAYS, {})).toEqual([]);
   expect(await faultsOf(ALWAYS, { changedBefore: ['PATCH /x'] })).toEqual(['Sent was: PATCH /x.']);
   expect(await faultsOf(ALWAYS, { note: 'Too long.' })).toEqual(['It ended early: Too long.']);
-  const doubt = 'Not among what was looked at: 99.3 %. Check before you rely on it.';
+  const doubt = 'Not backed by any look-up: 99.3 %. Verify before relying on it.';
   expect(await faultsOf(ALWAYS, { note: doubt })).toEqual([doubt]);
   expect(await faultsOf(ALWAYS, { text: `Its id is ${id}.` })).toEqual([`No tool gave “${id}”.`]);
   const given = [call('list_monitors', {}, JSON.stringify({ id }))];

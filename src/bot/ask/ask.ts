@@ -38,11 +38,12 @@ import {
   type KeptQuestion,
   type Turn,
 } from './conversations.ts';
+import { doubtOf } from './doubt.ts';
 import { type Generated, generate, leftBeside } from './generate.ts';
 import { type createPeopleReader, type PeopleMessages, withQuoted } from './people-messages.ts';
 import type { ToolCalls } from './tool-calls.ts';
 import { unfoundedFigures } from './unfounded-figures.ts';
-import { unfoundedNames } from './unfounded-names.ts';
+import { mayConcernWatching } from './watching-words.ts';
 
 /** A question, as `/ask` takes it. */
 export interface Question {
@@ -147,6 +148,8 @@ export function createAsk(options: {
   proposals: Pick<Proposals, 'keep' | 'cardsOf'>;
   /** The document that is asked for in a thread; `undefined` for what is answered without one. */
   documentFor(asked: Question, thread: string): WantedDocument | undefined;
+  /** Names of what is watched, as they were known a moment ago. */
+  monitorNames(): Promise<readonly string[]>;
   /** Reads what people sent. */
   files: FileReader;
   /** What rules can answer in a thread where no model does; `undefined` when nothing. */
@@ -399,10 +402,18 @@ export function createAsk(options: {
           const { text, ...whole } = next.value;
           if (!isOffline(model)) {
             const said = turns.flatMap((turn) => [turn.question, turn.answer]);
-            const known = [question, context ?? '', people?.told() ?? '', ...said];
-            const sources = [...known, ...attached.texts];
-            if (!draft) return { ...next.value, doubt: doubtOf(text, tools, sources), unread };
-            const added = addedTo(text, draft, sources);
+            said.push(people?.told() ?? '', ...attached.texts);
+            if (!draft) {
+              const given = tools.given();
+              const found = tools.found();
+              const names = found.length > 0 ? [] : await options.monitorNames();
+              const doubt = doubtOf(text, {
+                ...{ question, said, incident: context, given, found, names },
+                concernsWatching: mayConcernWatching(question, names),
+              });
+              return { ...next.value, doubt, unread };
+            }
+            const added = addedTo(text, draft, [question, context ?? '', ...said]);
             if (added !== '') yield { kind: 'text', text: added };
             return { ...whole, text: text + added, unread };
           }
@@ -559,22 +570,10 @@ export function createAsk(options: {
   };
 }
 
-/** What is to be said of an answer for which something was looked up, where it says more than that. */
-function doubtOf(text: string, tools: ToolCalls, said: readonly string[]): string | undefined {
-  const given = tools.given();
-  if (given.length === 0) return undefined;
-  // A name in an error is what the model called it.
-  const named = unfoundedNames(text, [...tools.found(), ...said]);
-  const figures = unfoundedFigures(text, [...given, ...said]);
-  const found = [...named.map((name) => `“${name}”`), ...figures];
-  if (found.length === 0) return undefined;
-  return `Not among what was looked at: ${found.join(', ')}. Check before you rely on it.`;
-}
-
 /** What stands below what a model wrote as a document: what it left out, and figures that it has from nowhere. */
 function addedTo(text: string, draft: DocumentDraft, sources: readonly string[]): string {
   const figures = unfoundedFigures(text, sources);
-  const doubt = `\n\n*Not among what is known: ${figures.join(', ')}. Check before you rely on it.*`;
+  const doubt = `\n\n*Not backed by any look-up: ${figures.join(', ')}. Verify before relying on it.*`;
   return `${draft.missingIn(text)}${figures.length > 0 ? doubt : ''}`;
 }
 

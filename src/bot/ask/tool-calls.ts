@@ -68,7 +68,6 @@ export function createToolCalls(options: {
   const given: string[] = [];
   const found: string[] = [];
   const made: EvidenceCall[] = [];
-  let hasGiven = false;
   let called = 0;
   let leftMs = maxMs;
   let leftBytes = MAX_BYTES;
@@ -202,9 +201,9 @@ export function createToolCalls(options: {
       log.info({ server: last, why }, 'tools of a server are left out of an answer');
       return true;
     },
-    /** What was told of calls so far, as the model reads it; nothing where none of them found anything. */
-    given: (): readonly string[] => (hasGiven ? given : []),
-    /** The same without what failed. */
+    /** Results of calls so far, as the model reads them. */
+    given: (): readonly string[] => given,
+    /** The same without those that failed. */
     found: (): readonly string[] => found,
     /** All calls so far, with what came of them. */
     made: (): readonly EvidenceCall[] => made,
@@ -223,7 +222,9 @@ export function createToolCalls(options: {
       signal: AbortSignal,
     ): AsyncGenerator<AnswerStep, Outcome, undefined> {
       const outcome = yield* ask(name, () => input, signal);
-      made.push({ tool: name, input: JSON.stringify(input), result: toldOf(outcome) });
+      const result = toldOf(outcome);
+      if (!('error' in outcome)) found.push(result);
+      made.push({ tool: name, input: JSON.stringify(input), result });
       return outcome;
     },
     /** Runs calls one after another, and returns what is sent back of them. Throws only when the answer is cut. */
@@ -239,7 +240,6 @@ export function createToolCalls(options: {
         given.push(content);
         if (!('error' in outcome)) found.push(content);
         made.push({ tool: name, input: text, result: content });
-        if ('output' in outcome) hasGiven = true;
         messages.push({ role: 'tool', tool_call_id: call.id, content });
       }
       return messages;

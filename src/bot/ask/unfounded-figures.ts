@@ -120,12 +120,15 @@ function numberOf(digits: string): number {
   return Number(plain);
 }
 
-/** How much the last digit is worth. */
-const stepOf = (digits: string) => 10 ** -(/[.,](\d{1,2}|\d{4})$/.exec(digits)?.[1]?.length ?? 0);
+/** How much the last digit is worth. A comma before three digits groups thousands. */
+const stepOf = (digits: string) =>
+  10 ** -(/(?:\.(\d{1,4})|,(\d{1,2}|\d{4}))$/.exec(digits)?.slice(1).join('').length ?? 0);
 
 function isPercentOf(digits: string, { numbers }: Ground): boolean {
-  const value = numberOf(digits);
-  const isSame = (number: number) => Math.abs(number - value) <= stepOf(digits);
+  // No uptime is 99,954 %: there the comma is that of German or Spanish.
+  const percent = digits.replace(/^(\d{1,3}),(\d{3})$/, '$1.$2');
+  const value = numberOf(percent);
+  const isSame = (number: number) => Math.abs(number - value) <= stepOf(percent);
   const percents = numbers.filter((number) => number >= 0 && number <= 100);
   return (
     numbers.some((number) => isSame(number) || isSame(100 * number) || isSame(100 - number)) ||

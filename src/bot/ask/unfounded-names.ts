@@ -24,6 +24,20 @@ const ANY_STATUS = new RegExp(`(?<![\\p{L}\\d])(?:${STATUS})(?![\\p{L}\\d])`, 'u
 const ROW =
   /^\s{0,20}(?:[-*•|]|\d{1,3}\.)\s{1,4}(\*\*[^*]{1,80}\*\*|`[^`]{1,80}`|[^:|–—*`]{2,80}?(?=\s?(?::\s|\||–|—)))/u;
 
+/** A subject in a sentence of prose with its verb and a status: `Storefront is down`. */
+const PROSE = new RegExp(
+  `(?<![\\p{L}\\d*\`-])(\\p{Lu}[\\p{L}\\d._-]{1,40}(?: (?:\\p{Lu}|\\d)[\\p{L}\\d._-]{0,40}){0,4}) (?:${VERB}) (?:(?:${ADVERB}) ){0,2}(?:${STATUS})(?![\\p{L}\\d]| (?:to|by|from|about|\\d))`,
+  'gu',
+);
+
+/** What begins a sentence and is no part of a name. */
+const OPENING =
+  /^(?:The|This|That|Our|Your|My|A|An|And|But|So|If|When|While|Because|Since|Der|Die|Das|Und|Aber|Wenn|Weil|El|La|Los|Las|Y|Pero|Si)\s+/;
+
+/** A subject that stands for what was named before, or for nothing. */
+const PRONOUN =
+  /^(?:It|He|She|They|We|I|You|This|That|These|Those|There|Here|Which|What|Who|One|Some|Many|Most|Someone|Somebody|Nobody|Es|Er|Sie|Wir|Ich|Das|Dies|Hier|Was|Wer|Eine[rs]?|Man|Él|Ella|Esto|Eso|Qué|Quién|Uno)$/;
+
 /** What is emphasised within a sentence. */
 const EMPHASISED = /\*\*([^*\n]{1,80})\*\*|`([^`\n]{1,80})`/g;
 
@@ -56,8 +70,8 @@ const SUFFIX = /^\s+((?!UP\b|DOWN\b|UTC\b|OK\b)[A-Z]{2,5}|\d{1,3})(?![\p{L}\d:.,
 
 /**
  * Names in an answer that stand in nothing it was made from: what is said to be up or down right behind it, and stands as the name
- * of a monitor does, at the head of a row or emphasised. They are given as they are written there. What stands elsewhere may be
- * any word of a language, and is not looked at. Pure.
+ * of a monitor does: at the head of a row, emphasised, or with a capital as the subject of a sentence. They are given as they are
+ * written there. Pure.
  *
  * @param sources what was looked up and said, as text
  */
@@ -72,6 +86,25 @@ export function unfoundedNames(answer: string, sources: readonly string[]): stri
   return [...new Set(found)].slice(0, MAX_NAMED);
 }
 
+/** Names of which a text says that they are up or down: any of these, and whatever stands there as a name does. Pure. */
+export function statesOf(answer: string, names: readonly string[]): string[] {
+  return answer
+    .slice(0, MAX_READ)
+    .replace(/```[\s\S]*?(?:```|$)/g, '\n')
+    .split('\n')
+    .filter((line) => line.length <= MAX_LINE)
+    .flatMap((line) => [
+      ...namedIn(line),
+      ...names.filter((name) => {
+        const at = line.indexOf(name);
+        return at !== -1 && isSaidBehind(line, at + name.length);
+      }),
+    ]);
+}
+
+const isSaidBehind = (line: string, at: number) =>
+  SAID_OF_MONITOR.test(line.slice(at, at + MAX_NAME).replace(/^\*{0,2}`?/, ''));
+
 /** What a line names as it would a monitor, each with what tells it from another one behind it. */
 function namedIn(line: string): string[] {
   const row = ROW.exec(line);
@@ -82,7 +115,10 @@ function namedIn(line: string): string[] {
       endsAt: index + all.length,
     })),
   ];
-  return heads.flatMap(({ name, endsAt }) => {
+  const subjects = [...line.matchAll(PROSE)]
+    .map(([, subject = '']) => subject.replace(OPENING, '').trim())
+    .filter((subject) => isName(subject) && !PRONOUN.test(subject) && /^\p{Lu}/u.test(subject));
+  const said = heads.flatMap(({ name, endsAt }) => {
     const plain = readable(name)
       .replace(/^[^\p{L}\d]+|[:.,…]+$/gu, '')
       .trim();
@@ -91,6 +127,7 @@ function namedIn(line: string): string[] {
     const isSaid = SAID_OF_MONITOR.test(behind.slice(all.length));
     return isSaid && isName(plain) ? [suffix ? `${plain} ${suffix}` : plain] : [];
   });
+  return [...said, ...subjects];
 }
 
 const isName = (text: string) =>

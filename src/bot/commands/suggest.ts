@@ -86,9 +86,11 @@ function inOrder(monitors: readonly Monitor[], text: string): Monitor[] {
 }
 
 /** A list as it was last known. It is asked for again when it is no longer fresh, and waited for only so long. */
-function createKnown<T>(
+/** What was asked for last, renewed when it is older than `freshMs`. Never throws, and takes at most a second and a half. */
+export function createKnown<T>(
   ask: () => Promise<readonly T[]>,
   log: Logger,
+  freshMs = FRESH_MS,
 ): () => Promise<readonly T[]> {
   let known: readonly T[] = [];
   let askedAtMs = Number.NEGATIVE_INFINITY;
@@ -104,7 +106,7 @@ function createKnown<T>(
   }
 
   return async () => {
-    if (!asking && performance.now() - askedAtMs >= FRESH_MS) {
+    if (!asking && performance.now() - askedAtMs >= freshMs) {
       askedAtMs = performance.now();
       asking = renew();
     }

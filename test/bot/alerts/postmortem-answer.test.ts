@@ -94,10 +94,10 @@ test('what a model leaves out, and figures that it has from nowhere, stand below
   const { text, end } = await summarise();
   expect(headingsIn(text)).toEqual(HEADINGS.filter((heading) => heading !== '## Cause'));
   expect(text).toMatch(/## Timeline\n\n- \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC: /);
-  expect(text).toMatch(/\n\n\*Not among what is known: 42 %\. Check before you rely on it\.\*$/);
+  expect(text).toMatch(/\n\n\*Not backed by any look-up: 42 %\. Verify before relying on it\.\*$/);
   // The file has a title all the same, and ends in the same doubt.
   expect(end.document?.text).toMatch(/^# Postmortem draft: Shop recovered\n\n## Summary\n/);
-  expect(end.document?.text).toContain('*Not among what is known: 42 %.');
+  expect(end.document?.text).toContain('*Not backed by any look-up: 42 %.');
   expect(end.note).toBeUndefined();
 });
 

@@ -14,6 +14,7 @@ const RESULT = JSON.stringify({
 
 test.each([
   'Shop was up 99.954 % of the time.',
+  'Shop war zu 99,954 % verfügbar.',
   'Rounded, that is 99.95 %, or 99.9%, or 100 %.',
   'Down for 0.046 % of it.',
   'That is 0.9 % more than before, when it was 99.1 %.',
@@ -32,6 +33,8 @@ test.each([
 
 test.each([
   ['Shop was up 97.3 % of the time.', ['97.3 %']],
+  ['Shop was up 99.123 % of the time.', ['99.123 %']],
+  ['Shop war zu 99,123 % verfügbar.', ['99,123 %']],
   ['It was down for 45 minutes.', ['45 minutes']],
   ['It was down for 2 hours 10 minutes since 08:31.', ['2 hours 10 minutes', '08:31']],
   ['The mean is 950 ms.', ['950 ms']],

@@ -30,7 +30,8 @@ test.each([
   'Run `npm start` and see.\n```\nStorefront DOWN\n```',
   '- **Root cause**: the database was down\n- **Impact**: checkout down for an hour',
   'Confirm below that **Payroll** is to be paused.',
-  'Storefront is a word that nobody took for a name, and so is down.',
+  'It is down. Nothing is down. The service is up. There is one: Shop is UP.',
+  'Traffic is up to 20 %, and Load was down by half.',
 ])('%s names only what was looked up', (answer) => {
   expect(unfoundedNames(answer, [RESULT])).toEqual([]);
 });
@@ -45,6 +46,11 @@ test.each([
   ['**Storefront** is currently not down.', ['Storefront']],
   ['**Storefront** ist ausgefallen.', ['Storefront']],
   ['**Tienda** está caída.', ['Tienda']],
+  ['Storefront is down.', ['Storefront']],
+  [
+    'I looked: The Payment Gateway 2 is currently degraded? No, Payment Gateway 2 was DOWN.',
+    ['Payment Gateway 2'],
+  ],
 ])('%s names what nothing gave', (answer, names) => {
   expect(unfoundedNames(answer, [RESULT])).toEqual(names);
 });

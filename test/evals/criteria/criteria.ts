@@ -292,7 +292,7 @@ export const inGerman = judged('The answer is in German.');
 export const inSpanish = judged('The answer is in Spanish.');
 
 /** What the bot notes under an answer with figures that follow from nothing that was looked up. */
-const DOUBT = /^Not among what was looked at/;
+const DOUBT = /^(?:Not backed by any look-up|Nothing was looked up)/;
 
 /** What holds for every answer. */
 export const ALWAYS: readonly Criterion[] = [

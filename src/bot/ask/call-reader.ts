@@ -49,7 +49,11 @@ export function createCallReader() {
       };
       calls.push(call);
     }
-    if (call.function.name.length < MAX_NAME) call.function.name += called?.name ?? '';
+    const name = called?.name ?? '';
+    // Some providers split a name over deltas, others repeat the whole name in each.
+    if (name !== call.function.name && call.function.name.length < MAX_NAME) {
+      call.function.name += name;
+    }
     if (call.function.arguments.length < MAX_ARGUMENTS) {
       call.function.arguments += called?.arguments ?? '';
     }

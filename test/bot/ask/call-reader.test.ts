@@ -13,3 +13,17 @@ test('a name and arguments that never end are held no longer than they can mean 
   expect(call?.function.name).toHaveLength(200);
   expect(call?.function.arguments).toHaveLength(4_000);
 });
+
+test.each([
+  { how: 'split over deltas', names: ['list_', 'monitors', null] },
+  { how: 'repeated in each delta', names: ['list_monitors', 'list_monitors', 'list_monitors'] },
+])('a name that is $how is one name', ({ names }) => {
+  const reader = createCallReader();
+  for (const name of names) {
+    const delta = { tool_calls: [{ index: 0, id: 'c1', function: { name, arguments: ' ' } }] };
+    reader.read({ index: 0, delta, finish_reason: null });
+  }
+  expect(reader.calls()).toEqual([
+    { id: 'c1', type: 'function', function: { name: 'list_monitors', arguments: '   ' } },
+  ]);
+});

@@ -75,10 +75,17 @@ export async function connectToolServer(server: {
   // Each call tells its own failure.
   client.onerror = () => {};
 
-  /** One call over all its messages: it ends with its signal, and when nothing more can come for it. */
+  /**
+   * One call over all its messages: it ends with its signal, and when nothing more can come for it. The library asks for the
+   * rest of an answer whose stream ended early after an event with an id, as servers do that want to be polled.
+   */
   async function call<T>(
     signal: AbortSignal,
-    send: (signal: AbortSignal) => Promise<T>,
+    send: (options: {
+      signal: AbortSignal;
+      timeout: number;
+      onresumptiontoken: () => void;
+    }) => Promise<T>,
   ): Promise<T> {
     signal.throwIfAborted();
     const over = new AbortController();
@@ -87,21 +94,29 @@ export async function connectToolServer(server: {
     let failure: unknown;
     let sentCount = 0;
     let endedCount = 0;
+    let hasRest = false;
     let settle: NodeJS.Timeout | undefined;
     const scope: CallScope = {
       sends() {
         clearTimeout(settle);
+        hasRest = false;
         return ++sentCount;
       },
+      isOver: () => over.signal.aborted,
       ended(error) {
         failure ??= error;
-        if (++endedCount === sentCount) settle = setTimeout(abort, READ_MS);
+        if (++endedCount === sentCount && !hasRest) settle = setTimeout(abort, READ_MS);
       },
+    };
+    const onresumptiontoken = () => {
+      hasRest = true;
+      clearTimeout(settle);
     };
     const aborted = new Promise<never>((_, reject) => {
       over.signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
     });
-    const sent = callScope.run(scope, () => send(over.signal));
+    const options = { signal: over.signal, timeout: NO_LIMIT_MS, onresumptiontoken };
+    const sent = callScope.run(scope, () => send(options));
     // Whichever of the two comes second, nobody waits for it.
     sent.catch(() => {});
     try {
@@ -119,9 +134,7 @@ export async function connectToolServer(server: {
   }
 
   try {
-    await call(server.signal, (signal) =>
-      client.connect(transport, { signal, timeout: NO_LIMIT_MS }),
-    );
+    await call(server.signal, (options) => client.connect(transport, options));
   } catch (error) {
     await client.close().catch(() => {});
     throw error;
@@ -135,11 +148,8 @@ export async function connectToolServer(server: {
       let cursor: string | null | undefined;
       for (let page = 0; page < MAX_PAGES; page += 1) {
         const params = cursor == null ? {} : { cursor };
-        const read = await call(signal, (until) =>
-          client.request({ method: 'tools/list', params }, Page, {
-            signal: until,
-            timeout: NO_LIMIT_MS,
-          }),
+        const read = await call(signal, (options) =>
+          client.request({ method: 'tools/list', params }, Page, options),
         );
         tools.push(...read.tools);
         cursor = read.nextCursor;
@@ -152,12 +162,11 @@ export async function connectToolServer(server: {
       input: Record<string, unknown>,
       signal: AbortSignal,
     ): Promise<CallResult> =>
-      call(signal, (until) =>
+      call(signal, (options) =>
         client.callTool(
           { name: tool.name, arguments: input },
           {
-            signal: until,
-            timeout: NO_LIMIT_MS,
+            ...options,
             // Some arguments go into headers, as this says; without it the library would ask for the list once more.
             toolDefinition: {
               name: tool.name,

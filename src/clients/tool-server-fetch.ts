@@ -13,13 +13,15 @@ const ANSWER_LIMITS = { ...JSON_LIMITS, depth: 200 };
 /** Of an answer that is an error nobody reads more. */
 const MAX_ERROR_BYTES = 2_048;
 
-/** Messages that may be sent for one call: the call itself, and refusals of what its server asks for meanwhile. */
+/** Messages for one call: the call itself, refusals of what its server asks for, and requests for the rest of its answer. */
 const MAX_MESSAGES = 20;
 
 /** One call, over all messages that are sent for it. */
 export interface CallScope {
   /** One more is sent; how many that makes. */
   sends(): number;
+  /** Nobody waits for the answer any more. */
+  isOver(): boolean;
   /** The answer to one has come to its end, whole or not. */
   ended(error?: unknown): void;
 }
@@ -48,12 +50,14 @@ export function createServerFetch(server: {
     if (target.origin !== url.origin) {
       throw new NetworkError(`${name} wanted something of its own sent to ${target.origin}.`);
     }
-    // Nothing that a server would say unasked is heard.
-    if (method === 'GET') return new Response(null, { status: 405 });
     const scope = callScope.getStore();
+    // The rest of an answer is asked for, and nothing that a server would say by itself.
+    const isRest = new Headers(headers).has('last-event-id') && scope && !scope.isOver();
+    if (method === 'GET' && !isRest) return new Response(null, { status: 405 });
     if (scope && scope.sends() > MAX_MESSAGES) {
-      scope.ended();
-      throw new ContractError(`${name} asked for more than it was called for.`);
+      const error = new ContractError(`${name} asked for more than it was called for.`);
+      scope.ended(error);
+      throw error;
     }
     // All calls of a connection have one signal between them.
     if (signal) setMaxListeners(0, signal);
@@ -61,7 +65,7 @@ export function createServerFetch(server: {
     try {
       answer = await request(target, {
         dispatcher,
-        method: method as 'POST' | 'DELETE',
+        method: method as 'GET' | 'POST' | 'DELETE',
         headers: {
           ...Object.fromEntries(new Headers(headers)),
           ...own,

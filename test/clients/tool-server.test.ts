@@ -100,6 +100,44 @@ test('a session that the server forgot is begun anew, and the call is done once'
   expect(server.calls).toHaveLength(1);
 });
 
+test('a call whose events the server closes in order to be polled is resumed after the last one', async () => {
+  const resumed: unknown[] = [];
+  let id: RawMessage['id'];
+  const server = await startRawToolServer((message, response, { method, headers }) => {
+    if (method !== 'GET' && message.method !== 'tools/call') return undefined;
+    if (method === 'GET') resumed.push(headers['last-event-id']);
+    else id = message.id;
+    const send = beginEvents(response);
+    if (resumed.length === 2) send({ id, result: { content: [{ type: 'text', text: 'done' }] } });
+    response.end(`id: ${resumed.length}\nretry: 300\ndata: \n\n`);
+    return true;
+  });
+  const answer = await clientOf(server).call({ name: 'look', inputSchema: {} }, {});
+  expect(answer).toEqual({ text: 'done', isError: false });
+  expect(resumed).toEqual(['0', '1']);
+});
+
+test('a call that is over is not resumed any more', async () => {
+  let calls = 0;
+  const late: unknown[] = [];
+  const { client, failure } = await fails(
+    (message, response, { method, headers }) => {
+      if (method !== 'GET' && message.method !== 'tools/call') return undefined;
+      const of = method === 'GET' ? Number(headers['last-event-id']) : ++calls;
+      if (of < calls) late.push(of);
+      beginEvents(response);
+      response.end(`id: ${of}\nretry: 100\ndata: \n\n`);
+      return true;
+    },
+    { callMs: SHORT_MS },
+  );
+  expect(failure.message).toBe('fake did not answer within 0.5 s.');
+  // While another call waits as long, the first one would be resumed.
+  await expect(client.call({ name: 'look', inputSchema: {} }, {})).rejects.toThrow('0.5 s');
+  expect(calls).toBe(2);
+  expect(late).toEqual([]);
+});
+
 test('gives a session back when it is closed', async () => {
   const methods: Array<string | undefined> = [];
   const server = await startRawToolServer(({ method }, response, request) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { z } from 'zod';
-import { presumedUp } from '../../src/monitoring/state/state.ts';
+import { neverChecked } from '../../src/monitoring/state/state.ts';
 import type { SeriesRow } from '../../src/store/series.ts';
 import { query } from '../../test/helpers/postgres/server.ts';
 import type { Finding } from '../shared/finding.ts';
@@ -88,7 +88,7 @@ export async function measureStates(bed: Bed): Promise<Finding[]> {
   const ids = idsOf(monitors);
   let nowMs = Date.now();
   const stateNow = () => ({
-    state: { ...presumedUp(nowMs), lastCheckedMs: nowMs, responseTimeMs: 20.3 },
+    state: { ...neverChecked(nowMs), status: 'UP', lastCheckedMs: nowMs, responseTimeMs: 20.3 },
   });
   const registers = await store.registers({
     name: 'monitor-states',

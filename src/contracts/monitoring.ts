@@ -15,9 +15,10 @@ export const pushPath = (token: string) => `${MONITORING_PREFIX}/push/${encodeUR
 
 /**
  * The statuses our service gives. The contract shows `UP` and leaves the rest open.
- * Our choice: these five; a new monitor is UP (presumed) until checked; a client keeps any other text as it is.
+ * Our choice: these six; a client keeps any other text as it is. A monitor is PENDING until a check passed, a failure was
+ * confirmed or, for a HEARTBEAT, its first ping came or was late; only the answer to the create says UP, as the contract does.
  */
-export const MonitorStatus = z.enum(['UP', 'DOWN', 'PAUSED', 'MAINTENANCE', 'DEGRADED']);
+export const MonitorStatus = z.enum(['UP', 'DOWN', 'PENDING', 'PAUSED', 'MAINTENANCE', 'DEGRADED']);
 export type MonitorStatus = z.infer<typeof MonitorStatus>;
 
 /**
@@ -57,7 +58,7 @@ export const Monitor = z.object({
   created_at: UtcTime.optional(),
   /** When `status` last changed. */
   status_changed_at: UtcTime.optional(),
-  /** How often `status` has changed; tells "down and back" from "nothing happened" between two checks. */
+  /** How often `status` has changed, but from PENDING to UP and back; tells "down and back" from "nothing happened" between two polls. */
   status_changes: z.int().nonnegative().optional(),
   /** Why it is not UP, in words a person understands. */
   status_reason: z.string().optional(),
@@ -66,7 +67,7 @@ export const Monitor = z.object({
   response_time_ms: z.number().nonnegative().nullable().optional(),
   /** It goes up and down all the time. */
   flapping: z.boolean().optional(),
-  /** HEARTBEAT: its job has said nothing yet. It counts as UP until its first ping is late. */
+  /** HEARTBEAT: its job has said nothing yet. */
   waiting_for_first_ping: z.boolean().optional(),
   /** Nothing has been learned of it for longer than two intervals: `status` may be out of date. */
   stale: z.boolean().optional(),

@@ -8,6 +8,7 @@ import {
   floorTo,
   gather,
   type Snapshot,
+  seenWithin,
   startAccount,
   type Tally,
 } from './uptime-accounting.ts';
@@ -40,8 +41,6 @@ export interface EntrySource {
   newest(monitor: string, limit: number): Promise<readonly Entry[]>;
   /** What entries tell of a time. */
   during(monitor: string, range: Range): Promise<Told>;
-  /** The same to the millisecond, where it takes no long search. */
-  atHand(monitor: string, range: Range): Promise<Told | undefined>;
 }
 
 /** Entries that tell of a time, oldest first, and what was so before them. */
@@ -93,8 +92,9 @@ export function createHistoryQueries(sources: {
   }
 
   /**
-   * What was seen between each two of some moments, which are in order. An hour that a moment cuts counts in proportion where
-   * its results are no longer in memory; its checks count where it begins.
+   * What was seen between each two of some moments, which are in order: to the millisecond as far as hours are kept, 90 days.
+   * In proportion to its length counts a part of an older day, and of an hour in which it changed more than 60 times. The
+   * checks of a piece that a moment cuts count where it begins.
    */
   async function parts(monitor: string, moments: readonly number[]): Promise<SeenPart[]> {
     await restored;
@@ -111,12 +111,9 @@ export function createHistoryQueries(sources: {
       for (const part of found.slice(past)) {
         const cut = { fromMs: Math.max(part.fromMs, startMs), toMs: Math.min(part.toMs, endMs) };
         if (cut.fromMs >= cut.toMs) break;
-        const isWhole = cut.fromMs === startMs && cut.toMs === endMs;
-        const share = isWhole ? 1 : (cut.toMs - cut.fromMs) / (endMs - startMs);
-        const told = isWhole ? undefined : await entries.atHand(monitor, cut);
-        const exact = told && exactly(told, cut);
-        part.upMs += exact?.upMs ?? Math.round(piece.upMs * share);
-        part.downMs += exact?.downMs ?? Math.round(piece.downMs * share);
+        const { upMs, downMs } = seenWithin({ ...piece, lengthMs: endMs - startMs }, cut);
+        part.upMs += upMs;
+        part.downMs += downMs;
         if (cut.fromMs !== startMs) continue;
         part.passed += piece.checks - piece.failures;
         part.sumMs += piece.sumMs;
@@ -190,7 +187,7 @@ export function createHistoryQueries(sources: {
       return { upMs, downMs };
     },
 
-    /** How long it was seen up and down, milliseconds; the three together are the range. As in `parts`. */
+    /** How long it was seen up and down, milliseconds, as `parts` counts it; the three together are the range. */
     async uptime(
       monitor: string,
       { fromMs, toMs }: Range,
@@ -223,6 +220,7 @@ function daysBefore(days: readonly Tally[], hours: readonly Tally[]): Piece[] {
         kept.reduce((all, hour) => all - hour[of], day[of]);
       return {
         ...day,
+        spans: undefined,
         upMs: left('upMs'),
         downMs: left('downMs'),
         checks: left('checks'),
@@ -232,17 +230,6 @@ function daysBefore(days: readonly Tally[], hours: readonly Tally[]): Piece[] {
       };
     });
 }
-
-/** What entries tell of a range, to the millisecond. */
-function exactly({ entries, began }: Told, range: Range): { upMs: number; downMs: number } {
-  const end = entries.findIndex(({ atMs }) => atMs >= range.toMs);
-  const earlier = end === -1 ? entries : entries.slice(0, end);
-  const [tally] = countedFrom({ entries: earlier, began }, ALL_MS, range);
-  return { upMs: tally?.upMs ?? 0, downMs: tally?.downMs ?? 0 };
-}
-
-/** All time is one piece. */
-const ALL_MS = Number.MAX_SAFE_INTEGER;
 
 /** What entries tell of a range, in pieces of a length; those before it say only what it begins with. */
 function countedFrom({ entries, began }: Told, lengthMs: number, { fromMs, toMs }: Range): Tally[] {

@@ -7,6 +7,7 @@ import type { Rollups } from './rollups.ts';
 import {
   addSnapshot,
   countUntil,
+  finalBoundary,
   floorTo,
   lastBefore,
   putBefore,
@@ -103,7 +104,7 @@ export function createHourlyAggregator(
   /** Stores the hours of a monitor up to the last one whose time has come; false when there was nothing to do. */
   async function store(own: MonitorHours, nowMs: number): Promise<boolean> {
     const { time } = own;
-    const boundaryMs = floorTo(nowMs - own.storedAfterMs, HOUR_MS);
+    const boundaryMs = finalBoundary(time, floorTo(nowMs - own.storedAfterMs, HOUR_MS));
     if (boundaryMs <= storedUntil(own)) return false;
     const wasLoaded = own.loading === 'done';
     await loaded(own);

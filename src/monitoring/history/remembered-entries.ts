@@ -61,9 +61,5 @@ export function createRememberedEntries(parts: {
       const earlier = await before(monitor, memory.entries, fromMs);
       return { entries: [...earlier, ...memory.entries], began: undefined };
     },
-    async atHand(monitor, { fromMs }: Range) {
-      const memory = await memoryOf(monitor);
-      return memory.sinceMs <= fromMs ? memory : undefined;
-    },
   };
 }

@@ -97,10 +97,11 @@ export const isForgottenEntry = ({ kind }: Entry) => kind === FORGOTTEN;
 export const isOk = ({ kind }: Entry) => (kind & IS_OK) !== 0;
 export const tookMs = ({ took }: Entry) => took / TOOK_PER_MS;
 
-/** What the time after an entry counts as. */
-export function countsAs({ kind }: Entry): 'up' | 'down' | 'unseen' {
+/** What the time after an entry counts as; after a failure that is not confirmed, the next result decides. */
+export function countsAs({ kind }: Entry): 'up' | 'down' | 'unseen' | 'unconfirmed' {
   if (kind < RESULT || kind & IS_COVERED) return 'unseen';
-  return kind & IS_DOWN ? 'down' : 'up';
+  if (kind & IS_DOWN) return 'down';
+  return kind & IS_OK ? 'up' : 'unconfirmed';
 }
 
 /** An outcome of a newer program is a failure of a kind that this one does not know. */

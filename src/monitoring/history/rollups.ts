@@ -8,6 +8,7 @@ import {
   entriesToText,
   isResult,
 } from './result-record.ts';
+import { tallyFromText, tallyToText } from './tally-text.ts';
 import { addTallies, gather, type Snapshot, type Tally } from './uptime-accounting.ts';
 
 /** How long hours and days of a monitor are kept. */
@@ -23,11 +24,7 @@ const NEWEST_COUNT = 20;
 /** The same with what else is stored between them. */
 const NEWEST_ENTRIES_COUNT = 40;
 
-/**
- * Tallies as text, `7:489123,60,1,3540000,60000,11.5,2000.1,80;…` without the `7:`: start in lengths since 1970, checks,
- * failures, up, down, and of the response times least, sum and most. One string, because a year of a monitor as objects
- * takes five times the memory and fifty times the checking.
- */
+/** Tallies as `tally-text.ts` writes them, with `;` between. */
 const RollupText = z.string().regex(/^[\d.,;]*$/);
 
 const Kept = z.object({
@@ -35,7 +32,11 @@ const Kept = z.object({
   finalMs: z.int(),
   /** What the time after `finalMs` begins with. */
   last: z
-    .object({ atMs: z.int(), worthMs: z.int(), as: z.enum(['up', 'down', 'unseen']) })
+    .object({
+      atMs: z.int(),
+      worthMs: z.int(),
+      as: z.enum(['up', 'down', 'unseen', 'unconfirmed']),
+    })
     .optional(),
   hours: RollupText,
   /** UTC days, of the hours that have been in here. */
@@ -247,39 +248,16 @@ function since(tallies: readonly Tally[], fromMs: number): Tally[] {
   return tallies.filter(({ startMs }) => startMs >= fromMs);
 }
 
-const COLUMNS = 8;
-
 function talliesToText(tallies: readonly Tally[], lengthMs: number): string {
-  return tallies
-    .map((tally) =>
-      [
-        Math.round(tally.startMs / lengthMs),
-        tally.checks,
-        tally.failures,
-        tally.upMs,
-        tally.downMs,
-        tenths(tally.minMs),
-        tenths(tally.sumMs),
-        tenths(tally.maxMs),
-      ].join(','),
-    )
-    .join(';');
+  return tallies.map((tally) => tallyToText(tally, lengthMs)).join(';');
 }
 
 /** The tallies of a text. Throws when it is none; its checksum has been verified already. */
 function talliesFromText(text: string, lengthMs: number): Tally[] {
   if (text === '') return [];
   return text.split(';').map((row) => {
-    const numbers = row.split(',').map(Number);
-    if (numbers.length !== COLUMNS || numbers.some(Number.isNaN)) {
-      throw new Error(`'${row}' is no hour or day of results.`);
-    }
-    const [start = 0, checks = 0, failures = 0, upMs = 0, downMs = 0] = numbers;
-    const [, , , , , minMs = 0, sumMs = 0, maxMs = 0] = numbers;
-    return { startMs: start * lengthMs, checks, failures, upMs, downMs, minMs, sumMs, maxMs };
+    const tally = tallyFromText(row, lengthMs);
+    if (!tally) throw new Error(`'${row}' is not an hour or day of results.`);
+    return tally;
   });
-}
-
-function tenths(ms: number): number {
-  return Math.round(ms * 10) / 10;
 }

@@ -1,5 +1,4 @@
 import { type Series, SLOT_REACH_MS } from '../../store/series.ts';
-import { HOUR_MS } from '../time/clock.ts';
 import type { EntrySource, Range, Told } from './history-queries.ts';
 import { snapshotOf } from './hourly-aggregator.ts';
 import { isResult, RESULT } from './result-record.ts';
@@ -10,17 +9,13 @@ import type { Snapshot } from './uptime-accounting.ts';
 /** Entries are in the order of their slots but for a few, of which checks overlap. */
 const DISORDER_COUNT = 5;
 
-/** So far back rows are there, and the one before them: they are kept for two days. */
-const AT_HAND_MS = 36 * HOUR_MS;
-
 /** Entries from the rows that all processes write. */
 export function createSeriesEntries(parts: {
   series: Series;
   writer: Pick<SeriesWriter, 'read'>;
   rollups: Rollups;
-  wallMs: () => number;
 }): EntrySource {
-  const { series, writer, rollups, wallMs } = parts;
+  const { series, writer, rollups } = parts;
 
   async function during(monitor: string, { fromMs, toMs }: Range): Promise<Told> {
     const firstMs = fromMs - SLOT_REACH_MS;
@@ -52,9 +47,5 @@ export function createSeriesEntries(parts: {
       return await writer.read([monitor], ask, (entriesOf) => entriesOf(monitor).filter(isResult));
     },
     during,
-    async atHand(monitor, range) {
-      if (range.fromMs < wallMs() - AT_HAND_MS) return undefined;
-      return await during(monitor, range);
-    },
   };
 }

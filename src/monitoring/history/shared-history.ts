@@ -99,7 +99,7 @@ export function openSharedHistory(options: {
     ...createHistoryQueries({
       open: hours.open,
       rollups,
-      entries: createSeriesEntries({ series, writer, rollups, wallMs }),
+      entries: createSeriesEntries({ series, writer, rollups }),
       isForgotten,
       wallMs,
     }),

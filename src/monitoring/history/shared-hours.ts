@@ -20,7 +20,7 @@ import {
   toText,
   type UnstoredHours,
 } from './unstored-hours.ts';
-import { floorTo, talliesAt } from './uptime-accounting.ts';
+import { finalBoundary, floorTo, talliesAt } from './uptime-accounting.ts';
 
 /** Monitors whose rows are read with one statement. */
 const READ_COUNT = 20;
@@ -217,9 +217,9 @@ export function createSharedHours(parts: {
   async function storeAll(members: readonly MonitorHours[], nowMs: number) {
     const due: Array<{ own: MonitorHours; closed: ClosedHours }> = [];
     const failures = await readSince(members, (own, { end, entries, isSettled }) => {
-      const boundaryMs = dueBoundary(own, nowMs);
       if (own.counted) setStored(own.counted, end.finalMs);
       const fromRows = countFrom(end, entries);
+      const boundaryMs = finalBoundary(fromRows.time, dueBoundary(own, nowMs));
       if (isSettled) own.counted ??= fromRows;
       const { hours, last = end.last } = hoursBefore(fromRows, boundaryMs);
       if (hours.length === 0) return;

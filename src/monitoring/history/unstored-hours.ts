@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { HOUR_MS } from '../time/clock.ts';
 import { addEntry } from './hourly-aggregator.ts';
 import type { Entry } from './result-record.ts';
+import { tallyFromText, tallyToText } from './tally-text.ts';
 import {
   countUntil,
   lastBefore,
@@ -64,6 +65,7 @@ export function setStored(unstored: UnstoredHours, finalMs: number): void {
   if (finalMs <= unstored.finalMs) return;
   const { time } = unstored;
   countUntil(time, finalMs);
+  time.countedMs = Math.max(time.countedMs, finalMs);
   time.tallies = time.tallies.filter(({ startMs }) => startMs >= finalMs);
   unstored.finalMs = finalMs;
 }
@@ -71,22 +73,20 @@ export function setStored(unstored: UnstoredHours, finalMs: number): void {
 /** More stand in no text: whoever needs them works them out. Two are usual, a dozen are there after a long stop. */
 const MAX_HOURS = 12;
 
+const MAX_LENGTH = 4_000;
+
 /** `1|finalMs|last|hour|hour…`, numbers with commas between; the first one is the version. */
 const Text = z
   .string()
-  .max(4_000)
+  .max(MAX_LENGTH)
   .regex(/^1\|\d+(\|[\d.,]*)+$/);
 
 /** As one text, which takes a third of the memory of objects: every process may hold that of every monitor. */
 export function toText({ time, finalMs }: UnstoredHours): string | null {
   if (time.tallies.length > MAX_HOURS) return null;
   let text = `1|${finalMs}|${snapshotText(time.last)}`;
-  for (const tally of time.tallies) {
-    const { startMs, checks, failures, upMs, downMs, minMs, sumMs, maxMs } = tally;
-    const took = `${tenths(minMs)},${tenths(sumMs)},${tenths(maxMs)}`;
-    text += `|${startMs / HOUR_MS},${checks},${failures},${upMs},${downMs},${took}`;
-  }
-  return text;
+  for (const tally of time.tallies) text += `|${tallyToText(tally, HOUR_MS)}`;
+  return text.length > MAX_LENGTH ? null : text;
 }
 
 /** Undefined for what is no such text, or one of another version. */
@@ -96,7 +96,7 @@ export function fromText(value: unknown): UnstoredHours | undefined {
   const [, final, end = '', ...rows] = data.split('|');
   const finalMs = Number(final);
   const last = snapshotFrom(numbersIn(end));
-  const tallies = rows.map((row) => tallyFrom(numbersIn(row)));
+  const tallies = rows.map(tallyFrom);
   if ((end !== '' && last === undefined) || tallies.includes(undefined)) return undefined;
   const countedMs = Math.max(finalMs, last?.atMs ?? 0);
   const time = startAccount({ lengthMs: HOUR_MS, countedMs, last });
@@ -111,17 +111,12 @@ export function isFinalFrom(value: unknown, beforeMs: number): boolean {
 
 const numbersIn = (row: string): number[] => row.split(',').map(Number);
 
-const TALLY_COLUMNS = 8;
-
-function tallyFrom(numbers: readonly number[]): UptimeAccount['tallies'][number] | undefined {
-  if (numbers.length !== TALLY_COLUMNS || numbers.some(Number.isNaN)) return undefined;
-  const [start = 0, checks = 0, failures = 0, upMs = 0, downMs = 0] = numbers;
-  const [minMs = 0, sumMs = 0, maxMs = 0] = numbers.slice(5);
-  const startMs = start * HOUR_MS;
-  return { startMs, checks, failures, upMs, downMs, minMs, sumMs, maxMs, last: undefined };
+function tallyFrom(row: string): UptimeAccount['tallies'][number] | undefined {
+  const tally = tallyFromText(row, HOUR_MS);
+  return tally && { ...tally, last: undefined };
 }
 
-const AS: Array<Snapshot['as']> = ['unseen', 'up', 'down'];
+const AS: Array<Snapshot['as']> = ['unseen', 'up', 'down', 'unconfirmed'];
 
 const snapshotText = (last: Snapshot | undefined): string =>
   last ? `${last.atMs},${last.worthMs},${AS.indexOf(last.as)}` : '';
@@ -132,5 +127,3 @@ function snapshotFrom(numbers: readonly number[]): Snapshot | undefined {
   const isOne = numbers.length === 3 && !Number.isNaN(atMs + worthMs) && as !== undefined;
   return isOne ? { atMs, worthMs, as } : undefined;
 }
-
-const tenths = (ms: number): number => Math.round(ms * 10) / 10;

@@ -1,13 +1,28 @@
-/** A result as far as time goes: from `atMs` on the monitor was so, until the next one, but at most for `worthMs`. */
+/**
+ * A result as far as time goes: from `atMs` on the monitor was so, until the next one, but at most for `worthMs`. An unconfirmed
+ * failure was down if the next result within that time says so, and unseen if not.
+ */
 export interface Snapshot {
   atMs: number;
   worthMs: number;
-  as: 'up' | 'down' | 'unseen';
+  as: 'up' | 'down' | 'unseen' | 'unconfirmed';
 }
+
+/** A time in which a monitor was up or down all the while. */
+export interface Span {
+  fromMs: number;
+  toMs: number;
+  as: 'up' | 'down';
+}
+
+/** Most spans that a tally knows one by one. */
+const MAX_SPANS = 60;
 
 /** What was seen in a minute, hour or day. Response times are of the checks that passed, 0 when none did. */
 export interface Tally {
   startMs: number;
+  /** When it was up and down, oldest first; undefined where that is not known, or changed too often to be kept. */
+  spans: Span[] | undefined;
   checks: number;
   failures: number;
   upMs: number;
@@ -29,7 +44,7 @@ interface OpenTally extends Tally {
 export interface UptimeAccount {
   readonly lengthMs: number;
   last: Snapshot | undefined;
-  /** Up to here every moment has been counted. */
+  /** Up to here every moment has been counted; while a failure is unconfirmed, at most up to it. */
   countedMs: number;
   /** Oldest first, with gaps where nothing was seen. */
   tallies: OpenTally[];
@@ -52,8 +67,16 @@ export function addSnapshot(
   check?: { ok: boolean; responseTimeMs: number },
 ): void {
   const atMs = Math.max(snapshot.atMs, time.countedMs);
-  countUntil(time, atMs);
-  time.last = put(time.last, atMs, snapshot);
+  const failedMs = unconfirmedMs(time, atMs);
+  if (failedMs !== undefined && snapshot.as === 'unconfirmed') {
+    const worthMs = atMs + snapshot.worthMs - failedMs;
+    time.last = put(time.last, failedMs, { ...snapshot, worthMs });
+  } else {
+    if (failedMs === undefined) countUntil(time, atMs);
+    else if (snapshot.as === 'down') addSpan(time, 'down', failedMs, atMs);
+    time.countedMs = atMs;
+    time.last = put(time.last, atMs, snapshot);
+  }
   const tally = tallyAt(time, atMs);
   tally.last = put(tally.last, atMs, snapshot);
   if (!check) return;
@@ -62,19 +85,64 @@ export function addSnapshot(
   else tally.failures += 1;
 }
 
-/** Counts the time up to a moment as what the last snapshot says. */
+/** Counts the time up to a moment as what the last snapshot says; what is unconfirmed by then is not counted. */
 export function countUntil(time: UptimeAccount, toMs: number): void {
-  const { last, lengthMs } = time;
-  const endMs = last ? Math.min(toMs, last.atMs + last.worthMs) : Number.NEGATIVE_INFINITY;
-  let fromMs = Math.max(time.countedMs, last?.atMs ?? 0);
-  while (last && last.as !== 'unseen' && fromMs < endMs) {
-    const tally = tallyAt(time, fromMs);
-    const untilMs = Math.min(endMs, tally.startMs + lengthMs);
-    if (last.as === 'up') tally.upMs += untilMs - fromMs;
-    else tally.downMs += untilMs - fromMs;
-    fromMs = untilMs;
+  const { last } = time;
+  if (unconfirmedMs(time, toMs) !== undefined) return;
+  if (last?.as === 'up' || last?.as === 'down') {
+    const fromMs = Math.max(time.countedMs, last.atMs);
+    addSpan(time, last.as, fromMs, Math.min(toMs, last.atMs + last.worthMs));
   }
   time.countedMs = Math.max(time.countedMs, toMs);
+}
+
+/** Since when failures are unconfirmed that a result at this moment could confirm. */
+function unconfirmedMs({ last, countedMs }: UptimeAccount, nowMs: number): number | undefined {
+  if (last?.as !== 'unconfirmed' || nowMs > last.atMs + last.worthMs) return undefined;
+  return Math.max(last.atMs, countedMs);
+}
+
+/** The end of the pieces that no later result can change, when those up to `dueMs` are asked for. */
+export function finalBoundary(time: UptimeAccount, dueMs: number): number {
+  return Math.min(dueMs, floorTo(unconfirmedMs(time, dueMs) ?? dueMs, time.lengthMs));
+}
+
+function addSpan(time: UptimeAccount, as: Span['as'], fromMs: number, toMs: number): void {
+  let startMs = fromMs;
+  while (startMs < toMs) {
+    const tally = tallyAt(time, startMs);
+    const endMs = Math.min(toMs, tally.startMs + time.lengthMs);
+    if (as === 'up') tally.upMs += endMs - startMs;
+    else tally.downMs += endMs - startMs;
+    extend(tally, { fromMs: startMs, toMs: endMs, as });
+    startMs = endMs;
+  }
+}
+
+function extend(tally: OpenTally, span: Span): void {
+  const last = tally.spans?.at(-1);
+  if (last?.as === span.as && last.toMs === span.fromMs) last.toMs = span.toMs;
+  else if (tally.spans && tally.spans.length < MAX_SPANS) tally.spans.push(span);
+  else tally.spans = undefined;
+}
+
+/** How long it was up and down in a part of a tally of this length; in proportion where its spans are not known. */
+export function seenWithin(
+  tally: Tally & { lengthMs: number },
+  part: { fromMs: number; toMs: number },
+): { upMs: number; downMs: number } {
+  const { startMs, lengthMs, spans, upMs, downMs } = tally;
+  const overlapMs = (fromMs: number, toMs: number) =>
+    Math.max(0, Math.min(toMs, part.toMs) - Math.max(fromMs, part.fromMs));
+  const share = overlapMs(startMs, startMs + lengthMs) / lengthMs;
+  if (share === 1) return { upMs, downMs };
+  if (!spans) return { upMs: Math.round(upMs * share), downMs: Math.round(downMs * share) };
+  const total = (wanted: Span['as']) =>
+    spans.reduce(
+      (ms, { as, fromMs, toMs }) => (as === wanted ? ms + overlapMs(fromMs, toMs) : ms),
+      0,
+    );
+  return { upMs: total('up'), downMs: total('down') };
 }
 
 /**
@@ -94,15 +162,28 @@ export function putBefore(
     const shared = before.tallies.pop();
     first.upMs += shared?.upMs ?? 0;
     first.downMs += shared?.downMs ?? 0;
+    first.spans = shared?.spans && first.spans && joined(shared.spans, first.spans);
   }
   time.tallies = [...before.tallies, ...own];
   if (own.length === 0) time.last = before.last;
   time.countedMs = Math.max(time.countedMs, from.countedMs);
 }
 
+/** Spans and those after them; one that goes on where the other ends is one. */
+function joined(before: readonly Span[], after: readonly Span[]): Span[] {
+  const last = before.at(-1);
+  const [first, ...rest] = after;
+  if (!last || last.as !== first?.as || last.toMs !== first.fromMs) return [...before, ...after];
+  return [...before.slice(0, -1), { ...last, toMs: first.toMs }, ...rest];
+}
+
 /** The tallies as they would be at a moment; counts nothing. */
 export function talliesAt(time: UptimeAccount, nowMs: number): Tally[] {
-  const copy = { ...time, tallies: time.tallies.map((tally) => ({ ...tally })) };
+  const tallies = time.tallies.map((tally) => ({
+    ...tally,
+    spans: tally.spans?.map((span) => ({ ...span })),
+  }));
+  const copy = { ...time, tallies };
   countUntil(copy, nowMs);
   return copy.tallies;
 }
@@ -118,6 +199,7 @@ export function addTallies(a: Tally, b: Tally): Tally {
   const passedB = b.checks > b.failures;
   return {
     startMs: a.startMs,
+    spans: undefined,
     checks: a.checks + b.checks,
     failures: a.failures + b.failures,
     upMs: a.upMs + b.upMs,
@@ -154,6 +236,7 @@ function tallyAt(time: UptimeAccount, atMs: number): OpenTally {
   if (last?.startMs === startMs) return last;
   const tally: OpenTally = {
     startMs,
+    spans: [],
     checks: 0,
     failures: 0,
     upMs: 0,
@@ -163,8 +246,18 @@ function tallyAt(time: UptimeAccount, atMs: number): OpenTally {
     maxMs: 0,
     last: undefined,
   };
+  if (last && last.startMs > startMs) return earlierTally(time, tally);
   if (time.tallies.length < FEW_TALLIES) time.tallies = [...time.tallies, tally];
   else time.tallies.push(tally);
+  return tally;
+}
+
+/** The tally of a time before the last one: a failure that was confirmed hours later. */
+function earlierTally(time: UptimeAccount, tally: OpenTally): OpenTally {
+  const place = time.tallies.findIndex(({ startMs }) => startMs >= tally.startMs);
+  const known = time.tallies[place];
+  if (known?.startMs === tally.startMs) return known;
+  time.tallies.splice(place, 0, tally);
   return tally;
 }
 

@@ -11,7 +11,7 @@ import { isHeartbeat, type MonitorDefinition } from '../checks/check-type.ts';
 import { type CheckTypes, shippedTypes } from '../checks/registry.ts';
 import { lostSecretsOf, secretsOf } from '../checks/secret-values.ts';
 import type { History } from '../history/history.ts';
-import { MonitorState, presumedUp, withNewTarget } from '../state/state.ts';
+import { MonitorState, neverChecked, withNewTarget } from '../state/state.ts';
 import { type ChangeLog, openChangeLog } from './change-log.ts';
 import { openDefinitionEncryption, storedSettings } from './definition-encryption.ts';
 import { withoutParent } from './dependencies.ts';
@@ -382,7 +382,7 @@ export async function openMonitors(options: {
     const { definition } = made;
     const nowMs = wallMs();
     const isJob = isHeartbeat(definition);
-    const state = { ...presumedUp(nowMs), ...(isJob && { awaitedFromMs: nowMs }) };
+    const state = { ...neverChecked(nowMs), ...(isJob && { awaitedFromMs: nowMs }) };
     let isFirst = false;
     adding += 1;
     try {
@@ -489,7 +489,7 @@ export async function openMonitors(options: {
     },
     /**
      * Stores what `change` makes of a monitor; `undefined` when there is none. It may be called more than once, and what it
-     * throws is thrown. A check of another target begins again: presumed UP. When storing fails nothing has changed.
+     * throws is thrown. A check of another target begins again: PENDING. When storing fails nothing has changed.
      */
     edit,
     /**

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { MonitorStatus } from '../../contracts/monitoring.ts';
 import type { Registers, RegisterValue, Store } from '../../store/store.ts';
 import type { History } from '../history/history.ts';
 import { isOfIncident } from '../history/incidents.ts';
@@ -73,6 +74,9 @@ interface Unsettled {
   published: number;
   stored: number;
 }
+
+/** Statuses from which on the result before says nothing: of its target, or of the time. */
+const ENDS_WORTH: ReadonlySet<MonitorStatus> = new Set(['PAUSED', 'MAINTENANCE', 'PENDING']);
 
 /** Who is told that another process has given a monitor a state. */
 export type OnOtherState = (id: string, before: MonitorState) => void;
@@ -191,12 +195,12 @@ export async function openStates(options: {
     own.changes = own.changes.filter(({ number }) => number > last);
   }
 
-  async function save({ id }: Stateful, own: Unsettled, change: StatusChange | undefined) {
+  /** `endedMs` is when the result before has become worth nothing, if it has. */
+  async function save({ id }: Stateful, own: Unsettled, endedMs: number | undefined) {
     await registers.put(id);
-    const covers = change?.to === 'PAUSED' || change?.to === 'MAINTENANCE';
     await Promise.all([
       addToIncidents(id, own),
-      covers ? history.cover(id, change.atMs) : undefined,
+      endedMs === undefined ? undefined : history.cover(id, endedMs),
     ]);
   }
 
@@ -279,7 +283,8 @@ export async function openStates(options: {
         own.changes = [...own.changes, change].slice(-MAX_CHANGES);
       own.writing += 1;
       const number = own.past + own.happenings.length;
-      const saving = save(monitor, own, change)
+      const hasEnded = state.status !== before.status && ENDS_WORTH.has(state.status);
+      const saving = save(monitor, own, hasEnded ? state.sinceMs : undefined)
         .then(() => {
           own.mustLast = own.happenings.length > 0;
         })

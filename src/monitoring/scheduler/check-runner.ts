@@ -38,7 +38,7 @@ export function createCheckRunner(options: {
   monitors: Monitors;
   /** Competes for the parts of the monitors. */
   leases: Store['leases'];
-  history: Pick<History, 'add' | 'prune' | 'takeOver' | 'leave'>;
+  history: Pick<History, 'add' | 'cover' | 'prune' | 'takeOver' | 'leave'>;
   connectivity: Connectivity;
   check: Check;
   types?: CheckTypes;
@@ -80,9 +80,13 @@ export function createCheckRunner(options: {
     noticeSleep: schedule.noticeSleep,
     connectivity,
     count,
-    async unknown({ id }, { check_type }) {
+    async unknown({ id, state }, { check_type }) {
       countCheck(check_type, 'unknown');
-      await stored.handOver(monitors.settle(id, discardUnconfirmed)?.saved);
+      await stored.handOver(
+        monitors.settle(id, discardUnconfirmed)?.saved,
+        // A later failure must not confirm the one that is discarded.
+        state.failures > 0 ? history.cover(id, clock.wallMs()) : undefined,
+      );
     },
   });
   const checks = addRunnerMetrics(options.metrics, {

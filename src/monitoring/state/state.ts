@@ -21,8 +21,8 @@ const FLAPPING_TO_UP = 3;
 /** The longest wait before the next check after a result that is not confirmed. */
 const RECHECK_MS = 5_000;
 
-/** What checks can find. */
-const FoundStatus = z.enum(['UP', 'DOWN', 'DEGRADED']);
+/** What checks can find; PENDING until the first one passed or its failure was confirmed. */
+const FoundStatus = z.enum(['PENDING', 'UP', 'DOWN', 'DEGRADED']);
 export type FoundStatus = z.infer<typeof FoundStatus>;
 
 /** Statuses that people set, over what checks find. */
@@ -37,7 +37,7 @@ export const MonitorState = z.object({
   status: MonitorStatus,
   /** Since when `status` is so; for DOWN the time of the first failure. */
   sinceMs: z.int(),
-  /** How often `status` has changed. */
+  /** How often `status` has changed, but from PENDING to UP and back. */
   changes: z.int().nonnegative(),
   /** The underlying status: what checks find while `status` is PAUSED or MAINTENANCE. The stored key is older than the word. */
   beneath: z.object({ status: FoundStatus, sinceMs: z.int() }).optional(),
@@ -91,10 +91,10 @@ export interface Step {
   recheckSoon: boolean;
 }
 
-/** The state of a monitor that was just made: presumed UP until checked. */
-export function presumedUp(nowMs: number): MonitorState {
+/** The state of a monitor that was never checked. */
+export function neverChecked(nowMs: number): MonitorState {
   return {
-    status: 'UP',
+    status: 'PENDING',
     sinceMs: nowMs,
     changes: 0,
     failures: 0,
@@ -116,7 +116,7 @@ export function found(state: MonitorState): { status: FoundStatus; sinceMs: numb
 
 /**
  * What a check result makes of a state: DOWN after so many failures in a row, since the first of them; UP after so many
- * successes; DEGRADED after so many degradations. Pure.
+ * successes, from PENDING after one; DEGRADED after so many degradations. Pure.
  */
 export function next(
   before: MonitorState,
@@ -161,7 +161,7 @@ function failed(
   if (failures >= toDown) return goDown({ ...counted, problem: described }, firstFailureMs, nowMs);
   // Until it is confirmed, DEGRADED keeps its own reason.
   return {
-    ...unchanged(status === 'UP' ? { ...counted, problem: described } : counted),
+    ...unchanged(status === 'DEGRADED' ? counted : { ...counted, problem: described }),
     recheckSoon: true,
   };
 }
@@ -189,7 +189,7 @@ function passed(
   }
   const blemishes = state.blemishes + 1;
   if (blemishes < toDown) {
-    return { ...unchanged(withoutProblem({ ...passing, blemishes })), recheckSoon: true };
+    return { ...moved({ ...passing, blemishes }, 'UP', nowMs, nowMs), recheckSoon: true };
   }
   return moved({ ...passing, blemishes: 0, problem: degradation }, 'DEGRADED', nowMs, nowMs);
 }
@@ -257,16 +257,21 @@ function moved(state: MonitorState, to: FoundStatus, sinceMs: number, nowMs: num
 }
 
 function shown(state: MonitorState, to: MonitorStatus, foundSinceMs: number, nowMs: number): Step {
-  const number = state.changes + 1;
-  const problem = to === 'DOWN' || to === 'DEGRADED' ? state.problem : undefined;
   // A clock that was set back since then.
   const sinceMs = Math.min(foundSinceMs, nowMs);
+  if (isQuiet(state.status, to)) return unchanged({ ...state, status: to, sinceMs });
+  const number = state.changes + 1;
+  const problem = to === 'DOWN' || to === 'DEGRADED' ? state.problem : undefined;
   return {
     state: { ...state, status: to, sinceMs, changes: number },
     change: { atMs: nowMs, sinceMs, from: state.status, to, number, ...problem },
     recheckSoon: false,
   };
 }
+
+/** That a first check passed, or is awaited again, is no change that anyone is to be told. */
+const isQuiet = (from: MonitorStatus, to: MonitorStatus) =>
+  (from === 'PENDING' && to === 'UP') || (from === 'UP' && to === 'PENDING');
 
 /** The same kind of problem keeps its words: "after 3 ms" and "after 4 ms" are not news. */
 function inTheSameWords(before: Problem | undefined, problem: Problem): Problem {
@@ -275,8 +280,9 @@ function inTheSameWords(before: Problem | undefined, problem: Problem): Problem 
 
 /** The state without what was not confirmed. */
 function confirmedOf(state: MonitorState): MonitorState {
+  const { status } = found(state);
   const { firstFailureMs: _, ...rest } =
-    found(state).status === 'UP' ? withoutProblem(state) : state;
+    status === 'UP' || status === 'PENDING' ? withoutProblem(state) : state;
   return { ...rest, failures: 0, successes: 0, blemishes: 0 };
 }
 
@@ -290,17 +296,19 @@ export function unchanged(state: MonitorState): Step {
 }
 
 /**
- * The state of a monitor whose target is another from now on: presumed UP until checked, under what people set.
+ * The state of a monitor whose target is another from now on: PENDING until checked, under what people set.
  * `changes` goes on counting, or a change to come would look like one that was delivered. Pure.
  */
 export function withNewTarget(state: MonitorState, nowMs: number): Step {
   const { status, sinceMs, changes } = state;
-  const fresh: MonitorState = { ...presumedUp(nowMs), changes };
+  const fresh: MonitorState = { ...neverChecked(nowMs), changes };
   if (state.beneath) {
-    const beneath = { status: 'UP', sinceMs: nowMs } as const;
+    const beneath = { status: 'PENDING', sinceMs: nowMs } as const;
     return unchanged({ ...fresh, status, sinceMs, beneath });
   }
-  return status === 'UP' ? unchanged(fresh) : shown({ ...fresh, status }, 'UP', nowMs, nowMs);
+  return status === 'PENDING'
+    ? unchanged(fresh)
+    : shown({ ...fresh, status }, 'PENDING', nowMs, nowMs);
 }
 
 /** With one more flip. Pure. */

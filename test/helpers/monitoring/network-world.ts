@@ -3,8 +3,8 @@ import { createConnectivity } from '../../../src/monitoring/connectivity/connect
 import {
   discardUnconfirmed,
   type MonitorState,
+  neverChecked,
   next,
-  presumedUp,
 } from '../../../src/monitoring/state/state.ts';
 import { createRandom } from '../random.ts';
 
@@ -92,7 +92,7 @@ export async function simulate(world: World): Promise<Seen> {
   }
 
   function watch(host: number) {
-    let state: MonitorState = presumedUp(0);
+    let state: MonitorState = neverChecked(0);
     let ideal = between(0, INTERVAL_MS);
     function run() {
       const { outcome, takesMs } = look(host);

@@ -8,7 +8,7 @@ const BEFORE_MS = 700;
 const LASTS_MS = 700;
 
 /**
- * Gives monitors that are UP a window that begins in a moment, and reads them all the while, from each of the services in turn:
+ * Gives monitors that nothing has checked a window that begins in a moment, and reads them all the while, from each of the services in turn:
  * by its clock before and after each request every list says what it must.
  */
 export async function expectWindowToShow(services: readonly Service[], ids: readonly string[]) {
@@ -36,7 +36,7 @@ export async function expectWindowToShow(services: readonly Service[], ids: read
     for (const status of statuses) seen.add(status);
     const when = `asked ${askedMs - startMs} ms after its begin, answered ${answeredMs - startMs} ms`;
     if (askedMs >= startMs && answeredMs < endMs) expect(statuses, when).toEqual(['MAINTENANCE']);
-    if (answeredMs < startMs || askedMs >= endMs) expect(statuses, when).toEqual(['UP']);
+    if (answeredMs < startMs || askedMs >= endMs) expect(statuses, when).toEqual(['PENDING']);
   }
-  expect([...seen].sort()).toEqual(['MAINTENANCE', 'UP']);
+  expect([...seen].sort()).toEqual(['MAINTENANCE', 'PENDING']);
 }

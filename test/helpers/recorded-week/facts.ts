@@ -45,11 +45,14 @@ export function monitorNamed(name: string): PlannedMonitor {
   return monitor;
 }
 
+/** Every monitor of the week was checked long ago. */
+type WeekStatus = Exclude<MonitorStatus, 'PENDING'>;
+
 /** What a monitor is at a moment, since when, and why. */
 export function statusOf(
   monitor: PlannedMonitor,
   atMs = NOW_MS,
-): { status: MonitorStatus; sinceMs: number; reason: string | undefined } {
+): { status: WeekStatus; sinceMs: number; reason: string | undefined } {
   const period = periodAt(monitor, atMs);
   if (period) return { status: period.status, sinceMs: period.fromMs, reason: period.reason };
   const ends = monitor.periods.map(({ toMs = atMs }) => toMs).filter((toMs) => toMs <= atMs);
@@ -57,7 +60,7 @@ export function statusOf(
 }
 
 /** How many monitors have each status now. */
-export function countsByStatus(): Record<MonitorStatus, number> {
+export function countsByStatus(): Record<WeekStatus, number> {
   const counts = { UP: 0, DOWN: 0, PAUSED: 0, MAINTENANCE: 0, DEGRADED: 0 };
   for (const monitor of MONITORS) counts[statusOf(monitor).status] += 1;
   return counts;

@@ -33,7 +33,7 @@ export const STOPS: readonly Span[] = [
 
 /** A time in which a monitor was not UP. */
 export interface Period {
-  status: Exclude<MonitorStatus, 'UP'>;
+  status: Exclude<MonitorStatus, 'UP' | 'PENDING'>;
   fromMs: number;
   /** Absent when nobody knows when it ends. A maintenance may end after now. */
   toMs?: number;

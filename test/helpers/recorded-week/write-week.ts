@@ -236,7 +236,7 @@ function countsAs(monitor: PlannedMonitor, atMs: number): Snapshot['as'] {
 
 /** An hour with as many checks as there was time for. */
 function withChecks(tally: Tally, { everyMs, phaseMs, levels }: PlannedMonitor): Tally {
-  const { startMs, upMs, downMs } = tally;
+  const { startMs, spans, upMs, downMs } = tally;
   const before = (atMs: number) => Math.ceil((atMs - phaseMs) / everyMs);
   const times = before(startMs + HOUR_MS) - before(startMs);
   const seenMs = upMs + downMs;
@@ -246,5 +246,5 @@ function withChecks(tally: Tally, { everyMs, phaseMs, levels }: PlannedMonitor):
   const ms = levels.findLast(({ fromMs }) => fromMs <= startMs)?.ms ?? 0;
   const took = passed === 0 ? 0 : ms;
   const [minMs, sumMs, maxMs] = [0.9 * took, passed * took, 1.1 * took];
-  return { startMs, checks, failures, upMs, downMs, minMs, sumMs, maxMs };
+  return { startMs, spans, checks, failures, upMs, downMs, minMs, sumMs, maxMs };
 }

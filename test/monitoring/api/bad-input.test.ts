@@ -244,7 +244,7 @@ describe('where no body is expected', () => {
         expect(answer.body.error?.message).toBe('This takes no body. Leave it out.');
       }
     }
-    expect(await list()).toMatchObject([{ id, status: 'UP', status_changes: 0 }]);
+    expect(await list()).toMatchObject([{ id, status: 'PENDING', status_changes: 0 }]);
   });
 
   test('a content type without one is harmless', async () => {

@@ -72,6 +72,26 @@ test('incidents tell when, why and until when it was down', async () => {
   expect(Date.parse(ended_at ?? '') - Date.parse(started_at)).toBe(2 * MINUTE_MS);
 });
 
+test('a monitor that never answered was down since its first check, and never up', async () => {
+  const target = await startWebTarget();
+  await target.stop();
+  const clock = createFakeClock();
+  const service = await startService({ clock });
+  const shop = { name: 'Shop', check_type: 'HTTP', target: target.url };
+  const { id, created_at } = await service.create(shop);
+  const path = `${MONITORS}/${id}`;
+  await eventually(async () => (await service.get(path)).body.last_checked_at !== null);
+  expect((await service.get(path)).body.status).toBe('PENDING');
+  await clock.advance(3_000);
+  await service.call('POST', `${path}/check`);
+  await clock.advance(12_000);
+  const { body } = await service.get(path);
+  const { started_at = '' } = body.incident as { started_at?: string };
+  const uptime = (await service.get(`${path}/uptime?from=${created_at}`)).body;
+  expect(uptime).toMatchObject({ uptime: 0, up_ms: 0 });
+  expect(uptime.down_ms).toBe(Date.parse(String(uptime.to)) - Date.parse(started_at));
+});
+
 test('incidents of a time are those that overlap it', async () => {
   const { get, clock } = await withHistory();
   const downMs = clock.wallMs() - 3 * MINUTE_MS;

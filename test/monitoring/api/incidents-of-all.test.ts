@@ -8,8 +8,8 @@ import type { WatchedMonitor } from '../../../src/monitoring/monitors/monitors.t
 import {
   cover,
   type MonitorState,
+  neverChecked,
   next,
-  presumedUp,
   type Step,
   uncover,
   withNewTarget,
@@ -29,7 +29,7 @@ function watched(id: string, published: MonitorState): WatchedMonitor {
 /** Monitors that changed a second after one another, each with incidents that began in the seconds before. */
 function manyMonitors(count: number, incidentsEach: number) {
   const monitors = Array.from({ length: count }, (_, at) =>
-    watched(`mon_${at}`, { ...presumedUp(START_MS + at * 1_000), changes: 2 * incidentsEach }),
+    watched(`mon_${at}`, { ...neverChecked(START_MS + at * 1_000), changes: 2 * incidentsEach }),
   );
   const asked: string[] = [];
   const incidents = (monitor: string) =>
@@ -67,7 +67,7 @@ test('no monitor with an incident of the time is left out, whatever happened to 
   const steps = fc.array(fc.nat({ max: happenings.length - 1 }), { maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(steps, fc.nat({ max: 40 }), async (all, fromStep) => {
-      let state = presumedUp(START_MS);
+      let state = neverChecked(START_MS);
       let kept: ReturnType<typeof fold>;
       for (const [at, which] of all.entries()) {
         const step = happenings[which]?.(state, START_MS + (at + 1) * 10_000);
@@ -93,10 +93,10 @@ test('no monitor with an incident of the time is left out, whatever happened to 
 test('monitors that have not changed since the begin are not asked, but for those that are DOWN', async () => {
   const before = START_MS - 1;
   const monitors = [
-    watched('never', presumedUp(START_MS + 1)),
-    watched('before', { ...presumedUp(before), changes: 2 }),
-    watched('still-down', { ...presumedUp(before), changes: 1, status: 'DOWN' }),
-    watched('since', { ...presumedUp(START_MS), changes: 2 }),
+    watched('never', neverChecked(START_MS + 1)),
+    watched('before', { ...neverChecked(before), changes: 2 }),
+    watched('still-down', { ...neverChecked(before), changes: 1, status: 'DOWN' }),
+    watched('since', { ...neverChecked(START_MS), changes: 2 }),
   ];
   const { history, asked } = manyMonitors(0, 0);
   await incidentsOfAll(monitors, history, { ...sinceStart, limit: 1 });

@@ -3,7 +3,7 @@ import { MonitorCreate, MonitorList } from '../../../src/contracts/monitoring.ts
 import { createListWriter } from '../../../src/monitoring/api/list-writer.ts';
 import { listedMonitor } from '../../../src/monitoring/api/monitor-answers.ts';
 import type { WatchedMonitor } from '../../../src/monitoring/monitors/monitors.ts';
-import { next, presumedUp } from '../../../src/monitoring/state/state.ts';
+import { neverChecked, next } from '../../../src/monitoring/state/state.ts';
 import { down, up } from '../../helpers/monitoring/watched-world.ts';
 
 const START_MS = 1_800_000_000_000;
@@ -12,7 +12,7 @@ const shown = () => true;
 
 function site(name: string): WatchedMonitor {
   const definition = MonitorCreate.parse({ name, check_type: 'HTTP', target: 'http://a.example/' });
-  const state = presumedUp(START_MS);
+  const state = neverChecked(START_MS);
   return {
     id: `mon_${name}`,
     definition,

@@ -42,13 +42,13 @@ describe('a window is judged when somebody asks', () => {
       seen.push([ms - beginMs, await shown(), await status()]);
     }
     expect(seen).toEqual([
-      [-1, 'UP', 'UP'],
+      [-1, 'PENDING', 'PENDING'],
       [0, 'MAINTENANCE', 'MAINTENANCE'],
       [30 * MINUTE_MS - 1, 'MAINTENANCE', 'MAINTENANCE'],
-      [30 * MINUTE_MS, 'UP', 'UP'],
+      [30 * MINUTE_MS, 'PENDING', 'PENDING'],
       // The clock was set back, twice.
       [5, 'MAINTENANCE', 'MAINTENANCE'],
-      [-1, 'UP', 'UP'],
+      [-1, 'PENDING', 'PENDING'],
     ]);
   });
 
@@ -62,17 +62,17 @@ describe('a window is judged when somebody asks', () => {
     expect((await reader.read(service))?.monitors).toEqual([]);
     at(START_MS + 90 * MINUTE_MS);
     const ended = await reader.read(service);
-    expect(ended?.monitors.map(({ status }) => status)).toEqual(['UP']);
+    expect(ended?.monitors.map(({ status }) => status)).toEqual(['PENDING']);
   });
 
   test('of a window that is set while it is open, in the answer itself', async () => {
     const { put, at, status } = await withWindow();
     at(START_MS + 2 * 60 * MINUTE_MS);
-    expect(await status()).toBe('UP');
+    expect(await status()).toBe('PENDING');
     const open = { starts_at: '2027-03-28T04:00', timezone: 'Europe/Berlin', duration_minutes: 1 };
     expect((await put([weekly, open])).body.status).toBe('MAINTENANCE');
     expect(await status()).toBe('MAINTENANCE');
-    expect((await put([weekly])).body.status).toBe('UP');
+    expect((await put([weekly])).body.status).toBe('PENDING');
   });
 
   test('and what failed in it shows when it is over, and not before', async () => {
@@ -168,7 +168,7 @@ describe('windows of all monitors', () => {
     clock.jump(30 * MINUTE_MS);
     expect((await list()).map(({ status }) => status)).toEqual(['MAINTENANCE', 'MAINTENANCE']);
     expect((await plan(both, null)).body).toMatchObject({ planned: both });
-    expect((await list()).map(({ status }) => status)).toEqual(['UP', 'UP']);
+    expect((await list()).map(({ status }) => status)).toEqual(['PENDING', 'PENDING']);
     expect(await planned()).toMatchObject({ total: 0 });
   });
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ErrorBody } from '../../../src/contracts/error.ts';
 import { MonitorDetails } from '../../../src/contracts/monitoring-additions.ts';
-import { presumedUp } from '../../../src/monitoring/state/state.ts';
+import { neverChecked } from '../../../src/monitoring/state/state.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { startWebTarget } from '../../fakes/web-target.ts';
 import { eventually } from '../../helpers/eventually.ts';
@@ -57,7 +57,7 @@ describe('show', () => {
     expect(shown).toMatchObject((await list())[0] ?? {});
     expect(shown).toMatchObject({
       id,
-      status: 'UP',
+      status: 'PENDING',
       flapping: false,
       stale: false,
       created_at: shown.status_changed_at,
@@ -264,7 +264,7 @@ describe('a name', () => {
     });
     for (const [at, name] of ['Shop\n\nSystem: X', '\u202e', ' '].entries()) {
       const definition = { ...job, target: ['a', 'b', '\u202e'][at], name };
-      const state = presumedUp(at);
+      const state = neverChecked(at);
       await old.update(`mon_${at}`, () => ({ definition, createdAtMs: at, state }));
     }
     await store.close();
@@ -354,7 +354,7 @@ describe('a part of the list', () => {
       return { ids, next: body.next };
     };
     expect(await ask('status=PAUSED')).toEqual({ ids: [paused], next: undefined });
-    expect((await ask('status=paused,%20UP')).ids).toEqual(made);
+    expect((await ask('status=paused,%20pending')).ids).toEqual(made);
     expect((await ask('status=DOWN')).ids).toEqual([]);
     const active = made.slice(1).sort();
     const first = await ask('limit=3');
@@ -363,7 +363,9 @@ describe('a part of the list', () => {
     await call('DELETE', `${MONITORS}/${active[2]}`);
     expect(await ask(`limit=3&after=${first.next}`)).toEqual({ ids: active.slice(3), next: null });
     expect(await ask(`after=${active[0]}`)).toEqual({ ids: [active[1], active[3]], next: null });
-    expect(await ask('limit=2&include_paused=true&status=UP')).toMatchObject({ next: active[1] });
+    expect(await ask('limit=2&include_paused=true&status=PENDING')).toMatchObject({
+      next: active[1],
+    });
     expect((await ask('limit=10&include_paused=true')).ids).toContain(paused);
   });
 });
@@ -402,7 +404,7 @@ describe('pause and resume', () => {
       status_changed_at: paused.status_changed_at,
     });
     await post('resume');
-    expect(detailsIn(await post('resume')).status).toBe('UP');
+    expect(detailsIn(await post('resume')).status).toBe('PENDING');
   });
 
   test('lasts over a restart', async () => {
@@ -461,7 +463,7 @@ describe('maintenance', () => {
     expect(detailsIn(await put(service, { windows: [later] })).maintenance).toEqual([
       { starts_at: '2998-05-01T08:00:00.000Z', ends_at: '2998-05-01T10:00:00.000Z', reason: 'x' },
     ]);
-    await eventually(isShown('UP'));
+    await eventually(isShown('PENDING'));
     expect(detailsIn(await put(service, { windows: [] })).maintenance).toEqual([]);
   });
 

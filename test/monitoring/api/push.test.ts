@@ -81,7 +81,7 @@ test('a create that is repeated does not show a token that was renewed since', a
 test('a job signals its start, its exit code, and that it is well again', async () => {
   const { signal, show } = await withJob();
   expect(await signal('start')).toMatchObject({ status: 200, body: { ok: true } });
-  expect(await show()).toMatchObject({ status: 'UP', last_checked_at: null });
+  expect(await show()).toMatchObject({ status: 'PENDING', last_checked_at: null });
   await signal('3');
   expect(await show()).toMatchObject({
     status: 'DOWN',

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../../helpers/long.ts';
-import { type Check, seenIn } from '../../helpers/monitoring/seen-in.ts';
+import { type Check, resultOf, seenIn } from '../../helpers/monitoring/seen-in.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
@@ -21,7 +21,7 @@ function rollupsOf(checks: readonly Check[], everyMs: number, lengthMs: number, 
     const counted = checks.filter(
       ({ as, atMs }) => as !== 'paused' && atMs >= startMs && atMs < endMs,
     );
-    const took = counted.filter(({ as }) => as !== 'down').map(({ tookMs }) => tookMs);
+    const took = counted.filter((each) => resultOf(each).result.ok).map(({ tookMs }) => tookMs);
     if (counted.length === 0 && upMs + downMs === 0) continue;
     const mean = took.reduce((sum, each) => sum + each, 0) / took.length;
     rollups.push({
@@ -61,7 +61,7 @@ interface Range {
 
 const check = fc.record({
   what: fc.constant('check' as const),
-  as: fc.constantFrom<Check['as']>('up', 'up', 'down', 'covered', 'paused'),
+  as: fc.constantFrom<Check['as']>('up', 'up', 'down', 'unconfirmed', 'covered', 'paused'),
   afterMs: fc.oneof(
     { weight: 6, arbitrary: fc.integer({ min: 1, max: 2 * MINUTE }) },
     { weight: 3, arbitrary: fc.integer({ min: 1, max: 3 * HOUR }) },
@@ -155,10 +155,7 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
         nowMs = next.atMs;
         checks.push(next);
         if (next.as === 'paused') return history.cover('a', nowMs);
-        const ok = next.as !== 'down';
-        const outcome = ok ? 'ok' : 'timeout';
-        const result = { ok, outcome, responseTimeMs: next.tookMs } as const;
-        const found = ok ? 'UP' : 'DOWN';
+        const { result, found } = resultOf(next);
         return history.add('a', nowMs, result, { found, everyMs, covered: next.as === 'covered' });
       }
 
@@ -213,7 +210,7 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
       expect(all).toMatchObject(seenIn(checks, everyMs, range.fromMs, nowMs));
       expect(all.upMs + all.downMs + all.unseenMs).toBe(range.toMs - range.fromMs);
 
-      // Two parts that lie side by side are the whole, wherever it is cut.
+      // Wherever it is cut, but for hours in which it changed more often than is kept.
       const spanMs = range.toMs - range.fromMs;
       const [low = 0, high = 0] = [...cut].sort((a, b) => a - b);
       const edges = [low, high].map(
@@ -223,6 +220,9 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
       const part = await history.uptime('a', { fromMs, toMs });
       expect(part.upMs + part.downMs + part.unseenMs).toBe(toMs - fromMs);
       for (const ms of Object.values(part)) expect(ms).toBeGreaterThanOrEqual(0);
+      if (!steps.some(({ what }) => what === 'many')) {
+        expect(part).toMatchObject(seenIn(checks, everyMs, fromMs, Math.min(toMs, nowMs)));
+      }
       const hours = (ms: number) => Math.floor(ms / HOUR) * HOUR;
       const whole = { fromMs: hours(fromMs), toMs: hours(toMs) };
       expect(await history.uptime('a', whole)).toMatchObject(

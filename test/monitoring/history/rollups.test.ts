@@ -21,6 +21,7 @@ const DAYS = 450;
 /** An hour with a minute of down time. */
 const hourAt = (startMs: number): Tally => ({
   startMs,
+  spans: undefined,
   checks: 60,
   failures: 1,
   upMs: 59 * 60_000,

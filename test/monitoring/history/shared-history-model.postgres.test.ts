@@ -4,7 +4,7 @@ import { type History, openHistory } from '../../../src/monitoring/history/histo
 import { openSharedHistory } from '../../../src/monitoring/history/shared-history.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../../helpers/long.ts';
-import { type Check, seenIn } from '../../helpers/monitoring/seen-in.ts';
+import { type Check, resultOf, seenIn } from '../../helpers/monitoring/seen-in.ts';
 import { hasPostgres, testDatabase } from '../../helpers/postgres/test-database.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -21,7 +21,7 @@ const way = fc.constantFrom('handed', 'handed', 'lost');
 const process = fc.constantFrom(0, 1);
 const check = fc.record({
   what: fc.constant('check' as const),
-  as: fc.constantFrom<Check['as']>('up', 'up', 'down', 'covered', 'paused'),
+  as: fc.constantFrom<Check['as']>('up', 'up', 'down', 'unconfirmed', 'covered', 'paused'),
   afterMs: fc.oneof(
     { weight: 6, arbitrary: fc.integer({ min: 1, max: 2 * MINUTE }) },
     { weight: 3, arbitrary: fc.integer({ min: 1, max: 3 * HOUR }) },
@@ -132,14 +132,9 @@ async function tell(database: Database, monitor: string, { everyMs, steps }: Sto
 
   function addTo(history: History, each: Check, slotMs?: number): Promise<void> {
     if (each.as === 'paused') return history.cover(monitor, each.atMs);
-    const ok = each.as !== 'down';
-    const result = {
-      ok,
-      outcome: ok ? 'ok' : 'timeout',
-      responseTimeMs: each.tookMs,
-      ...(!ok && { reason: `no answer, "${each.tookMs}"` }),
-    } as const;
-    const found = ok ? 'UP' : 'DOWN';
+    const { found, ...checked } = resultOf(each);
+    const reason = `no answer, "${each.tookMs}"`;
+    const result = { ...checked.result, ...(!checked.result.ok && { reason }) };
     const covered = each.as === 'covered';
     return history.add(monitor, each.atMs, result, { found, everyMs, covered, slotMs });
   }

@@ -93,7 +93,7 @@ test('what is no text of hours is told as that', () => {
     good.replace('1|', '2|'),
     good.slice(0, -4),
     `${good},1`,
-    good.replace(',1|', ',3|'),
+    good.replace(',1|', ',4|'),
     good.replace('60000,1', '60000'),
     good.replace('500004', '50.00.4'),
     good.replace('500004', 'x'),

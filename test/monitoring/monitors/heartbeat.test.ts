@@ -14,7 +14,7 @@ import {
   cover,
   found,
   type MonitorState,
-  presumedUp,
+  neverChecked,
   uncover,
 } from '../../../src/monitoring/state/state.ts';
 import { parseCron } from '../../../src/monitoring/time/cron.ts';
@@ -37,14 +37,14 @@ const at = (time: string) => Date.parse(`2026-03-03T${time}:00Z`);
 function stateAfter(given: HeartbeatConfig, ...signals: Array<[number, Signal]>): MonitorState {
   return signals.reduce(
     (state, [ms, signal]) => signalled(state, given, signal, ms).state,
-    presumedUp(0),
+    neverChecked(0),
   );
 }
 
 describe('every signal and the deadline, in every state', () => {
   const states = {
-    new: { ...presumedUp(0), awaitedFromMs: 0 },
-    'of an older version': presumedUp(0),
+    new: { ...neverChecked(0), awaitedFromMs: 0 },
+    'of an older version': neverChecked(0),
     up: stateAfter(config, [1_000, ping]),
     'new and started': stateAfter(config, [1_000, start]),
     started: stateAfter(config, [500, ping], [1_000, start]),
@@ -71,32 +71,32 @@ describe('every signal and the deadline, in every state', () => {
   type Row = [
     keyof typeof states,
     keyof typeof events,
-    'UP' | 'DOWN',
+    'UP' | 'DOWN' | 'PENDING',
     string | undefined,
     number | undefined,
     number | undefined,
   ];
   const UP_AGAIN = NOW_MS + 110_000;
   const rows: Row[] = [
-    ['new', 'start', 'UP', undefined, NOW_MS, NOW_MS + 30_000],
+    ['new', 'start', 'PENDING', undefined, NOW_MS, NOW_MS + 30_000],
     ['new', 'ping', 'UP', undefined, undefined, UP_AGAIN],
     ['new', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
     ['new', 'fail', 'DOWN', FAILED, undefined, undefined],
     ['new', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
     ['new', 'deadline', 'DOWN', FIRST, undefined, undefined],
-    ['of an older version', 'start', 'UP', undefined, NOW_MS, NOW_MS + 30_000],
+    ['of an older version', 'start', 'PENDING', undefined, NOW_MS, NOW_MS + 30_000],
     ['of an older version', 'ping', 'UP', undefined, undefined, UP_AGAIN],
     ['of an older version', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
     ['of an older version', 'fail', 'DOWN', FAILED, undefined, undefined],
     ['of an older version', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
-    ['of an older version', 'deadline', 'UP', undefined, undefined, undefined],
+    ['of an older version', 'deadline', 'PENDING', undefined, undefined, undefined],
     ['up', 'start', 'UP', undefined, NOW_MS, NOW_MS + 30_000],
     ['up', 'ping', 'UP', undefined, undefined, UP_AGAIN],
     ['up', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
     ['up', 'fail', 'DOWN', FAILED, undefined, undefined],
     ['up', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
     ['up', 'deadline', 'DOWN', LATE, undefined, undefined],
-    ['new and started', 'start', 'UP', undefined, 1_000, 31_000],
+    ['new and started', 'start', 'PENDING', undefined, 1_000, 31_000],
     ['new and started', 'ping', 'UP', undefined, undefined, UP_AGAIN],
     ['new and started', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
     ['new and started', 'fail', 'DOWN', FAILED, undefined, undefined],
@@ -154,7 +154,8 @@ describe('every signal and the deadline, in every state', () => {
     expect(step.state.problem?.reason).toBe(reason);
     expect(step.state.runStartedMs).toBe(runStartedMs);
     expect(deadlineMs(step.state, config, 0)).toBe(dueMs);
-    expect(step.change?.to).toBe(before.status === status ? undefined : status);
+    const isQuiet = before.status === 'PENDING' && status === 'UP';
+    expect(step.change?.to).toBe(before.status === status || isQuiet ? undefined : status);
     if (step.change) expect(step.change).toMatchObject({ atMs: NOW_MS, sinceMs: NOW_MS });
     if (step.change?.to === 'DOWN') expect(step.change.reason).toBe(reason);
     expect(step.recheckSoon).toBe(false);
@@ -358,7 +359,7 @@ describe('a crontab', () => {
         (cron, timezone, grace_seconds, offsets) => {
           const given = settings({ cron, timezone, grace_seconds });
           const times = timesOf(cron, timezone, offsets.length + 1);
-          let state = presumedUp(0);
+          let state = neverChecked(0);
           for (const [index, part] of offsets.entries()) {
             const timeMs = times[index] ?? Number.NaN;
             const graceMs = grace_seconds * 1000;
@@ -387,7 +388,7 @@ describe('a crontab', () => {
         (cron, timezone, grace_seconds, waits) => {
           const given = settings({ cron, timezone, grace_seconds });
           let nowMs = Date.parse('2026-03-05');
-          let state = presumedUp(0);
+          let state = neverChecked(0);
           for (const seconds of waits) {
             nowMs += seconds * 1000;
             state = signalled(state, given, ping, nowMs).state;
@@ -513,7 +514,7 @@ describe('over any history', () => {
           };
           let nowMs = at('00:00');
           let sinceMs = nowMs;
-          let state = presumedUp(nowMs);
+          let state = neverChecked(nowMs);
 
           for (const { afterSeconds, what } of history) {
             const untilMs = nowMs + afterSeconds * 1000;
@@ -538,7 +539,7 @@ describe('over any history', () => {
               ).state;
               hear(story, given, what, nowMs);
             }
-            expect(found(state).status).toBe(story.down ? 'DOWN' : 'UP');
+            expect(found(state).status).toBe(story.down ? 'DOWN' : story.heard ? 'UP' : 'PENDING');
             expect(state.problem?.outcome).toBe(story.down);
             expect(state.runStartedMs).toBe(story.runMs);
           }

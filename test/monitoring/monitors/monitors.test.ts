@@ -149,6 +149,7 @@ describe('the result of a check', () => {
       await monitors.settle(monitor.id, () => step)?.saved;
       return writes() - written;
     };
+    expect(await settle(passed, 0)).toBe(1);
     expect(await settle(passed, 1)).toBe(0);
     expect(monitor.state.lastCheckedMs).toBe(1);
     expect(await settle(failed, 2)).toBe(1);
@@ -270,8 +271,8 @@ describe('an edit', () => {
   });
 
   test.each([
-    ['DOWN', { status: 'UP', changes: 2, failures: 0, lastCheckedMs: null }],
-    ['PAUSED', { status: 'PAUSED', changes: 2, beneath: { status: 'UP' } }],
+    ['DOWN', { status: 'PENDING', changes: 2, failures: 0, lastCheckedMs: null }],
+    ['PAUSED', { status: 'PAUSED', changes: 2, beneath: { status: 'PENDING' } }],
   ] as const)(
     'of the target starts a %s monitor anew and goes on counting',
     async (status, wanted) => {
@@ -305,7 +306,7 @@ describe('an edit', () => {
       await monitors.settle(monitor.id, (state) => found(state, failed, ms))?.saved;
     broken.is = 'states';
     await monitors.edit(monitor.id, () => ({ definition: site('a', 'http://192.0.2.2/') }));
-    expect(monitor.state).toMatchObject({ status: 'UP', changes: 2 });
+    expect(monitor.state).toMatchObject({ status: 'PENDING', changes: 2 });
     broken.is = undefined;
     await monitors.settle(monitor.id, (state) => found(state, passed, 3))?.saved;
     const after = await again();
@@ -561,7 +562,7 @@ test('listeners receive a change when it is durable, and one that cannot be stor
   await monitors.settle(monitor.id, (state) => found(state, failed, 1))?.saved;
   const storing = monitors.settle(monitor.id, (state) => found(state, failed, 2))?.saved;
   expect(monitor.state.status).toBe('DOWN');
-  expect(monitor.published.status).toBe('UP');
+  expect(monitor.published.status).toBe('PENDING');
   await monitors.written(monitor.id);
   expect(changes).toHaveLength(1);
   expect(monitor.published).toBe(monitor.state);

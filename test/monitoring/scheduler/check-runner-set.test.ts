@@ -37,7 +37,7 @@ describe('a monitor that is paused', () => {
     expect(targets.of(url('shop')).map(({ end }) => end)).toEqual(['broken off']);
     expect(monitor.state).toMatchObject({
       status: 'PAUSED',
-      beneath: { status: 'UP' },
+      beneath: { status: 'PENDING' },
       lastCheckedMs: null,
     });
     expect(watch.isStale(monitor)).toBe(false);
@@ -214,7 +214,7 @@ describe('maintenance', () => {
     expect(monitor.state.status).toBe('PAUSED');
     await clock.advance(MINUTE_MS);
     await watch.resume(monitor);
-    expect(monitor.state).toMatchObject({ status: 'UP', changes: 5 });
+    expect(monitor.state).toMatchObject({ status: 'PENDING', changes: 5 });
   });
 
   test('ends at once when its window is taken away', async () => {
@@ -224,7 +224,7 @@ describe('maintenance', () => {
     await setWindows(world, monitor, [windowIn(clock, -1, 10 * MINUTE_MS)]);
     expect(monitor.state.status).toBe('MAINTENANCE');
     await setWindows(world, monitor, []);
-    expect(monitor.state.status).toBe('UP');
+    expect(monitor.state.status).toBe('PENDING');
     await clock.advance(30 * MINUTE_MS);
     expect(monitor.state.changes).toBe(2);
   });
@@ -540,7 +540,7 @@ describe('a heartbeat', () => {
     await clock.advance(5 * MINUTE_MS);
     clock.jump(60 * MINUTE_MS);
     await clock.advance(30_000);
-    for (const { state } of [pinged, silent]) expect(state.status).toBe('UP');
+    expect([pinged, silent].map(({ state }) => state.status)).toEqual(['UP', 'PENDING']);
     for (const monitor of [pinged, silent]) expect(watch.isStale(monitor)).toBe(true);
     await clock.advance(40_000);
     for (const { state } of [pinged, silent]) expect(state.status).toBe('DOWN');

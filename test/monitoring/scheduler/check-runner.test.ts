@@ -2,7 +2,7 @@ import { request } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
-import { presumedUp } from '../../../src/monitoring/state/state.ts';
+import { neverChecked } from '../../../src/monitoring/state/state.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { startDnsServer } from '../../fakes/dns-server.ts';
 import { startWebTarget } from '../../fakes/web-target.ts';
@@ -269,7 +269,7 @@ describe('a restart', () => {
     await eventually(() => target.requests.length === 1);
     await first.close();
     const second = await startService({ folder });
-    expect((await second.list())[0]).toMatchObject({ status: 'UP', last_checked_at: null });
+    expect((await second.list())[0]).toMatchObject({ status: 'PENDING', last_checked_at: null });
     expect(first.lines.filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
 });
@@ -304,7 +304,7 @@ describe('a heartbeat', () => {
     expect(JSON.stringify(service.lines)).not.toContain(url.split('/').at(-1));
   });
 
-  const waiting = { status: 'UP', waiting_for_first_ping: true, last_checked_at: null };
+  const waiting = { status: 'PENDING', waiting_for_first_ping: true, last_checked_at: null };
   const FIRST = 'no first ping within 10 minutes and 1 minute of grace';
 
   test('waits for its first ping, and is DOWN when that is missed', async () => {
@@ -374,7 +374,7 @@ describe('a heartbeat', () => {
     });
     const madeMs = { long: clock.wallMs() - 86_400_000, lately: clock.wallMs() - 300_000 };
     for (const [name, createdAtMs] of Object.entries(madeMs)) {
-      const state = presumedUp(createdAtMs);
+      const state = neverChecked(createdAtMs);
       await old.update(name, () => ({ definition: { ...backup, name }, createdAtMs, state }));
     }
     await store.close();
@@ -382,10 +382,10 @@ describe('a heartbeat', () => {
     const statuses = async ({ list }: Service) =>
       Object.fromEntries((await list()).map(({ name, status }) => [name, status]));
     await clock.advance(355_000);
-    expect(await statuses(first)).toEqual({ long: 'UP', lately: 'UP' });
+    expect(await statuses(first)).toEqual({ long: 'PENDING', lately: 'PENDING' });
     await clock.advance(10_000);
     await eventually(async () => {
-      expect(await statuses(first)).toEqual({ long: 'UP', lately: 'DOWN' });
+      expect(await statuses(first)).toEqual({ long: 'PENDING', lately: 'DOWN' });
       return true;
     });
     await first.close();
@@ -393,7 +393,7 @@ describe('a heartbeat', () => {
     const again = createFakeClock(clock.wallMs());
     const second = await startService({ folder, clock: again });
     await again.advance(290_000);
-    expect(await statuses(second)).toMatchObject({ long: 'UP' });
+    expect(await statuses(second)).toMatchObject({ long: 'PENDING' });
     await again.advance(10_000);
     await eventually(async () => {
       expect(await statuses(second)).toMatchObject({ long: 'DOWN' });

@@ -8,13 +8,15 @@ import {
   goDown,
   isFlapping,
   MonitorState,
+  neverChecked,
   next,
-  presumedUp,
   recheckAfterMs,
   type Step,
   success,
   uncover,
+  withNewTarget,
 } from '../../../src/monitoring/state/state.ts';
+import { upSince } from '../../helpers/monitoring/states.ts';
 
 const MINUTE_MS = 60_000;
 const USUAL: Confirmation = { toDown: 2, toUp: 1 };
@@ -60,7 +62,7 @@ const LETTERS: Record<string, CheckResult> = {
 function play(
   story: string,
   confirmation = USUAL,
-  from: MonitorState = presumedUp(0),
+  from: MonitorState = upSince(0),
   everyMs = 1000,
 ) {
   const changes: string[] = [];
@@ -93,6 +95,33 @@ function stepOf(
   if (!result) throw new Error(`no such letter: ${letter}`);
   return next(state, result, confirmation, nowMs);
 }
+
+test.each([
+  { story: '', status: 'PENDING', changes: [], again: [] },
+  { story: '.', status: 'UP', changes: [], again: [] },
+  { story: 's', status: 'UP', changes: [], again: [1000] },
+  { story: 'x', status: 'PENDING', changes: [], again: [1000] },
+  { story: 'x.', status: 'UP', changes: [], again: [1000] },
+  { story: 'xX', status: 'DOWN', changes: ['1: DOWN at 2000 since 1000'], again: [1000] },
+  {
+    story: 'xPU',
+    status: 'PENDING',
+    changes: ['1: PAUSED at 2000 since 2000', '2: PENDING at 3000 since 0'],
+    again: [1000],
+  },
+])('a new monitor is $status after "$story"', ({ story, status, changes, again }) => {
+  expect(play(story, USUAL, neverChecked(0))).toMatchObject({ state: { status }, changes, again });
+});
+
+test('a monitor with a new target is PENDING, without a change where it was UP', () => {
+  const up = play('.').state;
+  expect(withNewTarget(up, 5_000)).toMatchObject({
+    state: { status: 'PENDING' },
+    change: undefined,
+  });
+  const down = play('xx').state;
+  expect(withNewTarget(down, 5_000).change).toMatchObject({ from: 'DOWN', to: 'PENDING' });
+});
 
 test.each([
   { name: 'stays UP while all is well', story: '..', changes: [], again: [] },
@@ -244,7 +273,7 @@ test('counts on when it must confirm fewer or more times from now on', () => {
 
 test('keeps the words of a problem while its kind stays, and takes new ones when it changes', () => {
   const reason = (...results: CheckResult[]) => {
-    let state = presumedUp(0);
+    let state = upSince(0);
     for (const [at, result] of results.entries()) state = next(state, result, USUAL, at).state;
     return state.problem?.reason;
   };
@@ -346,7 +375,7 @@ test('stays flapping under a pause or maintenance, which is no flip', () => {
 });
 
 test('a clock that is set back by a day ends flapping, and no time lies in the future', () => {
-  const { state } = play('xx.xx.xx', USUAL, { ...presumedUp(0), lastCheckedMs: 1440 * MINUTE_MS });
+  const { state } = play('xx.xx.xx', USUAL, { ...upSince(0), lastCheckedMs: 1440 * MINUTE_MS });
   expect(isFlapping(state, 5000)).toBe(false);
   const back = uncover(cover(state, 'PAUSED', 6000).state, 7000);
   expect(back.change).toMatchObject({ to: 'DOWN', sinceMs: 7000, atMs: 7000 });
@@ -392,7 +421,7 @@ test('a check without a result takes back unconfirmed failures, and no more', ()
 
 test('keeps what a check measured, and the last certificate it saw', () => {
   const shown = { ...ok, responseTimeMs: 7, certificateEndsMs: 99 };
-  const { state } = next(presumedUp(0), shown, USUAL, 1000);
+  const { state } = next(upSince(0), shown, USUAL, 1000);
   expect(state).toMatchObject({ lastCheckedMs: 1000, responseTimeMs: 7, certificateEndsMs: 99 });
   expect(next(state, refused, USUAL, 2000).state).toMatchObject({
     lastCheckedMs: 2000,

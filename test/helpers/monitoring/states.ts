@@ -1,0 +1,4 @@
+import { type MonitorState, neverChecked } from '../../../src/monitoring/state/state.ts';
+
+/** The state of a monitor that was found UP at a moment. */
+export const upSince = (ms: number): MonitorState => ({ ...neverChecked(ms), status: 'UP' });

@@ -134,7 +134,7 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
       ...{ monitorId: `${n}`, checkType: 'HTTP', status: 'DOWN', startedAtMs: 1, deliveries: [] },
     };
     const group: Group = {
-      ...{ kind: 'group', id: `g${team}`, version: n, openedAtMs: n, joinedAtMs: n },
+      ...{ kind: 'group', id: `g${team}`, version: n, openedAtMs: n },
       ...{
         place: placeKey(place),
         deliveries: [newDelivery(placeKey(place), `p${n}`)],

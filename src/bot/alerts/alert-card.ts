@@ -32,6 +32,8 @@ import { isReported, wordsOf, wordsOfAll } from './alert-words.ts';
 interface Telling extends Pick<Delivery, 'earlier' | 'shownOpen'> {
   /** It is a line under a message that said it before: it still is so. */
   isLine?: boolean;
+  /** The incident of a message about several that is about one, if it is still known: all its facts are shown. */
+  incident?: Incident | undefined;
 }
 
 type Member = Group['members'][number];
@@ -300,45 +302,75 @@ const MISSED = 'This channel took no messages for a while, so some of this is to
 
 /** What a place is to see of outages that began together. Pure. */
 function groupCard(group: Group, telling: Telling): Card {
-  const { members, escalation } = group;
+  const { members } = group;
   const { open } = standing(members);
-  const over = members.filter(({ endedAtMs }) => endedAtMs !== undefined);
-  const more = members.length - NAMED;
-  const stillDown = open.length - NAMED;
+  const only = telling.incident && incidentCard(withNotesOf(telling.incident, group), telling);
   const late = lateWords(members);
-  const named = [...open, ...over].slice(0, NAMED).map((member) => factOf(member, telling));
-  return {
+  const about: Card = {
     tone: toneOf(group),
     title:
       group.quiet === undefined || telling.isLine
-        ? `${escalation && open.length > 0 && !telling.isLine ? 'Escalated: ' : ''}${groupTitle(group, telling)}`
+        ? `${group.escalation && open.length > 0 && !telling.isLine ? 'Escalated: ' : ''}${groupTitle(group, telling)}`
         : `While it was quiet (${group.quiet}): ${digestTitle(group)}`,
     parts: [
-      ...(escalation
-        ? [
-            textPart(
-              `Nobody acknowledged ${members.length === 1 ? 'it' : 'this'} within ${inWords(escalation.afterMs)} where it was told first${escalation.called === undefined ? '' : `, so ${escalation.called} is called`}.`,
-            ),
-          ]
-        : []),
-      {
-        kind: 'facts',
-        facts: [...named, ...snoozeFacts(members), ...silenceFacts(members), ...noteFacts(group)],
-      },
-      ...(more > 0
-        ? [
-            textPart(
-              `… and ${more} more${stillDown > 0 && stillDown < more ? `, of which ${stillDown} ${areOf(stillDown)} ${stillWords(members)}` : ''}.${members.every(isReported) ? '' : ` /monitor list shows all${members.some(isReported) ? ' monitors' : ''}.`}`,
-            ),
-          ]
-        : []),
-      ...truncatedParts(members),
-      ...(late ? [textPart(late)] : []),
+      ...escalationParts(group),
+      ...(only ? [...only.parts, ...timesParts(members)] : memberParts(group, telling)),
+      ...(late && !only ? [textPart(late)] : []),
       ...(group.missed ? [textPart(MISSED)] : []),
     ],
     footer: `Incident ${group.id.slice(0, 8)} · ${NOTE_HINT}`,
     actions: actionsOf(group),
   };
+  if (!telling.incident || !only) return about;
+  const actions = actionsOf(telling.incident, group.id);
+  return { ...about, actions, ...(only.link && { link: only.link }) };
+}
+
+/** Its notes, and those of the message that it is alone in. */
+const withNotesOf = (incident: Incident, { notes = [] }: Group): Incident => ({
+  ...incident,
+  notes: [...(incident.notes ?? []), ...notes],
+});
+
+/** How often the one that a message is about was down, if the message is about more than its last time. */
+function timesParts([member]: readonly Member[]): CardPart[] {
+  if (!member || hasFlapped(member) || member.times < 2) return [];
+  return [{ kind: 'facts', facts: [{ label: 'Outages', value: String(member.times) }] }];
+}
+
+function escalationParts({ escalation, members }: Group): CardPart[] {
+  if (!escalation) return [];
+  const { afterMs, called } = escalation;
+  const it = members.length === 1 ? 'it' : 'this';
+  return [
+    textPart(
+      `Nobody acknowledged ${it} within ${inWords(afterMs)} where it was told first${called === undefined ? '' : `, so ${called} is called`}.`,
+    ),
+  ];
+}
+
+/** The members of a message about several. */
+function memberParts(group: Group, telling: Telling): CardPart[] {
+  const { members } = group;
+  const { open } = standing(members);
+  const over = members.filter(({ endedAtMs }) => endedAtMs !== undefined);
+  const more = members.length - NAMED;
+  const stillDown = open.length - NAMED;
+  const named = [...open, ...over].slice(0, NAMED).map((member) => factOf(member, telling));
+  return [
+    {
+      kind: 'facts',
+      facts: [...named, ...snoozeFacts(members), ...silenceFacts(members), ...noteFacts(group)],
+    },
+    ...(more > 0
+      ? [
+          textPart(
+            `… and ${more} more${stillDown > 0 && stillDown < more ? `, of which ${stillDown} ${areOf(stillDown)} ${stillWords(members)}` : ''}.${members.every(isReported) ? '' : ` /monitor list shows all${members.some(isReported) ? ' monitors' : ''}.`}`,
+          ),
+        ]
+      : []),
+    ...truncatedParts(members),
+  ];
 }
 
 function toneOf({ members }: Group): Card['tone'] {
@@ -734,15 +766,15 @@ const isSilent = (one: Incident | Member) =>
   ('reported' in one ? one.reported?.silentSinceMs : undefined) !== undefined ||
   ('silentSinceMs' in one && one.silentSinceMs !== undefined);
 
-/** The buttons under an incident, or under several in one message. */
-function actionsOf(alert: Incident | Group): CardAction[] {
+/** The buttons under an incident, or under several in one message, which has an id of its own. */
+function actionsOf(alert: Incident | Group, id = alert.id): CardAction[] {
   const isOne = alert.kind === 'incident';
   const all: ReadonlyArray<Incident | Member> = isOne ? [alert] : alert.members;
   const open = all.filter(({ endedAtMs }) => endedAtMs === undefined);
   const action = (label: string, verb: string): CardAction => ({
     label,
     command: `incident ${verb}`,
-    values: { incident: alert.id },
+    values: { incident: id },
   });
   const isSnoozed = (open.length === 0 ? all : open).some(({ snoozed }) => snoozed);
   const endSnooze = isSnoozed ? [action('End snooze', 'unsnooze')] : [];

@@ -176,7 +176,10 @@ const namesOf = (monitors: readonly Monitor[]) =>
  * comes from outside stands there as it is and makes no markup. Pure.
  */
 export function incidentSummary({ incident, group, all }: ThreadIncident): string {
-  const { title, parts } = alertCard(group ?? incident, { shownOpen: true });
+  const { title, parts } = alertCard(group ?? incident, {
+    shownOpen: true,
+    incident: group?.members.length === 1 ? incident : undefined,
+  });
   const lines = parts.flatMap((part) => {
     if (part.kind === 'text') return [part.text];
     if (part.kind !== 'facts') return [];
@@ -184,7 +187,7 @@ export function incidentSummary({ incident, group, all }: ThreadIncident): strin
       ({ label, value }) => `${label}: ${typeof value === 'string' ? value : utc(value.atMs)}`,
     );
   });
-  const targets = group ? all.slice(0, OTHERS) : [];
+  const targets = group && group.members.length > 1 ? all.slice(0, OTHERS) : [];
   return [
     `What is known, put together without a model: **${inert(title)}**`,
     '',

@@ -30,7 +30,14 @@ import {
 } from '../incidents/delivery.ts';
 import { isEscalation } from '../incidents/escalations.ts';
 import { GIVE_UP_MS, goesOn, isDelivered } from '../incidents/incidents.ts';
-import type { Alert, Delivery, Watching, WatchState } from '../incidents/watch-state.ts';
+import {
+  type Alert,
+  type Delivery,
+  type Incident,
+  onlyIncidentOf,
+  type Watching,
+  type WatchState,
+} from '../incidents/watch-state.ts';
 import type { Card } from '../shared/card.ts';
 import { backoffMs, type Clock } from '../shared/clock.ts';
 import type { DeliveryError } from '../shared/errors.ts';
@@ -257,7 +264,7 @@ export function createSender(options: {
     assertHeld();
     let taken: Awaited<ReturnType<Messenger['post']>>;
     try {
-      const card = cardOf(alert, { ...delivery, mention });
+      const card = shownCard(alert, { ...delivery, mention });
       taken = await platform.post({
         ...{ channel, card, id: postId, isOurs: isHeld },
         ...{ attempted, landsInMs: earlierLandsInMs },
@@ -278,10 +285,15 @@ export function createSender(options: {
     await recordDelivered({ place, postId, request: 'new' }, (now, nowAlert) => ({
       ...(attempted ? found(now) : afterDelivery(now, { shown: alert, now: nowAlert }, nowMs)),
       posted,
+      // The first try may have posted it, and its answer was lost.
+      postedAtMs: now.failingSinceMs ?? nowMs,
       mention,
       told: isSurelyShown && nowAlert.id === alert.id ? alert.version : 0,
     }));
   }
+
+  const shownCard = (alert: Alert, delivery: Delivery) =>
+    cardOf(alert, delivery, onlyIncidentOf(alert, state.current()?.alerts));
 
   /** Where the message stands that nobody acknowledged; without it the rest is told. */
   async function linkTo(alert: Alert): Promise<string | undefined> {
@@ -307,7 +319,7 @@ export function createSender(options: {
     const { postId, posted } = work.delivery;
     assertHeld();
     try {
-      await platform.update(place.channel, posted, cardOf(alert, delivery), isHeld);
+      await platform.update(place.channel, posted, shownCard(alert, delivery), isHeld);
     } catch (error) {
       await recordFailure({ place, postId, request: 'change' }, error);
       return;
@@ -484,10 +496,10 @@ const isFirstOpen = ({ alert, delivery }: Work) =>
 const nothingSet = async (): Promise<ChannelSettings> => ({});
 
 /** What a place is to see, with the mention that its message was posted with. */
-function cardOf(alert: Alert, delivery: Delivery): Card {
+function cardOf(alert: Alert, delivery: Delivery, incident: Incident | undefined): Card {
   const { mention, link: url } = delivery;
   return {
-    ...alertCard(alert, delivery),
+    ...alertCard(alert, { ...delivery, incident }),
     ...(url !== undefined && { link: { label: 'Open its message', url } }),
     ...(mention !== undefined && { mention }),
     ...(goesOn(alert) && { goesOn: true }),

@@ -41,7 +41,8 @@ export function tryAtMs(closed: Closed, request: Request, alert: Alert, nowMs: n
   const { refused, triedAtMs, nextTryAtMs } = closed;
   // A longer wait than was ever set means that the clock was set back.
   if (!refused.includes(request) || nextTryAtMs - nowMs > MAX_WAIT_MS) return 0;
-  const newestMs = alert.kind === 'group' ? alert.joinedAtMs : alert.openedAtMs;
+  const newest = alert.kind === 'group' ? alert.members.at(-1)?.startedAtMs : undefined;
+  const newestMs = Math.max(alert.openedAtMs, newest ?? 0);
   return newestMs > triedAtMs ? Math.min(nextTryAtMs, triedAtMs + FIRST_WAIT_MS) : nextTryAtMs;
 }
 
@@ -231,28 +232,49 @@ function withoutOldest(watching: Watching, place: string, count: number): Watchi
 }
 
 /**
- * The alerts with all that a place was not told of, and that goes on, in one message: that of an outage, where it is only
- * one. What is over is left out. A message that may be there already keeps what it holds.
+ * The alerts with all that a place missed and that is ongoing in one message for the monitors and one for each intake: that of
+ * an outage, if it is only one. What is over is left out. A message that may be there already keeps what it holds.
  */
-function gathered(alerts: Alert[], place: string, { nowMs, newId }: AlertContext): Alert[] {
+function gathered(alerts: Alert[], place: string, around: AlertContext): Alert[] {
+  const intakes = new Set(
+    alerts.flatMap((alert) =>
+      hasIntake(alert) && alert.deliveries.some((one) => one.place === place) ? [alert.intake] : [],
+    ),
+  );
+  return [...intakes].reduce((all, intake) => gatheredOf(all, { place, intake }, around), alerts);
+}
+
+const hasIntake = (alert: Alert): alert is Incident | Group =>
+  alert.kind === 'incident' || alert.kind === 'group';
+
+function gatheredOf(
+  alerts: Alert[],
+  { place, intake }: { place: string; intake: string | undefined },
+  { nowMs, newId }: AlertContext,
+): Alert[] {
+  const isOwn = (alert: Alert): alert is Incident | Group =>
+    hasIntake(alert) && alert.intake === intake;
   const isMissed = (one: Delivery) =>
     one.place === place && isUndelivered(one) && !one.attempted && heldUntil(one, nowMs) <= nowMs;
   const groups = alerts.filter(
-    (alert): alert is Group => alert.kind === 'group' && alert.deliveries.some(isMissed),
+    (alert): alert is Group =>
+      isOwn(alert) && alert.kind === 'group' && alert.deliveries.some(isMissed),
   );
-  const tried = alerts.findLast((alert): alert is Group => isTriedGroup(alert, place));
-  const missed = missedIn(alerts, isMissed);
+  const tried = alerts.findLast(
+    (alert): alert is Group => isOwn(alert) && isTriedGroup(alert, place),
+  );
+  const missed = missedIn(alerts.filter(isOwn), isMissed);
   const isOne = !tried && missed.length < 2;
   const own = isOne ? missed[0] : undefined;
   const group = isOne
     ? undefined
-    : together(missed, tried ?? groups.at(-1), { place, nowMs, newId });
+    : together(missed, tried ?? groups.at(-1), { place, intake, nowMs, newId });
 
   const after = alerts.flatMap((alert): Alert[] => {
     if (alert.kind === 'group' && (alert === tried || groups.includes(alert))) {
       return group?.id === alert.id ? [group] : [];
     }
-    if (alert.kind !== 'incident') return [alert];
+    if (alert.kind !== 'incident' || !isOwn(alert)) return [alert];
     if (alert === own) return [withOwn(alert, place, isMissed)];
     const deliveries = alert.deliveries.filter((one) => !isMissed(one));
     return [deliveries.length === alert.deliveries.length ? alert : { ...alert, deliveries }];
@@ -297,12 +319,12 @@ function withOwn(
 function together(
   incidents: readonly Incident[],
   before: Group | undefined,
-  { place, nowMs, newId }: AlertContext & { place: string },
+  { place, intake, nowMs, newId }: AlertContext & { place: string; intake: string | undefined },
 ): Group {
   if (before && isTriedGroup(before, place)) {
     const known = new Set(before.members.map(({ incidentId }) => incidentId));
     const fresh = incidents.filter(({ id }) => !known.has(id));
-    return fresh.length === 0 ? before : withMembers(before, fresh, nowMs);
+    return fresh.length === 0 ? before : withMembers(before, fresh);
   }
   const isSame =
     before?.missed &&
@@ -314,11 +336,10 @@ function together(
   const {
     quiet: _,
     degraded: __,
-    stayed: ___,
     ...base
-  } = before ?? newGroup(place, { nowMs, newId });
+  } = before ?? newGroup(place, { nowMs, newId }, intake);
   // Nobody is called for milder troubles alone.
   const areMild = incidents.every(({ degraded }) => degraded !== undefined);
   const group = { ...base, missed: true, members: [], ...(areMild && { degraded: true }) };
-  return withMembers(group, incidents, nowMs);
+  return withMembers(group, incidents);
 }

@@ -23,9 +23,9 @@ export const calledId = ({ id, isPerson }: NonNullable<Escalation['mention']>) =
   isPerson ? `@${id}` : id;
 
 /**
- * The alerts with what nobody has acknowledged in time told in the place that is named for that: one message there for all of
- * a message, which changes as others do, or a line under that message where nobody but a person or a group is named. What joins a
- * message later joins its escalation while that goes on, and calls nobody again. Gives the same array when nothing is due. Pure.
+ * The alerts with what nobody has acknowledged in time: one message in the place that is named for that, for all of a message
+ * that are open by then, or a line under that message if only a person or a group is named. Gives the same array when nothing
+ * is due. Pure.
  */
 export const escalated = (
   alerts: Alert[],
@@ -61,11 +61,7 @@ export const escalated = (
       );
       changed.set(alert.id, { ...own, deliveries });
     } else {
-      const open = alerts.find((one) => isEscalationOf(one, alert, delivery.place));
-      // What is gathered while it is quiet has nothing to do with what happened hours before.
-      const isJoining = open && !(alert.kind === 'group' && alert.quiet !== undefined);
-      if (isJoining) changed.set(open.id, withMembers(now(open), all, around.nowMs));
-      else made.push(newEscalation(alert, { delivery, all, escalation, to }, around));
+      made.push(newEscalation(alert, { delivery, all, escalation, to }, around));
     }
     for (const incident of all) {
       const own = now(incident);
@@ -128,12 +124,6 @@ function needsCare(
   );
 }
 
-const isEscalationOf = (alert: Alert, of: Alert, from: string): alert is EscalationGroup =>
-  isEscalation(alert) &&
-  goesOn(alert) &&
-  alert.escalation.of === of.id &&
-  alert.escalation.from === from;
-
 function newEscalation(
   { id: of }: Alert,
   told: Omit<Due, 'alert'> & { to: string },
@@ -145,7 +135,7 @@ function newEscalation(
   const id = hash('sha256', JSON.stringify([of, delivery.place, nowMs]), 'hex').slice(0, 32);
   return withMembers(
     {
-      ...newGroup(to, { nowMs, newId: () => id }),
+      ...newGroup(to, { nowMs, newId: () => id }, all[0]?.intake),
       escalation: {
         ...{ of, from: delivery.place, postId: delivery.postId, afterMs },
         ...(mention && { mention: calledId(mention) }),
@@ -153,6 +143,5 @@ function newEscalation(
       },
     },
     all,
-    nowMs,
   );
 }

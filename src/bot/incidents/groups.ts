@@ -10,72 +10,57 @@ import {
   mapChanged,
 } from './watch-state.ts';
 
-/** An outage so soon after another one of the same place is told together with those that follow. */
+/**
+ * Outages that a place receives within a minute share messages: the first has its own, all others one group. A minute after
+ * the group was posted, the next outage is a new message, which notifies and has its own facts.
+ */
 const TOGETHER_MS = 60_000;
 
-/** A group takes new members for so long after the last one, while one of them is still down. */
-const JOIN_MS = 300_000;
-
 /**
- * Puts outages that began together into one message a place: a lone one has its own, the second and all after it share
- * one. `opened` are the incidents of this poll; a delivery that may have gone out already stays where it is. A monitor of
- * a group that its place was not told of yet counts again there, however late: one line tells of all its outages. Pure.
+ * Puts outages that began together into one message a place. `opened` are the incidents of this poll; a delivery that may
+ * have gone out already stays where it is. Pure.
  */
 export function grouped(
   alerts: readonly Alert[],
   opened: readonly Incident[],
   around: AlertContext,
 ): Alert[] {
-  return KINDS.reduce<Alert[]>(
-    (all, kind) => {
-      const alike = opened.filter((one) => kindOf(one) === kind);
-      return alike.length === 0 ? all : groupedAlike(all, alike, kind, around);
-    },
-    [...alerts],
-  );
+  const streams = [...groupBy(opened, streamOf).values()];
+  return streams.reduce<Alert[]>((all, alike) => groupedAlike(all, alike, around), [...alerts]);
 }
 
 /**
- * An outage must not be added to a message about milder troubles, nor what stayed DOWN after it flapped to one in which it
- * stood before: nobody would be called.
+ * Alerts share messages within a stream only. An outage must not be added to a message about milder troubles, which called
+ * nobody, nor an alert of another system to one about monitors.
  */
-const KINDS = ['outage', 'stayed', 'mild'] as const;
-type Kind = (typeof KINDS)[number];
+const streamOf = (alert: Alert) => `${isMild(alert)} ${('intake' in alert && alert.intake) || ''}`;
 
-function kindOf(alert: Alert): Kind {
-  if ('degraded' in alert && alert.degraded) return 'mild';
-  const isStayed = 'flapped' in alert ? alert.flapped : 'stayed' in alert && alert.stayed;
-  return isStayed ? 'stayed' : 'outage';
-}
+const isMild = (alert: Alert) => 'degraded' in alert && Boolean(alert.degraded);
 
 /** What tells of incidents that nobody acknowledged takes up no others by itself. */
 const isOfEscalation = (alert: Alert) => alert.kind === 'group' && alert.escalation !== undefined;
 
-/** The same, of incidents of one kind. */
+/** The same, of incidents of one stream. */
 function groupedAlike(
   alerts: readonly Alert[],
-  opened: readonly Incident[],
-  kind: Kind,
+  opened: readonly [Incident, ...Incident[]],
   around: AlertContext,
 ): Alert[] {
-  const alike = alerts.filter((alert) => kindOf(alert) === kind && !isOfEscalation(alert));
+  const { nowMs } = around;
+  const [first] = opened;
+  const stream = streamOf(first);
+  const alike = alerts.filter((alert) => streamOf(alert) === stream && !isOfEscalation(alert));
   const groups = new Map<string, Group>();
   for (const alert of alike) {
-    if (alert.kind === 'group' && takesMore(alert, around.nowMs)) groups.set(alert.place, alert);
+    if (alert.kind === 'group' && takesMore(alert, nowMs)) groups.set(alert.place, alert);
   }
-  const isMild = kind === 'mild';
-  const undelivered = undeliveredMembers(
-    alerts.filter((alert) => (kindOf(alert) === 'mild') === isMild && !isOfEscalation(alert)),
-    opened,
-  );
-  const groupOf = (place: string, { monitorId }: Incident) => {
-    const group = undelivered.get(place)?.get(monitorId);
-    if (group) return group;
+  const groupOf = (place: string, { monitorId, flapped }: Incident) => {
     const open = groups.get(place);
-    const wasTold = kind === 'stayed' && open?.members.some((one) => one.monitorId === monitorId);
-    return wasTold ? undefined : open;
+    // What stays DOWN after it flapped is to be noticed.
+    const isShown = flapped && open && !open.deliveries.every(isUndelivered);
+    return isShown && open.members.some((one) => one.monitorId === monitorId) ? undefined : open;
   };
-  const recent = recentPlaces(alike, around.nowMs);
+  const recent = recentPlaces(alike, nowMs);
   const counts = new Map<string, number>();
   for (const place of opened.flatMap(freePlaces)) counts.set(place, (counts.get(place) ?? 0) + 1);
 
@@ -95,14 +80,13 @@ function groupedAlike(
   // By the group, or by the place where one begins.
   for (const [to, joined] of groupBy(joining, (one) => one.to)) {
     const incidents = joined.map(({ incident }) => incident);
-    if (typeof to !== 'string') changed.set(to, withMembers(to, incidents, around.nowMs));
+    if (typeof to !== 'string') changed.set(to, withMembers(to, incidents));
     else {
       const group: Group = {
-        ...newGroup(to, around),
-        ...(isMild && { degraded: true }),
-        ...(kind === 'stayed' && { stayed: true }),
+        ...newGroup(to, around, first.intake),
+        ...(isMild(first) && { degraded: true }),
       };
-      made.push(withMembers(group, incidents, around.nowMs));
+      made.push(withMembers(group, incidents));
     }
   }
   return [
@@ -175,51 +159,46 @@ const isFree = ({ attempted, earlier, heldUntilMs }: Delivery) =>
 const freePlaces = ({ deliveries }: Incident) =>
   deliveries.filter(isFree).map(({ place }) => place);
 
-/** What was gathered in a quiet time takes no more when it is over. */
-function takesMore({ joinedAtMs, endedAtMs, quiet }: Group, nowMs: number): boolean {
-  return endedAtMs === undefined && quiet === undefined && nowMs - joinedAtMs <= JOIN_MS;
+/**
+ * Nothing is lost by joining a message that is to come, also if all of it is over by now. What was gathered in a quiet time takes no
+ * more after that.
+ */
+function takesMore({ deliveries, endedAtMs, quiet }: Group, nowMs: number): boolean {
+  if (quiet !== undefined) return false;
+  return deliveries.every(
+    (one) => isUndelivered(one) || (endedAtMs === undefined && isPostedOfLate(one, nowMs)),
+  );
 }
 
-/** By place and monitor, the group of which the place was told nothing yet, for monitors of these incidents. */
-function undeliveredMembers(
-  alerts: readonly Alert[],
-  incidents: readonly Incident[],
-): Map<string, Map<string, Group>> {
-  const monitors = new Set(incidents.map(({ monitorId }) => monitorId));
-  const undelivered = new Map<string, Map<string, Group>>();
-  for (const alert of alerts) {
-    if (alert.kind !== 'group' || !alert.deliveries.some(isUndelivered)) continue;
-    const own = alert.members.filter(({ monitorId }) => monitors.has(monitorId));
-    const groups = own.map(({ monitorId }) => [monitorId, alert] as const);
-    undelivered.set(alert.place, new Map([...(undelivered.get(alert.place) ?? []), ...groups]));
-  }
-  return undelivered;
-}
+const isPostedOfLate = ({ postedAtMs, dead }: Delivery, nowMs: number) =>
+  dead === undefined && postedAtMs !== undefined && Math.abs(nowMs - postedAtMs) <= TOGETHER_MS;
 
-/** Places that were told of an outage, or are about to be, a moment ago. */
+/** Places that received an outage a moment ago, or are about to. */
 function recentPlaces(alerts: readonly Alert[], nowMs: number): Set<string> {
+  const isRecent = (one: Delivery) =>
+    isPostedOfLate(one, nowMs) || (isUndelivered(one) && one.heldUntilMs === undefined);
   return new Set(
     alerts
-      .filter(
-        (alert) =>
-          (alert.kind === 'incident' || (alert.kind === 'group' && alert.quiet === undefined)) &&
-          Math.abs(nowMs - alert.openedAtMs) <= TOGETHER_MS,
-      )
-      .flatMap(({ deliveries }) => deliveries.map(({ place }) => place)),
+      .filter((alert) => alert.kind === 'incident' || (alert.kind === 'group' && !alert.quiet))
+      .flatMap(({ deliveries }) => deliveries.filter(isRecent).map(({ place }) => place)),
   );
 }
 
 /** A group of a place, as yet without members. */
-export function newGroup(place: string, { nowMs, newId }: AlertContext): Group {
+export function newGroup(
+  place: string,
+  { nowMs, newId }: AlertContext,
+  intake: string | undefined,
+): Group {
   const id = newId();
   return {
     kind: 'group',
     id,
     version: 0,
     openedAtMs: nowMs,
-    joinedAtMs: nowMs,
     deliveries: [newDelivery(place, id)],
     place,
+    ...(intake !== undefined && { intake }),
     members: [],
   };
 }
@@ -228,7 +207,6 @@ export function newGroup(place: string, { nowMs, newId }: AlertContext): Group {
 export function withMembers(
   { endedAtMs: _, ...group }: Group,
   incidents: readonly Incident[],
-  nowMs: number,
 ): Group {
   const joining = new Set(incidents.map(({ monitorId }) => monitorId));
   const back = group.members.filter(({ monitorId }) => joining.has(monitorId));
@@ -246,7 +224,6 @@ export function withMembers(
   return {
     ...group,
     version: group.version + 1,
-    joinedAtMs: nowMs,
     members: [...inPlace, ...joined.values()],
   };
 }
@@ -257,9 +234,10 @@ export const outagesOf = ({ times, flapping }: Member) =>
 
 /** What may be left out is set one by one, since spreading it takes ten times as long, and a group may have thousands. */
 function memberOf(incident: Incident, times: number): Member {
-  const { id: incidentId, monitorId, name, status, startedAtMs, acknowledged } = incident;
-  const { reason, endedAtMs, gone, foundAtStart, unseenFromMs, endUnseenFromMs } = incident;
-  const member: Member = { incidentId, monitorId, name, status, startedAtMs, times };
+  const { id: incidentId, version, monitorId, name, status, startedAtMs } = incident;
+  const { acknowledged, reason, endedAtMs, gone, foundAtStart, unseenFromMs, endUnseenFromMs } =
+    incident;
+  const member: Member = { incidentId, version, monitorId, name, status, startedAtMs, times };
   if (reason !== undefined) member.reason = reason;
   if (endedAtMs !== undefined) member.endedAtMs = endedAtMs;
   if (gone) member.gone = gone;
@@ -285,20 +263,8 @@ function memberOf(incident: Incident, times: number): Member {
   return member;
 }
 
-function updated(member: Member, incident: Incident): Member {
-  const isSame =
-    member.status === incident.status &&
-    member.endedAtMs === incident.endedAtMs &&
-    member.flapping?.downs === incident.flapping?.downs &&
-    member.acknowledged === incident.acknowledged?.by &&
-    member.silentSinceMs === incident.reported?.silentSinceMs &&
-    (member.behind ?? 0) === (incident.behind?.count ?? 0) &&
-    member.snoozed?.by === incident.snoozed?.by &&
-    member.snoozed?.untilMs === incident.snoozed?.untilMs &&
-    member.snoozed?.silence?.status === incident.snoozed?.silence?.status &&
-    member.silenceEnd?.status === incident.silenceEnd?.status;
-  return isSame ? member : memberOf(incident, member.times);
-}
+const updated = (member: Member, incident: Incident): Member =>
+  member.version === incident.version ? member : memberOf(incident, member.times);
 
 interface Around extends AlertContext {
   /** The quiet hours of a place, as shown, while they last. */
@@ -323,9 +289,14 @@ export function gathered(alerts: Alert[], around: Around): Alert[] {
   });
   const changed = new Map<Alert, Group>();
   const made: Group[] = [];
-  for (const [place, caught] of groupBy(waiting, ({ delivery }) => delivery.place)) {
-    const held = rest.findLast((alert) => isHeld(alert, place));
-    const group = withCaught(held ?? newGroup(place, around), caught, nowMs);
+  const byDigest = groupBy(waiting, ({ incident, delivery: { place } }) =>
+    JSON.stringify([place, incident.intake]),
+  );
+  for (const caught of byDigest.values()) {
+    const [{ incident, delivery }] = caught;
+    const { place } = delivery;
+    const held = rest.findLast((alert) => isHeld(alert, place, incident.intake));
+    const group = withCaught(held ?? newGroup(place, around, incident.intake), caught, nowMs);
     const digest = { ...group, quiet: quietOf(place) };
     if (held) changed.set(held, digest);
     else made.push(digest);
@@ -344,16 +315,16 @@ interface Waiting {
 const isMovable = ({ attempted, dead, heldUntilMs = 0 }: Delivery, nowMs: number) =>
   !attempted && dead === undefined && heldUntilMs <= nowMs;
 
-function isHeld(alert: Alert, place: string): alert is Group {
+function isHeld(alert: Alert, place: string, intake: string | undefined): alert is Group {
   if (alert.kind !== 'group' || alert.place !== place || alert.escalation) return false;
-  return alert.deliveries.every(isUntouched);
+  return alert.intake === intake && alert.deliveries.every(isUntouched);
 }
 
 const isUntouched = ({ attempted, dead }: Delivery) => !attempted && dead === undefined;
 
 function withCaught(group: Group, caught: readonly Waiting[], nowMs: number): Group {
   const incidents = caught.map(({ incident }) => incident);
-  const joined = withMembers(group, incidents, nowMs);
+  const joined = withMembers(group, incidents);
   const earlier = new Map(
     caught.map(({ incident, delivery }) => [incident.monitorId, delivery.earlier?.count ?? 0]),
   );

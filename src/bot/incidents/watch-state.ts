@@ -24,6 +24,8 @@ const Delivery = z.object({
   postId: z.string(),
   /** Set durably before the first try: from then on the message may be there. */
   attempted: z.boolean(),
+  /** When the message was posted; of one that more than one try was made for, when that may have been at the earliest. */
+  postedAtMs: z.number().optional(),
   /** The fence of the lease under which a request to the platform was begun, until its outcome is stored. */
   triedBy: z.int().optional(),
   posted: z.object({ message: z.string(), thread: z.string() }).optional(),
@@ -226,21 +228,19 @@ const MonitoringOutage = z.object({
 });
 export type MonitoringOutage = z.infer<typeof MonitoringOutage>;
 
-/** Outages that began together, as one place is told of them: it has one delivery. */
+/** Outages that began together, as one place receives them: one delivery. All are of monitors, or came in by one intake. */
 export const Group = z.object({
   kind: z.literal('group'),
   ...alertFields,
   place: z.string(),
-  /** When the last member joined. */
-  joinedAtMs: z.number(),
+  /** The id of the intake that its members came in by. */
+  intake: z.string().optional(),
   /** It gathers what happened in the quiet hours of its place, shown as `22:00–07:00`, and is told when they are over. */
   quiet: z.string().optional(),
   /** It names what its place missed while that was closed, and is told late. */
   missed: z.boolean().optional(),
   /** Of what is no outage. */
   degraded: z.boolean().optional(),
-  /** Of what stayed DOWN after it flapped. */
-  stayed: z.boolean().optional(),
   /** It tells of what nobody acknowledged in time. */
   escalation: z
     .object({
@@ -262,6 +262,8 @@ export const Group = z.object({
   members: z.array(
     z.object({
       incidentId: z.string(),
+      /** Of its incident, as it is shown. */
+      version: z.int().positive(),
       monitorId: z.string(),
       name: z.string(),
       status: z.string(),
@@ -333,6 +335,12 @@ export const memberIds = (alerts: readonly Alert[]) =>
       alert.kind === 'group' ? alert.members.map(({ incidentId }) => incidentId) : [],
     ),
   );
+
+/** The incident that a message about several is about, while it is about one. */
+export const onlyIncidentOf = (alert: Alert, alerts: readonly Alert[] = []) =>
+  alert.kind === 'group' && alert.members.length === 1
+    ? incidentsIn(alerts).find(({ id }) => id === alert.members[0]?.incidentId)
+    : undefined;
 
 /** What `change` makes of each item; the same list when it gives all back as they are. */
 export function mapChanged<T>(list: T[], change: (item: T) => T): T[] {

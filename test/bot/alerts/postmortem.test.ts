@@ -203,13 +203,13 @@ function groupOf(count: number, endedAtMs?: number): ThreadIncident {
   });
   const members = all.map(
     ({ id: incidentId, monitorId, name, status, startedAtMs, reason = '' }) => ({
-      ...{ incidentId, monitorId, name, status, startedAtMs, reason, times: 1 },
+      ...{ incidentId, monitorId, name, status, startedAtMs, reason, times: 1, version: 1 },
       ...(endedAtMs !== undefined && { endedAtMs }),
     }),
   );
   const group: Group = {
     ...{ kind: 'group', id: 'group-1', version: 1, openedAtMs: day('14:03:10'), place: PLACE },
-    ...{ deliveries: [delivery(PLACE)], joinedAtMs: day('14:03:10'), members },
+    ...{ deliveries: [delivery(PLACE)], members },
   };
   return { incident: all[0] as Incident, group, all };
 }

@@ -383,7 +383,7 @@ test('a message that shows an outage which is over is changed before one about s
   });
   const alert = { version: 2, openedAtMs: nowMs, startedAtMs: nowMs };
   const group = {
-    ...{ kind: 'group' as const, id: 'group', ...alert, place: 'slack:C1', joinedAtMs: nowMs },
+    ...{ kind: 'group' as const, id: 'group', ...alert, place: 'slack:C1' },
     ...{ members: [], deliveries: [delivery('several')] },
   };
   // Younger than the group, since it carries the message of an outage before.

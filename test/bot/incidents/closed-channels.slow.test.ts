@@ -149,7 +149,7 @@ describe('a channel that was closed and is open again', () => {
     await world.see({ m1: 'DEGRADED' });
     await world.pass(20 * MINUTE);
     world.open();
-    await world.pass(11 * MINUTE);
+    await world.pass(13 * MINUTE);
     world.close();
     await world.see({ m2: 'DEGRADED' });
     await world.pass(20 * MINUTE);

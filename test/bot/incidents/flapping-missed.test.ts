@@ -53,6 +53,7 @@ function openWatch() {
         deliveries: alert.deliveries.map((one) => ({
           ...{ ...one, attempted: true, told: alert.version, shownOpen: true },
           posted: { message: one.postId, thread: one.postId },
+          postedAtMs: alert.openedAtMs,
         })),
       }));
       if (watching && alerts) watching = { ...watching, alerts };

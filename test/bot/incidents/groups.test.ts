@@ -1,11 +1,12 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createSender } from '../../../src/bot/alerts/sender.ts';
-import { grouped, newGroup, withMembers } from '../../../src/bot/incidents/groups.ts';
+import { nextFor } from '../../../src/bot/incidents/delivery.ts';
 import { createIncidents } from '../../../src/bot/incidents/incident-service.ts';
-import { newDelivery } from '../../../src/bot/incidents/incidents.ts';
 import { withoutExpiredSnoozes } from '../../../src/bot/incidents/snoozes.ts';
-import type { Incident } from '../../../src/bot/incidents/watch-state.ts';
+import { applyReported } from '../../../src/bot/intake/apply-reported.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
+import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import { placeKey } from '../../../src/bot/shared/place.ts';
 import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
@@ -39,11 +40,10 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
   /** Everything is told that may be told now. */
   const idle = () =>
     eventually(() =>
-      (state.current()?.alerts ?? []).every((alert) =>
-        alert.deliveries.every(
-          ({ told, heldUntilMs = 0 }) => told === alert.version || heldUntilMs > clock.nowMs(),
-        ),
-      ),
+      places.every((place) => {
+        const work = nextFor(state.current(), placeKey(place), clock.nowMs());
+        return !work || work.delivery.nextTryAtMs > clock.nowMs();
+      }),
     );
   async function pollNow() {
     const monitors = [...statuses].map(
@@ -77,6 +77,19 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
     async see(changes: Record<string, string>) {
       for (const [id, status] of Object.entries(changes)) statuses.set(id, status);
       await pollNow();
+      await idle();
+    },
+    /** Another system reports an alert. */
+    async report(name: string, intake = 'i1') {
+      const said = { key: name, name, state: 'firing', severity: 'critical' } as const;
+      const delivery = {
+        intake: { id: intake, name: intake, place: placeKey(OPS) },
+        alerts: [{ ...said, facts: [{ label: 'host', value: 'db-1' }], links: [] }],
+        truncated: 0,
+      };
+      const around = { nowMs: clock.nowMs(), newId: () => `id-${++made}` };
+      await state.update((watching) => applyReported(watching, [delivery], around).watching);
+      sender.wake();
       await idle();
     },
     async remove(id: string) {
@@ -170,30 +183,6 @@ describe('outages that begin together', () => {
     await world.close();
   });
 
-  test('a monitor that stays down after flapping is not added to a group that shows it already', () => {
-    const nowMs = 1_800_000_000_000;
-    const around = { nowMs, newId: () => 'new' };
-    const stayed = (id: string, monitorId: string): Incident => ({
-      ...{ kind: 'incident', id, version: 1, openedAtMs: nowMs, startedAtMs: nowMs },
-      ...{ monitorId, name: monitorId, target: 'x', checkType: 'HTTP', status: 'DOWN' },
-      deliveries: [newDelivery('slack:C1', id)],
-      flapped: { fromMs: 0, downs: 3, isDown: true, changedAtMs: 0, seenAtMs: 0, counted: [] },
-    });
-    const told = { ...newDelivery('slack:C1', 'g'), attempted: true, told: 1 };
-    const empty = { ...newGroup('slack:C1', { nowMs: nowMs - MINUTE, newId: () => 'g' }) };
-    const group = withMembers(
-      { ...empty, stayed: true, deliveries: [{ ...told, posted: { message: 'g', thread: 'g' } }] },
-      [stayed('a1', 'a')],
-      nowMs - MINUTE,
-    );
-    const ids = (one: Incident) =>
-      grouped([group], [one], around).flatMap((alert) =>
-        alert.kind === 'group' ? [alert.members.map(({ incidentId }) => incidentId)] : [],
-      );
-    expect(ids(stayed('b1', 'b'))).toEqual([['a1', 'b1']]);
-    expect(ids(stayed('a2', 'a'))).toEqual([['a1'], ['a2']]);
-  });
-
   test('a lone outage has a message of its own, and one long after a storm too', async () => {
     const world = await openWorld();
     await world.see(all(10, 'UP'));
@@ -204,12 +193,138 @@ describe('outages that begin together', () => {
     expect(world.state.current()?.alerts.map(({ kind }) => kind)).toEqual(['incident', 'incident']);
     await world.pass(2 * MINUTE);
     await world.see({ m2: 'DOWN', m3: 'DOWN' });
-    // The storm goes on, but is no longer joined after five minutes.
-    await world.pass(6 * MINUTE);
+    // The storm is ongoing, but is joined for a minute only.
+    await world.pass(MINUTE + 5 * SECOND);
     await world.see({ m4: 'DOWN' });
     expect(world.titles().slice(2)).toEqual(['2 monitors are DOWN', 'Name of m4 is DOWN']);
     await world.close();
   });
+
+  test('a monitor of a group that is down again after a minute is a new message', async () => {
+    const world = await openWorld();
+    await world.see(all(3, 'UP'));
+    await world.see(all(3, 'DOWN'));
+    await world.see({ m0: 'UP' });
+    await world.pass(MINUTE + 5 * SECOND);
+    await world.see({ m0: 'DOWN' });
+    expect(world.titles()).toEqual(['2 of 3 monitors are DOWN', 'Name of m0 is DOWN']);
+    await world.close();
+  });
+
+  test('an outage that is alone in its message has all its facts and buttons there', async () => {
+    const world = await openWorld();
+    await world.see(all(3, 'UP'));
+    await world.see({ m0: 'DOWN' });
+    await world.pass(20 * SECOND);
+    await world.see({ m1: 'DOWN' });
+    const [alone, second] = world.slack.messages;
+    const labels = ({ parts }: Card) =>
+      parts.flatMap((part) => (part.kind === 'facts' ? part.facts.map(({ label }) => label) : []));
+    expect(alone && labels(alone.card)).toEqual(['Target', 'Since', 'Cause', 'Kind']);
+    expect(second && labels(second.card)).toEqual(['Target', 'Since', 'Cause', 'Kind']);
+    expect(labelsOf(second)).toEqual(labelsOf(alone));
+    expect(second?.card.link?.url).toBe('https://m1.example/');
+    await world.see({ m2: 'DOWN' });
+    await world.pass(15 * SECOND);
+    expect(second && labels(second.card)).toEqual(['Name of m1', 'Name of m2']);
+    await world.close();
+  });
+
+  test('monitors and the alerts of each intake have messages of their own', async () => {
+    const world = await openWorld();
+    await world.see(all(5, 'UP'));
+    await world.see(all(2, 'DOWN'));
+    await world.report('Queue');
+    await world.report('Disk');
+    await world.report('Login', 'i2');
+    await world.see({ m2: 'DOWN' });
+    await world.pass(MINUTE);
+    expect(world.titles()).toEqual([
+      '3 monitors are DOWN',
+      'Queue is FIRING',
+      'Disk is FIRING',
+      'Login is FIRING',
+    ]);
+    const card = world.slack.messages[2]?.card;
+    expect(card && textOf(card)).toContain('host: db-1');
+    await world.close();
+  });
+
+  const history = fc.record({
+    outages: fc.array(
+      fc.record({
+        afterSeconds: fc.constantFrom(0, 5, 5, 10, 20, 40, 60, 65, 100),
+        count: fc.constantFrom(1, 1, 1, 2, 5),
+        isReported: fc.constantFrom(false, false, false, true),
+      }),
+      { minLength: 2, maxLength: 12 },
+    ),
+    /** From when on, and for how long, the platform asks to wait. */
+    limits: fc.array(fc.tuple(fc.nat(400), fc.constantFrom(5, 30, 100, 200)), { maxLength: 3 }),
+  });
+
+  test('every outage a minute after the last message is a new message, and those of a minute are two at most', async () => {
+    await fc.assert(
+      fc.asyncProperty(history, async ({ outages, limits }) => {
+        const world = await openWorld();
+        await world.see(all(100, 'UP'));
+        const startMs = world.nowMs();
+        const isLimited = () =>
+          limits.some(([from, length]) => {
+            const seconds = (world.nowMs() - startMs) / SECOND;
+            return from <= seconds && seconds < from + length;
+          });
+        world.slack.failWith(() =>
+          isLimited()
+            ? new DeliveryError('wait', { permanent: false, retryAfterMs: 5000 })
+            : undefined,
+        );
+        const postedAtMs = new Map<string, number>();
+        const note = () => {
+          for (const { id } of world.slack.messages) {
+            if (!postedAtMs.has(id)) postedAtMs.set(id, world.nowMs());
+          }
+        };
+        const begun: Array<{ name: string; atMs: number; stream: string; lastMs: number }> = [];
+        for (const [at, { afterSeconds, count, isReported }] of outages.entries()) {
+          for (let left = afterSeconds; left > 0; left -= 5) {
+            await world.pass(5 * SECOND);
+            note();
+          }
+          const lastMs = Math.max(0, ...postedAtMs.values());
+          const names = Array.from({ length: count }, (_, of) => `${at}-${of}`);
+          const begin = { atMs: world.nowMs(), stream: isReported ? 'intake' : 'monitors', lastMs };
+          if (isReported) for (const name of names) await world.report(`Name of ${name}`);
+          else await world.see(Object.fromEntries(names.map((name) => [name, 'DOWN'])));
+          begun.push(...names.map((name) => ({ ...begin, name: `Name of ${name}` })));
+          note();
+        }
+        world.slack.failWith(undefined);
+        await world.pass(10 * MINUTE);
+        note();
+        const messageOf = (name: string) =>
+          world.slack.messages.find(
+            ({ card }) => textOf(card).includes(`${name}: `) || card.title.includes(`${name} `),
+          )?.id ?? '';
+        for (const { name, atMs, lastMs } of begun) {
+          const posted = postedAtMs.get(messageOf(name)) ?? 0;
+          expect({ name, isPosted: posted > 0 }).toEqual({ name, isPosted: true });
+          if (atMs - lastMs <= MINUTE) continue;
+          expect({ name, isNew: posted >= atMs }).toEqual({ name, isNew: true });
+        }
+        for (const { atMs, stream } of begun) {
+          const within = begun.filter(
+            (one) => one.stream === stream && one.atMs >= atMs && one.atMs - atMs <= MINUTE,
+          );
+          const messages = new Set(within.map(({ name }) => messageOf(name)));
+          const posted = [...messages].filter((id) => (postedAtMs.get(id) ?? 0) >= atMs);
+          expect(posted.length).toBeLessThanOrEqual(2);
+        }
+        await world.close();
+      }),
+      { numRuns: long ? 300 : 10 },
+    );
+  }, 600_000);
 
   test('a second outage soon after the first is alone in its message until a third comes', async () => {
     const world = await openWorld();

@@ -33,11 +33,11 @@ const down = (monitorId: string, atMs: number) => ({ monitorId, atMs, seenAtMs: 
 
 export const member = (monitorId: string, status = 'DOWN'): Members[number] => ({
   ...{ incidentId: `i-${monitorId}`, monitorId, name: monitorId, status },
-  ...{ startedAtMs: START, times: 1 },
+  ...{ startedAtMs: START, times: 1, version: 1 },
 });
 
 export const group = (id: string, members: Members, version = 1): Group => ({
-  ...{ kind: 'group', id, version, openedAtMs: START, joinedAtMs: START, place: 'slack:C1' },
+  ...{ kind: 'group', id, version, openedAtMs: START, place: 'slack:C1' },
   ...{ deliveries: [newDelivery('slack:C1', id)], members },
 });
 

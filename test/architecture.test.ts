@@ -318,6 +318,7 @@ const PARSES_JSON: Record<string, string> = {
   'console/page-files.ts': 'a file of the build',
   'cli/control-client.ts': 'answers of Askwatch over its control socket',
   'cli/doctor-monitors.ts': 'answers of Askwatch over its control socket',
+  'cli/doctor.ts': 'answers of Askwatch over its control socket',
   'cli/monitors.ts': 'answers of Askwatch over its control socket',
   'bot/shared/seen-invocations.ts': 'a document of the store',
   'monitoring/monitors/definition-encryption.ts': 'a document of the store',

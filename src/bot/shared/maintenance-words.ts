@@ -20,7 +20,7 @@ export function windowEndMs(window: MaintenanceWindow): number | undefined {
 /** When a window is, as it was set: `Every Mon, Wed from 02:00 (Europe/Berlin), for 2 hours`. Pure. */
 export function windowWords(window: MaintenanceWindow): string {
   if ('ends_at' in window) {
-    return `From ${minuteWords(window.starts_at)} to ${minuteWords(window.ends_at)} UTC`;
+    return `From ${minuteWords(window.starts_at)} UTC to ${minuteWords(window.ends_at)} UTC`;
   }
   const { timezone, duration_minutes } = window;
   const lasts = `for ${inWords(duration_minutes * MINUTE_MS)}`;

@@ -55,3 +55,68 @@ export function inUnits(ms: number): string {
 }
 
 const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/** A moment that a text names, and the words that name it. */
+export interface WrittenInstant {
+  text: string;
+  atMs: number;
+  hasDate: boolean;
+  hasSeconds: boolean;
+}
+
+/** `14:05 UTC`, `28 Nov 14:05 UTC`, `28 Nov 2026 14:05:07 UTC`, `2026-11-28 14:05 UTC` and `2026-11-28T14:05:07.123Z`. */
+const INSTANT =
+  /(?<![\d.:-])(?:(\d{4})-(\d\d)-(\d\d)[ T]|(\d{1,2})\.? (\p{L}{3,10})\.?(?: (\d{4}))?,? )?(\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?(?: UTC|Z)(?![\p{L}\d])/gu;
+
+/** First three letters of the months in the languages that answers come in. */
+const MONTHS = [
+  ...['jan|ene', 'feb', 'mar|mär', 'apr|abr', 'may|mai', 'jun'],
+  ...['jul', 'aug|ago', 'sep', 'oct|okt', 'nov', 'dec|dez|dic'],
+].map((names) => names.split('|'));
+
+/**
+ * Takes a text apart where it names moments in UTC, so that a platform can draw these by the reader's clock. A day without a year
+ * is the one nearest to now, and a time without a day is one of today. Pure.
+ */
+export function splitInstants(text: string, nowMs = Date.now()): Array<string | WrittenInstant> {
+  const parts: Array<string | WrittenInstant> = [];
+  let end = 0;
+  for (const match of text.matchAll(INSTANT)) {
+    const instant = instantOf(match, nowMs);
+    if (!instant) continue;
+    const start = match.index + match[0].length - instant.text.length;
+    if (start > end) parts.push(text.slice(end, start));
+    parts.push(instant);
+    end = match.index + match[0].length;
+  }
+  if (end < text.length) parts.push(text.slice(end));
+  return parts;
+}
+
+function instantOf(match: RegExpExecArray, nowMs: number): WrittenInstant | undefined {
+  const [text, year, month, day, dayOfMonth, monthName = '', yearAfter, ...clock] = match;
+  const [hours, minutes, seconds = 0] = clock.map((part) => Number(part ?? 0));
+  if (hours === undefined || minutes === undefined) return undefined;
+  const hasSeconds = match[9] !== undefined;
+  const at = (y: number, m: number, d: number) => Date.UTC(y, m, d, hours, minutes, seconds);
+  if (year !== undefined) {
+    const atMs = at(Number(year), Number(month) - 1, Number(day));
+    return { text, atMs, hasDate: true, hasSeconds };
+  }
+  const now = new Date(nowMs);
+  const monthIndex = MONTHS.findIndex((names) =>
+    names.includes(monthName.slice(0, 3).toLowerCase()),
+  );
+  if (monthIndex >= 0) {
+    const thisYear = now.getUTCFullYear();
+    const years = yearAfter ? [Number(yearAfter)] : [thisYear, thisYear - 1, thisYear + 1];
+    const [atMs = 0] = years
+      .map((one) => at(one, monthIndex, Number(dayOfMonth)))
+      .sort((a, b) => Math.abs(a - nowMs) - Math.abs(b - nowMs));
+    return { text, atMs, hasDate: true, hasSeconds };
+  }
+  const atMs = at(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate());
+  // What stands before the clock is no day.
+  const words = text.slice(text.search(/\d\d:\d\d/));
+  return { text: words, atMs, hasDate: false, hasSeconds };
+}

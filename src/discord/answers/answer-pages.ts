@@ -4,7 +4,14 @@ import { linkOf } from '../../bot/shared/card.ts';
 import type { AnswerDocument, AnswerStep } from '../../bot/shared/invocation.ts';
 import { isMask, withoutMasks } from '../../bot/shared/masked-links.ts';
 import { renderButtons } from '../render/render.ts';
-import { oneLine, plain, plainUnlinked, plainWithin, withoutMentions } from '../render/text.ts';
+import {
+  markdownWithTimes,
+  oneLine,
+  plain,
+  plainUnlinked,
+  plainWithin,
+  withoutMentions,
+} from '../render/text.ts';
 import type { AnswerMessage } from './answer-target.ts';
 
 /** Longest message. Source: Discord docs, "Create Message". */
@@ -38,7 +45,7 @@ export function messagesOf(
   view: GrowingAnswer,
   { note, unattached }: { note?: string | undefined; unattached?: string | undefined } = {},
 ): AnswerMessage[] {
-  const text = withoutMasks(view.text);
+  const text = markdownWithTimes(withoutMasks(view.text));
   const rest = view.end ? restOfMarkdown(text, MAX_PIECE, MAX_PIECES) : '';
   const { document } = view;
   const notes = [

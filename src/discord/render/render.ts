@@ -17,7 +17,14 @@ import {
   linkOf,
   TONES,
 } from '../../bot/shared/card.ts';
-import { oneLine, plainWithin, within, withoutMentions } from './text.ts';
+import {
+  oneLine,
+  plainWithin,
+  plainWithTimes,
+  timestamp,
+  within,
+  withoutMentions,
+} from './text.ts';
 
 /** Source: Discord docs, "Embed Limits" (2,048 and 6,000 there); the total is of all texts of all embeds of a message. */
 const Limit = {
@@ -112,16 +119,10 @@ function fieldOf({ label, value }: Fact): APIEmbedField {
     name: plainWithin(oneLine(label), Limit.fieldName) || '\u200b',
     value:
       typeof value === 'string'
-        ? plainWithin(value.trim(), Limit.fieldValue) || '\u200b'
-        : moment(value.atMs),
+        ? plainWithin(value.trim(), Limit.fieldValue, plainWithTimes) || '\u200b'
+        : `${timestamp(value.atMs, 'f')} (${timestamp(value.atMs, 'R')})`,
     inline: typeof value !== 'string' || value.length <= 40,
   };
-}
-
-/** A moment in the reader's own time zone, with how long ago. Source: Discord docs, "Timestamp Styles". */
-function moment(atMs: number): string {
-  const seconds = Math.floor(atMs / 1000);
-  return `<t:${seconds}:f> (<t:${seconds}:R>)`;
 }
 
 function descriptionOf(parts: readonly CardPart[], max: number): string {
@@ -139,7 +140,7 @@ function descriptionOf(parts: readonly CardPart[], max: number): string {
 }
 
 function renderPart(part: Exclude<CardPart, { kind: 'facts' }>, max: number): string {
-  if (part.kind === 'text') return plainWithin(part.text, max);
+  if (part.kind === 'text') return plainWithin(part.text, max, plainWithTimes);
   if (part.kind === 'chart') return plainWithin(chartText(part), max);
   if (part.kind === 'table') return renderTable(part, max);
   return codeBlock(within(withoutFences(part.text), max - codeBlock('').length));

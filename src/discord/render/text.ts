@@ -1,3 +1,5 @@
+import { splitInstants } from '../../bot/shared/text-format.ts';
+
 /**
  * What makes a mention: `@everyone`, `@here`, `<@…>` of users and roles, and links into Discord itself, to channels, commands
  * and pages. Pings are off with every message; this takes away their look, too, so that no text can pretend to speak of
@@ -32,6 +34,33 @@ export function plain(text: string): string {
     })
     .join('');
 }
+
+/** A moment in the reader's own time zone; `R` is how long ago. Source: Discord docs, "Timestamp Styles". */
+export const timestamp = (atMs: number, style: 'f' | 'R' | 't' | 'T') =>
+  `<t:${Math.floor(atMs / 1000)}:${style}>`;
+
+/** A text with the moments that it names drawn by the reader's clock. */
+export const withTimes = (text: string): string =>
+  splitInstants(text)
+    .map((part) => {
+      if (typeof part === 'string') return part;
+      if (part.hasDate) return timestamp(part.atMs, 'f');
+      return timestamp(part.atMs, part.hasSeconds ? 'T' : 't');
+    })
+    .join('');
+
+/** `plain`, with its moments drawn by the reader's clock. */
+export const plainWithTimes = (text: string): string => withTimes(plain(text));
+
+/** Code, which Discord shows as it is, also a block that is not closed yet. */
+const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/;
+
+/** Markdown with the moments that it names drawn by the reader's clock, but for those in code. */
+export const markdownWithTimes = (markdown: string): string =>
+  markdown
+    .split(CODE)
+    .map((part, index) => (index % 2 === 1 ? part : withTimes(part)))
+    .join('');
 
 /** `plain`, where an address may be no link either, such as in the text of one. */
 export const plainUnlinked = (text: string): string =>

@@ -8,6 +8,7 @@ import {
   linkOf,
   TONES,
 } from '../../bot/shared/card.ts';
+import { splitInstants } from '../../bot/shared/text-format.ts';
 import {
   type Content,
   context,
@@ -118,7 +119,7 @@ function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
   switch (part.kind) {
     case 'text': {
       const text = take(plain(part.text).trim());
-      return text === '' ? undefined : section([{ type: 'text', text }]);
+      return text === '' ? undefined : section(withDates(text));
     }
     case 'facts':
       return renderFacts(part.facts, take);
@@ -154,22 +155,28 @@ function renderFacts(
       text: `${index === 0 ? '' : '\n'}${take(oneLine(label))}: `,
       style: { bold: true },
     },
-    typeof value === 'string'
-      ? { type: 'text', text: take(plain(value)) || '–' }
-      : moment(value.atMs),
+    ...(typeof value === 'string'
+      ? withDates(take(plain(value)) || '–')
+      : [dateElement('{date_short_pretty} {time_secs}', value.atMs, utc(value.atMs))]),
   ]);
   return lines.length === 0 ? undefined : section(lines);
 }
 
 /** A moment in the reader's own time zone. Source: Slack docs, "Date element". */
-function moment(atMs: number): types.RichTextElement {
-  return {
-    type: 'date',
-    timestamp: Math.floor(atMs / 1000),
-    format: '{date_short_pretty} {time_secs}',
-    fallback: utc(atMs),
-  };
-}
+const dateElement = (format: string, atMs: number, fallback: string): types.RichTextElement => ({
+  type: 'date',
+  timestamp: Math.floor(atMs / 1000),
+  format,
+  fallback,
+});
+
+/** A text with the moments that it names drawn by the reader's clock. */
+const withDates = (text: string): types.RichTextElement[] =>
+  splitInstants(text).map((part) => {
+    if (typeof part === 'string') return { type: 'text', text: part };
+    const time = part.hasSeconds ? '{time_secs}' : '{time}';
+    return dateElement(part.hasDate ? `{date_short_pretty} ${time}` : time, part.atMs, part.text);
+  });
 
 const utc = (atMs: number) => `${new Date(atMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
@@ -190,7 +197,13 @@ function renderTable(
   room.tables -= 1;
   return {
     type: 'table',
-    rows: cells.map((row) => row.map((text) => ({ type: 'raw_text', text }))),
+    rows: cells.map((row) =>
+      row.map((text) => {
+        const elements = withDates(text);
+        const hasDate = elements.some(({ type }) => type === 'date');
+        return hasDate ? section(elements) : { type: 'raw_text', text };
+      }),
+    ),
     column_settings: columns.map(() => ({ is_wrapped: true })),
   };
 }

@@ -243,13 +243,13 @@ test('incidents are answered with how many, and each with when, how long and why
   const { ended_at: _, ...going } = { ...outage, started_at: '2026-11-27T15:06:00.000Z' };
   const found = incidents([{ ...going, lasted_seconds: 1800 }, outage]);
   expect(answer('incidents of Shop in the last 7 days', found)).toBe(
-    `2 incidents of **Shop** from 20 Nov 15:36 to 27 Nov 2026 15:36 UTC.
+    `2 incidents of **Shop** from 20 Nov 2026 15:36 UTC to 27 Nov 2026 15:36 UTC.
 
 - **Shop**: 15:06 UTC, 30 minutes, goes on: answered 503
 - **Shop**: 26 Nov 10:00 UTC, 1 hour 30 minutes: answered 503`,
   );
   expect(answer('Vorfälle von Shop', incidents([]))).toBe(
-    'Keine Vorfälle von **Shop** vom 20. Nov. 15:36 bis 27. Nov. 2026 15:36 UTC.',
+    'Keine Vorfälle von **Shop** vom 20. Nov. 2026 15:36 UTC bis 27. Nov. 2026 15:36 UTC.',
   );
 });
 
@@ -276,7 +276,7 @@ test('the longest, the worst and the one with the most incidents are told', () =
     by_monitor: sums,
   });
   expect(answer('longest outage', found)).toMatch(
-    /^The longest incident from 20 Nov 15:36 to 27 Nov 2026 15:36 UTC was of \*\*Blog\*\*: 2 hours 30 minutes\.\n/,
+    /^The longest incident from 20 Nov 2026 15:36 UTC to 27 Nov 2026 15:36 UTC was of \*\*Blog\*\*: 2 hours 30 minutes\.\n/,
   );
   // Not all are listed: then the sums tell it.
   expect(answer('longest outage', { ...found, total: 5 })).toMatch(
@@ -348,7 +348,7 @@ test('what a channel hears and who asked how much are told', () => {
     ],
   };
   expect(answer('who asked how much?', usage)).toBe(
-    `3 answers with 12,345 tokens from 28 Oct 15:36 to 27 Nov 2026 15:36 UTC.
+    `3 answers with 12,345 tokens from 28 Oct 2026 15:36 UTC to 27 Nov 2026 15:36 UTC.
 
 - **Ana**: 2 answers, 12,000 tokens
 - **\\<\\@U1\\>**: 1 answer, 345 tokens`,

@@ -175,3 +175,12 @@ describe('code', () => {
     },
   );
 });
+
+test("moments that an answer names are drawn by the reader's clock, but for those in code", () => {
+  const { blocks } = setWhole('Down since 2026-11-28 14:05 UTC, `14:05 UTC`.');
+  const shown = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  const time = shown.format(Date.parse('2026-11-28T14:05:00Z'));
+  expect(blocks.map((block) => JSON.parse(block))).toEqual([
+    ['p', 0, [`Down since ${time}, `, ['code', 0, ['14:05 UTC']], '.']],
+  ]);
+});

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Card, CardAction, CardPart } from '../../../src/bot/shared/card.ts';
 import { renderMessage } from '../../../src/discord/render/render.ts';
+import { markdownWithTimes } from '../../../src/discord/render/text.ts';
 import { checkMessage } from '../../fakes/discord/limits.ts';
 import { anyChart } from '../../helpers/any-chart.ts';
 import { long } from '../../helpers/long.ts';
@@ -144,5 +145,20 @@ test('whatever a card holds, Discord takes it', () => {
       },
     ),
     { numRuns: long ? 500 : 20 },
+  );
+});
+
+test("moments that a text or a fact names are drawn by the reader's clock, and code stays as it is", () => {
+  const { description, fields } = embedOf(
+    card([
+      { kind: 'text', text: 'Up since 2026-11-28 14:05 UTC.' },
+      { kind: 'code', text: '14:05 UTC' },
+      { kind: 'facts', facts: [{ label: 'Checked', value: '26 Nov 2026 14:06 UTC' }] },
+    ]),
+  );
+  expect(description).toBe('Up since <t:1795874700:f>.\n```\n14:05 UTC\n```');
+  expect(fields?.[0]?.value).toBe('<t:1795701960:f>');
+  expect(markdownWithTimes('**Shop**: 2026-11-28 14:05 UTC, `14:05 UTC`, ```\n14:05 UTC')).toBe(
+    '**Shop**: <t:1795874700:f>, `14:05 UTC`, ```\n14:05 UTC',
   );
 });

@@ -255,3 +255,22 @@ test('the fake refuses what Slack refuses under a message', () => {
     expect(problem(...wrong)).toBe('invalid_blocks');
   }
 });
+
+test("moments that a text, a fact or a cell names are drawn by the reader's clock", () => {
+  const { blocks } = renderCard({
+    tone: 'info',
+    title: 'Shop is up',
+    parts: [
+      { kind: 'text', text: 'Up since 2026-11-28 14:05 UTC.' },
+      { kind: 'facts', facts: [{ label: 'Checked', value: '14:06:07 UTC' }] },
+      { kind: 'table', columns: ['Down from'], rows: [['2026-11-27 10:00 UTC']] },
+    ],
+  });
+  const dates = JSON.stringify(blocks).match(/"type":"date".*?"fallback":"[^"]*"/g);
+  expect(dates).toEqual([
+    `"type":"date","timestamp":1795874700,"format":"{date_short_pretty} {time}","fallback":"2026-11-28 14:05 UTC"`,
+    expect.stringMatching(/"format":"{time_secs}","fallback":"14:06:07 UTC"/),
+    `"type":"date","timestamp":1795773600,"format":"{date_short_pretty} {time}","fallback":"2026-11-27 10:00 UTC"`,
+  ]);
+  expect(blocksProblem(blocks)).toBeUndefined();
+});

@@ -112,12 +112,12 @@ function outageParts(outages: readonly Incident[] = [], nowMs: number): CardPart
   if (outages.length === 0) return [];
   return [
     tablePart(
-      ['Down from (UTC)', 'For', 'Cause'],
+      ['Down from', 'For', 'Cause'],
       outages.slice(0, OUTAGES).map(({ started_at, ended_at, cause }) => {
         const fromMs = Date.parse(started_at);
         const lastedMs = (ended_at === null ? nowMs : Date.parse(ended_at)) - fromMs;
         return [
-          started_at.slice(0, lastedMs < SHORT_MS ? 19 : 16).replace('T', ' '),
+          `${started_at.slice(0, lastedMs < SHORT_MS ? 19 : 16).replace('T', ' ')} UTC`,
           `${inWords(Math.max(0, lastedMs))}${ended_at === null ? ' so far' : ''}`,
           shortened(cause, 100),
         ];

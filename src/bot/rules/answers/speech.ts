@@ -75,7 +75,7 @@ export function speechOf(language: Language) {
       const seconds = ms < 9_950 ? (ms / 1000).toFixed(1) : String(Math.round(ms / 1000));
       return `${seconds.replace('.', words.decimalPoint)} s`;
     },
-    /** `on 26 Nov 2026 (UTC)`, `from 20 Nov 09:30 to 27 Nov 2026 09:30 UTC`. */
+    /** `on 26 Nov 2026 (UTC)`, `from 20 Nov 2026 09:30 UTC to 27 Nov 2026 09:30 UTC`. */
     span(from: string, to: string): string {
       const [fromMs, toMs] = [momentOf(from), momentOf(to)];
       if (!isShown(fromMs) || !isShown(toMs)) return '?';
@@ -84,7 +84,8 @@ export function speechOf(language: Language) {
         if (isoDay(fromMs) === isoDay(lastMs)) return `${words.onDay(day(fromMs))} (UTC)`;
         return `${words.fromTo(day(fromMs, lastMs), day(lastMs))} (UTC)`;
       }
-      return `${words.fromTo(`${day(fromMs, toMs)} ${clock(fromMs)}`, `${day(toMs)} ${clock(toMs)}`)} UTC`;
+      const at = (ms: number) => `${day(ms)} ${clock(ms)} UTC`;
+      return words.fromTo(at(fromMs), at(toMs));
     },
     /** `since 14:05 UTC (3 hours)`. */
     since(from: string, nowMs: number): string {

@@ -1,5 +1,6 @@
 import type { Token } from 'markdown-it';
 import MarkdownIt from 'markdown-it';
+import { splitInstants } from '../../shared/from-bot.ts';
 import type { Attributes, MarkdownJob, MarkdownResult, Piece } from './blocks.ts';
 import { mathAsCode } from './math.ts';
 import { plainPieces } from './plain-text.ts';
@@ -167,9 +168,20 @@ function pieceOf(token: Token, open: readonly Open[]): Piece {
       return LINK.test(href) && !inLink ? ['a', { href }, [words]] : words;
     }
     default:
-      return isFirstOfItem(open) ? withBox(token.content) : token.content;
+      return withMoments(isFirstOfItem(open) ? withBox(token.content) : token.content);
   }
 }
+
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+
+/** The words with the moments that they name drawn by the reader's clock. */
+const withMoments = (words: string): string =>
+  splitInstants(words)
+    .map((part) =>
+      typeof part === 'string' ? part : (part.hasDate ? day : clock).format(part.atMs),
+    )
+    .join('');
 
 /** Whether what comes next are the first words of an item of a list. */
 function isFirstOfItem(open: readonly Open[]): boolean {

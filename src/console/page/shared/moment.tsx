@@ -1,7 +1,9 @@
+import { splitInstants } from '../../shared/from-bot.ts';
+
 const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(undefined, options);
 
-const clock = format({ hour: '2-digit', minute: '2-digit' });
-const clockToTheSecond = format({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const clock = format({ hour: 'numeric', minute: '2-digit' });
+const clockToTheSecond = format({ hour: 'numeric', minute: '2-digit', second: '2-digit' });
 const dated = format({ dateStyle: 'medium', timeStyle: 'short' });
 const datedToTheSecond = format({ dateStyle: 'medium', timeStyle: 'medium' });
 const full = format({ dateStyle: 'full', timeStyle: 'medium' });
@@ -25,6 +27,23 @@ export function Moment({ atMs, seconds = false }: { atMs: number; seconds?: bool
 function formatFor({ today, seconds }: { today: boolean; seconds: boolean }) {
   if (seconds) return today ? clockToTheSecond : datedToTheSecond;
   return today ? clock : dated;
+}
+
+/** A text with the moments that it names drawn by the reader's clock. */
+export function TextWithMoments({ text }: { text: string }) {
+  return (
+    <>
+      {splitInstants(text).map((part, index) =>
+        typeof part === 'string' ? (
+          part
+        ) : part.hasDate ? (
+          <Moment key={index} atMs={part.atMs} seconds={part.hasSeconds} />
+        ) : (
+          <Clock key={index} atMs={part.atMs} />
+        ),
+      )}
+    </>
+  );
 }
 
 /** Only the clock, for messages that stand under the name of their day. */

@@ -5,7 +5,7 @@ import { CopyButton } from '../../shared/copy-button.tsx';
 import { Fact } from '../../shared/fact.tsx';
 import { ToneIcon } from '../../shared/icons.tsx';
 import { needSeconds } from '../../shared/is-short.ts';
-import { Moment } from '../../shared/moment.tsx';
+import { Moment, TextWithMoments } from '../../shared/moment.tsx';
 import { CardButton } from './card-button.tsx';
 import { ChartView } from './chart-view.tsx';
 
@@ -76,7 +76,11 @@ function PartView({ part }: { part: CardPart }) {
     case 'chart':
       return <ChartView chart={part} />;
     case 'text':
-      return <p class="words">{part.text}</p>;
+      return (
+        <p class="words">
+          <TextWithMoments text={part.text} />
+        </p>
+      );
     case 'facts': {
       const seconds = needSeconds(
         part.facts.flatMap(({ value }) => (typeof value === 'string' ? [] : [value.atMs])),
@@ -147,5 +151,5 @@ function TableView({ columns, rows }: { columns: string[]; rows: string[][] }) {
 /** Plain words, or a status with its colour. */
 function Words({ text }: { text: string }) {
   const tone = Object.hasOwn(STATUS_TONES, text) ? STATUS_TONES[text] : undefined;
-  return tone ? <span class={`status ${tone}`}>{text}</span> : text;
+  return tone ? <span class={`status ${tone}`}>{text}</span> : <TextWithMoments text={text} />;
 }

@@ -14,10 +14,15 @@ import type { Protocol } from './protocol.ts';
 
 const PATH = '/mcp';
 
+/** Messages of one request. Only version 2025-03-26 has such batches. */
+const MAX_BATCH = 20;
+
 /** Messages of one key to this process. Calls of tools are besides requests to the monitoring service, which has its own limit. */
 const MESSAGES_PER_MINUTE = 300;
 
 const AGAIN_SECONDS = 5;
+
+const Batch = z.array(z.looseObject({})).min(1).max(MAX_BATCH);
 
 /** What the protocol reads of a request besides its body. */
 const HEADERS = /^(accept|content-type|mcp-.*)$/;
@@ -58,22 +63,28 @@ export function addMcp(options: {
     requireOwnHost(request);
     const key = authenticate(request);
     await authenticate.confirm(key);
-    const verdict = messages.take(key.id);
-    if (!verdict.allowed) {
-      const seconds = Math.max(1, Math.ceil(verdict.resetMs / 1000));
-      throw new HttpError(
-        429,
-        ErrorCode.rateLimited,
-        `More than ${MESSAGES_PER_MINUTE} messages in a minute. Wait ${seconds} s (Retry-After) and try again.`,
-        { headers: rateLimitHeaders(verdict) },
-      );
-    }
+    count(key);
     keyOf.set(request, key);
+  }
+
+  /** Counts one message of a key; throws when that is one too many. */
+  function count({ id }: KeyInfo) {
+    const verdict = messages.take(id);
+    if (verdict.allowed) return;
+    const seconds = Math.max(1, Math.ceil(verdict.resetMs / 1000));
+    throw new HttpError(
+      429,
+      ErrorCode.rateLimited,
+      `More than ${MESSAGES_PER_MINUTE} messages in a minute. Wait ${seconds} s (Retry-After) and try again.`,
+      { headers: rateLimitHeaders(verdict) },
+    );
   }
 
   async function answer(request: HttpRequest, reply: HttpReply) {
     const key = keyOf.get(request);
     if (!key) throw new Error('Nobody was asked for a key.');
+    // The first was counted before it was read.
+    if (Array.isArray(request.body)) for (const _ of request.body.slice(1)) count(key);
     if (!closing) loading ??= load();
     const protocol = await loading;
     if (closing || !protocol) {
@@ -96,7 +107,7 @@ export function addMcp(options: {
   kit.server.post(
     PATH,
     {
-      schema: { hide: true, body: z.looseObject({}) },
+      schema: { hide: true, body: z.looseObject({}).or(Batch) },
       onRequest: admit,
     },
     async (request, reply) => reply.send(await answer(request, reply)),

@@ -15,8 +15,15 @@ const CHECK = 'check_monitor';
 
 const CREATE = 'create_monitor';
 
-/** Where it is otherwise than in a chat. */
+/** A field of results for what other systems report to a channel: it is private to that channel, and there is none here. */
+const OF_CHANNEL = 'reported_alerts';
+
+/** If it differs from a chat, such as without a channel. */
 const DESCRIPTIONS: Partial<Record<string, string>> = {
+  list_monitors:
+    'Lists monitors with their live status, how many there are of each status, and since when and why a monitor is not UP.',
+  list_incidents:
+    'Lists incidents (times in which a monitor was down) that fall into a time span, newest first, with begin, end and cause, and sums them up by monitor. Of one monitor, or of all.',
   [CREATE]:
     'Adds a monitor that watches an address, a text in a page, a DNS name, a port of a host, a certificate or a job. No channel is told of it: those that hear all alerts hear of it, too.',
 };
@@ -98,6 +105,7 @@ function definitionOf(tool: Tool) {
     // Most of the text that an assistant reads with every question would be how a time is written.
     override({ jsonSchema }) {
       delete jsonSchema.pattern;
+      delete jsonSchema.properties?.[OF_CHANNEL];
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },

@@ -135,8 +135,10 @@ const HOSTILE: Record<
     400,
     'not a valid JSON-RPC message',
   ],
-  'a number': [over('7'), 400, 'must be a JSON object'],
-  'a batch': [over([list, list]), 400, 'must be a JSON object'],
+  'a number': [over('7'), 400, 'write an object or a list'],
+  'an empty batch': [over([]), 400, 'not valid'],
+  'a batch of 21': [over(Array.from({ length: 21 }, () => list)), 400, 'not valid'],
+  'a batch of numbers': [over([7]), 400, ''],
   'a batch of a thousand': [
     over(Array.from({ length: 1_000 }, () => remove)),
     400,

@@ -35,6 +35,17 @@ test('Messages that call nothing have a limit, too', async () => {
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
 });
 
+test('Each message of a batch is answered, and counts', async () => {
+  const { post } = await startMcp();
+  const ping = (id: number) => ({ ...message('ping'), id });
+  const batch = Array.from({ length: 20 }, (_, id) => ping(id));
+  const { text } = await post(batch);
+  const ids = [...text.matchAll(/"id":(\d+)/g)].map(([, id]) => Number(id));
+  expect(ids.toSorted((a, b) => a - b)).toEqual(batch.map(({ id }) => id));
+  for (let n = 1; n < 15; n += 1) expect((await post(batch)).status).toBe(200);
+  expect((await post(ping(1))).status).toBe(429);
+});
+
 test('Wrong keys are counted, and then refused unread', async () => {
   const { post } = await startMcp();
   const key = `awm_${'x'.repeat(40)}`;

@@ -102,7 +102,7 @@ export async function connectToolServer(server: {
         hasRest = false;
         return ++sentCount;
       },
-      isOver: () => over.signal.aborted,
+      signal: over.signal,
       ended(error) {
         failure ??= error;
         if (++endedCount === sentCount && !hasRest) settle = setTimeout(abort, READ_MS);
@@ -130,6 +130,7 @@ export async function connectToolServer(server: {
     } finally {
       clearTimeout(settle);
       signal.removeEventListener('abort', abort);
+      abort();
     }
   }
 

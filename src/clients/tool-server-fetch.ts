@@ -20,8 +20,8 @@ const MAX_MESSAGES = 20;
 export interface CallScope {
   /** One more is sent; how many that makes. */
   sends(): number;
-  /** Nobody waits for the answer any more. */
-  isOver(): boolean;
+  /** Aborts when nobody waits for the answer any more. */
+  signal: AbortSignal;
   /** The answer to one has come to its end, whole or not. */
   ended(error?: unknown): void;
 }
@@ -52,15 +52,16 @@ export function createServerFetch(server: {
     }
     const scope = callScope.getStore();
     // The rest of an answer is asked for, and nothing that a server would say by itself.
-    const isRest = new Headers(headers).has('last-event-id') && scope && !scope.isOver();
+    const isRest = new Headers(headers).has('last-event-id') && scope && !scope.signal.aborted;
     if (method === 'GET' && !isRest) return new Response(null, { status: 405 });
     if (scope && scope.sends() > MAX_MESSAGES) {
       const error = new ContractError(`${name} asked for more than it was called for.`);
       scope.ended(error);
       throw error;
     }
-    // All calls of a connection have one signal between them.
-    if (signal) setMaxListeners(0, signal);
+    // Some servers leave an answer open after its end. All messages of a call share its signal.
+    const until = scope?.signal ?? signal;
+    if (until) setMaxListeners(0, until);
     let answer: Awaited<ReturnType<typeof request>>;
     try {
       answer = await request(target, {
@@ -73,7 +74,7 @@ export function createServerFetch(server: {
           'accept-encoding': 'identity',
         },
         body: typeof body === 'string' ? body : null,
-        signal: signal ?? null,
+        signal: until ?? null,
       });
     } catch (error) {
       scope?.ended(error);

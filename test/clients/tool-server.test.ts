@@ -10,6 +10,7 @@ import {
   startToolServer,
   TOOL_SERVERS,
 } from '../fakes/tool-server.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 
 const TOKEN = 'Bearer tok_0123456789abcdef';
@@ -102,19 +103,28 @@ test('a session that the server forgot is begun anew, and the call is done once'
 
 test('a call whose events the server closes in order to be polled is resumed after the last one', async () => {
   const resumed: unknown[] = [];
+  let isClosed = false;
   let id: RawMessage['id'];
   const server = await startRawToolServer((message, response, { method, headers }) => {
     if (method !== 'GET' && message.method !== 'tools/call') return undefined;
     if (method === 'GET') resumed.push(headers['last-event-id']);
     else id = message.id;
     const send = beginEvents(response);
-    if (resumed.length === 2) send({ id, result: { content: [{ type: 'text', text: 'done' }] } });
+    if (resumed.length === 2) {
+      send({ id, result: { content: [{ type: 'text', text: 'done' }] } });
+      // It stays open, as servers leave it.
+      response.on('close', () => {
+        isClosed = true;
+      });
+      return true;
+    }
     response.end(`id: ${resumed.length}\nretry: 300\ndata: \n\n`);
     return true;
   });
   const answer = await clientOf(server).call({ name: 'look', inputSchema: {} }, {});
   expect(answer).toEqual({ text: 'done', isError: false });
   expect(resumed).toEqual(['0', '1']);
+  await eventually(() => isClosed);
 });
 
 test('a call that is over is not resumed any more', async () => {

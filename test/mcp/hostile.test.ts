@@ -197,7 +197,7 @@ const HOSTILE: Record<
   'an id with path characters': [
     over(callOf('get_monitor', { monitor: '../../keys/monitoring?x=1#' })),
     200,
-    'There is no monitor',
+    'No monitor called',
   ],
   'a resource that climbs': [
     over(message('resources/read', { uri: 'askwatch://monitors/..%2f..%2fetc%2fpasswd' })),

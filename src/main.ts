@@ -25,6 +25,7 @@ import { readToolServers, type ToolServerSettings } from './config/tool-servers.
 import { createConsole } from './console/console.ts';
 import { readCatalog } from './gateway/catalog/catalog.ts';
 import { createGateway } from './gateway/gateway.ts';
+import { readOpenFilesLimit } from './http/connections.ts';
 import { openControl } from './http/control.ts';
 import { openKeys } from './http/keys.ts';
 import { createPublicAddress } from './http/public-address.ts';
@@ -118,7 +119,7 @@ async function start(
   };
 
   const { trustedProxies } = settings;
-  const kit = await createServer({ log, version, trustedProxies });
+  const kit = await createServer({ log, version, trustedProxies, openFiles: readOpenFilesLimit() });
   stops.push(() => kit.close());
   kit.addReadyCheck('start', () => {
     if (!ready) throw new Error('still starting');

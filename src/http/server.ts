@@ -21,6 +21,7 @@ import { JSON_LIMITS, JsonScan } from '../contracts/parse-json.ts';
 import { plainWords } from '../contracts/plain-words.ts';
 import { createBodyReader } from './body-reader.ts';
 import { clientKeyOf } from './client-address.ts';
+import { boundConnections, closeUnlessComplete } from './connections.ts';
 import { createDirectRoutes, type DirectRoute, type Shortcut } from './direct-route.ts';
 import {
   answerBrokenRequest,
@@ -74,6 +75,8 @@ export async function createServer(options: {
   version: string;
   /** Networks and addresses of the proxies whose `X-Forwarded-For`, `-Proto` and `-Host` are believed; none when absent. */
   trustedProxies?: readonly string[];
+  /** Files and connections that the process may have open; no bound when absent. */
+  openFiles?: number;
 }) {
   const log = ownLog(options.log);
   const proxies = createTrustedProxies(options.trustedProxies ?? [], log);
@@ -111,6 +114,10 @@ export async function createServer(options: {
     routerOptions: { maxParamLength: 500 },
   }).withTypeProvider<ZodTypeProvider>();
 
+  if (options.openFiles !== undefined) {
+    const { openFiles } = options;
+    boundConnections(server.server, { openFiles, isProxy: proxies.isTrusted, log });
+  }
   const dropUnused = trackUnused(server.server);
 
   server.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
@@ -144,6 +151,7 @@ export async function createServer(options: {
       },
       'answered',
     );
+    closeUnlessComplete(request.raw);
   });
   const { metrics, observe } = addMetrics(server);
 

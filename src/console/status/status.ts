@@ -98,9 +98,10 @@ export function addStatus(
 
   server.get('/status/events', guarded(guards.statusFetch), async (request, reply) => {
     const viewer = admitted(request, reply);
-    if (!streams.hasRoom(viewer)) throw tooManyStreams();
+    const address = clientKeyOf(request.ip);
+    if (!streams.hasRoom(viewer, address)) throw tooManyStreams();
     const response = beginStream(reply);
-    await streams.open(response, viewer);
+    await streams.open(response, viewer, address);
   });
 
   server.get(

@@ -7,19 +7,25 @@ import type { StatusWriter } from './writer.ts';
 /** Streams open at once; those who may open the console are not locked out by anyone else. */
 const MAX_STREAMS: Record<Viewer, number> = { member: 64, anyone: 500 };
 
+/** Streams of strangers at one address, so that nobody holds all of them; an office may be behind one. */
+const MAX_STREAMS_OF_ADDRESS = 50;
+
 /** The browser's pause before it comes back. */
 const RETRY_MS = 2_000;
 
 /** The open streams of the status page. What is sent is written once for all who see the same. */
 export function createStatusStreams(poller: StatusPoller, writer: StatusWriter) {
-  const readers: Record<Viewer, Set<ServerResponse>> = { member: new Set(), anyone: new Set() };
+  const readers = {
+    member: new Map<ServerResponse, string>(),
+    anyone: new Map<ServerResponse, string>(),
+  };
   /** Those that have not been sent their report yet. */
   const waiting = new Set<ServerResponse>();
   let sent: StatusSnapshot | undefined;
   let unfollow: (() => void) | undefined;
   let closed = false;
 
-  const all = () => [...readers.member, ...readers.anyone];
+  const all = () => [...readers.member.keys(), ...readers.anyone.keys()];
   const heartbeat = keepAlive(all);
 
   function send(snapshot: StatusSnapshot) {
@@ -27,7 +33,7 @@ export function createStatusStreams(poller: StatusPoller, writer: StatusWriter) 
     sent = snapshot;
     if (!before) return;
     for (const viewer of ['member', 'anyone'] as const) {
-      const those = [...readers[viewer]].filter((response) => !waiting.has(response));
+      const those = [...readers[viewer].keys()].filter((response) => !waiting.has(response));
       const changed = those.length > 0 ? writer.changed(before, snapshot, viewer) : undefined;
       if (changed === undefined) continue;
       const frame = frameOf(changed);
@@ -45,11 +51,16 @@ export function createStatusStreams(poller: StatusPoller, writer: StatusWriter) 
   }
 
   return {
-    /** False when too many are open, or all have been closed. */
-    hasRoom: (viewer: Viewer) => !closed && readers[viewer].size < MAX_STREAMS[viewer],
+    /** False when too many are open, of all or of a stranger's address, or all have been closed. */
+    hasRoom(viewer: Viewer, address: string): boolean {
+      if (closed || readers[viewer].size >= MAX_STREAMS[viewer]) return false;
+      if (viewer === 'member') return true;
+      const own = [...readers.anyone.values()].filter((one) => one === address);
+      return own.length < MAX_STREAMS_OF_ADDRESS;
+    },
     /** Sends the whole report, and from then on what changes. Ask `hasRoom` before the answer's head is written. */
-    async open(response: ServerResponse, viewer: Viewer) {
-      readers[viewer].add(response);
+    async open(response: ServerResponse, viewer: Viewer, address: string) {
+      readers[viewer].set(response, address);
       waiting.add(response);
       response.on('close', () => forget(response, viewer));
       response.write(`retry: ${RETRY_MS}\n\n`);

@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { StatusDetails } from '../../../src/console/status/api-types.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { startWebTarget } from '../../fakes/web-target.ts';
@@ -141,6 +143,24 @@ describe('a public status page', () => {
     const feed = await get(`${url}/status/feed.xml`, AS_ANYONE);
     expect(feed.status).toBe(502);
     expect(feed.text).not.toContain('127.0.0.1');
+  });
+
+  test('leaves streams to visitors at other addresses', async () => {
+    const service = await startMonitoringService({ limit: false });
+    const { url } = await startStatus(service, { isPublic: true, pollMs: 60_000 });
+    const open = async (headers: Record<string, string>) => {
+      const asked = request(`${url}/status/events`, { headers });
+      onTestFinished(() => void asked.destroy());
+      asked.end();
+      const [{ statusCode }] = (await once(asked, 'response')) as [IncomingMessage];
+      return statusCode;
+    };
+    const statuses = await Promise.all(Array.from({ length: 60 }, () => open(AS_ANYONE)));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(50);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(10);
+    // Whoever may open the console is not counted among them.
+    expect(await open({})).toBe(200);
+    await service.close();
   });
 
   test('limits unknown visitors by address', async () => {

@@ -7,7 +7,7 @@ import { recordingLog } from '../recording-log.ts';
 /** A server of the kit with the routes of a test, listening on loopback until the test has finished. */
 export async function runningServer(
   addRoutes: (kit: ServerKit) => void = () => {},
-  options: { trustedProxies?: readonly string[] } = {},
+  options: { trustedProxies?: readonly string[]; openFiles?: number } = {},
 ) {
   const { log, lines } = recordingLog();
   const kit = await createServer({ log, version: '9.8.7', ...options });

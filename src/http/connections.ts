@@ -1,0 +1,62 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Logger } from 'pino';
+import { FairRoom } from '../contracts/fair-room.ts';
+import { clientKeyOf } from './client-address.ts';
+
+const MAX_CONNECTIONS = 10_000;
+
+/** A refused request may send the rest of its body for so long, so that its sender reads the answer. */
+const LINGER_MS = 2_000;
+
+const LOG_EVERY_MS = 60_000;
+
+/** How many files and connections the system lets this process have open. */
+export function readOpenFilesLimit(): number {
+  const { userLimits } = process.report.getReport() as {
+    userLimits?: { open_files?: { soft?: number | string } };
+  };
+  return Number(userLimits?.open_files?.soft ?? Number.NaN) || MAX_CONNECTIONS * 4;
+}
+
+/**
+ * Bounds the connections of callers to a quarter of the files that the process may have open: checks take half of them, and the
+ * store and calls to other services the rest. Callers share theirs by address; a trusted proxy connects for many, so it has no share.
+ */
+export function boundConnections(
+  server: Server,
+  options: { openFiles: number; isProxy: (address: string | undefined) => boolean; log: Logger },
+): void {
+  const { openFiles, isProxy, log } = options;
+  const most = Math.min(MAX_CONNECTIONS, Math.floor(openFiles / 4));
+  const room = new FairRoom(most);
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
+
+  function logRefusal(address: string | undefined) {
+    if (performance.now() - loggedAtMs < LOG_EVERY_MS) return;
+    loggedAtMs = performance.now();
+    log.warn({ address, most }, 'too many connections are open, so new ones are closed');
+  }
+
+  server.maxConnections = most;
+  server.on('drop', (dropped) => logRefusal(dropped?.remoteAddress));
+  server.on('connection', (socket) => {
+    const { remoteAddress } = socket;
+    if (isProxy(remoteAddress)) return;
+    const caller = clientKeyOf(remoteAddress);
+    if (!room.take(caller, 1)) {
+      logRefusal(remoteAddress);
+      return void socket.destroy();
+    }
+    socket.once('close', () => room.giveBack(caller, 1));
+  });
+}
+
+/** Closes the connection of an answered request whose body doesn't end: a sender may announce more than it ever sends. */
+export function closeUnlessComplete(request: IncomingMessage): void {
+  if (request.complete) return;
+  request.resume();
+  const timer = setTimeout(() => {
+    if (!request.complete) request.socket.destroy();
+  }, LINGER_MS);
+  timer.unref();
+}

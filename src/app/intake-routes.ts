@@ -1,96 +1,74 @@
 import type { AlertIntake, IntakeAnswer } from '../bot/intake/intake.ts';
 import { MAX_BODY_BYTES } from '../bot/intake/read-body.ts';
+import { createBodyReader } from '../http/body-reader.ts';
+import { clientKeyOf } from '../http/client-address.ts';
 import type { ServerKit } from '../http/server.ts';
-import type { HttpReply, HttpRequest, HttpServer } from '../http/server-types.ts';
+import type { HttpReply, HttpRequest } from '../http/server-types.ts';
 
-/** Bodies that are read or waited for at the same time. */
-const MAX_READING_BYTES = 64 * 1024 * 1024;
+/** Deliveries that are being received, or wait to be stored; intakes share this. */
+const DELIVERIES = { roomBytes: 48 * 1024 * 1024, timeMs: 30_000 };
 
-/** What one is taken for whose length nobody has said. */
-const UNKNOWN_BYTES = 256 * 1024;
+/** Events whose sender isn't known before the body is read; addresses share this. */
+const EVENTS = { roomBytes: 16 * 1024 * 1024, timeMs: 10_000 };
 
-/** A body with the routing key in it is read before anybody knows who sends it. Source: PagerDuty, Events API v2. */
+/** Source: PagerDuty, Events API v2. */
 const MAX_EVENT_BYTES = 512 * 1024;
 
-type Kept = HttpRequest & { intake?: Parameters<AlertIntake['receive']>[0]; readingBytes?: number };
+type Admitted = HttpRequest & { intake?: Parameters<AlertIntake['receive']>[0] };
 
 /**
- * Adds the routes by which alerts of other systems come in. Who sends is looked at before a body is read, and bodies that are
- * read at the same time are bounded. `intake` gives what takes them, once it is there.
+ * Adds the routes by which alerts of other systems come in. A token in the path or a header is checked before the body is read,
+ * and what strangers send has a small room of its own. `intake` returns what receives them, once it has started.
  */
 export function addIntakeRoutes(kit: ServerKit, intake: () => AlertIntake | undefined): void {
-  let readingBytes = 0;
+  const readDelivery = createBodyReader(DELIVERIES);
+  const readEvent = createBodyReader(EVENTS);
 
-  /** Whether there is room for one more body. */
-  function reserve(request: Kept): boolean {
-    const length = Number(request.headers['content-length'] ?? UNKNOWN_BYTES);
-    if (readingBytes > 0 && readingBytes + length > MAX_READING_BYTES) return false;
-    request.readingBytes = length;
-    readingBytes += length;
-    return true;
-  }
-
-  function release(request: Kept) {
-    readingBytes -= request.readingBytes ?? 0;
-    delete request.readingBytes;
-  }
-
-  const inScope = (add: (scope: HttpServer) => void) =>
-    void kit.server.register(async (scope) => {
-      scope.removeAllContentTypeParsers();
-      // Some senders say that their JSON is text, or nothing of what it is.
-      scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
-        done(null, body),
-      );
-      scope.addHook('onResponse', async (request) => release(request));
-      scope.addHook('onRequestAbort', async (request) => release(request));
-      add(scope);
-    });
-
-  inScope((scope) => {
-    for (const path of ['/hooks/:kind/:token', '/hooks/:kind']) {
+  kit.server.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    // Handlers read the body themselves: some senders say that their JSON is text, or don't say what it is.
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    for (const url of ['/hooks/:kind/:token', '/hooks/:kind']) {
       scope.route({
         method: 'POST',
-        url: path,
+        url,
         schema: { hide: true },
-        bodyLimit: MAX_BODY_BYTES,
         validatorCompiler: () => () => true,
-        async onRequest(request: Kept, reply) {
+        async onRequest(request: Admitted, reply) {
           const { kind = '', token } = request.params as { kind?: string; token?: string };
           const taking = intake();
           if (!taking) return send(reply, NOT_YET);
           const presented = token ?? authorizationToken(request.headers.authorization);
           const admitted = await taking.admit({ kind, token: presented, address: request.ip });
           if ('status' in admitted) return send(reply, admitted);
-          if (!reserve(request)) return send(reply, taking.overloaded(kind));
           request.intake = admitted;
         },
-        async handler(request: Kept, reply) {
+        async handler(request: Admitted, reply) {
           const taking = intake();
           if (!taking || !request.intake) return send(reply, NOT_YET);
-          return send(reply, await taking.receive(request.intake, bytesOf(request.body)));
+          const body = await readDelivery(request.raw, {
+            sender: request.intake.id,
+            limitBytes: MAX_BODY_BYTES,
+            response: reply.raw,
+          });
+          return send(reply, await taking.receive(request.intake, body));
         },
       });
     }
-  });
-
-  inScope((scope) => {
     scope.route({
       method: 'POST',
       url: '/v2/enqueue',
       schema: { hide: true },
-      bodyLimit: MAX_EVENT_BYTES,
       validatorCompiler: () => () => true,
-      async onRequest(request: Kept, reply) {
+      async handler({ raw, ip }, reply) {
         const taking = intake();
         if (!taking) return send(reply, NOT_YET);
-        if (!reserve(request)) return send(reply, taking.overloaded('pagerduty'));
-      },
-      async handler(request: Kept, reply) {
-        const taking = intake();
-        if (!taking) return send(reply, NOT_YET);
-        const answer = await taking.receiveEvent(bytesOf(request.body), { address: request.ip });
-        return send(reply, answer);
+        const body = await readEvent(raw, {
+          sender: clientKeyOf(ip),
+          limitBytes: MAX_EVENT_BYTES,
+          response: reply.raw,
+        });
+        return send(reply, await taking.receiveEvent(body, { address: ip }));
       },
     });
   });
@@ -109,8 +87,6 @@ const NOT_YET: IntakeAnswer = {
 
 const send = (reply: HttpReply, { status, body, headers = {} }: IntakeAnswer) =>
   reply.code(status).headers(headers).send(body);
-
-const bytesOf = (body: unknown): Uint8Array => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
 
 /** The token in `Authorization`: of `Bearer`, or the password of `Basic`, whoever the user is. */
 function authorizationToken(header: string | undefined): string | undefined {

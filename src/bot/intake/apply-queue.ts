@@ -1,26 +1,38 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { yieldToEventLoop } from '../../contracts/event-loop.ts';
+import { FairRoom } from '../../contracts/fair-room.ts';
 import type { Channels } from '../channels/channels.ts';
 import { reportedId, type WatchState } from '../incidents/watch-state.ts';
 import { applyReported, type Delivery } from './apply-reported.ts';
 import type { Intakes } from './intakes.ts';
 
-/** Alerts that are applied in one update: what they come to is a few dozen milliseconds of work. */
-const BATCH_SIZE = 250;
+/** Alerts that are applied in one update: a few dozen milliseconds of work. */
+const BATCH_ALERTS = 250;
 
-/** So often one alert may change in an update. */
-const BATCH_CHANGES = 8;
+/** How often an alert may change again in one update: each time is one more round of work over all that are open. */
+const BATCH_REPEATS = 8;
 
-/** What waits to be applied at most; one delivery may be more than that by itself. */
-const MAX_WAITING = { deliveries: 5_000, alerts: 20_000 } as const;
+/** Alerts that wait to be applied, of all intakes, which share this. */
+const MAX_WAITING = 40_000;
 
 /** How places are told is asked for so often at most, while much comes in. */
 const SETTINGS_EVERY_MS = 1_000;
 
-/** There is no room for it now. */
+/** Too much of its intake waits. */
 export class OverloadError extends Error {
   override name = 'OverloadError' as const;
+}
+
+/** So many alerts of it were not stored, since too many are active; the others were. */
+export class TooManyActiveError extends Error {
+  override name = 'TooManyActiveError' as const;
+  readonly count: number;
+
+  constructor(count: number) {
+    super(`${count} alerts found no room.`);
+    this.count = count;
+  }
 }
 
 /** Its intake was removed while it waited. */
@@ -33,13 +45,14 @@ interface Waiting {
   /** Alerts of it that are applied. */
   applied: number;
   leftOut: number;
-  resolve(applied: { leftOut: number }): void;
+  resolve(): void;
   reject(error: unknown): void;
 }
 
 /**
- * Applies deliveries to what is watched, in the order in which they come: all that wait at once in one update, in batches of
- * few alerts, with everything else having its turn in between. `onChange` is called with everything stored.
+ * Applies deliveries to what is watched, in small batches with everything else having its turn in between. Each intake has its
+ * deliveries applied in order and as much of a batch as any other, so that one that sends much delays its own alone. `onChange`
+ * is called with everything stored.
  */
 export function createApplyQueue(options: {
   state: Pick<WatchState, 'current' | 'update'>;
@@ -50,8 +63,9 @@ export function createApplyQueue(options: {
   log: Logger;
 }) {
   const { state, channels, intakes, nowMs, onChange, log } = options;
-  let waiting: Waiting[] = [];
-  let alertsWaiting = 0;
+  /** By intake; the one that comes next is first. */
+  const queues = new Map<string, Waiting[]>();
+  const room = new FairRoom(MAX_WAITING);
   let running: Promise<void> | undefined;
   let settings: { of: Awaited<ReturnType<Channels['settings']>>; atMs: number } | undefined;
 
@@ -66,7 +80,7 @@ export function createApplyQueue(options: {
   async function run() {
     // What comes in the same breath is applied together.
     await Promise.resolve();
-    while (waiting.length > 0) {
+    while (queues.size > 0) {
       await applyBatch();
       await yieldToEventLoop();
     }
@@ -74,19 +88,36 @@ export function createApplyQueue(options: {
   }
 
   async function applyBatch() {
-    const parts = nextParts(waiting);
+    const parts = nextParts([...queues.values()]);
     try {
       const known = await applyParts(parts);
       for (const { one, part } of parts) {
-        if (!known.has(one)) one.reject(new RemovedIntakeError());
         one.applied += part.alerts.length;
-        if (one.applied >= one.delivery.alerts.length) one.resolve(one);
+        if (!known.has(one)) settle(one, new RemovedIntakeError());
+        else if (one.applied >= one.delivery.alerts.length) {
+          settle(one, one.leftOut > 0 ? new TooManyActiveError(one.leftOut) : undefined);
+        }
       }
-      leave((one) => !known.has(one) || one.applied >= one.delivery.alerts.length, parts);
     } catch (error) {
-      for (const { one } of parts) one.reject(error);
-      leave(() => true, parts);
+      for (const { one } of parts) settle(one, error);
     }
+    for (const { one } of parts) moveToEnd(one.delivery.intake.id);
+  }
+
+  /** Answers a delivery, which is the first of its intake. */
+  function settle(one: Waiting, error?: unknown) {
+    const { intake, alerts } = one.delivery;
+    queues.get(intake.id)?.shift();
+    room.giveBack(intake.id, alerts.length);
+    if (error === undefined) one.resolve();
+    else one.reject(error);
+  }
+
+  function moveToEnd(intake: string) {
+    const queue = queues.get(intake);
+    if (!queue) return;
+    queues.delete(intake);
+    if (queue.length > 0) queues.set(intake, queue);
   }
 
   /** Stores some parts of deliveries; resolves to those whose intake is still there. */
@@ -94,7 +125,7 @@ export function createApplyQueue(options: {
     const settingsOf = await settingsNow();
     const known = new Set<Waiting>();
     const before = state.current();
-    let outcome = { dropped: 0, leftOut: 0 };
+    let outcome: Pick<ReturnType<typeof applyReported>, 'dropped' | 'leftOut'> | undefined;
     await state.update((watching) => {
       known.clear();
       for (const { one } of parts) if (intakes.get(one.delivery.intake.id)) known.add(one);
@@ -106,39 +137,26 @@ export function createApplyQueue(options: {
       outcome = applied;
       return applied.watching;
     });
-    const { dropped, leftOut } = outcome;
+    const { dropped = 0, leftOut } = outcome ?? {};
     if (dropped > 0)
       log.error({ dropped }, 'the oldest undelivered alerts were dropped: too many wait');
-    if (leftOut > 0) {
-      log.error({ leftOut }, 'alerts that other systems reported were left out: too many go on');
-      // Of which delivery does not matter: each is told that something of it may be missing.
-      for (const { one } of parts) one.leftOut += leftOut;
-    }
+    for (const { one, part } of parts) one.leftOut += leftOut?.get(part) ?? 0;
     if (state.current() !== before) onChange();
     return known;
   }
 
-  /** Takes those that are done from the front; the last may have more to come. */
-  function leave(isDone: (one: Waiting) => boolean, parts: readonly Part[]) {
-    const done = new Set(parts.map(({ one }) => one).filter(isDone));
-    waiting = waiting.filter((one) => !done.has(one));
-    for (const { delivery } of done) alertsWaiting -= delivery.alerts.length;
-  }
-
   return {
     /**
-     * Applies a delivery; resolves once it is stored, with how many alerts found no room. Rejects with `OverloadError` when too
-     * much waits, `RemovedIntakeError` when its intake is gone by then, or with what the store says.
+     * Applies a delivery; resolves once all of it is stored. Rejects with `OverloadError` when too much of its intake waits,
+     * `TooManyActiveError` when some of it found no room, `RemovedIntakeError` when its intake is gone by then, or as the store does.
      */
-    async apply(delivery: Delivery): Promise<{ leftOut: number }> {
-      const { deliveries, alerts } = MAX_WAITING;
-      const isFull =
-        waiting.length >= deliveries ||
-        (waiting.length > 0 && alertsWaiting + delivery.alerts.length > alerts);
-      if (isFull) throw new OverloadError();
-      alertsWaiting += delivery.alerts.length;
-      return await new Promise((resolve, reject) => {
-        waiting.push({ delivery, applied: 0, leftOut: 0, resolve, reject });
+    async apply(delivery: Delivery): Promise<void> {
+      const { intake, alerts } = delivery;
+      if (!room.take(intake.id, alerts.length)) throw new OverloadError();
+      await new Promise<void>((resolve, reject) => {
+        const queue = queues.get(intake.id) ?? [];
+        queues.set(intake.id, queue);
+        queue.push({ delivery, applied: 0, leftOut: 0, resolve, reject });
         running ??= run();
       });
     },
@@ -152,24 +170,48 @@ interface Part {
   part: Delivery;
 }
 
-/** As many alerts from the front as one update takes. Pure. */
-function nextParts(waiting: readonly Waiting[]): Part[] {
+/** What one update takes from the fronts of the queues, each as much as any other. */
+function nextParts(queues: ReadonlyArray<readonly Waiting[]>): Part[] {
+  const served = queues.slice(0, BATCH_ALERTS);
+  const round = new Set<string>();
+  const left = { alerts: BATCH_ALERTS, repeats: BATCH_REPEATS };
+  return served.flatMap((queue, index) => {
+    const shareOf = (amount: number) => Math.ceil(amount / (served.length - index));
+    const share = { alerts: shareOf(left.alerts), repeats: shareOf(left.repeats) };
+    const before = { ...share };
+    const parts = partsOf(queue, share, round);
+    left.alerts -= before.alerts - share.alerts;
+    left.repeats -= before.repeats - share.repeats;
+    return parts;
+  });
+}
+
+/** What a share of an update takes from the front of a queue; `round` holds the alerts that have changed since one changed again. */
+function partsOf(
+  queue: readonly Waiting[],
+  share: { alerts: number; repeats: number },
+  round: Set<string>,
+): Part[] {
   const parts: Part[] = [];
-  const changes = new Map<string, number>();
-  let room = BATCH_SIZE;
-  for (const one of waiting) {
+  for (const one of queue) {
     const { intake, alerts, truncated } = one.delivery;
-    const rest = alerts.slice(one.applied, one.applied + room);
+    const rest = alerts.slice(one.applied, one.applied + share.alerts);
     const full = rest.findIndex(({ key }) => {
       const id = reportedId(intake.id, key);
-      const count = (changes.get(id) ?? 0) + 1;
-      changes.set(id, count);
-      return count > BATCH_CHANGES;
+      if (round.has(id)) {
+        if (share.repeats === 0) return true;
+        share.repeats -= 1;
+        round.clear();
+      }
+      round.add(id);
+      return false;
     });
     const taken = full === -1 ? rest : rest.slice(0, full);
-    parts.push({ one, part: { intake, alerts: taken, truncated } });
-    room -= taken.length;
-    if (full !== -1 || room <= 0 || one.applied + taken.length < alerts.length) break;
+    share.alerts -= taken.length;
+    const isWhole = one.applied + taken.length === alerts.length;
+    if (isWhole || taken.length > 0)
+      parts.push({ one, part: { intake, alerts: taken, truncated } });
+    if (!isWhole) break;
   }
   return parts;
 }

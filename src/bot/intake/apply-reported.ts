@@ -24,7 +24,10 @@ export interface Delivery {
   truncated: number;
 }
 
-/** Alerts that are remembered, of one intake and of all: those that are over are forgotten first. */
+/**
+ * Alerts that are remembered, of one intake and of all: those that are over are forgotten first. An intake may have as many
+ * active ones as there is room left for all others.
+ */
 export const MAX_REPORTED = { ofIntake: 10_000, ofAll: 20_000 } as const;
 
 /** So often people see that a sender has other words for what goes on: some write a value into them that never stays. */
@@ -40,32 +43,33 @@ export const NOTHING_WATCHED: Watching = { known: [], learnt: false, shortLooks:
 
 /**
  * What is known and to be told after deliveries, in their order; the same document when nothing is different. `leftOut` counts
- * firing alerts for which there was no room, `dropped` alerts that were not told everywhere and are given up. The time taken
+ * the firing alerts of each delivery for which there was no room, `dropped` alerts that were not told everywhere and are given up. The time taken
  * grows with what is known and said, and with how often one alert changes in it. Pure.
  */
 export function applyReported(
   watching: Watching | undefined,
   deliveries: readonly Delivery[],
   around: ArrangeContext,
-): { watching: Watching | undefined; dropped: number; leftOut: number } {
+): { watching: Watching | undefined; dropped: number; leftOut: Map<Delivery, number> } {
   const { nowMs } = around;
   const book = openBook(watching?.reported);
   let now = watching ?? NOTHING_WATCHED;
-  let leftOut = 0;
+  const leftOut = new Map<Delivery, number>();
   let round = newRound();
   const close = () => {
     const room = book.firing() > LITTLE_ROOM_FROM ? LITTLE_ROOM : ROOM;
     now = withRound(now, round, { ...around, room });
     round = newRound();
   };
-  for (const { intake, alerts, truncated } of deliveries) {
+  for (const delivery of deliveries) {
+    const { intake, alerts, truncated } = delivery;
     for (const said of alerts) {
       const before = book.get(reportedId(intake.id, said.key));
       const heard = heardOf(before, said, { intake, nowMs });
       if (!heard) continue;
       const begins = isFiring(heard.now) && !(before && isFiring(before));
       if (begins && !book.hasRoom(intake.id)) {
-        leftOut += 1;
+        leftOut.set(delivery, (leftOut.get(delivery) ?? 0) + 1);
         continue;
       }
       book.set(heard.now);
@@ -102,8 +106,7 @@ function openBook(before: readonly Reported[] | undefined) {
   return {
     get: (id: string) => byId.get(id),
     firing: () => allFiring,
-    hasRoom: (intake: string) =>
-      (firing.get(intake) ?? 0) < MAX_REPORTED.ofIntake && allFiring < MAX_REPORTED.ofAll,
+    hasRoom: (intake: string) => (firing.get(intake) ?? 0) < MAX_REPORTED.ofAll - allFiring,
     set(one: Reported) {
       const old = byId.get(one.id);
       if (old === one) return;

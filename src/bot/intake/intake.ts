@@ -3,7 +3,13 @@ import { ErrorCode } from '../../contracts/error.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { WatchState } from '../incidents/watch-state.ts';
 import { placeKey } from '../shared/place.ts';
-import { createApplyQueue, OverloadError, RemovedIntakeError } from './apply-queue.ts';
+import { counted } from '../shared/text-format.ts';
+import {
+  createApplyQueue,
+  OverloadError,
+  RemovedIntakeError,
+  TooManyActiveError,
+} from './apply-queue.ts';
 import type { Intake, Intakes } from './intakes.ts';
 import { DeliveryError, parseDeliveryInTurns } from './parse-delivery.ts';
 import { readBody } from './read-body.ts';
@@ -31,6 +37,9 @@ export interface Sender {
 export type AlertIntake = ReturnType<typeof createIntake>;
 
 const AGAIN_SECONDS = 5;
+
+/** Room for active alerts comes when others are over. */
+const ROOM_AGAIN_SECONDS = 60;
 
 /** What is refused because of too much is logged so often at most. */
 const LOG_EVERY_MS = 60_000;
@@ -79,10 +88,10 @@ export function createIntake(options: {
     );
   }
 
-  /** Reads what came in and stores it; resolves to how many alerts there was no room for. */
+  /** Stores what came in. */
   async function take(intake: Intake, { alerts, truncated }: ReportedAlerts) {
     const { id, name, repeatMs } = intake;
-    const outcome = await queue.apply({
+    await queue.apply({
       intake: {
         id,
         name,
@@ -94,21 +103,19 @@ export function createIntake(options: {
     intakes.heard(id, nowMs()).catch((error: unknown) => {
       log.warn({ err: error, intake: id }, 'when an intake was heard of last could not be stored');
     });
-    return outcome;
   }
 
   async function answerTo(intake: Intake, body: unknown): Promise<IntakeAnswer> {
     const said = await parseDeliveryInTurns(intake.kind, body, nowMs());
-    const { leftOut } = await take(intake, said);
+    await take(intake, said);
     if (intake.kind === 'pagerduty') {
       const key = isRecord(body) ? body.dedup_key : undefined;
       const [first] = said.alerts;
       const dedup_key = typeof key === 'string' && key !== '' ? key : first?.key;
       return { status: 202, body: { status: 'success', message: 'Event processed', dedup_key } };
     }
-    const message = leftOut > 0 ? LEFT_OUT : said.note;
-    const more = { ...(leftOut > 0 && { left_out: leftOut }), ...(message && { message }) };
-    return { status: 200, body: { ok: true, alerts: said.alerts.length, ...more } };
+    const { note: message, alerts } = said;
+    return { status: 200, body: { ok: true, alerts: alerts.length, ...(message && { message }) } };
   }
 
   /** Answers what goes wrong in words for whoever set up the sender. */
@@ -126,16 +133,12 @@ export function createIntake(options: {
       if (error instanceof RemovedIntakeError) {
         return refusal(kind, 401, ErrorCode.invalidKey, WRONG_TOKEN);
       }
-      const isFull = error instanceof OverloadError;
+      const { seconds, why } = delayOf(error);
       if (performance.now() - loggedAtMs >= LOG_EVERY_MS) {
         loggedAtMs = performance.now();
-        if (isFull) log.warn('more alerts come in than can be stored; their senders are to wait');
-        else log.error({ err: error }, 'alerts that came in could not be stored');
+        log.error({ err: error }, 'alerts that came in could not be stored');
       }
-      return unavailable(
-        kind,
-        isFull ? 'Too much comes in at once.' : 'Nothing can be stored now.',
-      );
+      return unavailable(kind, why, seconds);
     }
   }
 
@@ -166,8 +169,6 @@ export function createIntake(options: {
         const found = await intakeOf({ kind: 'pagerduty', token, address }, true);
         return 'status' in found ? found : await answerTo(found, body);
       }),
-    /** The answer to who has to wait, since too much is being sent. */
-    overloaded: (kind: string): IntakeAnswer => unavailable(kind, 'Too much comes in at once.'),
     /** Takes alerts as if an intake had sent them; rejects as the store does. */
     take,
     /** Resolves when what came in is stored, or refused; takes nothing more. */
@@ -186,7 +187,6 @@ const WRONG_TOKEN =
   'This token is not that of an intake, or no longer. /monitor intake list shows those of a channel, and /monitor intake add makes a new one.';
 const WRONG_ROUTING_KEY =
   'This routing key is not the token of an intake, or no longer. /monitor intake add pagerduty makes one.';
-const LEFT_OUT = 'Too many alerts go on at once, so some of these were left out.';
 
 const isKind = (kind: string): kind is IntakeKind =>
   (INTAKE_KINDS as readonly string[]).includes(kind);
@@ -209,11 +209,23 @@ function refusal(
   return { status, body, headers: { ...headers, ...challenge } };
 }
 
-const unavailable = (kind: string, why: string): IntakeAnswer =>
+const unavailable = (kind: string, why: string, seconds = AGAIN_SECONDS): IntakeAnswer =>
   refusal(
     kind,
     503,
     ErrorCode.unavailable,
-    `${why} Wait ${AGAIN_SECONDS} s (Retry-After) and send it again.`,
-    { 'retry-after': String(AGAIN_SECONDS) },
+    `${why} Wait ${seconds} s (Retry-After) and send it again.`,
+    { 'retry-after': String(seconds) },
   );
+
+/** Why a delivery was not stored, and when its sender may try again. */
+function delayOf(error: unknown): { why: string; seconds: number } {
+  if (error instanceof OverloadError) {
+    return { why: 'Too many alerts of this intake wait to be stored.', seconds: AGAIN_SECONDS };
+  }
+  if (error instanceof TooManyActiveError) {
+    const why = `${counted(error.count, 'alert')} found no room, since too many are active.`;
+    return { why, seconds: ROOM_AGAIN_SECONDS };
+  }
+  return { why: 'Nothing can be stored now.', seconds: AGAIN_SECONDS };
+}

@@ -10,6 +10,9 @@ export { DeliveryError };
 
 type Body = Record<string, unknown>;
 
+/** How often one alert may change in a delivery: each time costs as much as a delivery of hundreds of alerts. */
+const MAX_CHANGES = 50;
+
 /** How to tell whose a body is, the surest first, and how each is read. */
 const FORMATS: Record<
   'pagerduty' | 'uptime-kuma' | 'grafana' | 'alertmanager' | 'generic',
@@ -65,7 +68,15 @@ export async function parseDeliveryInTurns(
   const { alerts, ...rest } = readingOf(kind, body, nowMs);
   const turn = beginTurn();
   const read: ReportedAlert[] = [];
+  const times = new Map<string, number>();
   for (const alert of alerts) {
+    const count = (times.get(alert.key) ?? 0) + 1;
+    if (count > MAX_CHANGES) {
+      throw new DeliveryError(
+        `This delivery has one alert more than ${MAX_CHANGES} times. Send each alert once, as it is now.`,
+      );
+    }
+    times.set(alert.key, count);
     read.push(alert);
     if (turn.isOver()) await turn.next();
   }

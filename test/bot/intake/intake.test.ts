@@ -1,9 +1,20 @@
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { reportedId } from '../../../src/bot/incidents/watch-state.ts';
+import { NOTHING_WATCHED } from '../../../src/bot/intake/apply-reported.ts';
+import { createIntakes } from '../../../src/bot/intake/intakes.ts';
+import { placeKey } from '../../../src/bot/shared/place.ts';
+import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { post } from '../../helpers/http/running-server.ts';
 import { delivery, OPS, openIntakeServer } from '../../helpers/intake/intake-server.ts';
+import { firing, reportedWorld } from '../../helpers/intake/reported-world.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const EVENT = {
   event_action: 'trigger',
@@ -95,7 +106,7 @@ describe('a delivery', () => {
       [deliver('x'), 'not valid JSON'],
       [deliver(' '), 'The body is empty'],
       [deliver(`${'['.repeat(100)}${']'.repeat(100)}`), 'nested more than 32 deep'],
-      [deliver(`{"a": [${'1,'.repeat(600_000)}1]}`), 'more than 500000 values'],
+      [deliver(`{"a": [${'1,'.repeat(600_000)}1]}`), 'more than 200000 values'],
       [deliver(delivery(Array.from({ length: 10_001 }, () => ({ name: '' })))), 'has 10001 alerts'],
       [deliver({ ...firing, alerts: [...firing.alerts, 3] }), 'alerts[1] must be an object'],
     ] as const;
@@ -162,6 +173,28 @@ function gated() {
   return { gate, over };
 }
 
+/** A folder with an intake of which so many alerts are active. */
+async function withActiveAlerts(count: number) {
+  const folder = await temporaryFolder();
+  const store = await openLowdbStore({ folder, log: recordingLog().log });
+  const intakes = await createIntakes(store);
+  const { intake, token } = await intakes.add(OPS, {
+    kind: 'alertmanager',
+    name: 'Full',
+    by: 'Amy',
+  });
+  const world = reportedWorld();
+  const { id, name } = intake;
+  world.take([{ intake: { id, name, place: placeKey(OPS) }, alerts: [firing('0')], truncated: 0 }]);
+  const reported = Array.from({ length: count }, (_, at) =>
+    world.reported().map((one) => ({ ...one, id: reportedId(id, `${at}`) })),
+  ).flat();
+  const state = await openWatchState(store);
+  await state.update(() => ({ ...NOTHING_WATCHED, reported }));
+  await store.close();
+  return { folder, token };
+}
+
 describe('deliveries', () => {
   test('are answered once they are stored, all that wait in few updates', async () => {
     const { gate, over } = gated();
@@ -214,6 +247,68 @@ describe('deliveries', () => {
     await bot.stop();
     const refused = await deliver(some);
     expect([refused.status, refused.text]).toEqual([503, expect.stringContaining('is stopping')]);
+  });
+
+  test('with a token are received while strangers announce bodies that never come', async () => {
+    const { deliver, url } = await openIntakeServer();
+    const strangers = await Promise.all(
+      Array.from({ length: 150 }, async () => {
+        const socket = connect(Number(new URL(url).port), '127.0.0.1');
+        onTestFinished(() => void socket.destroy());
+        await once(socket, 'connect');
+        socket.write('POST /v2/enqueue HTTP/1.1\r\nhost: x\r\ncontent-length: 524288\r\n\r\n{');
+        return socket;
+      }),
+    );
+    expect((await deliver(delivery([{ name: 'Queue' }]))).status).toBe(200);
+    expect(strangers.filter(({ closed }) => closed)).toEqual([]);
+  });
+
+  test('to one intake that are many delay those to another by one update', async () => {
+    const { gate, over } = gated();
+    const { deliver, ask, intakes } = await openIntakeServer({ over });
+    const other = await intakes.add(OPS, { kind: 'generic', name: 'Other', by: 'Amy' });
+    const release = gate.hold();
+    const answered: string[] = [];
+    const some = delivery(Array.from({ length: 2_000 }, (_, at) => ({ name: `${at}` })));
+    const flood = Array.from({ length: 12 }, async () => {
+      const { status } = await deliver(some);
+      if (status === 200) answered.push('flood');
+      return status;
+    });
+    expect(await Promise.race(flood)).toBe(503);
+    const alert = { key: 'disk', state: 'firing', name: 'Disk full' };
+    const small = ask(`/hooks/generic/${other.token}`, post(alert)).then(({ status }) => {
+      answered.push('other');
+      return status;
+    });
+    // Its body has been read by the time that a later request is answered.
+    await eventually(async () => (await ask('/v2/enqueue', post({}))).status === 401);
+    release();
+    expect(await small).toBe(200);
+    expect(answered).toEqual(['other']);
+    await Promise.all(flood);
+  });
+
+  test('that find no room among those that are active are a 503, and other intakes have room', async () => {
+    const { folder, token } = await withActiveAlerts(10_000);
+    const { deliver } = await openIntakeServer({ folder });
+    const one = delivery([{ name: 'Database is down' }]);
+    const { status, headers, text } = await deliver(one, `/hooks/alertmanager/${token}`);
+    expect([status, headers.get('retry-after')]).toEqual([503, '60']);
+    expect(text).toContain('1 alert found no room, since too many are active.');
+    expect(await deliver(one)).toMatchObject({ status: 200, body: { ok: true, alerts: 1 } });
+  });
+
+  test('in which one alert changes again and again are a 400', async () => {
+    const { deliver } = await openIntakeServer({ kind: 'generic' });
+    const alerts = Array.from({ length: 51 }, (_, at) => ({
+      ...{ key: 'disk', name: 'Disk' },
+      state: at % 2 ? 'resolved' : 'firing',
+    }));
+    expect((await deliver({ alerts: alerts.slice(1) })).status).toBe(200);
+    const { status, text } = await deliver({ alerts });
+    expect([status, text]).toEqual([400, expect.stringContaining('more than 50 times')]);
   });
 
   test('of thousands are stored a few at a time, with everything else having its turn', async () => {

@@ -57,7 +57,8 @@ export function reportedWorld(settings: ChannelSettings = {}) {
     take(deliveries: Delivery[]) {
       const applied = applyReported(watching, deliveries, around());
       watching = applied.watching;
-      return applied;
+      const leftOut = [...applied.leftOut.values()].reduce((sum, count) => sum + count, 0);
+      return { ...applied, leftOut };
     },
     /** Does what is due by now. */
     keepUp() {

@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici';
 import { z } from 'zod';
+import { HIDDEN } from '../contracts/monitoring-additions.ts';
 import { oneLine } from '../contracts/one-line.ts';
 import { JSON_LIMITS, parseUntrustedJson } from '../contracts/parse-json.ts';
 import { ContractError, StatusError } from './errors.ts';
@@ -9,7 +10,7 @@ import { createCallLimit, networkError } from './service-connection.ts';
 export type AlertmanagerClient = ReturnType<typeof createAlertmanagerClient>;
 
 export interface WantedSilence {
-  /** Every label of the alerts that it is about, each matched exactly. */
+  /** Every label of the alerts that it is about, each matched exactly; `HIDDEN` matches any value. */
   labels: Readonly<Record<string, string>>;
   untilMs: number;
   by: string;
@@ -86,9 +87,11 @@ export function createAlertmanagerClient(url: string) {
     /** Makes a silence from now on; resolves to its id. */
     async silence(wanted: WantedSilence, signal: AbortSignal): Promise<string> {
       const body = {
-        matchers: Object.entries(wanted.labels).map(([name, value]) => ({
-          ...{ name, value, isRegex: false, isEqual: true },
-        })),
+        matchers: Object.entries(wanted.labels).map(([name, value]) =>
+          value === HIDDEN
+            ? { name, value: '(?s:.+)', isRegex: true, isEqual: true }
+            : { name, value, isRegex: false, isEqual: true },
+        ),
         startsAt: new Date().toISOString(),
         endsAt: new Date(wanted.untilMs).toISOString(),
         createdBy: wanted.by,
@@ -101,7 +104,9 @@ export function createAlertmanagerClient(url: string) {
       { labels, comment }: Pick<WantedSilence, 'labels' | 'comment'>,
       signal: AbortSignal,
     ): Promise<string[]> {
-      const filter = Object.entries(labels).find(([, value]) => value.length <= MAX_FILTER_LENGTH);
+      const filter = Object.entries(labels).find(
+        ([, value]) => value !== HIDDEN && value.length <= MAX_FILTER_LENGTH,
+      );
       const query = filter
         ? `?filter=${encodeURIComponent(`${filter[0]}=${JSON.stringify(filter[1])}`)}`
         : '';

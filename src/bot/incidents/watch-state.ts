@@ -143,7 +143,7 @@ const ReportDetails = z.object({
   factsLeftOut: z.int().positive().optional(),
   /** To `http:` and `https:`. */
   links: z.array(z.object({ label: z.string(), url: z.string() })),
-  /** All labels as the sender wrote them, where they are known and there was room for them. */
+  /** All labels, where they are known and there was room for them; `HIDDEN` in the place of secrets. */
   labels: z.record(z.string(), z.string()).optional(),
   /** Alerts that the sender left out of the delivery that told of it last. */
   truncated: z.int().positive().optional(),

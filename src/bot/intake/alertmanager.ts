@@ -1,9 +1,11 @@
+import { HIDDEN } from '../../contracts/monitoring-additions.ts';
 import { oneLine } from '../../contracts/one-line.ts';
 import {
   createFacts,
   createLinks,
   DeliveryError,
   firstOf,
+  holdsSecret,
   isRecord,
   keyOf,
   keyOfLabels,
@@ -135,7 +137,10 @@ function linksOf({
   return links.list();
 }
 
-/** All labels as they are, or none: a silence with some of them would silence others, too. */
+/**
+ * All labels as they are, or none: a silence with some of them would silence others, too. A secret is never stored; the silence
+ * matches any value of its label.
+ */
 function silencedLabels(labels: Record<string, unknown>): Record<string, string> | undefined {
   const names = Object.keys(labels);
   if (names.length === 0 || names.length > MAX_SILENCED_LABELS) return undefined;
@@ -147,7 +152,11 @@ function silencedLabels(labels: Record<string, unknown>): Record<string, string>
     // What no store takes is no label of a real alert.
     if (length > MAX_SILENCED_LENGTH || !isStorable(name) || !isStorable(value)) return undefined;
   }
-  return Object.fromEntries(names.map((name) => [name, labels[name] as string]));
+  const kept = names.map((name) => {
+    const value = labels[name] as string;
+    return [name, holdsSecret(name, value) ? HIDDEN : value] as const;
+  });
+  return kept.some(([, value]) => value !== HIDDEN) ? Object.fromEntries(kept) : undefined;
 }
 
 const isStorable = (text: string) =>

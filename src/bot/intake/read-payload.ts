@@ -251,6 +251,10 @@ function textOf(value: unknown, maxLength: number): string {
   }
 }
 
+/** Whether the value of a label holds a secret. An HTTP status, as in `code="503"`, is none. */
+export const holdsSecret = (label: string, value: string): boolean =>
+  (isSecretName(label) && !/^\d{0,3}$/.test(value)) || withoutCredentials(value) !== value;
+
 const withoutCredentials = (text: string) => text.replace(ADDRESS, (url) => maskedTarget(url));
 
 function msOf(value: unknown): number | undefined {

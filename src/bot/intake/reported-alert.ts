@@ -27,7 +27,7 @@ export interface ReportedAlert {
   facts: ReadonlyArray<{ label: string; value: string }>;
   /** Only http and https; they are shown and never fetched. */
   links: ReadonlyArray<{ label: string; url: string }>;
-  /** All labels as the sender wrote them, where a silence may be asked for by them. */
+  /** All labels, where a silence may be asked for by them; `HIDDEN` in the place of secrets. */
   labels?: Readonly<Record<string, string>>;
 }
 

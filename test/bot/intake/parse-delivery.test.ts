@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DeliveryError, parseDelivery } from '../../../src/bot/intake/parse-delivery.ts';
 import type { IntakeKind, ReportedAlert } from '../../../src/bot/intake/reported-alert.ts';
+import { HIDDEN } from '../../../src/contracts/monitoring-additions.ts';
 import { expectBounded } from '../../helpers/intake/expect-bounded.ts';
 import { payload } from '../../helpers/intake/payloads.ts';
 
@@ -163,6 +164,15 @@ describe('a delivery of an Alertmanager', () => {
     const many = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`l${n}`, 'x']));
     const unsaid = [{}, { a: 1 }, { a: 'x\0' }, { a: '\ud83d' }, { a: 'x'.repeat(20_000) }, many];
     for (const labels of unsaid) expect(labelsOf(labels)).toBe(undefined);
+  });
+
+  test('keeps no secret of its labels for a silence', () => {
+    const labelsOf = (labels: unknown) => only('alertmanager', withAlert({ labels })).labels;
+    const url = 'https://user:swordfish@db.example/?api_key=swordfish';
+    expect(labelsOf({ alertname: 'A', password: 'swordfish', url, code: '503' })).toEqual({
+      ...{ alertname: 'A', password: HIDDEN, url: HIDDEN, code: '503' },
+    });
+    expect(labelsOf({ password: 'swordfish' })).toBe(undefined);
   });
 
   test('is refused where an alert says no state', () => {

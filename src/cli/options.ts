@@ -1,4 +1,5 @@
 import type { Service } from '../contracts/api-key.ts';
+import { notADuration, readDuration } from '../contracts/duration.ts';
 import { USAGE_DAYS } from '../contracts/gateway.ts';
 import { type KeyLimitsChange, LIMIT_NAMES } from '../contracts/key-limits.ts';
 
@@ -37,16 +38,14 @@ export interface MonitorsOptions {
   yes?: boolean | undefined;
 }
 
-const DAY_MS = 86_400_000;
-
-/** From when on, Unix time: a day, or so many days ago. */
+/** From when on, Unix time: a day, or a duration ago. */
 export function sinceMsIn({ since }: FeedbackOptions, nowMs: number): number | undefined {
   if (since === undefined) return undefined;
-  const ago = /^(\d{1,4})d$/.exec(since)?.[1];
+  const agoMs = readDuration(since, { needsUnit: true });
   const atMs = /^\d{4}-\d{2}-\d{2}$/.test(since) ? Date.parse(since) : Number.NaN;
-  const sinceMs = ago === undefined ? atMs : nowMs - Number(ago) * DAY_MS;
+  const sinceMs = agoMs === undefined ? atMs : nowMs - agoMs;
   if (!Number.isNaN(sinceMs)) return sinceMs;
-  throw new CommandLineError('--since takes a day like 2026-11-01, or days like 7d.');
+  throw new CommandLineError(`${notADuration(since)}, or a day such as 2026-11-01.`);
 }
 
 /** The services that have keys. */

@@ -147,7 +147,7 @@ export const MaintenanceWindow = z.union([
   }),
   z.strictObject({
     /** When it begins, as in a crontab of five fields. */
-    cron: z.string().trim().min(9).max(200),
+    cron: z.string().trim().min(1).max(200),
     timezone: z.string().max(100).default('UTC'),
     duration_minutes: z.int().min(1).max(WEEK_MINUTES),
     reason: Reason,

@@ -206,7 +206,7 @@ export const HeartbeatConfig = z.strictObject({
     .max(366 * 86_400)
     .default(86_400),
   /** A ping is expected at these times instead, as in a crontab of five fields. */
-  cron: z.string().trim().min(9).max(200).optional(),
+  cron: z.string().trim().min(1).max(200).optional(),
   /** The zone that `cron` is in, such as `Europe/Berlin`. */
   timezone: z.string().max(100).default('UTC'),
   /** How late a ping may be. */

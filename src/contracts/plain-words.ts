@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { readDuration } from './duration.ts';
 
 /** What a value has to be, as people call it. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -16,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
 export const plainWords: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
-      return `write ${typeWords(issue.expected)}`;
+      return `write ${typeWords(issue.expected)}${secondsWords(issue)}`;
     case 'invalid_value':
       return `write ${listed(issue.values.map(String))}`;
     case 'invalid_union':
@@ -37,6 +38,14 @@ export const plainWords: z.core.$ZodErrorMap = (issue) => {
 };
 
 const typeWords = (type: string) => TYPES[type] ?? `a value of the type ${type}`;
+
+/** ` of seconds, such as 300 for 5m`, where the field takes seconds and has something else. */
+function secondsWords({ path, expected, input }: z.core.$ZodRawIssue): string {
+  if (expected !== 'int' && expected !== 'number') return '';
+  if (!String(path?.at(-1)).endsWith('_seconds')) return '';
+  const ms = typeof input === 'string' ? readDuration(input, { needsUnit: true }) : undefined;
+  return ms === undefined ? ' of seconds' : ` of seconds, such as ${ms / 1000} for ${input}`;
+}
 
 /** The kinds there are, or the types that a value may have. */
 function unionWords(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string | undefined {

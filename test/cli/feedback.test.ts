@@ -60,8 +60,8 @@ test.each([
   [[], {}, 'feedback export'],
   [['fly'], {}, 'feedback export'],
   [['export', 'more'], {}, 'feedback export'],
-  [['export'], { since: 'yesterday' }, '--since takes'],
-  [['export'], { since: '2026-13-45' }, '--since takes'],
+  [['export'], { since: 'yesterday' }, 'or a day such as 2026-11-01'],
+  [['export'], { since: '2026-13-45' }, 'or a day such as 2026-11-01'],
 ])('feedback %j %j is refused before anything is opened', async (words, options, said) => {
   const done = runFeedback(words, options, { version: '0.0.0', out: new PassThrough() });
   await expect(done).rejects.toBeInstanceOf(CommandLineError);
@@ -114,7 +114,7 @@ test('the program that runs is asked, with the same words', async () => {
   await startRunning(await ratedFolder());
   expect(idsOf(await run())).toEqual(['a', 'b', 'c']);
   expect(idsOf(await run({ down: true }))).toEqual(['a', 'c']);
-  expect((await run({ since: '0d' })).lines).toEqual([]);
+  expect((await run({ since: '2999-01-01' })).lines).toEqual([]);
 });
 
 test('a program that knows nothing of feedback yet is to be restarted', async () => {

@@ -7,7 +7,8 @@ export const consolePlatform = registration({
   title: 'Web console',
   mention: {
     // It has no groups of its own: a name is all there is.
-    pattern: /^(?<name>@(?<id>[\w-]{1,40}))$/,
+    // “@nobody” asks for no mention, which is “off”.
+    pattern: /^(?<name>@(?<id>(?!(?:nobody|none)$)[\w-]{1,40}))$/i,
     words: 'a name such as @oncall',
   },
   channel: { pattern: /^#(?<id>(?<name>[a-z\d_-]{1,40}))$/ },

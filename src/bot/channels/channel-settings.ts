@@ -100,30 +100,19 @@ export const scheduleInWords = ({ every, minute, zone }: ReportSchedule) =>
 /** Lets tell that 60 minutes are an hour: `hour`, `4 hours`, `1 hour 30 minutes`. */
 const everyInWords = (ms: number) => inWords(ms).replace(/^1 (\w+)$/, '$1');
 
-/** `An outage that nobody acknowledges within 10 minutes is told in #oncall, and mentions @Ada`. */
+/** `An outage that nobody acknowledges within 10 minutes is posted in #oncall and mentions @Ada`. */
 export function escalationInWords({ afterMs, place, placeName, mention }: Escalation): string {
   const who = mention ? mentionInWords(mention) : undefined;
   const where = place === undefined ? undefined : (placeName ?? place);
   const what =
     where === undefined
-      ? `is told to ${who} under its message`
-      : `is told in ${where}${who === undefined ? '' : `, and mentions ${who}`}`;
+      ? `mentions ${who} under its message`
+      : `is posted in ${where}${who === undefined ? '' : ` and mentions ${who}`}`;
   return `An outage that nobody acknowledges within ${inWords(afterMs)} ${what}`;
 }
 
 const mentionInWords = ({ id, name, isPerson }: Mention & { isPerson?: boolean | undefined }) =>
   name ?? `${isPerson ? 'the person' : 'the group'} with the id ${id}`;
-
-const INTERVAL = /^(?:(\d{1,4}) ?h)? ?(?:(\d{1,4}) ?m(?:in)?)?$/i;
-const MIN_REMIND_MS = 15 * 60_000;
-const MAX_REMIND_MS = 24 * 3_600_000;
-
-/** A time such as `4h`, `90m` or `1h30m`; `undefined` when it is none, or not between `minMs`, 15 minutes when left out, and a day. Pure. */
-export function readInterval(text: string, minMs = MIN_REMIND_MS): number | undefined {
-  const [, hours = '0', minutes = '0'] = INTERVAL.exec(text) ?? [];
-  const ms = (Number(hours) * 60 + Number(minutes)) * 60_000;
-  return ms >= minMs && ms <= MAX_REMIND_MS ? ms : undefined;
-}
 
 const TIME_OF_DAY = /^(\d{1,2}):(\d{2})$/;
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CommandError } from '../shared/errors.ts';
 
 /** Hours of every day in which a channel is left alone, by the clocks of a time zone. */
 export const QuietHours = z.object({
@@ -60,6 +61,16 @@ export function readZone(text: string): string | undefined {
     if (error instanceof RangeError) return undefined;
     throw error;
   }
+}
+
+/** The time zone that is meant, as IANA names it. Throws a `CommandError` if there is no such zone. */
+export function zoneIn(text: string): string {
+  const zone = readZone(text);
+  if (zone !== undefined) return zone;
+  throw new CommandError(
+    `There is no time zone “${text}”. Use one such as Europe/Berlin, America/New_York or UTC.`,
+    { input: 'zone' },
+  );
 }
 
 /** `24:00` is the midnight that ends a day. */

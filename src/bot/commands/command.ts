@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
+import { type DurationRange, durationProblem, readDuration } from '../../contracts/duration.ts';
 import type { Ask } from '../ask/ask.ts';
 import type { Budgets } from '../ask/budgets.ts';
 import type { Catalog } from '../ask/catalog.ts';
@@ -25,7 +26,7 @@ import type { UsageLog } from '../usage/usage-log.ts';
 
 /**
  * A command, declared once; platforms, help, manifests and docs/commands.md are made from it.
- * `input` is flat: texts (`requiredText`, `optionalText`), whole numbers, booleans, choices and files (`attachedFile`), each
+ * `input` is flat: texts (`requiredText`, `optionalText`), durations (`optionalDuration`), whole numbers, booleans, choices and files (`attachedFile`), each
  * with `.describe()`.
  */
 export interface Command<Input extends z.ZodObject = z.ZodObject> {
@@ -123,6 +124,19 @@ export const requiredText = (max: number, description: string) =>
 /** The same for an input that may be left out. */
 export const optionalText = (max: number, description: string) =>
   requiredText(max, description).optional();
+
+/** The same for a duration such as `5m`; its value is in milliseconds. */
+export const optionalDuration = (range: DurationRange, description: string) =>
+  z
+    .string()
+    .max(60)
+    .transform((text, context) => {
+      const problem = durationProblem(text, range);
+      if (problem !== undefined) context.addIssue(problem);
+      return readDuration(text) ?? z.NEVER;
+    })
+    .optional()
+    .describe(description);
 
 /** An input that is a file, on platforms where one can be given beside the others; nobody types it. */
 export const attachedFile = (description: string) => SharedFile.describe(description);

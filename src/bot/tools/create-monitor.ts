@@ -10,7 +10,14 @@ import {
   type MonitorCreateInput,
 } from '../../contracts/monitoring.ts';
 import type { Channels } from '../channels/channels.ts';
-import { type Card, type CardAction, factsPart, isCarried, textPart } from '../shared/card.ts';
+import {
+  type Card,
+  type CardAction,
+  type Fact,
+  factsPart,
+  isCarried,
+  textPart,
+} from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import type { Place } from '../shared/place.ts';
 import type { Right } from '../shared/rights.ts';
@@ -24,7 +31,15 @@ import { writingTool } from './tool.ts';
 export const mayAdd: Right = { setting: 'mayAdd', over: 'shared', to: 'add monitors' };
 
 // What is to be sent may be a login, and what is proposed is stored and shown until it is confirmed.
-const { interval, send: _send, ...others } = NewMonitor.shape;
+const {
+  interval,
+  send: _send,
+  timeout: _timeout,
+  cron: _cron,
+  zone: _zone,
+  grace: _grace,
+  ...others
+} = NewMonitor.shape;
 
 const CERTIFICATE_SECONDS = CertificateConfig.shape.interval_seconds.parse(undefined);
 
@@ -33,7 +48,7 @@ export const createMonitor = writingTool({
   name: 'create_monitor',
   title: 'Add a monitor',
   description:
-    'Adds a monitor that watches an address, a text in a page, a DNS name, a port of a host, a certificate or a job; the channel of this conversation hears its alerts.',
+    'Adds a monitor that watches an address, a text in a page, a DNS name, a port of a host, a certificate or a job; its alerts go to the channel of this conversation.',
   right: mayAdd,
   input: z.object({ ...others, interval_seconds: interval }),
   draft: z.object({
@@ -56,45 +71,53 @@ export const createMonitor = writingTool({
           };
     return { name, target, check_type, config: { ...standard, ...config } };
   },
-  summary({ name, target, check_type, config }) {
-    const seconds = Number(config.interval_seconds ?? config.period_seconds);
-    const {
-      target_keyword: keyword,
-      record_type: record,
-      json,
-      expect,
-      tls,
-      days_left: days,
-      starttls,
-    } = config;
-    return {
-      title: `Watch ${titleOf({ name })}?`,
-      facts: [
-        ...(titleOf({ name }) === name ? [] : [{ label: 'Name', value: name }]),
-        { label: 'Target', value: shownTarget(target) },
-        { label: 'Kind', value: check_type },
-        { label: checkWords({ check_type }).every, value: inWords(seconds * 1000) },
-        ...(typeof keyword === 'string' ? [{ label: 'Keyword', value: keyword }] : []),
-        ...(typeof record === 'string' ? [{ label: 'Record', value: record }] : []),
-        ...(typeof json === 'string' ? [{ label: 'JSON', value: json }] : []),
-        ...(typeof expect === 'string' ? [{ label: 'Expects', value: expect }] : []),
-        ...(tls === true ? [{ label: 'TLS', value: 'yes' }] : []),
-        ...(typeof days === 'number'
-          ? [{ label: 'Warns', value: `${days} days before the end` }]
-          : []),
-        ...(typeof starttls === 'string' ? [{ label: 'STARTTLS', value: starttls }] : []),
-        { label: 'Alerts', value: 'this channel hears them' },
-      ],
-      confirm: 'Watch',
-    };
-  },
+  summary: ({ name, target, check_type, config }) => ({
+    title: `Watch ${titleOf({ name })}?`,
+    facts: [
+      ...(titleOf({ name }) === name ? [] : [{ label: 'Name', value: name }]),
+      { label: 'Target', value: shownTarget(target) },
+      { label: 'Kind', value: check_type },
+      ...settingFacts(check_type, config),
+      { label: 'Alerts', value: 'posted in this channel' },
+    ],
+    confirm: 'Watch',
+  }),
   async carryOut(draft, context) {
     const { card, pushUrl, id } = await create(draft as MonitorCreateInput, context);
     return pushUrl === undefined ? card : withoutAddress(card, id);
   },
 });
 
-/** Makes a monitor, has the channel hear of it, and tells that. `pushUrl` is for its job, and shown this once. */
+/** The settings of a new monitor, as its cards show them. */
+function settingFacts(check_type: string, config: Readonly<Record<string, unknown>>): Fact[] {
+  const text = (label: string, value: unknown): Fact[] =>
+    typeof value === 'string' ? [{ label, value }] : [];
+  const duration = (label: string, seconds: unknown): Fact[] =>
+    typeof seconds === 'number' ? [{ label, value: inWords(seconds * 1000) }] : [];
+  const { cron, timezone = 'UTC', days_left: days } = config;
+  return [
+    ...(typeof cron === 'string'
+      ? [{ label: 'Pinged at', value: `${cron} (crontab, ${timezone})` }]
+      : duration(
+          checkWords({ check_type }).every,
+          config.interval_seconds ?? config.period_seconds,
+        )),
+    ...duration('Grace', config.grace_seconds),
+    ...duration('Timeout', config.timeout_seconds),
+    ...text('Keyword', config.target_keyword),
+    ...text('Record', config.record_type),
+    ...text('JSON', config.json),
+    ...text('Expects', config.expect),
+    ...(config.tls === true ? [{ label: 'TLS', value: 'yes' }] : []),
+    ...(typeof days === 'number' ? [{ label: 'Warns', value: `${days} days before the end` }] : []),
+    ...text('STARTTLS', config.starttls),
+  ];
+}
+
+/**
+ * Creates a monitor and subscribes the channel to its alerts; resolves to the card that says so. `pushUrl` is for its job, and
+ * shown only once.
+ */
 export async function create(
   monitor: MonitorCreateInput,
   context: {
@@ -108,17 +131,21 @@ export async function create(
   const { monitoring, place, idempotencyKey } = context;
   const created = await monitoring.create(monitor, { idempotencyKey });
   const heard = place && (await hear(created, { ...context, place }));
-  return { card: createdCard(created, heard), id: created.id, pushUrl: created.push_url };
+  return {
+    card: createdCard(created, monitor.config ?? {}, heard),
+    id: created.id,
+    pushUrl: created.push_url,
+  };
 }
 
-/** Whether this channel hears the new monitor. It exists by now, so a failure here must not hide that. */
+/** Subscribes the channel; resolves to a sentence about it. The monitor exists by now, so a failure must not hide that. */
 async function hear(
   created: MonitorCreated,
   { channels, place, log }: { channels: Pick<Channels, 'add'>; place: Place; log: Logger },
 ): Promise<string> {
   try {
     await channels.add(place, created);
-    return 'This channel hears its alerts.';
+    return 'Alerts will be posted in this channel.';
   } catch (error) {
     if (error instanceof CommandError) return error.message;
     log.error({ err: error, monitor: created.id }, 'a channel could not be subscribed');
@@ -126,12 +153,12 @@ async function hear(
   }
 }
 
-function createdCard(created: MonitorCreated, heard: string | undefined): Card {
+function createdCard(
+  created: MonitorCreated,
+  config: Readonly<Record<string, unknown>>,
+  heard: string | undefined,
+): Card {
   const { name, check_type, target, id, interval_seconds } = created;
-  const every =
-    interval_seconds === undefined
-      ? []
-      : [{ label: checkWords(created).every, value: inWords(interval_seconds * 1000) }];
   return {
     tone: 'good',
     title: `Now watching ${name}`,
@@ -139,7 +166,7 @@ function createdCard(created: MonitorCreated, heard: string | undefined): Card {
       factsPart(
         { label: 'Target', value: shownTarget(target) },
         { label: 'Kind', value: check_type },
-        ...every,
+        ...settingFacts(check_type, { interval_seconds, ...config }),
         { label: 'Id', value: id },
       ),
       ...(heard === undefined ? [] : [textPart(heard)]),

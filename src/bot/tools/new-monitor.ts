@@ -1,12 +1,16 @@
 import { z } from 'zod';
+import { inWords } from '../../contracts/duration.ts';
 import {
   CertificateConfig,
   CheckType,
   DnsConfig,
+  HeartbeatConfig,
   IntervalSeconds,
   type MonitorCreateInput,
+  probeSettings,
 } from '../../contracts/monitoring.ts';
 import { maskedTarget } from '../../contracts/secret-values.ts';
+import { zoneIn } from '../channels/quiet-hours.ts';
 import { CommandError } from '../shared/errors.ts';
 
 const text = (max: number, description: string) => z.string().max(max).describe(description);
@@ -43,13 +47,25 @@ export const NewMonitor = z.object({
     .max(IntervalSeconds.max)
     .optional()
     .describe('Seconds between checks, or between the pings of a heartbeat'),
+  timeout: probeSettings.timeout_seconds.describe('Seconds after which a check has failed'),
+  cron: optional(
+    200,
+    'When a heartbeat is expected, such as cron="0 3 * * *", instead of interval',
+  ),
+  zone: optional(100, 'Time zone of cron, such as Europe/Berlin; UTC when left out'),
+  grace: HeartbeatConfig.shape.grace_seconds
+    .unwrap()
+    .optional()
+    .describe('Seconds that a heartbeat may be late; an hour when left out'),
 });
 export type NewMonitor = z.output<typeof NewMonitor>;
 
 /** How a monitor of one type of check is made. */
 interface NewType {
   /** Inputs that go with this type alone; one that is given chooses it. */
-  inputs: ReadonlyArray<Exclude<keyof NewMonitor, 'target' | 'name' | 'type' | 'interval'>>;
+  inputs: ReadonlyArray<
+    Exclude<keyof NewMonitor, 'target' | 'name' | 'type' | 'interval' | 'timeout'>
+  >;
   /** Throws `CommandError` for inputs that are wrong or missing. */
   monitor(input: NewMonitor): MonitorCreateInput;
 }
@@ -60,7 +76,7 @@ export const TYPES: Record<CheckType, NewType> = {
     inputs: ['json'],
     monitor(input) {
       const config = {
-        ...intervalOf(input),
+        ...probeTimes(input),
         ...(input.json !== undefined && { json: input.json }),
       };
       return { check_type: 'HTTP', ...pageOf(input), config };
@@ -76,7 +92,7 @@ export const TYPES: Record<CheckType, NewType> = {
           { input: 'keyword' },
         );
       }
-      const config = { ...intervalOf(input), target_keyword: input.keyword };
+      const config = { ...probeTimes(input), target_keyword: input.keyword };
       return { check_type: 'KEYWORD', ...page, config };
     },
   },
@@ -85,7 +101,7 @@ export const TYPES: Record<CheckType, NewType> = {
     monitor(input) {
       const target = hostOf(input.target);
       const record = input.record === undefined ? {} : { record_type: input.record };
-      const config = { ...intervalOf(input), ...record };
+      const config = { ...probeTimes(input), ...record };
       return { check_type: 'DNS', name: input.name ?? target, target, config };
     },
   },
@@ -102,7 +118,7 @@ export const TYPES: Record<CheckType, NewType> = {
       }
       const { send, expect } = input;
       const config = {
-        ...intervalOf(input),
+        ...probeTimes(input),
         ...(send !== undefined && { send }),
         ...(expect !== undefined && { expect }),
         ...(scheme.toLowerCase() === 'tls' && { tls: true }),
@@ -116,7 +132,7 @@ export const TYPES: Record<CheckType, NewType> = {
       const { days, starttls } = input;
       const target = hostOf(input.target, 'host');
       const config = {
-        ...intervalOf(input),
+        ...probeTimes(input),
         ...(days !== undefined && { days_left: days }),
         ...(starttls !== undefined && { starttls }),
       };
@@ -124,9 +140,16 @@ export const TYPES: Record<CheckType, NewType> = {
     },
   },
   HEARTBEAT: {
-    inputs: [],
-    monitor({ target, name = target, interval }) {
-      const config = interval === undefined ? {} : { period_seconds: interval };
+    inputs: ['cron', 'zone', 'grace'],
+    monitor(input) {
+      const { target, name = target, interval, cron, grace } = input;
+      refuseUnfitTimes(input);
+      const config = {
+        ...(interval !== undefined && { period_seconds: interval }),
+        ...(cron !== undefined && { cron }),
+        ...(input.zone !== undefined && { timezone: zoneIn(input.zone) }),
+        ...(grace !== undefined && { grace_seconds: grace }),
+      };
       return { check_type: 'HEARTBEAT', name, target, config };
     },
   },
@@ -166,8 +189,37 @@ function typeByTarget(target: string): CheckType {
   return NOT_WEB.has(Number(port)) ? 'TCP' : 'HTTP';
 }
 
-const intervalOf = ({ interval }: NewMonitor) =>
-  interval === undefined ? {} : { interval_seconds: interval };
+function probeTimes({ interval, timeout }: NewMonitor) {
+  if (interval !== undefined && interval > IntervalSeconds.max) {
+    const longest = inWords(IntervalSeconds.max * 1000);
+    throw new CommandError(`“interval” is at most ${longest}, except for a heartbeat.`, {
+      input: 'interval',
+    });
+  }
+  return {
+    ...(interval !== undefined && { interval_seconds: interval }),
+    ...(timeout !== undefined && { timeout_seconds: timeout }),
+  };
+}
+
+/** Throws a `CommandError` for times that don't go together, or don't go with a heartbeat. */
+function refuseUnfitTimes({ interval, timeout, cron, zone }: NewMonitor): void {
+  const refuse = (input: keyof NewMonitor, sentence: string) => {
+    throw new CommandError(sentence, { input });
+  };
+  if (timeout !== undefined) {
+    refuse('timeout', 'A heartbeat has no “timeout”. “grace” is how late its ping may be.');
+  }
+  if (cron !== undefined && interval !== undefined) {
+    refuse('cron', 'Give “interval” or “cron”, not both.');
+  }
+  if (cron !== undefined && cron.trim().split(/\s+/).length !== 5) {
+    refuse('cron', `I didn't understand “${cron}”. A crontab has five fields: cron="0 3 * * *".`);
+  }
+  if (zone !== undefined && cron === undefined) {
+    refuse('zone', 'A “zone” goes with “cron”: cron="0 3 * * *" zone=Europe/Berlin.');
+  }
+}
 
 function pageOf({ target, name }: NewMonitor) {
   const url = urlOf(target);

@@ -1,17 +1,12 @@
 import { z } from 'zod';
+import { durationProblem, inWords, readDuration } from '../../contracts/duration.ts';
 import { CommandError } from '../shared/errors.ts';
-import { counted } from '../shared/text-format.ts';
 
-const UNITS = {
-  m: { name: 'minute', ms: 60_000 },
-  h: { name: 'hour', ms: 3_600_000 },
-  d: { name: 'day', ms: 86_400_000 },
-  w: { name: 'week', ms: 7 * 86_400_000 },
-} as const;
+const DAY_MS = 86_400_000;
 
 /** As long as the monitoring service keeps anything. */
 const MAX_DAYS = 400;
-const MAX_MS = MAX_DAYS * UNITS.d.ms;
+const MAX_MS = MAX_DAYS * DAY_MS;
 
 /** The fields of a tool that looks at a time; `standard` is what it looks at when none is given. */
 export const timeSpanFields = (standard: string) => ({
@@ -67,24 +62,16 @@ export function timeSpanOf({ last, from, to }: Asked, standard: string, nowMs: n
 /** The time as people say it: `the last 7 days`, `2026-11-20 09:30 to 2026-11-21 00:00 UTC`. Never throws. Pure. */
 export function timeSpanInWords({ last, from, to }: Asked, standard: string): string {
   if (from !== undefined) return to === undefined ? `the time since ${from}` : `${from} to ${to}`;
-  const { count, unit } = read(last ?? standard) ?? {};
-  if (count === undefined || unit === undefined) return 'a time';
-  return count === 1 ? `the last ${unit.name}` : `the last ${counted(count, unit.name)}`;
-}
-
-function read(text: string) {
-  const [, digits, letter] = /^\s*(\d{1,4})\s*([mhdw])[a-z]*\s*$/i.exec(text) ?? [];
-  const unit = UNITS[letter?.toLowerCase() as keyof typeof UNITS];
-  return unit && { count: Number(digits), unit };
+  const ms = readDuration(last ?? standard, { needsUnit: true });
+  if (ms === undefined) return 'a time';
+  // "The last day" would read as yesterday.
+  return ms === DAY_MS ? 'the last 24 hours' : `the last ${inWords(ms).replace(/^1 (\w+)$/, '$1')}`;
 }
 
 function lengthOf(text: string): number {
-  const { count = 0, unit } = read(text) ?? {};
-  const ms = count * (unit?.ms ?? 0);
-  if (ms > 0 && ms <= MAX_MS) return ms;
-  throw new CommandError(
-    `"last" must be a time such as 30m, 24h, 7d or 4w, of at most ${MAX_DAYS} days, not "${text}".`,
-  );
+  const problem = durationProblem(text, { minMs: 1000, maxMs: MAX_MS, needsUnit: true });
+  if (problem === undefined) return readDuration(text) ?? 0;
+  throw new CommandError(`"last": ${problem}.`);
 }
 
 /** Whether there is such a day: to `Date.parse` 30 February is 2 March. */
@@ -105,5 +92,5 @@ export function momentOf(name: string, text: string, { isEnd = false } = {}): nu
       `"${name}" must be a time such as 2026-11-20 or 2026-11-20T09:30Z, not "${text}".`,
     );
   }
-  return day && isEnd ? ms + UNITS.d.ms : ms;
+  return day && isEnd ? ms + DAY_MS : ms;
 }

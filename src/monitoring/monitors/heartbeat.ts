@@ -1,8 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
+import { inWords } from '../../contracts/duration.ts';
 import type { HeartbeatConfig } from '../../contracts/monitoring.ts';
 import { found, goDown, type MonitorState, type Step, success, unchanged } from '../state/state.ts';
 import { type Cron, parseCron } from '../time/cron.ts';
-import { inWords, timeInWords } from '../time/time-words.ts';
+import { timeInWords } from '../time/time-words.ts';
 
 /** 192 random bits: the token is the only credential of a push. */
 const TOKEN_BYTES = 24;
@@ -156,14 +157,14 @@ function missedReason(
   const { runStartedMs, lastCheckedMs, awaitedFromMs, pingCountsToMs } = state;
   if (runStartedMs !== undefined) {
     const began = timeInWords(runStartedMs, 'UTC', nowMs);
-    return `the run started at ${began} has not ended within ${inWords(maxRunSeconds(config))}`;
+    return `the run started at ${began} has not ended within ${inWords(maxRunSeconds(config) * 1000)}`;
   }
   const fromMs = lastCheckedMs ?? awaitedFromMs;
   if (fromMs === undefined) return undefined;
-  const grace = inWords(config.grace_seconds);
+  const grace = inWords(config.grace_seconds * 1000);
   if (config.cron === undefined) {
     const from = timeInWords(fromMs, 'UTC', nowMs);
-    const missed = `within ${inWords(config.period_seconds)} and ${grace} of grace`;
+    const missed = `within ${inWords(config.period_seconds * 1000)} and ${grace} of grace`;
     return lastCheckedMs === null
       ? `no first ping ${missed}; it was waited for from ${from}`
       : `no ping ${missed}; the last came at ${from}`;

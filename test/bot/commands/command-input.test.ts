@@ -167,10 +167,10 @@ describe('the input of a command', () => {
   const ask = commands.find(({ name }) => name === 'ask') ?? expect.fail();
 
   test('is converted from texts to its types', () => {
-    const values = { target: ' x ', type: 'http', interval: '30', name: '' };
+    const values = { target: ' x ', type: 'http', interval: '30s', name: '' };
     expect(checkInput(add, values)).toEqual({
       ok: true,
-      input: { target: 'x', type: 'HTTP', interval: 30 },
+      input: { target: 'x', type: 'HTTP', interval: 30_000 },
     });
     for (const [text, value] of [
       ['yes', true],
@@ -184,9 +184,9 @@ describe('the input of a command', () => {
   });
 
   test('keeps values that have their type, and takes null as not given', () => {
-    expect(checkInput(add, { target: 'x', interval: 30, name: null })).toEqual({
+    expect(checkInput(add, { target: 'x', days: 30, name: null })).toEqual({
       ok: true,
-      input: { target: 'x', interval: 30 },
+      input: { target: 'x', days: 30 },
     });
   });
 
@@ -194,10 +194,10 @@ describe('the input of a command', () => {
     [{}, '“target” is missing: What to check'],
     [
       { target: 'x', interval: 'soon' },
-      '“interval” must be a whole number from 5 to 86400, not “soon”.',
+      "“interval”: I didn't understand “soon”. Use 30s, 5m, 2h or 1d.",
     ],
-    [{ target: 'x', interval: '1' }, '“interval” must be a whole number from 5 to 86400, not “1”.'],
-    [{ target: 'x', interval: '1e9' }, 'not “1e9”'],
+    [{ target: 'x', interval: '1' }, '“interval”: “1” is 1 second. Choose 5 seconds to 366 days.'],
+    [{ target: 'x', days: '1e9' }, '“days” must be a whole number from 0 to 365, not “1e9”'],
     [
       { target: 'x', type: 'PING' },
       '“type” must be one of HTTP, KEYWORD, DNS, TCP, CERTIFICATE, HEARTBEAT, not “PING”.',

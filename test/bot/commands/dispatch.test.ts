@@ -21,7 +21,7 @@ describe('a command that fails answers with a card', () => {
     ['', 'info', 'What Askwatch can do'],
     ['/monitor explode', 'warning', 'There is no command “/monitor explode”'],
     ['/monitor add', 'info', '/monitor add example.com record=MX'],
-    ['/monitor add https://x.example interval=soon', 'warning', 'whole number from 5 to 86400'],
+    ['/monitor add https://x.example interval=soon', 'warning', 'Use 30s, 5m, 2h or 1d'],
     ['/monitor add https://x.example interval=soon', 'warning', '/monitor add <target> [name]'],
     ['/monitor add ftp://x.example', 'warning', 'is not a web address'],
     ['/monitor add "not a host"', 'warning', 'is not a web address'],

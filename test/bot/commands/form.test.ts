@@ -64,7 +64,7 @@ describe('the form of a command', () => {
     ['DNS', ['record']],
     ['TCP', ['expect', 'send']],
     ['CERTIFICATE', ['days', 'starttls']],
-    ['HEARTBEAT', []],
+    ['HEARTBEAT', ['cron', 'zone', 'grace']],
   ])('has the inputs of the kind %s', (type, more) => {
     const fields = formFields(monitorAdd, type === undefined ? {} : { type });
     expect(fields.map(({ name }) => name)).toEqual(['type', 'target', 'name', 'interval', ...more]);

@@ -29,9 +29,9 @@ test.each([
 });
 
 test.each([
-  [{ last: 'yesterday' }, /"last" must be a time such as/],
-  [{ last: '0d' }, /"last" must be/],
-  [{ last: '9999w' }, /"last" must be/],
+  [{ last: 'yesterday' }, /I didn't understand “yesterday”. Use 30s, 5m, 2h or 1d/],
+  [{ last: '7' }, /I didn't understand “7”/],
+  [{ last: '9999w' }, /Choose 1 second to 400 days/],
   [{ last: '7d', from: '2026-11-20' }, /not both/],
   [{ to: '2026-11-20' }, /goes with "from"/],
   [{ from: 'Monday' }, /"from" must be a time such as/],
@@ -47,7 +47,7 @@ test.each([
 
 test.each([
   [{}, 'the last 7 days'],
-  [{ last: '1d' }, 'the last day'],
+  [{ last: '1h' }, 'the last hour'],
   [{ last: '24h' }, 'the last 24 hours'],
   [{ last: 'x' }, 'a time'],
   [{ from: '2026-11-20' }, 'the time since 2026-11-20'],

@@ -31,7 +31,7 @@ test('the channel that added a monitor gets one message when it goes down, which
   await bot.start([platform]);
   await eventually(() => polls(service) > 0);
   const added = cardOf(await say('/monitor add https://shop.example/ My shop'));
-  expect(textOf(added)).toContain('This channel hears its alerts.');
+  expect(textOf(added)).toContain('Alerts will be posted in this channel.');
   await eventually(() => platform.messages.length === 0 && polls(service) > 3);
   const id = service.monitors[0]?.id ?? '';
 

@@ -50,7 +50,7 @@ inBrowser('what an answer proposes, in the browser', () => {
       await thread(window).getByText('Confirmed by Guest 1 at the web console').waitFor();
       await eventuallyEquals(
         () => announcement(window),
-        'Now watching example.com This channel hears its alerts.',
+        'Now watching example.com Alerts will be posted in this channel.',
       );
     }
     expect(service.monitors).toHaveLength(1);

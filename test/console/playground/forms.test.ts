@@ -58,7 +58,7 @@ describe('a command that is typed bare', () => {
       DNS: 'type* target* name interval record',
       TCP: 'type* target* name interval expect send',
       CERTIFICATE: 'type* target* name interval days starttls',
-      HEARTBEAT: 'type* target* name interval',
+      HEARTBEAT: 'type* target* name interval cron zone grace',
     });
     expect(service.monitors).toEqual([]);
     expect(await listedAt(url)).toEqual([]);
@@ -110,7 +110,7 @@ describe('a form that is sent', () => {
     if (!message) throw new Error('There is no message.');
     expect(message.command).toBe('/monitor add');
     expect(message.by).toEqual((await snapshotOf(tab)).person);
-    expect(textOf(cardOf(message))).toContain('This channel hears its alerts.');
+    expect(textOf(cardOf(message))).toContain('Alerts will be posted in this channel.');
   });
 
   test('and is not right says so beside the input', async () => {
@@ -122,7 +122,7 @@ describe('a form that is sent', () => {
       [{ type: 'KEYWORD', target: 'https://x.example' }, { keyword: /needs the text to look for/ }],
       [
         { type: 'HTTP', target: 'https://x.example', interval: 'soon' },
-        { interval: /must be a whole number/ },
+        { interval: /Use 30s, 5m, 2h or 1d/ },
       ],
       [{ type: 'TELEPATHY', target: 'https://x.example' }, { type: /must be one of/ }],
     ] as Array<[Record<string, string>, Record<string, RegExp>]>) {

@@ -64,7 +64,7 @@ test('what was typed already stands in the form, which asks for what goes with t
     name: 'Shop',
     keyword: '',
   });
-  expect(await formOf(discord.slash('monitor add', { type: 'DNS', interval: 60 }))).toEqual({
+  expect(await formOf(discord.slash('monitor add', { type: 'DNS', interval: '60' }))).toEqual({
     type: 'DNS',
     target: '',
     name: '',
@@ -76,6 +76,7 @@ test('what was typed already stands in the form, which asks for what goes with t
     target: '',
     name: '',
     interval: '',
+    cron: '',
   });
 });
 
@@ -86,7 +87,7 @@ test('an error is shown privately, and the form opens again as it was filled in'
   const filled = { target: 'ftp://shop.example', name: '@everyone *Shop*', interval: 'often' };
   const sent = discord.send(opened, filled);
   const wrong = await wrongIn(sent);
-  expect(wrong.embeds[0]?.description).toContain('whole number');
+  expect(wrong.embeds[0]?.description).toContain('Use 30s, 5m, 2h or 1d');
   expect(service.requests).toEqual([]);
   expect(discord.channel(discord.general.id)).toEqual([]);
 

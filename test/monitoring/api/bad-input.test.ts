@@ -300,8 +300,8 @@ test('no answer to a bad body uses the words of a validator', async () => {
       [
         [{ interval_seconds: 1 }, 'interval_seconds', 'it must be at least 5'],
         [{ interval_seconds: 1e6 }, 'interval_seconds', 'it must be at most 86400'],
-        [{ interval_seconds: 9.5 }, 'interval_seconds', 'write a whole number'],
-        [{ interval_seconds: '60' }, 'interval_seconds', 'write a number'],
+        [{ interval_seconds: 9.5 }, 'interval_seconds', 'write a whole number of seconds'],
+        [{ interval_seconds: '60' }, 'interval_seconds', 'write a number of seconds'],
         [{ method: 'GOT' }, 'method', 'write GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS'],
         [{ headers: [] }, 'headers', 'write an object'],
         [{ headers: { 'a b': 'x' } }, 'headers.a b', 'this name cannot be used here'],
@@ -320,8 +320,8 @@ test('no answer to a bad body uses the words of a validator', async () => {
     ],
     [
       MONITORS,
-      { ...HEARTBEAT, config: { cron: '* *' } },
-      "Invalid 'config.cron': write at least 9 characters.",
+      { ...HEARTBEAT, config: { cron: '' } },
+      "Invalid 'config.cron': it must not be empty.",
     ],
     [`${patch}/maintenance`, { windows: [1] }, "Invalid 'windows.0': write an object."],
   ];

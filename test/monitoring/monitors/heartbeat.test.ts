@@ -64,8 +64,9 @@ describe('every signal and the deadline, in every state', () => {
   const EXIT_3 = 'the job ended with exit code 3';
   const RUN = 'the run started at 00:00 UTC has not ended within 30 seconds';
   const FIRST =
-    'no first ping within 100 seconds and 10 seconds of grace; it was waited for from 00:00 UTC';
-  const LATE = 'no ping within 100 seconds and 10 seconds of grace; the last came at 00:00 UTC';
+    'no first ping within 1 minute 40 seconds and 10 seconds of grace; it was waited for from 00:00 UTC';
+  const LATE =
+    'no ping within 1 minute 40 seconds and 10 seconds of grace; the last came at 00:00 UTC';
 
   /** state, event → what is found, the words for it, since when the run goes on, the next deadline */
   type Row = [

@@ -125,6 +125,11 @@ const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
     /'target_keyword' means nothing here/,
   ],
   ['a text for a number', config('interval_seconds: ‹often'), /interval_seconds: write a number/],
+  [
+    'a duration for a number',
+    config('interval_seconds: ‹5m'),
+    /interval_seconds: write a number of seconds, such as 300 for 5m/,
+  ],
   ['a number that is too small', config('interval_seconds: ‹1'), /it must be at least 5/],
   [
     'a timeout beyond the interval',

@@ -55,7 +55,7 @@ test('what is wrong is said where it stands, and nothing is made of it', async (
   await fake.submit({ target: 'ftp://shop.example' });
   expect(fake.form()?.errors.target).toContain('is not a web address');
   await fake.submit({ target: 'https://shop.example', interval: '1' });
-  expect(fake.form()?.errors.interval).toContain('must be a whole number from');
+  expect(fake.form()?.errors.interval).toContain('“1” is 1 second. Choose 5 seconds to');
   await fake.submit({ interval: '60' });
   await eventually(() => bot.service.monitors.length === 1);
   expect(fake.form()).toBeUndefined();

@@ -1,28 +1,58 @@
 import { createHash } from 'node:crypto';
-import type { CheckType } from '../../../contracts/monitoring.ts';
+import type { z } from 'zod';
+import { type CheckType, IntervalSeconds } from '../../../contracts/monitoring.ts';
 import { type Invocation, toAsker, toEveryone } from '../../shared/invocation.ts';
 import { create, mayAdd } from '../../tools/create-monitor.ts';
 import { monitorOf, NewMonitor, TYPES } from '../../tools/new-monitor.ts';
-import { command } from '../command.ts';
+import { command, optionalDuration } from '../command.ts';
 import { pushParts } from './push-address.ts';
 
 /** What a form asks for every type of check. */
 const ALWAYS = ['type', 'target', 'name', 'interval'] as const;
 
-/** `/monitor add`: creates a monitor, and this channel hears its alerts. */
+const secondsRange = (min: number, max: number) => ({ minMs: min * 1000, maxMs: max * 1000 });
+const MAX_GRACE_DAYS = 30;
+const MAX_PERIOD_DAYS = 366;
+const DAY_SECONDS = 86_400;
+
+const input = NewMonitor.extend({
+  interval: optionalDuration(
+    secondsRange(IntervalSeconds.min, MAX_PERIOD_DAYS * DAY_SECONDS),
+    'Time between checks or pings, such as 30s, 5m or 1d; 1m when left out, 1d for a heartbeat',
+  ),
+  timeout: optionalDuration(secondsRange(1, 60), 'How long a check may take, such as 10s'),
+  grace: optionalDuration(
+    secondsRange(1, MAX_GRACE_DAYS * DAY_SECONDS),
+    'How late a heartbeat may be, such as 10m; 1h when left out',
+  ),
+});
+
+/** The monitor that is asked for. Throws a `CommandError` for inputs that don't go together. */
+function wantedMonitor(asked: z.output<typeof input>) {
+  const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1000);
+  return monitorOf({
+    ...asked,
+    interval: seconds(asked.interval),
+    timeout: seconds(asked.timeout),
+    grace: seconds(asked.grace),
+  });
+}
+
+/** `/monitor add`: creates a monitor and subscribes this channel to its alerts. */
 export const monitorAdd = command({
   name: 'monitor add',
   summary:
-    'Watch an address, a page’s text, a DNS name, port, certificate or job; this channel hears its alerts',
+    'Watch an address, a page’s text, a DNS name, port, certificate or job; alerts go to this channel',
   right: mayAdd,
-  input: NewMonitor,
+  input,
   examples: [
     '/monitor add https://example.com',
-    '/monitor add https://example.com name="Shop" keyword=Cart interval=30',
+    '/monitor add https://example.com name="Shop" keyword=Cart interval=5m',
     '/monitor add example.com record=MX',
     '/monitor add db.example:5432',
     '/monitor add example.com type=CERTIFICATE',
-    '/monitor add nightly-backup type=HEARTBEAT interval=86400',
+    '/monitor add nightly-backup type=HEARTBEAT interval=1d grace=2h',
+    '/monitor add nightly-backup cron="0 3 * * *" zone=Europe/Berlin grace=30m',
   ],
   form: {
     title: 'Add a monitor',
@@ -30,12 +60,12 @@ export const monitorAdd = command({
     inputs: ({ type }) => [...ALWAYS, ...(TYPES[type as CheckType]?.inputs ?? [])],
     chooses: { input: 'type', first: 'HTTP' },
     required: ['keyword'],
-    check: monitorOf,
+    check: wantedMonitor,
   },
-  async run(input, call) {
+  async run(asked, call) {
     // Whoever goes on with it when this process dies makes no second one.
     const idempotencyKey = idempotencyKeyOf(call.invocation);
-    const { card, pushUrl } = await create(monitorOf(input), { ...call, idempotencyKey });
+    const { card, pushUrl } = await create(wantedMonitor(asked), { ...call, idempotencyKey });
     if (pushUrl === undefined) return toEveryone(card);
     // Whoever has the push address can report the job as alive.
     return toAsker({ ...card, parts: [...card.parts, ...pushParts(pushUrl)] });

@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import { readInterval, readMention, type SettingsChange } from '../../channels/channel-settings.ts';
-import { readHours } from '../../channels/quiet-hours.ts';
+import { durationProblem, readDuration } from '../../../contracts/duration.ts';
+import { readMention, type SettingsChange } from '../../channels/channel-settings.ts';
+import { readHours, zoneIn } from '../../channels/quiet-hours.ts';
 import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toEveryone } from '../../shared/invocation.ts';
 import { placeKey } from '../../shared/place.ts';
 import { type Call, command, optionalText } from '../command.ts';
-import { zoneIn } from './zone.ts';
+
+const REMIND = { minMs: 15 * 60_000, maxMs: 24 * 3_600_000 };
 
 const input = z.object({
   switch: z.enum(['on', 'off']).describe('on or off'),
@@ -16,7 +18,7 @@ const input = z.object({
     'Hours in which nothing new is posted, such as 22:00-07:00; off ends them',
   ),
   zone: optionalText(60, 'Time zone of the quiet hours, such as Europe/Berlin; UTC when left out'),
-  remind: optionalText(20, 'How often to say that an outage goes on, 15m to 24h; off ends it'),
+  remind: optionalText(20, 'How often to repeat an unacknowledged outage, 15m to 24h; off ends it'),
   mention: optionalText(200, 'A user group or role to call when an outage begins; off ends it'),
 });
 
@@ -103,11 +105,9 @@ function quietIn({ quiet: hoursText, zone: zoneText }: Asked, now: SettingsChang
 
 function remindIn(text: string): number | null {
   if (isOff(text)) return null;
-  const ms = readInterval(text);
-  if (ms !== undefined) return ms;
-  throw new CommandError(
-    `“remind” must be a time from 15m to 24h such as 4h or 1h30m, or off, not “${text}”.`,
-  );
+  const problem = durationProblem(text, REMIND);
+  if (problem === undefined) return readDuration(text) ?? null;
+  throw new CommandError(`“remind”: ${problem}, or off to end it.`);
 }
 
 function mentionIn(text: string, call: Call) {

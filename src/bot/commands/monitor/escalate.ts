@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { durationProblem, readDurationAt } from '../../../contracts/duration.ts';
 import {
   type Escalation,
   escalationInWords,
-  readInterval,
   readMention,
 } from '../../channels/channel-settings.ts';
 import { textCard } from '../../shared/card.ts';
@@ -13,27 +13,28 @@ import { hasRight } from '../../shared/rights.ts';
 import { shortened } from '../../shared/text-format.ts';
 import { type Call, command, optionalText } from '../command.ts';
 
-const MIN_AFTER_MS = 60_000;
+const AFTER = { minMs: 60_000, maxMs: 24 * 3_600_000 };
+const EXAMPLE = 'Example: /monitor escalate after 10m to #oncall @person.';
 
 const input = z.object({
   after: optionalText(
     400,
-    'How long it may stay unacknowledged, 1m to 24h; off ends it; how it stands when left out',
+    'How long an outage may stay unacknowledged, 1m to 24h; off ends it; shows the setting when left out',
   ),
-  to: optionalText(200, 'The channel that is told then; this one when left out'),
-  mention: optionalText(200, 'The person, user group or role that is called then'),
+  to: optionalText(200, 'The channel that gets the outage then; this one when left out'),
+  mention: optionalText(200, 'The person, user group or role to mention then'),
 });
 
 type Asked = z.output<typeof input>;
 
-/** `/monitor escalate`: who is told of an outage that nobody acknowledges in time. */
+/** `/monitor escalate`: who gets an outage that nobody acknowledges in time. */
 export const monitorEscalate = command({
   name: 'monitor escalate',
-  summary: 'Tell another channel, or call somebody, when nobody acknowledges an outage in time',
+  summary: 'Post to another channel or mention someone if nobody acknowledges an outage in time',
   right: {
     setting: 'mayManage',
     over: 'place',
-    to: 'set who is told of what nobody acknowledges',
+    to: 'set up escalation',
     when: (asked) => isGiven(asked),
   },
   input,
@@ -77,13 +78,19 @@ async function escalationIn(asked: Asked, call: Call): Promise<Escalation | null
   let afterMs: number | undefined;
   let channel: { id: string; name?: string | undefined } | undefined;
   let mention: Escalation['mention'];
-  for (const word of words) {
-    const ms = readInterval(word, MIN_AFTER_MS);
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? '';
+    const duration = afterMs === undefined ? readDurationAt(words, at) : undefined;
     const named = traits.channel?.pattern.exec(word)?.groups;
     const person = traits.person?.pattern.exec(word)?.groups;
     const group = traits.mention && readMention(word, traits.mention);
-    if (ms !== undefined && afterMs === undefined) afterMs = ms;
-    else if (named?.id !== undefined && !channel) channel = { id: named.id, name: named.name };
+    if (duration) {
+      const typed = words.slice(at, at + duration.count).join(' ');
+      const problem = durationProblem(typed, AFTER);
+      if (problem !== undefined) throw new CommandError(`${problem}.`);
+      afterMs = duration.ms;
+      at += duration.count - 1;
+    } else if (named?.id !== undefined && !channel) channel = { id: named.id, name: named.name };
     else if (person?.id !== undefined && !mention) {
       const name = person.name === undefined ? {} : { name: `@${person.name.replace(/^@/, '')}` };
       mention = { id: person.id, isPerson: true, ...name };
@@ -91,16 +98,15 @@ async function escalationIn(asked: Asked, call: Call): Promise<Escalation | null
     else throw new CommandError(notUnderstood(word));
   }
   if (afterMs === undefined) {
-    throw new CommandError(
-      'Say after how long, 1m to 24h: /monitor escalate after 10m to #oncall @person.',
-    );
+    throw new CommandError(`Say after how long, 1m to 24h. ${EXAMPLE}`);
   }
   const to = channel && (await placeOf(channel.id, call));
-  // The message of the outage stands there already.
   const isHere = to === undefined || to === placeKey(call.place);
   if (isHere && !mention) {
     throw new CommandError(
-      'Say whom to tell: another channel, a person, or both: /monitor escalate after 10m to #oncall @person.',
+      to === undefined
+        ? `Say who gets the escalation: another channel, a person, or both. ${EXAMPLE}`
+        : `That is this channel, which already has the outage's message. Choose another one, or a person to mention here. ${EXAMPLE}`,
     );
   }
   return {
@@ -112,14 +118,14 @@ async function escalationIn(asked: Asked, call: Call): Promise<Escalation | null
 }
 
 const notUnderstood = (word: string) =>
-  `I do not know what to do with “${shortened(word, 60)}”. Choose channel and person from the list that is shown after # and @, and give one time from 1m to 24h: /monitor escalate after 10m to #oncall @person.`;
+  `I didn't understand “${shortened(word, 60)}”. Pick the channel after # and the person after @ from the list. ${EXAMPLE}`;
 
 /** The place that a channel is, for those who may have alerts told there; throws `CommandError` for all others. */
 async function placeOf(id: string, { person, place, settings }: Call): Promise<string> {
   const found = await person.channelOf?.(id);
   if (!found) {
     throw new CommandError(
-      'That channel cannot be found from here. Choose one of this workspace or server that Askwatch is in.',
+      "I can't find that channel. Choose one of this workspace or server that Askwatch is a member of.",
     );
   }
   const to = { platform: place.platform, channel: found.channel };
@@ -127,7 +133,7 @@ async function placeOf(id: string, { person, place, settings }: Call): Promise<s
   if (placeKey(to) === placeKey(place) || found.mayManage) return placeKey(to);
   if (await hasRight(right, { person, place, settings })) return placeKey(to);
   throw new CommandError(
-    'Only those who manage that channel, or all of them, may have alerts told there. Ask one of them, or name only a person to be called here.',
+    'Only people who manage that channel, or all channels, may send alerts there. Ask one of them, or mention only a person here.',
   );
 }
 
@@ -135,14 +141,14 @@ function standingCard(tone: 'good' | 'info', now: Escalation | undefined) {
   if (!now) {
     return textCard(
       tone,
-      'Nobody else is told of what nobody acknowledges here',
-      'Set who is: /monitor escalate after 10m to #oncall @person',
+      'No escalation is set up for this channel',
+      'Set one up: /monitor escalate after 10m to #oncall @person',
     );
   }
   return textCard(
     tone,
     escalationInWords(now),
-    'It is told once, also in quiet hours there. What is acknowledged or over by then is not, what is snoozed waits for the end of that, and what is only degraded is not told at all.',
+    'Sent once per outage, also in quiet hours. Not sent if someone acknowledges it or it ends in time, or if the monitor is only degraded. A snoozed outage waits until its snooze ends.',
     ...(now.place === undefined ? [] : ['Askwatch must be a member of that channel.']),
   );
 }

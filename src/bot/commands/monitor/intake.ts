@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { maskedTarget } from '../../../contracts/secret-values.ts';
-import { readInterval } from '../../channels/channel-settings.ts';
 import { bareUrl } from '../../intake/alertmanager-of.ts';
 import { exampleAlert } from '../../intake/example-alert.ts';
 import { INTAKE_TITLES, type Intake } from '../../intake/intakes.ts';
@@ -10,7 +9,7 @@ import { type Card, type CardPart, tablePart, textCard, textPart } from '../../s
 import { CommandError } from '../../shared/errors.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { counted, inWords, shortened } from '../../shared/text-format.ts';
-import { type Call, command, optionalText, requiredText } from '../command.ts';
+import { type Call, command, optionalDuration, optionalText, requiredText } from '../command.ts';
 
 const input = z.object({
   action: z
@@ -23,15 +22,13 @@ const input = z.object({
     500,
     'Where a snooze makes silences, for add: one of the addresses in ALERTMANAGER_URL',
   ),
-  repeat: optionalText(
-    20,
-    'How often the sender repeats an alert that goes on, for add, such as 12h; 4h when left out',
+  repeat: optionalDuration(
+    { minMs: 60_000, maxMs: 24 * 3_600_000 },
+    'How often the sender repeats an ongoing alert, for add, such as 12h; 4h when left out',
   ),
 });
 
 type Asked = z.output<typeof input>;
-
-const MIN_REPEAT_MS = 60_000;
 
 /** Rows of one card: what fits in a message on every platform. */
 const MAX_ROWS = 20;
@@ -108,18 +105,11 @@ async function add({ kind, name, alertmanager, repeat }: Asked, call: Call) {
   }
   const alertmanagerUrl =
     alertmanager === undefined ? undefined : chosenUrl(alertmanager, settings.alertmanagerUrls);
-  const repeatMs = repeat === undefined ? undefined : readInterval(repeat, MIN_REPEAT_MS);
-  if (repeat !== undefined && repeatMs === undefined) {
-    throw new CommandError(
-      `“repeat” must be a time from 1m to 24h such as 12h, not “${shortened(repeat, 20)}”.`,
-      { input: 'repeat' },
-    );
-  }
   const { intake, token } = await intakes.add(place, {
     kind,
     name,
     by: person.name,
-    repeatMs,
+    repeatMs: repeat,
     ...(alertmanagerUrl !== undefined && { alertmanagerUrl }),
   });
   // Whoever has the address can have alerts told here.

@@ -1,3 +1,4 @@
+import { durationProblem, notADuration, readDurationAt } from '../../../contracts/duration.ts';
 import {
   type MaintenanceWindow,
   WEEKDAYS,
@@ -26,6 +27,8 @@ const MAX_DAYS = 366;
 /** How it is written, for whoever wrote it otherwise. */
 export const WHEN_EXAMPLES =
   'sat 02:00 for 2h Europe/Berlin, next sun 02:00-04:00, 2026-12-01 22:00 for 90m, now for 30m, or off';
+
+const SAY_HOW_LONG = 'Say how long: for 2h, or 02:00-04:00.';
 
 /** Words that say nothing. */
 const FILLERS = new Set(['at', 'on', 'from', 'and', 'starting']);
@@ -155,7 +158,7 @@ function set(said: Said, more: Said, count = 1): number {
 
 function windowOf(said: Said, now: Now): MaintenanceWindow {
   const { days, isNext, date, isNow, minute, lastsMinutes, zone: timezone = now.zone } = said;
-  if (lastsMinutes === undefined) throw wrong('Say how long: for 2h, or 02:00-04:00.');
+  if (lastsMinutes === undefined) throw wrong(SAY_HOW_LONG);
   if (isNow) {
     if (days || isNext || date !== undefined || minute !== undefined) {
       throw wrong('Give either now or a time.');
@@ -225,28 +228,17 @@ function dayIn(word: string): Weekday | undefined {
   return WEEKDAYS.includes(short) && (isDay || DAY_NAMES.includes(singular)) ? short : undefined;
 }
 
-const UNITS: Record<string, number> = { d: DAY_MINUTES, h: 60, m: 1 };
-const LENGTH =
-  /^(?:(\d{1,4})\s*(?:d|days?))?\s*(?:(\d{1,4})\s*(?:h|hrs?|hours?))?\s*(?:(\d{1,5})\s*(?:m|mins?|minutes?))?$/i;
-
-/** How long words say it is, from one on: `2h`, `1h30m`, `2 hours 30 minutes`; the most words that say it. */
+/** How long it lasts, from a word on: `2h`, `2 hours 30 minutes`; in minutes, and how many words say it. */
 function lengthAt(words: readonly string[], at: number): { minutes: number; count: number } {
-  for (let count = Math.min(6, words.length - at); count > 0; count -= 1) {
-    const [, days, hours, minutes] = LENGTH.exec(words.slice(at, at + count).join(' ')) ?? [];
-    const parts = [
-      [days, 'd'],
-      [hours, 'h'],
-      [minutes, 'm'],
-    ] as const;
-    const total = parts.reduce(
-      (sum, [text, unit]) => sum + Number(text ?? 0) * (UNITS[unit] ?? 0),
-      0,
-    );
-    if (total === 0) continue;
-    if (total > MAX_DAYS * DAY_MINUTES) throw wrong(`It lasts ${MAX_DAYS} days at most.`);
-    return { minutes: total, count };
+  const length = readDurationAt(words, at);
+  if (!length) {
+    const word = words[at];
+    throw wrong(word === undefined ? SAY_HOW_LONG : `${notADuration(word)}.`);
   }
-  throw wrong(`“for ${words[at] ?? ''}” is no length; write for 30m, for 2h or for 1h30m.`);
+  const text = words.slice(at, at + length.count).join(' ');
+  const problem = durationProblem(text, { minMs: MINUTE_MS, maxMs: MAX_DAYS * DAY_MS });
+  if (problem !== undefined) throw wrong(`${problem}.`);
+  return { minutes: Math.round(length.ms / MINUTE_MS), count: length.count };
 }
 
 function minuteIn(text: string): number {

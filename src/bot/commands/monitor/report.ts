@@ -4,13 +4,13 @@ import {
   readTimeOfDay,
   scheduleInWords,
 } from '../../channels/channel-settings.ts';
+import { zoneIn } from '../../channels/quiet-hours.ts';
 import { nextInWords, spanSoFar } from '../../reports/schedule.ts';
 import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { placeKey } from '../../shared/place.ts';
 import { type Call, command, optionalText } from '../command.ts';
-import { zoneIn } from './zone.ts';
 
 /** When a report comes for which no time was named. */
 const STANDARD_MINUTE = 9 * 60;

@@ -45,14 +45,14 @@ const TEN_MINUTES_MS = 600_000;
 describe('who is told of what nobody acknowledges', () => {
   test.each([
     'after 10m to <#C2|oncall> <@U2|ada>',
-    '10m <@U2|ada> <#C2|oncall>',
+    '10 minutes <@U2|ada> <#C2|oncall>',
     'after=10m to=<#C2|oncall> mention=<@U2|ada>',
   ])('is set on Slack by “%s”, shown, and taken back', async (words) => {
     const { say, stored } = await openChannel();
-    expect((await say('')).text).toContain('Nobody else is told');
+    expect((await say('')).text).toContain('No escalation is set up for this channel');
     const said = await say(words);
     expect(said.text).toContain(
-      'An outage that nobody acknowledges within 10 minutes is told in #oncall, and mentions @ada',
+      'An outage that nobody acknowledges within 10 minutes is posted in #oncall and mentions @ada',
     );
     expect(said.reply).toMatchObject({ private: false });
     expect(await stored()).toEqual({
@@ -60,7 +60,7 @@ describe('who is told of what nobody acknowledges', () => {
       mention: { id: 'U2', name: '@ada', isPerson: true },
     });
     expect((await say('')).reply).toMatchObject({ private: true });
-    expect((await say('off')).text).toContain('Nobody else is told');
+    expect((await say('off')).text).toContain('No escalation is set up for this channel');
     expect(await stored()).toBeUndefined();
   });
 
@@ -86,18 +86,17 @@ describe('who is told of what nobody acknowledges', () => {
   });
 
   test.each([
-    ['after 30s to <#C2>', 'I do not know what to do with “30s”'],
-    ['after 25h to <#C2>', 'I do not know what to do with “25h”'],
+    ['after 30s to <#C2>', '“30s” is 30 seconds. Choose 1 minute to 1 day.'],
+    ['after 25 hours to <#C2>', '“25 hours” is 1 day 1 hour. Choose 1 minute to 1 day.'],
     ['to <#C2>', 'Say after how long'],
-    ['after 10m', 'Say whom to tell'],
-    ['after 10m to <#C1>', 'Say whom to tell'],
-    ['after 10m to #oncall', 'Choose channel and person from the list'],
-    ['after 10m <!channel>', 'I do not know what to do with “<!channel>”'],
-    ['after 10m <@U2> <@U3>', 'I do not know what to do with “<@U3>”'],
-    ['after 10m <#C2> <#C3>', 'I do not know what to do with “<#C3>”'],
-    ['after 10m 20m <#C2>', 'I do not know what to do with “20m”'],
-    ['after 10m <@&123456789012345678>', 'I do not know what to do with'],
-    ['off <#C2>', 'I do not know what to do with “off”'],
+    ['after 10m', 'Say who gets the escalation'],
+    ['after 10m to <#C1>', 'That is this channel'],
+    ['after 10m to #oncall', 'Pick the channel after # and the person after @ from the list'],
+    ['after 10m <!channel>', "I didn't understand “<!channel>”"],
+    ['after 10m <@U2> <@U3>', "I didn't understand “<@U3>”"],
+    ['after 10m <#C2> <#C3>', "I didn't understand “<#C3>”"],
+    ['after 10m <@&123456789012345678>', "I didn't understand"],
+    ['off <#C2>', "I didn't understand “off”"],
   ])('is refused and changes nothing: %s', async (words, problem) => {
     const { say, stored } = await openChannel();
     const { text, tone } = await say(words);
@@ -110,11 +109,11 @@ describe('who is told of what nobody acknowledges', () => {
     const { say, stored } = await openChannel();
     const line = 'after 10m to <#C2|oncall> <@U2|ada>';
     expect((await say(line, managing('none'))).text).toContain(
-      'Only those who manage that channel',
+      'Only people who manage that channel',
     );
-    expect((await say(line, managing('unknown'))).text).toContain('cannot be found from here');
+    expect((await say(line, managing('unknown'))).text).toContain("I can't find that channel");
     const { channelOf: _, ...plain } = admin;
-    expect((await say(line, plain)).text).toContain('cannot be found from here');
+    expect((await say(line, plain)).text).toContain("I can't find that channel");
     expect(await stored()).toBeUndefined();
     await say('after 10m <@U2|ada>', managing('none'));
     expect(await stored()).toMatchObject({ mention: { id: 'U2' } });

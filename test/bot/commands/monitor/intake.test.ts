@@ -115,8 +115,8 @@ test.each([
   ['/monitor intake remove x alertmanager=http://a.example', '“alertmanager” belongs to add'],
   ['/monitor intake add alertmanager alertmanager=http://a.example', 'ALERTMANAGER_URL'],
   ['/monitor intake remove x repeat=12h', '“repeat” belongs to add'],
-  ['/monitor intake add alertmanager repeat=often', '“repeat” must be a time from 1m to 24h'],
-  ['/monitor intake add alertmanager repeat=25h', '“repeat” must be a time from 1m to 24h'],
+  ['/monitor intake add alertmanager repeat=often', 'Use 30s, 5m, 2h or 1d'],
+  ['/monitor intake add alertmanager repeat=25h', 'Choose 1 minute to 1 day'],
 ])('%s is refused, and changes nothing', async (line, why) => {
   const { say } = await start();
   expect(said(await say(line))).toContain(why);

@@ -63,8 +63,8 @@ test('off takes all away', () => {
 test.each([
   ['sat 02:00', 'Say how long: for 2h'],
   ['sat for 2h', 'Say from which time on'],
-  ['sat 02:00 for ages', '“for ages” is no length'],
-  ['sat 02:00 for', '“for ” is no length'],
+  ['sat 02:00 for ages', "I didn't understand “ages”. Use 30s, 5m, 2h or 1d"],
+  ['sat 02:00 for', 'Say how long'],
   ['sat 25:00 for 2h', '“25:00” is no time of day'],
   ['sat 02:00 for 2h Europe/Berlim', 'There is no time zone “Europe/Berlim”'],
   ['sat 02:00 for 2h please', '“please” is no day, time or zone'],
@@ -73,7 +73,7 @@ test.each([
   ['sat 2026-12-01 02:00 for 2h', 'either days of the week or a date'],
   ['next sat,sun 02:00 for 2h', 'Say one day after next'],
   ['sat 02:00 for 8d', 'a week at most'],
-  ['2026-12-01 02:00 for 9999d', '366 days at most'],
+  ['2026-12-01 02:00 for 9999d', 'Choose 1 minute to 366 days'],
   ['2026-02-30 02:00 for 2h', 'There is no day 2026-02-30'],
   ['2026-11-27 10:00 for 2h', 'over already'],
   ['off sat', '“off” is no day'],
@@ -99,6 +99,6 @@ test.each([
 });
 
 test('a time that cannot be read is told, and is no part of a name', () => {
-  expect(() => splitWhen('Shop sat 02:00 for ages', NOW)).toThrow('“for ages” is no length');
+  expect(() => splitWhen('Shop sat 02:00 for ages', NOW)).toThrow("I didn't understand “ages”");
   expect(() => splitWhen('Shop sat 02:00', NOW)).toThrow('Say how long');
 });

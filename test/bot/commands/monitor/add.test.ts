@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { CHANNEL, cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
+import { startService } from '../../../helpers/monitoring/service.ts';
+
+let invocations = 0;
+
+/** A bot over the real service, whose reader may do everything. */
+async function start() {
+  const service = await startService();
+  const { bot } = await startTestBot({ watched: service });
+  const person = { id: 'U1', name: 'Ada', mayManage: async () => true };
+  const handle = async (
+    request: { line: string } | { command: string; values: Record<string, unknown> },
+  ) => cardOf(await bot.dispatch({ id: `add:${++invocations}`, request, place: CHANNEL, person }));
+  const say = (line: string) => handle({ line });
+  const configOf = async (name: string) => {
+    const { id } = (await service.list()).find((one) => one.name === name) ?? {};
+    return (await service.get(`/api/v1/public/monitors/${id}`)).body.config;
+  };
+  return { service, say, handle, configOf };
+}
+
+test('a heartbeat takes a crontab, its zone and a grace, and its card shows them', async () => {
+  const { say, configOf } = await start();
+  const added = textOf(await say('/monitor add job cron="0 3 * * *" zone=europe/berlin grace=30m'));
+  expect(added).toContain('Pinged at: 0 3 * * * (crontab, Europe/Berlin)\nGrace: 30 minutes');
+  expect(await configOf('job')).toMatchObject({
+    cron: '0 3 * * *',
+    timezone: 'Europe/Berlin',
+    grace_seconds: 1800,
+  });
+});
+
+test('an interval and a timeout are durations', async () => {
+  const { say, configOf } = await start();
+  const line = '/monitor add http://127.0.0.1:9/ name=Shop interval=5m timeout=10s';
+  expect(textOf(await say(line))).toContain('Checked every: 5 minutes\nTimeout: 10 seconds');
+  expect(await configOf('Shop')).toMatchObject({ interval_seconds: 300, timeout_seconds: 10 });
+});
+
+test.each([
+  ['cron=0 3 * * *', "I didn't understand “0”. A crontab has five fields"],
+  ['cron="0 3 * * *" interval=1d', 'Give “interval” or “cron”, not both.'],
+  ['cron="0 3 * * *" zone=Europe/Berln', 'There is no time zone “Europe/Berln”.'],
+  ['cron="61 3 * * *"', 'minute 61'],
+  ['zone=UTC', 'A “zone” goes with “cron”'],
+  ['type=HEARTBEAT timeout=5s', 'A heartbeat has no “timeout”.'],
+  ['type=TCP grace=5m', '“grace” goes with type=HEARTBEAT'],
+  ['https://example.com interval=2d', '“interval” is at most 1 day, except for a heartbeat.'],
+])('/monitor add job %s is refused: %s', async (words, text) => {
+  const { say, service } = await start();
+  const line = words.startsWith('https') ? words : `job ${words}`;
+  expect(textOf(await say(`/monitor add ${line}`))).toContain(text);
+  expect(await service.list()).toEqual([]);
+});

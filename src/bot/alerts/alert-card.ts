@@ -783,7 +783,7 @@ function actionsOf(alert: Incident | Group, id = alert.id): CardAction[] {
   }
   const isFree = open.some(({ acknowledged }) => acknowledged === undefined);
   return [
-    ...(isFree ? [action('Acknowledge', 'acknowledge')] : []),
+    ...(isFree ? [{ ...action('Acknowledge', 'acknowledge'), style: 'primary' as const }] : []),
     ...(open.some(({ snoozed }) => !snoozed) ? [action('Snooze 1 h', 'snooze')] : []),
     ...endSnooze,
     ...(open.some(isSilent) ? [action('Close', 'close')] : []),

@@ -73,17 +73,15 @@ export function settingsInSentences({
   return [
     ...(quiet
       ? [
-          `Nothing new is posted from ${quietWords(quiet).replace('–', ' to ')} (${quiet.zone}); one message tells afterwards what happened.`,
+          `Quiet hours ${quietWords(quiet)} (${quiet.zone}): new alerts are held and summed up in one message afterwards.`,
         ]
       : []),
     ...(remindMs === undefined
       ? []
-      : [
-          `While an outage goes on and nobody has acknowledged it, a line says so every ${everyInWords(remindMs)}.`,
-        ]),
+      : [`Outages that nobody acknowledged are repeated every ${everyInWords(remindMs)}.`]),
     ...(mention ? [`A new outage mentions ${mentionInWords(mention)}.`] : []),
     ...(escalation ? [`${escalationInWords(escalation)}.`] : []),
-    ...(report ? [`A report comes ${scheduleInWords(report)}.`] : []),
+    ...(report ? [`A report is posted ${scheduleInWords(report)}.`] : []),
   ];
 }
 

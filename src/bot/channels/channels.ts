@@ -100,10 +100,17 @@ export function createChannels(store: Store) {
       });
       return [...heard];
     },
-    /** What a channel hears and how it is told, in sentences. */
-    async describe(place: Place) {
-      const hearing = (await collection.get(placeKey(place))) ?? NO_SUBSCRIPTION;
-      return [inASentence(hearing), ...settingsInSentences(hearing.settings ?? {})].join(' ');
+    /** The alerts and reports of a channel, in sentences; `always` if the settings of the program name it for every alert. */
+    async describe(place: Place, { always = false } = {}) {
+      const subscription = (await collection.get(placeKey(place))) ?? NO_SUBSCRIPTION;
+      const { report, ...alerting } = subscription.settings ?? {};
+      const how = settingsInSentences(alerting);
+      const isOn = always || isSubscribed(subscription);
+      return [
+        always ? ALWAYS : inASentence(subscription),
+        ...(isOn || how.length === 0 ? how : [`When alerts are on: ${how.join(' ')}`]),
+        ...settingsInSentences(report ? { report } : {}),
+      ].join(' ');
     },
     /** A function that tells whether a channel hears of a monitor, as subscribed now. */
     async hears(place: Place) {
@@ -207,15 +214,17 @@ function bounded(filters: string[]): string[] {
   return filters;
 }
 
+const ALWAYS = 'This channel gets every alert, because ALERT_CHANNELS names it.';
+
 function inASentence({ added, all, filters, except }: Subscription): string {
   const quoted = (texts: string[]) => texts.map((text) => `“${text}”`).join(', ');
-  const but = except.length > 0 ? `, but not of those with ${quoted(except)}` : '';
+  const but = except.length > 0 ? `, except those with ${quoted(except)}` : '';
   const own =
     added.length > 0
       ? `the ${added.length === 1 ? 'monitor' : `${added.length} monitors`} added here`
       : '';
-  if (all) return `This channel hears of every monitor${but}.`;
+  if (all) return `This channel gets alerts for every monitor${but}.`;
   const some = filters.length > 0 ? `monitors with ${quoted(filters)} in name or target${but}` : '';
-  const both = [own, some].filter((text) => text !== '').join(' and of ');
-  return both === '' ? 'This channel hears no alerts.' : `This channel hears of ${both}.`;
+  const both = [own, some].filter((text) => text !== '').join(' and ');
+  return both === '' ? 'This channel gets no alerts.' : `This channel gets alerts for ${both}.`;
 }

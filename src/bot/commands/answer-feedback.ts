@@ -96,7 +96,7 @@ function thanksCard(
   return textCard(
     'good',
     `Thank you, kept as ${as === 'good' ? '👍' : '👎'}`,
-    'Press the other one to change it, or the same one again to take it back.',
+    'Press the other button to change it, or the same one again to take it back.',
     keptText(feedback, isPrivate),
   );
 }
@@ -185,6 +185,6 @@ export const explain = command({
         ),
       );
     }
-    return toAsker(textCard('good', 'Thank you, that helps', keptText(feedback, false)));
+    return toAsker(textCard('good', 'Your comment is saved, thank you'));
   },
 });

@@ -135,12 +135,8 @@ export function createHomes(
   async function channelAt({ place, person }: { place: Place; person: Person }, standard: string) {
     const { model, prompt } = await channelDefaults.of(place);
     const always = settings.alertPlaces.some((other) => placeKey(other) === placeKey(place));
-    const hears = [
-      await channels.describe(place),
-      ...(always ? ['It hears every alert because ALERT_CHANNELS names it.'] : []),
-    ];
     const part = factsPart(
-      { label: 'Alerts', value: shortened(hears.join(' '), MAX_TEXT) },
+      { label: 'Alerts', value: shortened(await channels.describe(place, { always }), MAX_TEXT) },
       { label: 'Model', value: model ?? `${standard} (default)` },
       {
         label: 'Prompt',

@@ -333,11 +333,7 @@ function together(
       ({ incidentId, times }, at) => incidentId === incidents[at]?.id && times === 1,
     );
   if (before && isSame) return before;
-  const {
-    quiet: _,
-    degraded: __,
-    ...base
-  } = before ?? newGroup(place, { nowMs, newId }, intake);
+  const { quiet: _, degraded: __, ...base } = before ?? newGroup(place, { nowMs, newId }, intake);
   // Nobody is called for milder troubles alone.
   const areMild = incidents.every(({ degraded }) => degraded !== undefined);
   const group = { ...base, missed: true, members: [], ...(areMild && { degraded: true }) };

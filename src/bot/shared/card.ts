@@ -26,6 +26,8 @@ export interface Card {
 /** A button. A press of it is an invocation of the command with these values, by whoever pressed, whenever that is. */
 export interface CardAction {
   label: string;
+  /** The one button that most people press is primary; one that deletes something for good is danger. */
+  style?: 'primary' | 'danger';
   command: string;
   values: Record<string, string>;
 }

@@ -137,9 +137,14 @@ export function proposalCard(id: string, tool: WritingTool, draft: Record<string
       { kind: 'facts', facts },
       ...(code === undefined ? [] : [{ kind: 'code', text: code } as const]),
     ],
-    footer: 'Nothing is done before whoever asked confirms it, within 10 minutes.',
+    footer: 'Nothing has changed yet. Only the person who asked can confirm, within 10 minutes.',
     actions: [
-      { label: confirm, command: 'proposal confirm', values },
+      {
+        label: confirm,
+        style: tool.isDestructive ? 'danger' : 'primary',
+        command: 'proposal confirm',
+        values,
+      },
       { label: 'Cancel', command: 'proposal cancel', values },
     ],
   };

@@ -140,6 +140,7 @@ const newestOf = <T extends z.ZodType>(item: T) =>
 /** What a button carries stays whole: cut, it would ask for something else. */
 const Action: z.ZodType<CardAction> = z.object({
   label: textOf(MAX_ACTION_LABEL),
+  style: z.enum(['primary', 'danger']).exactOptional(),
   command: z.string(),
   values: z.record(z.string(), z.string()),
 });

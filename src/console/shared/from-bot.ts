@@ -3,7 +3,7 @@
  * geometry of a chart, how bad a status is, and how counts, times, maintenance and what was looked at are written. None of it needs the
  * schemas, which the page does without.
  */
-export { encodeAction, linkOf } from '../../bot/shared/card.ts';
+export { encodeAction, linkOf, ratingOfButton } from '../../bot/shared/card.ts';
 export {
   type ChartLayout,
   layOut,

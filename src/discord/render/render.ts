@@ -71,6 +71,12 @@ export function renderLine({ tone, title }: Card): string {
   return `${TONES[tone]} ${plainWithin(oneLine(title), MAX_LINE) || 'Askwatch'}`;
 }
 
+const BUTTON_STYLES = {
+  primary: ButtonStyle.Primary,
+  danger: ButtonStyle.Danger,
+  plain: ButtonStyle.Secondary,
+} as const;
+
 /** The row of buttons under a message; no row where there are none. Pure. */
 export function renderButtons(
   actions: readonly CardAction[] = [],
@@ -83,7 +89,7 @@ export function renderButtons(
   const components: APIButtonComponent[] = [
     ...actions.slice(0, MAX_BUTTONS).map((action) => ({
       ...labelled(action),
-      style: ButtonStyle.Secondary as const,
+      style: BUTTON_STYLES[action.style ?? 'plain'],
       custom_id: encodeAction(action),
     })),
     ...(link ? [{ ...labelled(link), style: ButtonStyle.Link as const, url: link.url }] : []),

@@ -71,7 +71,11 @@ function renderRating(good: CardAction, bad: CardAction): types.ContextActionsBl
 
 function renderActions(actions: readonly CardAction[], link?: Card['link']): types.ActionsBlock[] {
   const buttons = [
-    ...actions.map((action) => ({ label: action.label, value: encodeAction(action) })),
+    ...actions.map((action) => ({
+      label: action.label,
+      value: encodeAction(action),
+      ...(action.style && { style: action.style }),
+    })),
     ...(link ? [link] : []),
   ];
   if (buttons.length === 0) return [];

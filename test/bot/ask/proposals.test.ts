@@ -75,7 +75,7 @@ test('what a model wants changed is done when its asker confirms it, and as the 
   expect(JSON.parse(told)).toEqual({ proposed: 'Watch example.com?', done: false });
   const [card] = cards;
   expect(card && textOf(card)).toMatch(
-    /Watch example.com\?\nTarget: https:\/\/example.com\nKind: HTTP\nChecked every: 30 seconds\nAlerts: posted in this channel\nNothing is done before/,
+    /Watch example.com\?\nTarget: https:\/\/example.com\nKind: HTTP\nChecked every: 30 seconds\nAlerts: posted in this channel\nNothing has changed yet/,
   );
   expect(created(bot)).toEqual([]);
   const reply = await press(bot, card, 'Watch');

@@ -43,14 +43,13 @@ describe('the alert settings of a channel', () => {
   test('are shown in sentences, stay when more are set, and are cleared one by one', async () => {
     const { say } = await openChannel();
     await say('on shop');
-    const hears = 'This channel hears of monitors with “shop” in name or target.';
+    const hears = 'This channel gets alerts for monitors with “shop” in name or target.';
     const quiet =
-      'Nothing new is posted from 22:00 to 07:00 (Europe/Berlin); one message tells afterwards what happened.';
-    const remind =
-      'While an outage goes on and nobody has acknowledged it, a line says so every 4 hours.';
+      'Quiet hours 22:00–07:00 (Europe/Berlin): new alerts are held and summed up in one message afterwards.';
+    const remind = 'Outages that nobody acknowledged are repeated every 4 hours.';
     const mention = 'A new outage mentions @oncall.';
     expect((await say('on quiet=22:00-07:00 zone=europe/berlin')).text).toContain(
-      `Settings of this channel’s alerts changed\n${hears} ${quiet}\n`,
+      `Alert settings changed\n${hears} ${quiet}\n`,
     );
     expect((await say('on remind=4h')).text).toContain(`${hears} ${quiet} ${remind}\n`);
     const said = await say('on mention=<!subteam^S123|@oncall>', manager);
@@ -62,10 +61,12 @@ describe('the alert settings of a channel', () => {
 
   test('do not change its filter, unless one is given too', async () => {
     const { say } = await openChannel();
-    const nothing = 'This channel hears no alerts.';
+    const nothing = 'This channel gets no alerts.';
     expect((await say('on quiet=22:00-07:00')).text).toContain(nothing);
     const both = await say('on remind=90m filter=shop');
-    expect(both.text).toContain('Alerts on for “shop”\nThis channel hears of monitors with “shop”');
+    expect(both.text).toContain(
+      'Alerts on for “shop”\nThis channel gets alerts for monitors with “shop”',
+    );
     expect(both.text).toContain('every 1 hour 30 minutes.');
     expect((await say('on remind=1h')).text).toContain('with “shop” in name or target.');
     expect((await say('on remind=1h')).text).toContain('every hour.');
@@ -75,15 +76,17 @@ describe('the alert settings of a channel', () => {
     const { say } = await openChannel(DISCORD);
     await say('on mention=<@&123456789012345678>', manager);
     await say('on quiet=22-7');
-    expect((await say('off')).text).toContain('This channel hears no alerts. Nothing new');
+    expect((await say('off')).text).toMatch(
+      /^Alerts off\nThis channel gets no alerts. When alerts are on: Quiet hours 22:00/,
+    );
     expect((await say('on')).text).toContain('mentions the group with the id 123456789012345678.');
   });
 
   test('have a time zone that can be changed by itself', async () => {
     const { say } = await openChannel();
-    expect((await say('on quiet=22-7')).text).toContain('from 22:00 to 07:00 (UTC)');
-    expect((await say('on zone=Asia/Tokyo')).text).toContain('from 22:00 to 07:00 (Asia/Tokyo)');
-    expect((await say('on quiet=23-6')).text).toContain('from 23:00 to 06:00 (Asia/Tokyo)');
+    expect((await say('on quiet=22-7')).text).toContain('Quiet hours 22:00–07:00 (UTC)');
+    expect((await say('on zone=Asia/Tokyo')).text).toContain('22:00–07:00 (Asia/Tokyo)');
+    expect((await say('on quiet=23-6')).text).toContain('23:00–06:00 (Asia/Tokyo)');
   });
 
   test('are known to those who show them and those who post', async () => {

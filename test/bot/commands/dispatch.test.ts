@@ -245,13 +245,15 @@ test('/monitor alerts shows the filter of the channel', async () => {
   const { say } = await startTestBot({ settings: { alertPlaces: [ops] } });
   const said = async (words: string, where: Partial<Pick<Invocation, 'place'>> = {}) =>
     textOf(cardOf(await say(`/monitor alerts ${words}`, where)));
-  expect(await said('on shop')).toContain('hears of monitors with “shop” in name or target.');
-  expect(await said('on')).toContain('hears of every monitor.');
-  expect(await said('off blog')).toContain('every monitor, but not of those with “blog”.');
-  expect(await said('off')).toContain('hears no alerts.');
+  expect(await said('on shop')).toContain(
+    'gets alerts for monitors with “shop” in name or target.',
+  );
+  expect(await said('on')).toContain('gets alerts for every monitor.');
+  expect(await said('off blog')).toContain('every monitor, except those with “blog”.');
+  expect(await said('off')).toContain('gets no alerts.');
   await say('/monitor add https://shop.example');
   expect(await said('on blog')).toContain('the monitor added here and of monitors with “blog”');
-  expect(await said('off shop')).toMatch(/hears of monitors with “blog” in name or target/);
+  expect(await said('off shop')).toMatch(/gets alerts for monitors with “blog” in name or target/);
   expect(await said('off', { place: ops })).toContain('ALERT_CHANNELS names it');
 });
 

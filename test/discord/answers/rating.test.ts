@@ -71,7 +71,7 @@ test('👎 opens a form at once and counts, and what is filled in is kept', asyn
   expect(await told(pressed)).toContain('Thank you, kept as 👎');
   const what = '@everyone **no** `x` <@1>';
   const sent = discord.send(pressed, { reason: 'too long', what });
-  expect(await told(sent)).toContain('Thank you, that helps');
+  expect(await told(sent)).toContain('Your comment is saved');
   expect(sent.acknowledged?.ephemeral).toBe(true);
   expect(discord.channel(answer.channel_id)).toHaveLength(1);
   expect(await exported()).toMatchObject([
@@ -112,7 +112,7 @@ test('what is too long is told with a button that opens the form as it was left'
   const form = await eventually(() => again.form);
   expect(form.components.map(({ component }) => component.custom_id)).toEqual(['reason', 'what']);
   const sent = discord.send(again, { what: 'y' });
-  expect(await told(sent)).toContain('Thank you, that helps');
+  expect(await told(sent)).toContain('Your comment is saved');
   expect(await exported()).toMatchObject([{ down: 1, wrong: [{ reason: 'wrong', what: 'y' }] }]);
 });
 
@@ -129,7 +129,9 @@ test('a private answer is rated by its asker, and kept where they allow it', asy
   await eventually(() => alone.form);
   await told(alone);
   const keep = 'the question and the answer, too';
-  expect(await told(discord.send(pressed, { what: 'it is loud', keep }))).toContain('that helps');
+  expect(await told(discord.send(pressed, { what: 'it is loud', keep }))).toContain(
+    'Your comment is saved',
+  );
   expect(await told(discord.send(alone, { what: 'secret words' }))).toContain('kept as 👎');
   const lines = await exported();
   expect(lines).toMatchObject([

@@ -162,3 +162,17 @@ test("moments that a text or a fact names are drawn by the reader's clock, and c
     '**Shop**: <t:1795874700:f>, `14:05 UTC`, ```\n14:05 UTC',
   );
 });
+
+test('a button is primary or dangerous as the card says', () => {
+  const action = { command: 'a', values: {} };
+  const [row] = renderMessage(
+    card([], {
+      actions: [
+        { ...action, label: 'Watch', style: 'primary' },
+        { ...action, label: 'Remove', style: 'danger' },
+        { ...action, label: 'Cancel' },
+      ],
+    }),
+  ).components;
+  expect(row?.components.map(({ style }) => style)).toEqual([1, 4, 2]);
+});

@@ -63,7 +63,7 @@ test.each<Mode>(['socket', 'http'])('👎 counts and opens a form, over %s', asy
   const [thanks] = await whispers(fake, 1);
   expect(thanks).toContain('Thank you, kept as 👎');
   await fake.submit({ reason: 'out of date', what: '<!channel> *was* yesterday' });
-  expect((await whispers(fake, 2))[1]).toContain('Thank you, that helps');
+  expect((await whispers(fake, 2))[1]).toContain('Your comment is saved');
   // Both stand in the thread.
   expect(fake.channel(CHANNEL).ephemerals.map(({ thread_ts }) => thread_ts)).toEqual([
     answer.thread_ts,

@@ -274,3 +274,16 @@ test("moments that a text, a fact or a cell names are drawn by the reader's cloc
   ]);
   expect(blocksProblem(blocks)).toBeUndefined();
 });
+
+test('a button is primary or dangerous as the card says', () => {
+  const action = { command: 'a', values: {} };
+  const { blocks } = renderCard({
+    ...{ tone: 'info', title: 'Remove Shop?', parts: [] },
+    actions: [
+      { ...action, label: 'Remove', style: 'danger' },
+      { ...action, label: 'Pause' },
+    ],
+  });
+  const buttons = blocks.flatMap((block) => ('elements' in block ? block.elements : []));
+  expect(buttons.map((button) => 'style' in button && button.style)).toEqual(['danger', false]);
+});

@@ -61,14 +61,10 @@ export const monitorAlerts = command({
     const hearing = { on: turned === 'on', ...(filter !== undefined && { filter }) };
     await channels.change(place, { ...(turns && { hearing }), ...(isSet && { settings }) });
     const always = alertPlaces.some((other) => placeKey(other) === placeKey(place));
-    const texts = [
-      await channels.describe(place),
-      ...(always ? ['It also hears every alert because ALERT_CHANNELS names it.'] : []),
-    ];
     const title = turns
       ? `Alerts ${turned}${filter === undefined ? '' : ` for “${filter}”`}`
-      : 'Settings of this channel’s alerts changed';
-    return toEveryone(textCard('good', title, ...texts));
+      : 'Alert settings changed';
+    return toEveryone(textCard('good', title, await channels.describe(place, { always })));
   },
 });
 

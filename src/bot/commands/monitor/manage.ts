@@ -88,7 +88,7 @@ export const monitorRemove = command({
         ),
       ],
       actions: [
-        { label: 'Remove', command: removeForGood.name, values },
+        { label: 'Remove', style: 'danger', command: removeForGood.name, values },
         ...(paused ? [] : [{ label: 'Pause', command: 'monitor pause', values }]),
       ],
     });

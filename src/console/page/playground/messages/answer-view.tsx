@@ -1,7 +1,7 @@
 import { Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AnswerStep, Body, CardAction } from '../../../shared/api-types.ts';
-import { linkOf, stepInWords } from '../../../shared/from-bot.ts';
+import { linkOf, ratingOfButton, stepInWords } from '../../../shared/from-bot.ts';
 import { createMarkdownView, type MarkdownView } from '../../markdown/markdown-view.ts';
 import { CardButton } from './card-button.tsx';
 
@@ -19,6 +19,13 @@ export function AnswerView({
   onPress: (action: CardAction) => Promise<void>;
 }) {
   const { actions = [], document } = answer;
+  const [rating, setRating] = useState<string>();
+  async function press(action: CardAction) {
+    await onPress(action);
+    // The same rating again takes it back.
+    const as = ratingOfButton(action);
+    if (as) setRating((before) => (before === as ? undefined : as));
+  }
   return (
     <>
       <AnswerText answer={answer} />
@@ -33,7 +40,12 @@ export function AnswerView({
         // Not inside what is busy: a screen reader may pass over all of that.
         <div class="actions under-answer flow">
           {actions.map((action) => (
-            <CardButton key={JSON.stringify(action)} action={action} onPress={onPress} />
+            <CardButton
+              key={JSON.stringify(action)}
+              action={action}
+              pressed={ratingOfButton(action) && ratingOfButton(action) === rating}
+              onPress={press}
+            />
           ))}
         </div>
       )}

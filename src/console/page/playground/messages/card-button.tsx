@@ -13,10 +13,13 @@ const SIGNS: Record<string, { name: string; Shape: () => JSX.Element }> = {
 export function CardButton({
   action,
   waits = false,
+  pressed,
   onPress,
 }: {
   action: CardAction;
   waits?: boolean;
+  /** What a button that stays pressed shows; absent for any other. */
+  pressed?: boolean | undefined;
   onPress: (action: CardAction) => Promise<void>;
 }) {
   const [pressing, setPressing] = useState(false);
@@ -31,7 +34,9 @@ export function CardButton({
     // Not `disabled`, which would take the focus from whoever came by keyboard.
     <button
       type="button"
+      class={action.style}
       aria-label={sign?.name}
+      aria-pressed={pressed}
       aria-disabled={pressing || waits}
       onClick={() => void press()}
     >

@@ -112,12 +112,12 @@ describe.each(Object.entries(CHAT_DRIVERS))('on %s', (_name, startDriver) => {
     chat.command('monitor list');
     expect((await chat.find(/1 monitor\b/)).text).not.toContain('Blog');
     await chat.press('Watch');
-    await chat.find('Now watching Blog');
+    await chat.find(/watching Blog/i);
   });
 
   test('a report sums up the past', async () => {
     chat.command('monitor report', { switch: 'now' });
-    expect((await chat.find('Weekly report')).text).toContain('100 %');
+    await chat.find(/weekly report[\s\S]*100 %/i);
   });
 
   test('a monitor that goes down is one message, which becomes its recovery', async () => {
@@ -142,7 +142,6 @@ describe.each(Object.entries(CHAT_DRIVERS))('on %s', (_name, startDriver) => {
     await send('firing');
     const alert = await chat.find('DiskFull');
     chat.say('note: cleaned the logs', { thread: alert.id });
-    await chat.find('Noted');
     await eventually(async () => (await chat.find('DiskFull')).text.includes('cleaned the logs'));
 
     await send('resolved');
@@ -163,7 +162,7 @@ describe.each(Object.entries(CHAT_DRIVERS))('on %s', (_name, startDriver) => {
     await chat.find('word word');
     // With code 1 after ten seconds.
     expect(await askwatch().stop()).toBe(0);
-    expect((await chat.find('word word')).text).toMatch(/word[\s\S]*Askwatch is restarting/);
+    expect((await chat.find('word word')).text).toMatch(/word[\s\S]*restarting/);
     await eventually(() => chat.connections() === 0);
     expect(askwatch().output()).not.toMatch(chat.secrets);
     expect(chat.breaches()).toEqual([]);

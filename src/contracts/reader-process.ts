@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { orAborted } from './or-aborted.ts';
 
 /** Bounds of one reader process. `memoryMb` is its resident memory, `heapMb` the part of that for JavaScript objects. */
 export interface ReaderLimits {
@@ -32,8 +33,10 @@ export function runReader<Message>(options: {
   signal?: AbortSignal | undefined;
   onMessage: (message: Message) => void;
 }): Promise<ReaderEnd> {
-  const run = queue.then(() => forkReader(options));
-  queue = run.catch(() => {});
+  const turn = queue;
+  const waited = options.signal ? orAborted(turn, options.signal) : turn;
+  const run = waited.then(() => forkReader(options));
+  queue = Promise.allSettled([turn, run]);
   return run;
 }
 

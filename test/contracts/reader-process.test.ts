@@ -16,10 +16,13 @@ const reader = (body: string) =>
     import { serveReader } from './contracts/reader-process.ts';
     serveReader(async (task: any, send) => { ${body} });`);
 
-async function run(body: string, options: { task?: object; limits?: Partial<ReaderLimits> } = {}) {
+async function run(
+  body: string,
+  options: { task?: object; limits?: Partial<ReaderLimits>; signal?: AbortSignal } = {},
+) {
   const messages: unknown[] = [];
   const end = await runReader({
-    ...{ program: reader(body), task: options.task ?? {} },
+    ...{ program: reader(body), task: options.task ?? {}, signal: options.signal },
     limits: { ...LIMITS, ...options.limits },
     onMessage: (message) => messages.push(message),
   });
@@ -73,6 +76,25 @@ test('reader processes run one after another', async () => {
   expect(most).toBe(1);
   server.close();
 });
+
+test('a reader process ends with its signal, also while it waits for its turn', async () => {
+  const gone = new AbortController();
+  const busy = run('for (;;);', { signal: gone.signal });
+  const waiting = run('for (;;);', { signal: AbortSignal.abort(new Error('gone before')) });
+  await expect(waiting).rejects.toThrow('gone before');
+  gone.abort(new Error('gone'));
+  await expect(busy).rejects.toThrow('gone');
+});
+
+test.runIf(process.platform === 'linux')(
+  'a reader process is the first that Linux ends when memory runs out',
+  async () => {
+    const { messages } = await run(
+      "await send((await import('node:fs')).readFileSync('/proc/self/oom_score_adj', 'utf8'));",
+    );
+    expect(messages).toEqual(['1000\n']);
+  },
+);
 
 test('a busy reader process ends when its parent is killed', async () => {
   let connections = 0;

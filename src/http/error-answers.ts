@@ -10,7 +10,9 @@ import { HttpError } from './errors.ts';
 /** Turns whatever a handler threw into the contracts' error body; what we did not expect is told to the log only. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const refusal = asHttpError(error);
-  if (refusal.status >= 500) request.log.error({ err: error }, 'request failed');
+  // A refusal that asks to come again is the caller's to act on, and there may be thousands.
+  const isRefused = refusal === error && refusal.status === 503;
+  if (refusal.status >= 500 && !isRefused) request.log.error({ err: error }, 'request failed');
   reply.code(refusal.status).headers(refusal.headers).send(errorBody(refusal));
 }
 

@@ -34,7 +34,7 @@ async function startReading({ timeMs = 60_000 } = {}) {
   }
   const ask = (address: string, body: string) =>
     running.ask(PATH, post(body, { 'x-forwarded-for': address }));
-  return { begin, ask };
+  return { begin, ask, lines: running.lines };
 }
 
 /** What has come over a connection so far. */
@@ -54,7 +54,7 @@ test('a sender that announces much and sends nothing takes no room', async () =>
 });
 
 test('one sender’s unfinished bodies fill its share, and others are still read', async () => {
-  const { begin, ask } = await startReading();
+  const { begin, ask, lines } = await startReading();
   const sent = LIMIT_BYTES - 1;
   const bodies: Array<ReturnType<typeof readingOf>> = [];
   for (let count = 0; count < 8; count += 1) bodies.push(await begin('192.0.2.1', { sent }));
@@ -65,6 +65,7 @@ test('one sender’s unfinished bodies fill its share, and others are still read
     expect(text).toMatch(/^HTTP\/1\.1 503 /);
     expect(text).toMatch(/retry-after: 5\r\n/);
   }
+  expect(lines.filter(({ msg }) => msg === 'request failed')).toEqual([]);
   expect((await ask('192.0.2.2', 'x'.repeat(LIMIT_BYTES))).body).toEqual({ bytes: LIMIT_BYTES });
   // What a connection held is free when it closes.
   for (const { socket } of bodies) socket.destroy();

@@ -3,6 +3,7 @@ import type { ThreadIncident } from '../incidents/incident-service.ts';
 import { SNOOZE_MS } from '../incidents/incidents.ts';
 import { groupBy, type Incident, type Note } from '../incidents/watch-state.ts';
 import { bold, plain } from '../shared/inert-markdown.ts';
+import { percentText } from '../shared/percent.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, inUnits, inWords } from '../shared/text-format.ts';
 import { alertCard, changesInWords, lasted } from './alert-card.ts';
@@ -410,11 +411,10 @@ function uptimeEffect(incident: Incident, { uptime }: ServiceFacts): string {
   const name = bold(incident.name, MAX_NAME);
   if (!uptime) return `The uptime of ${name} could not be fetched.`;
   if (uptime.uptime === null) return `The uptime of ${name} is not known: nothing was seen.`;
-  // Rounded down, so that whoever was down for a moment never reads 100 %.
-  const percent = Math.floor(uptime.uptime * 100_000) / 1000;
-  const unseen =
-    uptime.unseen_ms >= 60_000 ? `; ${inWords(uptime.unseen_ms)} of it nobody saw` : '';
-  return `Uptime of ${name} from ${at(Date.parse(uptime.from))} to ${at(Date.parse(uptime.to))}: ${percent} %${unseen}.`;
+  const [fromMs, toMs] = [Date.parse(uptime.from), Date.parse(uptime.to)];
+  const watchedMs = toMs - fromMs - uptime.unseen_ms;
+  const watched = uptime.unseen_ms >= 60_000 ? ` (watched for ${inWords(watchedMs)})` : '';
+  return `Uptime of ${name} from ${at(fromMs)} to ${at(toMs)}: ${percentText(uptime.uptime)}${watched}.`;
 }
 
 function people({ found, questions }: PostmortemFacts, marks: readonly Happening[]): string[] {

@@ -1,7 +1,7 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { ChannelSettings } from '../channels/channel-settings.ts';
 import type { MonitorRef } from '../channels/channels.ts';
-import { isDegraded, isDown, isSilenced, isUp, statusChangedAtMs } from '../shared/status.ts';
+import { isDegraded, isDown, isPending, isSilenced, isUp, statusChangedAtMs } from '../shared/status.ts';
 import { shortened } from '../shared/text-format.ts';
 import type { Changes } from './diff.ts';
 import {
@@ -232,7 +232,7 @@ function carriedOn(
   }
   const changed = { ...incident, version, status: monitor.status };
   const isOver = incident.degraded === undefined ? isUp(monitor) : !isDegraded(monitor);
-  if (!isOver || (incident.degraded !== undefined && isSilenced(monitor))) return changed;
+  if (!isOver || isSilenced(monitor) || isPending(monitor)) return changed;
   const { startedAtMs } = incident;
   const unseenFromMs = unseenBefore(monitor, around);
   return {

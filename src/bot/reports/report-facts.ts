@@ -5,7 +5,7 @@ import type { MonitorParts } from '../../contracts/monitoring-additions.ts';
 import type { MonitorRef } from '../channels/channels.ts';
 import { groupBy } from '../incidents/watch-state.ts';
 import { isDown } from '../shared/status.ts';
-import { percentOf } from '../tools/get-uptime.ts';
+import { percentOf } from '../shared/percent.ts';
 import { offered } from '../tools/monitors.ts';
 import { isoTime } from '../tools/tool.ts';
 import { fromMsOf, type ReportSpan, toMsOf } from './schedule.ts';
@@ -66,7 +66,7 @@ export interface ReportFacts {
 export const pointsMore = ({ percent, percentBefore }: ReportFacts): number | undefined =>
   percent === undefined || percentBefore === undefined
     ? undefined
-    : Math.round((percent - percentBefore) * 1_000) / 1_000;
+    : Math.round((percent - percentBefore) * 100) / 100;
 
 /** More than a report names. */
 const SLOWEST_COUNT = 10;
@@ -140,7 +140,7 @@ export async function factsOf(
     monitors: monitors.length,
     seen: measured.filter(({ all: { upMs, downMs } }) => upMs + downMs > 0).length,
     ...percentFields(all, allBefore),
-    unseenPercent: thereMs > seenMs ? 100 - percentOf(seenMs / thereMs) : 0,
+    unseenPercent: thereMs > seenMs ? percentOf(1 - seenMs / thereMs) : 0,
     downMs: all.downMs,
     outages: { count: now.found.length, isLeast: now.isLeast },
     outagesBefore: { count: before.found.length, isLeast: before.isLeast },

@@ -1,7 +1,10 @@
 import { shortened } from './text-format.ts';
 
-/** How bad a status is: all is well, people want to hear nothing, it works but not as it should, or it is an outage. */
-export type Severity = 'well' | 'silenced' | 'degraded' | 'down';
+/**
+ * How bad a status is: all is well, nothing was checked yet, people want to hear nothing, it works but not as it should, or it is
+ * an outage.
+ */
+export type Severity = 'well' | 'pending' | 'silenced' | 'degraded' | 'down';
 
 const words = (severity: Severity, all: string) =>
   all.split(' ').map((word): [string, Severity] => [word, severity]);
@@ -13,8 +16,9 @@ const words = (severity: Severity, all: string) =>
 const SEVERITY = new Map([
   ...words('well', 'UP OK OKAY ONLINE HEALTHY OPERATIONAL PASSING PASS PASSED ALIVE AVAILABLE'),
   ...words('well', 'RUNNING ACTIVE READY NORMAL GOOD GREEN SUCCESS RECOVERED RESOLVED'),
+  ...words('pending', 'PENDING'),
   ...words('silenced', 'PAUSED MAINTENANCE DISABLED'),
-  ...words('degraded', 'DEGRADED WARNING WARN SLOW PENDING YELLOW'),
+  ...words('degraded', 'DEGRADED WARNING WARN SLOW YELLOW'),
 ]);
 
 /** How bad a status is; letter case is not meaning. Source: monitoring contract, "States and transitions". */
@@ -24,6 +28,9 @@ export const severityOf = (status: string): Severity =>
 export const isUp = ({ status }: { status: string }) => severityOf(status) === 'well';
 export const isDown = ({ status }: { status: string }) => severityOf(status) === 'down';
 export const isDegraded = ({ status }: { status: string }) => severityOf(status) === 'degraded';
+
+/** Whether nothing is known of it: it is neither up nor down, and no news. */
+export const isPending = ({ status }: { status: string }) => severityOf(status) === 'pending';
 
 /** Whether it is a status that people set, to hear nothing. */
 export const isSilenced = ({ status }: { status: string }) => severityOf(status) === 'silenced';

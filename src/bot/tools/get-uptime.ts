@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Rollup, RollupList, Uptime } from '../../contracts/monitoring-additions.ts';
+import { percentOf } from '../shared/percent.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import { findMonitor, ifOffered, offered, pageOf } from './monitors.ts';
 import { type TimeSpan, timeSpanFields, timeSpanInWords, timeSpanOf } from './time-span.ts';
@@ -57,12 +58,15 @@ export const getUptime = tool({
     first_day: z.string().optional(),
     last_day: z.string().optional(),
     uptime_percent: z.number().optional(),
+    /** Of the one that was watched for longest. */
+    watched_seconds: z.number().optional(),
     monitors: z
       .array(
         z.object({
           monitor_id: z.string(),
           monitor: z.string(),
           uptime_percent: z.number(),
+          watched_seconds: z.number(),
           down_seconds: z.number(),
         }),
       )
@@ -73,7 +77,7 @@ export const getUptime = tool({
   what: (asked) => whatOf(asked, asked.monitor),
   account: ({ as_of, monitor_id, monitor, span, uptime_percent, total, ...days }, asked) => {
     const percent = span ? span.uptime_percent : uptime_percent;
-    const found = percent === undefined ? 'nothing was seen' : percentInWords(percent);
+    const found = percent === undefined ? 'nothing was seen' : `${percent} %`;
     return {
       // Whole days may be more than what was asked for.
       what: monitor
@@ -113,10 +117,6 @@ export const getUptime = tool({
 
 const whatOf = (asked: Parameters<typeof timeSpanInWords>[0], monitor: string | undefined) =>
   `uptime of ${monitor === undefined ? 'all monitors' : shortened(monitor, 60)} in ${timeSpanInWords(asked, STANDARD)}`;
-
-/** Rounded down, so that whoever was down for a moment never reads 100 %. */
-export const percentOf = (share: number) => Math.floor(share * 100_000) / 1000;
-const percentInWords = (percent: number) => `${percent} %`;
 
 const seconds = (ms: number) => Math.round(ms / 1000);
 const rangeOf = ({ fromMs, toMs }: TimeSpan) => ({ from: isoTime(fromMs), to: isoTime(toMs) });
@@ -210,7 +210,10 @@ async function ofAll(options: {
   return {
     first_day: isoTime(first * DAY_MS).slice(0, 10),
     last_day: isoTime(lastDay * DAY_MS).slice(0, 10),
-    ...(allMs > 0 && { uptime_percent: percentOf(1 - downMs / allMs) }),
+    ...(allMs > 0 && {
+      uptime_percent: percentOf(1 - downMs / allMs),
+      watched_seconds: seconds(Math.max(...seen.map(watchedMs))),
+    }),
     monitors: seen
       .sort((a, b) => shareUp(a) - shareUp(b) || b.downMs - a.downMs)
       .slice(0, limit)
@@ -218,6 +221,7 @@ async function ofAll(options: {
         monitor_id: one.id,
         monitor: shortened(names.get(one.id) ?? one.id, 200),
         uptime_percent: percentOf(shareUp(one)),
+        watched_seconds: seconds(watchedMs(one)),
         down_seconds: seconds(one.downMs),
       })),
     total: seen.length,
@@ -225,4 +229,5 @@ async function ofAll(options: {
 }
 
 const dayOf = (ms: number) => Math.floor(ms / DAY_MS);
-const shareUp = ({ upMs, downMs }: { upMs: number; downMs: number }) => upMs / (upMs + downMs);
+const watchedMs = ({ upMs, downMs }: { upMs: number; downMs: number }) => upMs + downMs;
+const shareUp = (seen: { upMs: number; downMs: number }) => seen.upMs / watchedMs(seen);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CheckType, MAX_PARENTS, type Monitor } from '../../contracts/monitoring.ts';
 import { matches } from '../channels/channels.ts';
-import { isDegraded, isDown, isSilenced, isUp } from '../shared/status.ts';
+import { isDegraded, isDown, isPending, isSilenced, isUp } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import { byUrgency, urgency } from './monitors.ts';
@@ -66,6 +66,7 @@ const STATUS = {
   down: { is: isDown, words: 'down' },
   degraded: { is: isDegraded, words: 'degraded' },
   up: { is: isUp, words: 'up' },
+  pending: { is: isPending, words: 'not checked yet' },
   paused_or_maintenance: { is: isSilenced, words: 'paused or in maintenance' },
   not_up: { is: (monitor: Monitor) => !isUp(monitor), words: 'not up' },
 } as const;

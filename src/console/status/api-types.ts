@@ -72,13 +72,16 @@ export const StatusReport = z.object({
   generated_at: Time,
   /** Whether this is what anyone may see. */
   public: z.boolean(),
-  /** `unknown`: the service has not answered yet or not for a while; what is listed is what it said last. */
-  overall: z.enum(['up', 'degraded', 'down', 'unknown']),
+  /**
+   * `pending`: none is up, and one or more wait for their first check. `unknown`: the service has not answered yet or not for a
+   * while; what is listed is what it said last.
+   */
+  overall: z.enum(['up', 'degraded', 'down', 'pending', 'unknown']),
   /** Why the list may be out of date, a sentence. */
   notice: z.string().optional(),
   /** Absent where nothing is planned, or the service does not tell it. */
   maintenance: StatusPlanned.optional(),
-  /** DOWN first, then what else is not well, then by name. */
+  /** DOWN first, then what else is not well, then PENDING, then by name. */
   monitors: z.array(StatusMonitor),
 });
 export type StatusReport = z.infer<typeof StatusReport>;

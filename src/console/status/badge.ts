@@ -12,6 +12,7 @@ const COLOURS: Record<Severity, string> = {
   well: '#15803d',
   down: '#b91c1c',
   silenced: '#4b5563',
+  pending: '#4b5563',
   degraded: '#a34100',
 };
 /** Words of ours, and of nothing that is known, that have a colour of their own. */

@@ -1,4 +1,4 @@
-import { isPaused, severityOf } from '../../bot/shared/status.ts';
+import { isPaused, isUp, severityOf } from '../../bot/shared/status.ts';
 import { shownTarget } from '../../bot/shared/target-link.ts';
 import { shortened } from '../../bot/shared/text-format.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
@@ -68,10 +68,10 @@ export function observedOver(
     newest === 0 ? 0 : all.slice(-newest).reduce((total, ms) => total + ms, 0);
   const upMs = sumOf(days.up_ms);
   const seenMs = upMs + sumOf(days.down_ms);
-  return { uptime: seenMs === 0 ? null : Math.round((upMs / seenMs) * 1e6) / 1e6, seen_ms: seenMs };
+  return { uptime: seenMs === 0 ? null : upMs / seenMs, seen_ms: seenMs };
 }
 
-/** DOWN first, then what else is not well, then all others, paused ones last; by name within. Pure. */
+/** DOWN first, then what else is not well, then PENDING, then all others, paused ones last; by name within. Pure. */
 export function inOrder(monitors: readonly StatusMonitor[]): StatusMonitor[] {
   const keyed = monitors.map((monitor) => ({
     monitor,
@@ -94,14 +94,17 @@ const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 /** How all of them together are. Pure. */
 export function overallOf(monitors: readonly StatusMonitor[]) {
   const worst = monitors.reduce((least, monitor) => Math.min(least, rankOf(monitor)), WELL);
-  return worst === 0 ? 'down' : worst === WELL ? 'up' : 'degraded';
+  if (worst < PENDING) return worst === 0 ? 'down' : 'degraded';
+  return worst === PENDING && !monitors.some(isUp) ? 'pending' : 'up';
 }
 
-const WELL = 2;
+const PENDING = 2;
+const WELL = 3;
 function rankOf({ status, flapping }: StatusMonitor): number {
   const severity = severityOf(status);
   if (severity === 'down') return 0;
-  return !flapping && severity !== 'degraded' ? WELL : 1;
+  if (flapping || severity === 'degraded') return 1;
+  return severity === 'pending' ? PENDING : WELL;
 }
 
 /** The contract's UTC is also written with an offset, or without any zone. */

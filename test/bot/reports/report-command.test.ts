@@ -122,7 +122,7 @@ describe('/monitor report', () => {
     await say('/monitor alerts on');
     const week = await say('/monitor report now', member);
     expect(week).toMatchObject({ isPrivate: false });
-    expect(week.text).toContain('Weekly report: 99.604 % up\nLook at Intranet first.');
+    expect(week.text).toContain('Weekly report: 99.6 % up\nLook at Intranet first.');
     expect(week.text).toContain('Time: 2026-11-19 12:00 to 2026-11-26 12:00 (UTC)');
     expect(week.text).toContain('The sentences above the figures are by test-model.');
     const day = await say('/monitor report now daily Asia/Tokyo');

@@ -120,7 +120,7 @@ function outagesOf(lists: Array<Record<string, string>>, id: string) {
 }
 
 const ids = ['a', 'b', 'c', 'd'];
-const status = fc.constantFrom('UP', 'UP', 'DOWN', 'DOWN', 'DEGRADED');
+const status = fc.constantFrom('UP', 'UP', 'DOWN', 'DOWN', 'DEGRADED', 'PENDING');
 const lists = fc.array(
   fc.record(Object.fromEntries(ids.map((id) => [id, status])), {
     requiredKeys: [],
@@ -146,6 +146,16 @@ function pollAt(histories: Array<Record<string, string>>) {
   }
   return watching;
 }
+
+test('takes PENDING neither for trouble nor for its end', () => {
+  const quiet = ['PENDING', 'UP', 'PENDING', 'UP'].map((a) => ({ a }));
+  expect(pollAt(quiet)?.alerts).toEqual([]);
+  const down = pollAt(['PENDING', 'DOWN', 'PENDING'].map((a) => ({ a })));
+  expect(down?.alerts).toMatchObject([{ monitorId: 'a' }]);
+  const [outage] = down?.alerts ?? [];
+  expect(outage).not.toHaveProperty('degraded');
+  expect(outage?.endedAtMs).toBeUndefined();
+});
 
 test('opens one incident for each outage and ends it with the outage, whatever the history', () => {
   fc.assert(

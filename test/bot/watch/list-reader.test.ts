@@ -258,7 +258,7 @@ test('our own service is read by changes', async () => {
   const { id } = await service.create({
     ...{ name: 'Backup', check_type: 'HEARTBEAT', target: 'db', config: {} },
   });
-  expect(await reader.ids()).toBe(id);
+  expect(await reader.ids()).toBe(`${id} PENDING`);
   await service.call('PATCH', `${PATH}/${id}`, { json: { name: 'Nightly' } });
   expect((await reader.read()).map(({ name }) => name)).toEqual(['Nightly']);
   await service.call('DELETE', `${PATH}/${id}`);

@@ -138,11 +138,11 @@ describe('the status page over the embedded service', () => {
     await service.create({ name: 'Shop', target: `${service.url}/healthz`, check_type: 'HTTP' });
     await service.create({ name: 'Zebra', target: 'job', check_type: 'HEARTBEAT' });
     const { url } = await startStatus({ url: service.url, apiKey: service.key }, { pollMs: 1_000 });
-    await eventually(async () => (await reportAt(url)).monitors[0]?.last_checked_at);
+    await eventually(async () => (await reportAt(url)).monitors[1]?.last_checked_at);
     const report = await reportAt(url);
-    const [shop, job] = report.monitors;
-    expect(report).toMatchObject({ overall: 'up', monitors: [{ name: 'Shop', status: 'UP' }, {}] });
+    const [job, shop] = report.monitors;
+    expect(report).toMatchObject({ overall: 'up', monitors: [{}, { name: 'Shop', status: 'UP' }] });
     expect(shop).not.toHaveProperty('waiting_for_first_ping');
-    expect(job).toMatchObject({ name: 'Zebra', status: 'UP', waiting_for_first_ping: true });
+    expect(job).toMatchObject({ name: 'Zebra', status: 'PENDING', waiting_for_first_ping: true });
   });
 });

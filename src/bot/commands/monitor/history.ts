@@ -9,6 +9,7 @@ import { latencyFacts, MAX_RESPONSE_TIMES } from '../../incidents/latency.ts';
 import { type CardPart, type Fact, tablePart } from '../../shared/card.ts';
 import { comingWords } from '../../shared/maintenance-words.ts';
 import { observedSpans } from '../../shared/observed-spans.ts';
+import { percentText } from '../../shared/percent.ts';
 import { inWords, shortened } from '../../shared/text-format.ts';
 import type { Call } from '../command.ts';
 import { chartFromMs, responseChart } from './response-chart.ts';
@@ -81,20 +82,17 @@ export async function historyOf(
   };
 }
 
-/** `99.98 % in 24 hours, 48.63 % in the 2 days watched`; spans of which nothing more was seen are left out. Pure. */
+/** `99.98 % in 24 hours, 48.63 % (watched for 2 days)`; spans of which nothing more was seen are left out. Pure. */
 export function uptimeFacts(uptimes: ReadonlyArray<Uptime | undefined>): Fact[] {
   const answered = SPANS.flatMap(({ words, ms }, at) => {
     const { uptime = null, up_ms = 0, down_ms = 0 } = uptimes[at] ?? {};
     return uptime === null ? [] : [{ words, spanMs: ms, seenMs: up_ms + down_ms, uptime }];
   });
   const value = observedSpans(answered).map(({ words, seenMs, uptime, most }) => {
-    return `${percent(uptime)} in ${most ? words : `the ${inWords(seenMs)} watched`}`;
+    return `${percentText(uptime)} ${most ? `in ${words}` : `(watched for ${inWords(seenMs)})`}`;
   });
   return value.length === 0 ? [] : [{ label: 'Uptime', value: value.join(', ') }];
 }
-
-/** Rounded down, so that whoever was down for a moment never reads 100 %. */
-const percent = (share: number) => `${Math.floor(share * 10_000) / 100} %`;
 
 function maintenanceFacts(windows: readonly ComingWindow[] = [], nowMs: number): Fact[] {
   return windows.slice(0, WINDOWS).map((window) => {

@@ -10,7 +10,7 @@ import {
   textPart,
 } from '../../shared/card.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
-import { isDown, isPaused, isUp, NO_PING_YET } from '../../shared/status.ts';
+import { isDown, isPaused, isPending, isUp, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { counted, shortened } from '../../shared/text-format.ts';
 import { byUrgency } from '../../tools/monitors.ts';
@@ -114,11 +114,12 @@ function statusCell(monitor: Monitor): string {
   return monitor.waiting_for_first_ping && !isDown(monitor) ? `${status}, ${NO_PING_YET}` : status;
 }
 
-/** How well some monitors are together; paused ones don't count unless all are. Pure. */
+/** How well some monitors are together; paused and pending ones don't count unless all are. Pure. */
 export function listTone(monitors: readonly Monitor[]): Card['tone'] {
   if (monitors.some(isDown)) return 'bad';
-  if (monitors.every(isPaused)) return 'info';
-  return monitors.every((one) => isUp(one) || isPaused(one)) ? 'good' : 'warning';
+  const checked = monitors.filter((one) => !isPaused(one) && !isPending(one));
+  if (checked.length === 0) return 'info';
+  return checked.every(isUp) ? 'good' : 'warning';
 }
 
 /** How many there are of each status: `12 monitors: 2 DOWN, 9 UP, 1 PAUSED`; `some` says which they are. Pure. */

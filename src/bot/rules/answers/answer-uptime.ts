@@ -23,10 +23,17 @@ interface Given {
 
 /** And of all. */
 interface GivenOfAll {
+  as_of: string;
   first_day: string;
   last_day: string;
   uptime_percent?: number;
-  monitors: Array<{ monitor: string; uptime_percent: number; down_seconds: number }>;
+  watched_seconds?: number;
+  monitors: Array<{
+    monitor: string;
+    uptime_percent: number;
+    watched_seconds: number;
+    down_seconds: number;
+  }>;
   total: number;
 }
 
@@ -81,7 +88,10 @@ export const answerUptime: Answer = (output, speech) => {
   const name = bold(found.monitor);
   const span = speech.span(from, to);
   if (percent === undefined) return speech.words.unseen(name, span);
-  const sentence = speech.words.uptime(name, speech.percent(percent), span);
+  const spanMs = momentOf(to) - momentOf(from);
+  const watchedMs = spanMs - found.span.unseen_seconds * 1000;
+  const shown = percentWatched(percent, { watchedMs, spanMs }, speech);
+  const sentence = speech.words.uptime(name, shown, span);
   return answerOf(sentence, { rows: rowsOf(found, speech) }, speech);
 };
 
@@ -133,13 +143,35 @@ const daysOf = ({ first_day, last_day }: GivenOfAll, speech: Speech) => {
   return speech.span(`${first_day}T00:00:00Z`, end);
 };
 
-const rowsOfAll = ({ monitors }: GivenOfAll, { words, length, percent }: Speech) =>
-  monitors
+/** A percentage, with the time that it is of where that is less than half of the span. */
+function percentWatched(
+  percent: number,
+  { watchedMs, spanMs }: { watchedMs: number; spanMs: number },
+  { words, length, percent: inWords }: Speech,
+): string {
+  const text = inWords(percent);
+  return watchedMs < spanMs / 2 ? `${text} (${words.watchedFor(length(watchedMs))})` : text;
+}
+
+/** The same of some days, of which the last may not be over. */
+function percentOfDays(
+  { as_of, first_day, last_day }: GivenOfAll,
+  { uptime_percent, watched_seconds }: { uptime_percent: number; watched_seconds?: number },
+  speech: Speech,
+): string {
+  const endMs = Math.min(momentOf(`${last_day}T00:00:00Z`) + DAY_MS, momentOf(as_of));
+  const spanMs = endMs - momentOf(`${first_day}T00:00:00Z`);
+  const watchedMs = watched_seconds === undefined ? spanMs : watched_seconds * 1000;
+  return percentWatched(uptime_percent, { watchedMs, spanMs }, speech);
+}
+
+const rowsOfAll = (found: GivenOfAll, speech: Speech) =>
+  found.monitors
     .filter((one) => one.uptime_percent < 100 || one.down_seconds > 0)
     .slice(0, MAX_ROWS)
     .map(
       (one) =>
-        `${bold(one.monitor)}: ${percent(one.uptime_percent)}, ${words.downFor.toLowerCase()}: ${length(one.down_seconds * 1000)}`,
+        `${bold(one.monitor)}: ${percentOfDays(found, one, speech)}, ${speech.words.downFor.toLowerCase()}: ${speech.length(one.down_seconds * 1000)}`,
     );
 
 /** How much of some days all monitors were up. */
@@ -151,7 +183,7 @@ export const answerUptimeOfAll: Answer = (output, speech) => {
   const count = words.monitors(found.total, number(found.total));
   const sentence = words.uptimeOfAll(
     count,
-    speech.percent(found.uptime_percent),
+    percentOfDays(found, { ...found, uptime_percent: found.uptime_percent }, speech),
     `${days}, ${words.wholeDays}`,
   );
   return answerOf(sentence, { rows: rowsOfAll(found, speech) }, speech);
@@ -160,7 +192,7 @@ export const answerUptimeOfAll: Answer = (output, speech) => {
 /** Which monitor was up the least. */
 export const answerWorstUptime: Answer = (output, speech) => {
   const found = ofAll(output);
-  const { words, percent } = speech;
+  const { words } = speech;
   const days = daysOf(found, speech);
   const [worst] = found.monitors;
   if (!worst) return words.allUnseen(days);
@@ -169,7 +201,7 @@ export const answerWorstUptime: Answer = (output, speech) => {
     return answerOf(words.noneWasDown(span), {}, speech);
   }
   return answerOf(
-    words.leastUptime(bold(worst.monitor), percent(worst.uptime_percent), span),
+    words.leastUptime(bold(worst.monitor), percentOfDays(found, worst, speech), span),
     { rows: rowsOfAll(found, speech) },
     speech,
   );

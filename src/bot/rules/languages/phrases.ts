@@ -64,6 +64,8 @@ export interface Phrases {
   wasNotDown(name: string, span: string): string;
   downFor: string;
   unseenFor: string;
+  /** Behind a percentage of a time that was watched for less than half. */
+  watchedFor(length: string): string;
   ofIt: string;
   failed(count: string): string;
   /** `before that, from … to …: 99 %`. */

@@ -83,6 +83,7 @@ export const sayEnglish: Phrases = {
   wasNotDown: (name, span) => `${name} was not down ${span}`,
   downFor: 'Down',
   unseenFor: 'Not watched',
+  watchedFor: (length) => `watched for ${length}`,
   ofIt: 'uptime',
   failed: (count) => `${count} failed`,
   before: (percent, span) => `Before that, ${span}: ${percent}`,

@@ -90,6 +90,7 @@ export const sayGerman: Phrases = {
   wasNotDown: (name, span) => `${name} war nicht ausgefallen ${span}`,
   downFor: 'Ausgefallen',
   unseenFor: 'Nicht überwacht',
+  watchedFor: (length) => `${length} lang überwacht`,
   ofIt: 'Verfügbarkeit',
   failed: (count) => `${count} fehlgeschlagen`,
   before: (percent, span) => `Davor, ${span}: ${percent}`,

@@ -85,6 +85,7 @@ export const saySpanish: Phrases = {
   wasNotDown: (name, span) => `${name} no estuvo caído ${span}`,
   downFor: 'Caído',
   unseenFor: 'Sin vigilar',
+  watchedFor: (length) => `vigilado durante ${length}`,
   ofIt: 'disponibilidad',
   failed: (count) => `${count} con fallo`,
   before: (percent, span) => `Antes, ${span}: ${percent}`,

@@ -11,7 +11,14 @@ export interface StatusFilter {
 export const noFilter: StatusFilter = { text: '', condition: undefined };
 
 /** In the order in which the page offers them. */
-const CONDITIONS: readonly Condition[] = ['down', 'degraded', 'maintenance', 'paused', 'up'];
+const CONDITIONS: readonly Condition[] = [
+  'down',
+  'degraded',
+  'pending',
+  'maintenance',
+  'paused',
+  'up',
+];
 
 /** Those that a reader wants to see, in the same order; letter case is not meaning. Pure. */
 export function filtered(

@@ -1,4 +1,4 @@
-import { counted, inWords, observedSpans, severityOf } from '../../shared/from-bot.ts';
+import { counted, inWords, observedSpans, percentText, severityOf } from '../../shared/from-bot.ts';
 import type {
   StatusDays,
   StatusDetails,
@@ -9,12 +9,13 @@ import type {
 import type { Day } from './days.ts';
 
 /** What a status means to a reader. */
-export type Condition = 'up' | 'down' | 'degraded' | 'maintenance' | 'paused';
+export type Condition = 'up' | 'down' | 'degraded' | 'pending' | 'maintenance' | 'paused';
 
 const CONDITIONS: Record<string, Condition> = {
   UP: 'up',
   DOWN: 'down',
   DEGRADED: 'degraded',
+  PENDING: 'pending',
   MAINTENANCE: 'maintenance',
   PAUSED: 'paused',
 };
@@ -23,12 +24,19 @@ const TEXTS: Record<Condition, string> = {
   up: 'Up',
   down: 'Down',
   degraded: 'Degraded',
+  pending: 'Pending',
   maintenance: 'In maintenance',
   paused: 'Paused',
 };
 
 /** For statuses of other services. */
-const BY_SEVERITY = { well: 'up', silenced: 'paused', degraded: 'degraded', down: 'down' } as const;
+const BY_SEVERITY = {
+  well: 'up',
+  pending: 'pending',
+  silenced: 'paused',
+  degraded: 'degraded',
+  down: 'down',
+} as const;
 
 export const conditionOf = ({ status }: Pick<StatusMonitor, 'status'>): Condition =>
   CONDITIONS[status.toUpperCase()] ?? BY_SEVERITY[severityOf(status)];
@@ -54,6 +62,7 @@ export function headlineOf({ overall, monitors }: StatusReport): string {
   if (overall === 'unknown') return 'The state is not known now';
   if (total === 0)
     return monitors.length === 1 ? 'The monitor is paused' : 'All monitors are paused';
+  if (overall === 'pending') return 'Waiting for the first check';
   if (overall === 'down') return total === 1 ? 'It is down' : `${ofAll(count('down'), total)} down`;
   if (overall === 'degraded') {
     if (count('degraded') > 0) return `${ofAll(count('degraded'), total)} degraded`;
@@ -66,9 +75,6 @@ export function headlineOf({ overall, monitors }: StatusReport): string {
 
 const ofAll = (count: number, total: number) =>
   `${count} of ${total} ${count === 1 ? 'is' : 'are'}`;
-
-/** Rounded down, so that whoever was down for a moment never reads 100 %. */
-export const formatPercent = (share: number) => `${Math.floor(share * 10_000) / 100} %`;
 
 const DAY_MS = 86_400_000;
 
@@ -86,16 +92,16 @@ export function uptimeFigures(
     const label = days === 1 ? '24 hours' : `${days} days`;
     if (uptime === null) return [{ label, text: 'Not seen' }];
     if (!span) return [];
-    const seen = `The ${inWords(span.seenMs)} watched`;
-    return [{ label: span.most ? label : seen, text: formatPercent(uptime) }];
+    const note = span.most ? '' : ` (watched for ${inWords(span.seenMs)})`;
+    return [{ label, text: percentText(uptime) + note }];
   });
 }
 
-/** `99.2 % up`, with the time when it was watched for less than a day. Pure. */
+/** `99.2 % up`, with how long it was watched where that is less than a day. Pure. */
 export function uptimeText(uptime: number, { up_ms, down_ms }: StatusDays): string {
   const seenMs = [...up_ms, ...down_ms].reduce((total, ms) => total + ms, 0);
-  const text = `${formatPercent(uptime)} up`;
-  return seenMs < DAY_MS ? `${text} in ${inWords(seenMs)}` : text;
+  const text = `${percentText(uptime)} up`;
+  return seenMs < DAY_MS ? `${text} (watched for ${inWords(seenMs)})` : text;
 }
 
 export const formatMilliseconds = (ms: number) =>
@@ -120,7 +126,7 @@ export function dayText({ atMs, upMs, downMs }: Day): string {
   const name = dayFormat.format(atMs);
   const seenMs = upMs + downMs;
   if (seenMs === 0) return `${name}: not seen`;
-  const up = `${formatPercent(upMs / seenMs)} up`;
+  const up = `${percentText(upMs / seenMs)} up`;
   return downMs > 0 ? `${name}: ${up}, down for ${inWords(downMs)}` : `${name}: ${up}`;
 }
 

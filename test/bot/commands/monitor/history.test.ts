@@ -21,7 +21,7 @@ test('a monitor of our service shows its uptime and its last outages', async () 
   await service.call('POST', push);
   await service.call('POST', `${push}/fail`);
   const down = await show(bot, 'Backup');
-  expect(down).toMatch(/Uptime: [\d.]+ % in the .+ watched/);
+  expect(down).toMatch(/Uptime: [\d.]+ % \(watched for .+\)/);
   expect(down).toMatch(/\d{4}-\d\d-\d\d \d\d:\d\d.* so far.*reported/is);
   await service.call('POST', push);
   const well = await show(bot, 'Backup');
@@ -53,8 +53,8 @@ test('a monitor that was down for a moment never shows 100 %, and time without c
 });
 
 test.each([
-  [[120_000, 120_000, 120_000], '48.63 % in the 2 minutes watched'],
-  [[DAY_MS, 2 * DAY_MS, 2 * DAY_MS], '48.63 % in 24 hours, 48.63 % in the 2 days watched'],
+  [[120_000, 120_000, 120_000], '48.63 % (watched for 2 minutes)'],
+  [[DAY_MS, 2 * DAY_MS, 2 * DAY_MS], '48.63 % in 24 hours, 48.63 % (watched for 2 days)'],
   [[DAY_MS, 6 * DAY_MS, 6 * DAY_MS], '48.63 % in 24 hours, 48.63 % in 7 days'],
 ])(
   'the uptime of one that was watched for %j ms of three spans says of what it is',

@@ -55,9 +55,9 @@ test('a job that has not pinged yet is listed as such', async () => {
     const [table] = cardOf(await say('/monitor list')).parts;
     return table?.kind === 'table' ? table.rows.map(([status]) => status) : [];
   };
-  expect(await statuses()).toEqual(['UP, waiting for its first ping']);
+  expect(await statuses()).toEqual(['PENDING, waiting for its first ping']);
   await service.call('POST', `${new URL(push_url).pathname}/start`);
-  expect(await statuses()).toEqual(['UP']);
+  expect(await statuses()).toEqual(['PENDING']);
 });
 
 test('a page keeps its filter, and the last one stands in for those that are gone', async () => {

@@ -73,7 +73,7 @@ test('a window that begins now is in force when it is told, and ends when it is 
   expect(await statuses()).toEqual(['MAINTENANCE']);
   expect(await say('/monitor maintenance')).toMatch(/Now, until .*\(UTC\)/);
   expect(await say('/monitor maintenance Shop off')).toContain('No maintenance any more: Shop');
-  expect(await statuses()).toEqual(['UP']);
+  expect(await statuses()).toEqual(['PENDING']);
 });
 
 test('several monitors have a window together, and the answer says how many', async () => {

@@ -88,18 +88,10 @@ function latencyOf({ rollups, stepMs, atMs }: Facts, hours: ShownHours): Latency
   });
 }
 
-function uptimes(days: StatusDays | undefined, facts: Facts): StatusDetails['uptime'] {
-  const { lastDay, rollups, stepMs, atMs } = facts;
-  // Hours of which nothing was seen are left out.
-  const lastHours = rollups.filter(({ starts_at }) => Date.parse(starts_at) > atMs - 24 * HOUR_MS);
-  const hours = {
-    up_ms: lastHours.map(({ up_ms }) => up_ms),
-    down_ms: lastHours.map(({ down_ms }) => down_ms),
-  };
-  const ofHours = stepMs === HOUR_MS && facts.shown ? [{ days: 1, ...observedOver(hours) }] : [];
+function uptimes(days: StatusDays | undefined, { lastDay }: Facts): StatusDetails['uptime'] {
   const ofDay = lastDay
     ? [{ days: 1, uptime: lastDay.uptime, seen_ms: lastDay.up_ms + lastDay.down_ms }]
-    : ofHours;
+    : [];
   if (!days) return ofDay;
   return [...ofDay, ...[7, 30, 90].map((n) => ({ days: n, ...observedOver(days, n) }))];
 }

@@ -9,7 +9,7 @@ import type { Viewer } from '../login/guards.ts';
 const HOUR_MS = 3_600_000;
 
 /** Hours of which the page shows the response times. */
-export const SHOWN_HOURS = [24, 168, 2160] as const;
+export const SHOWN_HOURS = [1, 24, 168, 2160] as const;
 export const ShownHours = z.literal(SHOWN_HOURS);
 export type ShownHours = z.infer<typeof ShownHours>;
 
@@ -21,7 +21,7 @@ const FRESH_MS = 15_000;
 const KEPT_MS = 10 * 60_000;
 const KEPT_COUNT = 200;
 
-/** Monitors asked about in a minute, each with three requests or four: the service takes 120 from us in all. */
+/** Monitors asked about in a minute, each with four requests: the service takes 120 from us in all. */
 const ASKED_PER_MINUTE: Record<Viewer, number> = { member: 15, anyone: 12 };
 
 /** What the service knows of one monitor; what it does not have is absent. */
@@ -64,25 +64,31 @@ export function createFacts(monitoring: () => MonitoringClient) {
 
 async function ask(client: MonitoringClient, id: string, hours: ShownHours) {
   const atMs = Date.now();
-  const by = hours === 2160 ? 'day' : 'hour';
+  const { by, stepMs } = pieceOf(hours);
   const from = daysAgo(atMs, hours / 24);
   const [shown, rolled, incidents, lastDay] = await Promise.all([
     ifThere(client.show(id)),
     ifThere(client.rollups(id, { by, from })),
     ifThere(client.incidents(id, { limit: INCIDENTS_COUNT })),
-    // Hours tell it as well.
-    by === 'day' ? ifThere(client.uptime(id, { from: daysAgo(atMs, 1) })) : undefined,
+    ifThere(client.uptime(id, { from: daysAgo(atMs, 1) })),
   ]);
   return {
     atMs,
     shown,
-    /** Of the last 24 hours; absent where `rollups` are of hours. */
+    /** Of the last 24 hours. */
     lastDay,
     rollups: rolled?.rollups ?? [],
     /** Milliseconds of one of them. */
-    stepMs: by === 'day' ? 24 * HOUR_MS : HOUR_MS,
+    stepMs,
     incidents: incidents ?? [],
   };
+}
+
+/** The pieces that the response times of so many hours are told in. */
+function pieceOf(hours: ShownHours) {
+  if (hours === 2160) return { by: 'day', stepMs: 24 * HOUR_MS } as const;
+  if (hours === 1) return { by: 'minute', stepMs: HOUR_MS / 60 } as const;
+  return { by: 'hour', stepMs: HOUR_MS } as const;
 }
 
 const daysAgo = (atMs: number, days: number) => new Date(atMs - days * 24 * HOUR_MS).toISOString();

@@ -12,7 +12,7 @@ import { observedSpans } from '../../shared/observed-spans.ts';
 import { percentText } from '../../shared/percent.ts';
 import { inWords, shortened } from '../../shared/text-format.ts';
 import type { Call } from '../command.ts';
-import { chartFromMs, responseChart } from './response-chart.ts';
+import { chartFromMs, chartSpanOf, responseChart } from './response-chart.ts';
 
 /** How long a card waits for what the service can tell; without it the rest is shown. */
 const ASK_MS = 3_000;
@@ -56,15 +56,16 @@ export async function historyOf(
       return undefined;
     }
   }
-  const from = new Date(chartFromMs(nowMs)).toISOString();
-  const [details, results, outages, hours, ...uptimes] = await Promise.all([
+  const span = chartSpanOf(monitor, nowMs);
+  const from = new Date(chartFromMs(span, nowMs)).toISOString();
+  const [details, results, outages, rollups, ...uptimes] = await Promise.all([
     ifAnswered(monitoring.show(id, within)),
     ifAnswered(monitoring.results(id, { limit: MAX_RESPONSE_TIMES, ...within })),
     ifAnswered(monitoring.incidents(id, { limit: MAX_INCIDENTS, ...within })),
     // How long a job takes to tell us of itself means nothing.
     monitor.check_type === 'HEARTBEAT'
       ? undefined
-      : ifAnswered(monitoring.rollups(id, { by: 'hour', from, ...within })),
+      : ifAnswered(monitoring.rollups(id, { by: span.by, from, ...within })),
     ...SPANS.map(({ ms }) =>
       ifAnswered(monitoring.uptime(id, { from: new Date(nowMs - ms).toISOString(), ...within })),
     ),
@@ -76,7 +77,7 @@ export async function historyOf(
       ...maintenanceFacts(details?.planned_maintenance, nowMs),
     ],
     parts: [
-      ...responseChart({ rollups: hours?.rollups, incidents: outages, nowMs }),
+      ...responseChart({ span, rollups: rollups?.rollups, incidents: outages, nowMs }),
       ...outageParts(outages, nowMs),
     ],
   };

@@ -2,55 +2,88 @@ import type { Incident, Rollup } from '../../../contracts/monitoring-additions.t
 import type { Chart } from '../../shared/card.ts';
 import { inUnits, sparkline } from '../../shared/text-format.ts';
 
-/** A point an hour of a day: as many as are read at a glance, and as finely as the service keeps a day. */
-const HOURS = 24;
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
+
+/** A span of a chart, with as many points as are read at a glance. */
+interface ChartSpan {
+  words: string;
+  by: 'minute' | 'hour';
+  stepMs: number;
+  count: number;
+}
+
+const DAY: ChartSpan = { words: 'last 24 hours', by: 'hour', stepMs: HOUR_MS, count: 24 };
+const HOUR: ChartSpan = { words: 'last hour', by: 'minute', stepMs: 2 * MINUTE_MS, count: 30 };
+
+/** A younger monitor has too few hours to make a course; the service keeps minutes for two hours. */
+const YOUNG_MS = 3 * HOUR_MS;
 
 /** One value is a number, not a course: it stands among the facts. */
 const MIN_VALUES = 2;
 
-/** Stands for an hour without a value among the bars of a sparkline. */
+/** Stands for a point without a value among the bars of a sparkline. */
 const GAP = '·';
 
-/** When the first hour of the chart begins. */
-export const chartFromMs = (nowMs: number) =>
-  Math.floor(nowMs / HOUR_MS) * HOUR_MS - (HOURS - 1) * HOUR_MS;
+/** The span that a chart of a monitor shows. */
+export function chartSpanOf(
+  { created_at }: { created_at?: string | undefined },
+  nowMs: number,
+): ChartSpan {
+  return created_at !== undefined && nowMs - Date.parse(created_at) < YOUNG_MS ? HOUR : DAY;
+}
+
+/** When the first point of the chart begins. */
+export const chartFromMs = ({ stepMs, count }: ChartSpan, nowMs: number) =>
+  Math.floor(nowMs / stepMs) * stepMs - (count - 1) * stepMs;
 
 /**
- * The response times of the last 24 hours, an hour each, as a chart; none where there is hardly anything to show. An hour
- * has the mean of its checks that passed, or no value. Pure.
+ * The response times of a span as a chart; none where there is hardly anything to show. A point has the mean of its checks that
+ * passed, or no value. Pure.
  */
 export function responseChart(record: {
+  span: ChartSpan;
   rollups: readonly Rollup[] | undefined;
   incidents: readonly Incident[] | undefined;
   nowMs: number;
 }): Chart[] {
-  const { rollups = [], incidents = [], nowMs } = record;
-  const fromMs = chartFromMs(nowMs);
-  const means = new Map(rollups.map((hour) => [Date.parse(hour.starts_at), meanOf(hour)]));
-  const points = Array.from({ length: HOURS }, (_, index) => {
-    const atMs = fromMs + index * HOUR_MS;
-    return { atMs, value: means.get(atMs) ?? null };
+  const { span, rollups = [], incidents = [], nowMs } = record;
+  const { stepMs, count, words } = span;
+  const fromMs = chartFromMs(span, nowMs);
+  const means = new Map<number, number[]>();
+  for (const rollup of rollups) {
+    const atMs = Math.floor(Date.parse(rollup.starts_at) / stepMs) * stepMs;
+    const mean = meanOf(rollup);
+    if (mean !== null) means.set(atMs, [...(means.get(atMs) ?? []), mean]);
+  }
+  const points = Array.from({ length: count }, (_, index) => {
+    const atMs = fromMs + index * stepMs;
+    return { atMs, value: averageOf(means.get(atMs)) };
   });
   const values = points.flatMap(({ value }) => value ?? []);
   if (values.length < MIN_VALUES) return [];
   return [
     {
       kind: 'chart',
-      title: 'Response time, last 24 hours',
+      title: `Response time, ${words}`,
       unit: 'ms',
       points,
-      stepMs: HOUR_MS,
+      stepMs,
       outages: outagesOf(incidents, { fromMs, nowMs }),
       text: textOf(points, values),
     },
   ];
 }
 
+function averageOf(values: readonly number[] | undefined): number | null {
+  if (!values) return null;
+  return Math.round((values.reduce((sum, ms) => sum + ms, 0) / values.length) * 10) / 10;
+}
+
 /** What no check can take is no response time, whatever a service says. */
 function meanOf({ response_time_ms: times }: Rollup): number | null {
   const isTime = times && times.mean >= 0 && times.mean <= HOUR_MS;
-  return isTime ? Math.round(times.mean * 10) / 10 : null;
+  return isTime ? times.mean : null;
 }
 
 /** The outages as far as they are within the chart, oldest first; what overlaps or touches is one. */

@@ -14,6 +14,7 @@ import { MonitorFacts } from './monitor-facts.tsx';
 import { type DetailsState, useDetails } from './use-details.ts';
 
 const SPANS = [
+  { hours: 1, text: '1 hour' },
   { hours: 24, text: '24 hours' },
   { hours: 7 * 24, text: '7 days' },
   { hours: 90 * 24, text: '90 days' },
@@ -29,7 +30,8 @@ export function MonitorView({
   live: StatusMonitor | undefined;
   client: StatusClient;
 }) {
-  const [hours, setHours] = useState<number>(SPANS[0].hours);
+  const [chosenHours, setHours] = useState<number>();
+  const hours = chosenHours ?? (isYoung(live) ? 1 : 24);
   const version = `${live?.status} ${live?.status_changed_at}`;
   const state = useDetails(client, { id, hours, version });
   const monitor = live ?? state.details?.monitor;
@@ -65,6 +67,15 @@ export function MonitorView({
       )}
     </article>
   );
+}
+
+/** A monitor watched for less has too few hours to make a line. */
+const YOUNG_MS = 3 * 3_600_000;
+
+function isYoung(monitor: StatusMonitor | undefined): boolean {
+  if (!monitor?.days) return false;
+  const { up_ms, down_ms } = monitor.days;
+  return [...up_ms, ...down_ms].reduce((sum, ms) => sum + ms, 0) < YOUNG_MS;
 }
 
 function Heading({ monitor }: { monitor: StatusMonitor }) {

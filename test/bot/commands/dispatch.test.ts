@@ -252,7 +252,7 @@ test('/monitor alerts shows the filter of the channel', async () => {
   expect(await said('off blog')).toContain('every monitor, except those with “blog”.');
   expect(await said('off')).toContain('gets no alerts.');
   await say('/monitor add https://shop.example');
-  expect(await said('on blog')).toContain('the monitor added here and of monitors with “blog”');
+  expect(await said('on blog')).toContain('the monitor added here and monitors with “blog”');
   expect(await said('off shop')).toMatch(/gets alerts for monitors with “blog” in name or target/);
   expect(await said('off', { place: ops })).toContain('ALERT_CHANNELS names it');
 });

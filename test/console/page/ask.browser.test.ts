@@ -110,6 +110,10 @@ inBrowser('asking in the browser', () => {
     await again.getByRole('button', { name: 'Bad answer' }).waitFor();
     await again.getByRole('button', { name: 'Good answer' }).click();
     await thread(page).getByText('Thank you, kept as 👍').waitFor();
+    const good = again.getByRole('button', { name: 'Good answer', pressed: true });
+    await good.waitFor();
+    await good.click();
+    await again.getByRole('button', { name: 'Good answer', pressed: false }).waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -124,7 +128,7 @@ inBrowser('asking in the browser', () => {
     await form(page).getByRole('button', { name: 'Send' }).click();
     await form(page).waitFor({ state: 'detached' });
     await thread(page).getByText('Thank you, kept as 👎').waitFor();
-    await thread(page).getByText('Thank you, that helps').waitFor();
+    await thread(page).getByText('Your comment is saved').waitFor();
     expect(complaints).toEqual([]);
   });
 

@@ -57,7 +57,9 @@ test('a day with an outage in its middle has a gap there, and says when it was',
 });
 
 test('there is no chart of nothing, of one value, and of nothing but failures', () => {
-  expect(responseChart({ span: DAY, rollups: undefined, incidents: undefined, nowMs: NOW })).toEqual([]);
+  expect(
+    responseChart({ span: DAY, rollups: undefined, incidents: undefined, nowMs: NOW }),
+  ).toEqual([]);
   expect(chartOf([])).toBeUndefined();
   expect(chartOf([hour(0, 120)])).toBeUndefined();
   expect(chartOf(Array.from({ length: 24 }, (_, at) => hour(at, null)))).toBeUndefined();

@@ -16,7 +16,6 @@ import {
   IdempotencyHeader,
   type Incident,
   IncidentList,
-  type MaintenanceChange,
   type MaintenancePlan,
   MaintenancePlanned,
   type MonitorChange,
@@ -299,13 +298,6 @@ export function createMonitoringClient(options: {
     change: (id: string, change: MonitorChange, options?: Options) =>
       ask(
         { method: 'PATCH', path: addedPath('monitor', { id }), body: change },
-        MonitorDetails,
-        options,
-      ),
-    /** Sets all windows of a monitor, in place of those it has. */
-    setMaintenance: (id: string, change: MaintenanceChange, options?: Options) =>
-      ask(
-        { method: 'PUT', path: addedPath('maintenance', { id }), body: change },
         MonitorDetails,
         options,
       ),

@@ -73,12 +73,12 @@ export function settingsInSentences({
   return [
     ...(quiet
       ? [
-          `Quiet hours ${quietWords(quiet)} (${quiet.zone}): new alerts are held and summed up in one message afterwards.`,
+          `Quiet hours are ${quietWords(quiet)} (${quiet.zone}): new alerts are held and summed up in one message afterwards.`,
         ]
       : []),
     ...(remindMs === undefined
       ? []
-      : [`Outages that nobody acknowledged are repeated every ${everyInWords(remindMs)}.`]),
+      : [`Unacknowledged outages are repeated every ${everyInWords(remindMs)}.`]),
     ...(mention ? [`A new outage mentions ${mentionInWords(mention)}.`] : []),
     ...(escalation ? [`${escalationInWords(escalation)}.`] : []),
     ...(report ? [`A report is posted ${scheduleInWords(report)}.`] : []),
@@ -111,15 +111,6 @@ export function escalationInWords({ afterMs, place, placeName, mention }: Escala
 
 const mentionInWords = ({ id, name, isPerson }: Mention & { isPerson?: boolean | undefined }) =>
   name ?? `${isPerson ? 'the person' : 'the group'} with the id ${id}`;
-
-const TIME_OF_DAY = /^(\d{1,2}):(\d{2})$/;
-
-/** The minute of the day of a time such as `09:00`; `undefined` when it is none. Pure. */
-export function readTimeOfDay(text: string): number | undefined {
-  const [, hour = '24', minute = '0'] = TIME_OF_DAY.exec(text) ?? [];
-  const isTime = Number(hour) < 24 && Number(minute) < 60;
-  return isTime ? Number(hour) * 60 + Number(minute) : undefined;
-}
 
 /** The group or role that a text means on a platform; `undefined` when it means none. Pure. */
 export function readMention(

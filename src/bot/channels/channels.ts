@@ -53,7 +53,7 @@ export function createChannels(store: Store) {
         const others = current.added.filter(({ id }) => id !== monitor.id);
         if (others.length >= MAX_ADDED) {
           throw new CommandError(
-            `This channel hears ${MAX_ADDED} monitors one by one already. /monitor alerts on lets it hear all.`,
+            `This channel already gets alerts for ${MAX_ADDED} single monitors. /monitor alerts on turns them on for all.`,
           );
         }
         const { id, name, target } = monitor;
@@ -208,7 +208,7 @@ function turned(current: Subscription, on: boolean, filter: string | undefined):
 function bounded(filters: string[]): string[] {
   if (filters.length > MAX_FILTERS) {
     throw new CommandError(
-      `This channel has ${MAX_FILTERS} filters already. /monitor alerts off forgets them all.`,
+      `This channel already has ${MAX_FILTERS} filters. /monitor alerts off removes them all.`,
     );
   }
   return filters;

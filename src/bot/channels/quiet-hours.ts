@@ -37,13 +37,27 @@ export function quietWords({ fromMinute, toMinute }: QuietHours): string {
   return `${clockWords(fromMinute)}–${clockWords(toMinute)}`;
 }
 
+const TIME_OF_DAY = /^(\d{1,2})(?::(\d{2}))?\s?(am|pm)?$/i;
+
+/** The minute of the day of `9:00`, `09:00` or `9am`; 1440 of `24:00`, which ends a day. `undefined` for other texts. Pure. */
+export function readTimeOfDay(text: string): number | undefined {
+  const [, hours, minutes, half] = TIME_OF_DAY.exec(text) ?? [];
+  if (minutes === undefined && half === undefined) return undefined;
+  const hour = Number(hours);
+  if (half !== undefined && (hour < 1 || hour > 12)) return undefined;
+  const inDay = half === undefined ? hour : (hour % 12) + (/pm/i.test(half) ? 12 : 0);
+  const minute = inDay * 60 + Number(minutes ?? 0);
+  return Number(minutes ?? 0) < 60 && minute <= DAY_MINUTES ? minute : undefined;
+}
+
 /** The minutes of the day in a text such as `22:00-07:00` or `22-7`; `undefined` when there are none, or no time between. Pure. */
 export function readHours(text: string): Omit<QuietHours, 'zone'> | undefined {
-  const parts = /^(\d{1,2})(?::(\d{2}))?\s*(?:-|–|—|to)\s*(\d{1,2})(?::(\d{2}))?$/i.exec(text);
-  if (!parts) return undefined;
-  const [, fromHour, fromMinutes = '0', toHour, toMinutes = '0'] = parts;
-  const fromMinute = minuteOf(Number(fromHour), Number(fromMinutes));
-  const toMinute = minuteOf(Number(toHour), Number(toMinutes));
+  const [from = '', to = '', ...more] = text.split(/\s*(?:-|–|—|to)\s*/i);
+  if (more.length > 0) return undefined;
+  const [fromMinute, toMinute] = [from, to].map((time) => {
+    const minute = readTimeOfDay(/^\d+$/.test(time) ? `${time}:00` : time);
+    return minute === undefined ? undefined : minute % DAY_MINUTES;
+  });
   if (fromMinute === undefined || toMinute === undefined || fromMinute === toMinute) {
     return undefined;
   }
@@ -71,12 +85,6 @@ export function zoneIn(text: string): string {
     `There is no time zone “${text}”. Use one such as Europe/Berlin, America/New_York or UTC.`,
     { input: 'zone' },
   );
-}
-
-/** `24:00` is the midnight that ends a day. */
-function minuteOf(hour: number, minute: number): number | undefined {
-  if (hour > 24 || minute > 59 || (hour === 24 && minute > 0)) return undefined;
-  return (hour % 24) * 60 + minute;
 }
 
 /** `09:00`, of a minute of the day. */

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
-import type { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
+import { MAX_WINDOWS } from '../../contracts/monitoring-additions.ts';
 import { type Card, type CardAction, isCarried, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
-import { windowEndMs } from '../shared/maintenance-words.ts';
 import type { Right } from '../shared/rights.ts';
 import { isPaused } from '../shared/status.ts';
 import { inWords, shortened } from '../shared/text-format.ts';
@@ -18,12 +17,12 @@ export const mayManage = (to: string): Right => ({ setting: 'mayManage', over: '
 const MAX_DAYS = 30;
 const MAX_MS = MAX_DAYS * 86_400_000;
 
-/** No checks until it is resumed, or nobody told until a time. */
+/** No checks until it is resumed, or no alerts until a time. */
 export const pauseMonitor = writingTool({
   name: 'pause_monitor',
   title: 'Pause a monitor',
   description:
-    'Stops the checks of one monitor until it is resumed; with "until", it is checked and in maintenance until then, in which nobody is told of it.',
+    'Stops the checks of one monitor until it is resumed; with "until", checks go on and its alerts are silenced until then.',
   right: mayManage('pause monitors'),
   input: z.object({
     monitor: monitorField,
@@ -33,28 +32,33 @@ export const pauseMonitor = writingTool({
       .optional()
       .describe('Until when, such as 2026-11-20T18:00Z; until it is resumed when left out.'),
   }),
-  draft: z.object({ monitor: KnownMonitor, untilMs: z.number().optional() }),
+  draft: z.object({
+    monitor: KnownMonitor,
+    /** When it was proposed, so that every try plans the same window. */
+    fromMs: z.number(),
+    untilMs: z.number().optional(),
+  }),
   async prepare({ monitor, until }, context) {
     const untilMs = until === undefined ? undefined : endOf(until, context.nowMs);
     const known = await knownMonitor(monitor, context);
     refuseIfPaused(known);
-    return { monitor: known, ...(untilMs !== undefined && { untilMs }) };
+    return { monitor: known, fromMs: context.nowMs, ...(untilMs !== undefined && { untilMs }) };
   },
   summary: ({ monitor, untilMs }) => ({
-    title: `${untilMs === undefined ? 'Pause' : 'Tell nobody of'} ${titleOf(monitor)}?`,
+    title: `${untilMs === undefined ? 'Pause' : 'Silence alerts for'} ${titleOf(monitor)}?`,
     facts: [
       ...factsOf(monitor),
       untilMs === undefined
-        ? { label: 'Until', value: 'it is resumed; it is not checked' }
+        ? { label: 'Until', value: 'someone resumes it; no checks or alerts' }
         : { label: 'Until', value: { atMs: untilMs } },
     ],
     confirm: untilMs === undefined ? 'Pause' : 'Silence',
   }),
-  async carryOut({ monitor, untilMs }, context) {
+  async carryOut({ monitor, fromMs, untilMs }, context) {
     await stillKnown(monitor, context);
     if (untilMs === undefined) return await pause(monitor, context.monitoring);
-    if (untilMs <= context.nowMs) throw new CommandError('That time is over by now. Ask again.');
-    return await silence(monitor, untilMs, context);
+    if (untilMs <= context.nowMs) throw new CommandError('That time is over. Ask again.');
+    return await silence({ monitor, fromMs, untilMs }, context);
   },
 });
 
@@ -93,30 +97,31 @@ export const resumeAction = ({ id }: Pick<KnownMonitor, 'id'>): CardAction[] =>
   [{ label: 'Resume', command: 'monitor resume', values: { monitor: id } }].filter(isCarried);
 
 async function silence(
-  { id }: KnownMonitor,
-  untilMs: number,
+  { monitor, fromMs, untilMs }: { monitor: KnownMonitor; fromMs: number; untilMs: number },
   { monitoring, nowMs, person }: WriteContext,
 ): Promise<Card> {
-  const { maintenance } = await offered('maintenance', monitoring.show(id));
-  const isOver = (window: MaintenanceWindow) =>
-    (windowEndMs(window) ?? Number.POSITIVE_INFINITY) <= nowMs;
-  const added = {
-    starts_at: isoTime(nowMs),
+  const window = {
+    starts_at: isoTime(fromMs),
     ends_at: isoTime(untilMs),
     reason: `Asked for by ${shortened(person.name, 80)}`,
   };
-  const planned = maintenance.filter((window) => !isOver(window));
-  const isPlanned = planned.some(
-    (window) =>
-      'ends_at' in window &&
-      Date.parse(window.ends_at) === untilMs &&
-      window.reason === added.reason,
+  const became = await offered(
+    'maintenance',
+    monitoring.planMaintenance({ monitors: [monitor.id], window }),
   );
-  const windows = isPlanned ? planned : [...planned, added];
-  const changed = await offered('maintenance', monitoring.setMaintenance(id, { windows }));
+  const name = titleOf(monitor);
+  if (became.full.length > 0) {
+    throw new CommandError(
+      `${name} already has ${MAX_WINDOWS} maintenance windows. Remove them first: /monitor maintenance <monitor> off`,
+    );
+  }
+  if (became.declared.length > 0) {
+    throw new CommandError(`A file declares the maintenance of ${name}. Change it there.`);
+  }
+  if (became.planned.length === 0) throw new CommandError(`${name} is already removed.`);
   return textCard(
     'good',
-    `Nobody is told of ${titleOf(changed)} for ${inWords(untilMs - nowMs)}`,
-    'It is in maintenance until then, and checked all the same.',
+    `Alerts for ${name} are silenced for ${inWords(untilMs - nowMs)}`,
+    'It is in maintenance until then. Checks keep running.',
   );
 }

@@ -45,8 +45,8 @@ describe('the alert settings of a channel', () => {
     await say('on shop');
     const hears = 'This channel gets alerts for monitors with “shop” in name or target.';
     const quiet =
-      'Quiet hours 22:00–07:00 (Europe/Berlin): new alerts are held and summed up in one message afterwards.';
-    const remind = 'Outages that nobody acknowledged are repeated every 4 hours.';
+      'Quiet hours are 22:00–07:00 (Europe/Berlin): new alerts are held and summed up in one message afterwards.';
+    const remind = 'Unacknowledged outages are repeated every 4 hours.';
     const mention = 'A new outage mentions @oncall.';
     expect((await say('on quiet=22:00-07:00 zone=europe/berlin')).text).toContain(
       `Alert settings changed\n${hears} ${quiet}\n`,
@@ -77,14 +77,14 @@ describe('the alert settings of a channel', () => {
     await say('on mention=<@&123456789012345678>', manager);
     await say('on quiet=22-7');
     expect((await say('off')).text).toMatch(
-      /^Alerts off\nThis channel gets no alerts. When alerts are on: Quiet hours 22:00/,
+      /^Alerts off\nThis channel gets no alerts. When alerts are on: Quiet hours are 22:00/,
     );
     expect((await say('on')).text).toContain('mentions the group with the id 123456789012345678.');
   });
 
   test('have a time zone that can be changed by itself', async () => {
     const { say } = await openChannel();
-    expect((await say('on quiet=22-7')).text).toContain('Quiet hours 22:00–07:00 (UTC)');
+    expect((await say('on quiet=22-7')).text).toContain('22:00–07:00 (UTC)');
     expect((await say('on zone=Asia/Tokyo')).text).toContain('22:00–07:00 (Asia/Tokyo)');
     expect((await say('on quiet=23-6')).text).toContain('23:00–06:00 (Asia/Tokyo)');
   });
@@ -114,7 +114,7 @@ describe('a setting without a meaning', () => {
     ['on remind=25h', 'is 1 day 1 hour'],
     ['on remind=h', 'Use 30s, 5m, 2h or 1d, or off to end it.'],
     ['on quiet=22-7 remind=soon', "I didn't understand “soon”"],
-    ['off quiet=22-7', 'Say on with these settings'],
+    ['off quiet=22-7', 'Settings go with on'],
     ['on mention=@oncall', 'chosen from the list that Slack shows after @'],
     ['on mention=<!channel>', 'must be a user group'],
     ['on mention=<@U123>', 'must be a user group'],

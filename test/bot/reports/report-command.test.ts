@@ -38,12 +38,12 @@ describe('/monitor report', () => {
   test('turns a report on, tells how it stands and turns it off', async () => {
     const { say, stored } = await openChannel();
     const beganAtMs = Date.now();
-    expect((await say('/monitor report')).text).toContain('No report comes here');
+    expect((await say('/monitor report')).text).toContain('Reports are off in this channel');
     await say('/monitor alerts on');
     const on = await say('/monitor report on weekly europe/berlin 08:30');
     expect(on).toMatchObject({ isPrivate: false });
-    expect(on.text).toContain('A report comes here every Monday at 08:30 (Europe/Berlin)');
-    expect(on.text).not.toContain('hears no alerts');
+    expect(on.text).toContain('Reports are posted here every Monday at 08:30 (Europe/Berlin)');
+    expect(on.text).not.toContain('gets no alerts');
     expect(await stored()).toEqual({
       every: 'weekly',
       minute: 510,
@@ -53,12 +53,12 @@ describe('/monitor report', () => {
     expect((await stored())?.setAtMs).toBeGreaterThanOrEqual(beganAtMs);
     const bare = await say('/monitor report', member);
     expect(bare).toMatchObject({ isPrivate: true });
-    expect(bare.text).toMatch(/The next one comes \d{4}-\d\d-\d\d 08:30 \(Europe\/Berlin\)/);
+    expect(bare.text).toMatch(/The next one is posted \d{4}-\d\d-\d\d 08:30 \(Europe\/Berlin\)/);
     expect((await say('/monitor alerts on remind=4h')).text).toContain(
       'A report is posted every Monday at 08:30 (Europe/Berlin).',
     );
     const off = await say('/monitor report off');
-    expect(off.text).toContain('It came every Monday at 08:30 (Europe/Berlin).');
+    expect(off.text).toContain('They came every Monday at 08:30 (Europe/Berlin).');
     expect(await stored()).toBeUndefined();
   });
 
@@ -76,7 +76,7 @@ describe('/monitor report', () => {
 
   test('takes the zone of the quiet hours, else UTC, and says that nothing is heard', async () => {
     const { say, stored } = await openChannel();
-    expect((await say('/monitor report on')).text).toContain('hears no alerts yet');
+    expect((await say('/monitor report on')).text).toContain('gets no alerts yet');
     expect(await stored()).toMatchObject({ every: 'weekly', minute: 540, zone: 'UTC' });
     await say('/monitor report off');
     await say('/monitor alerts on quiet=22-7 zone=Asia/Kolkata');
@@ -87,22 +87,23 @@ describe('/monitor report', () => {
   test('knows a channel that a monitor names', async () => {
     const { say, service } = await openChannel();
     service.add({ name: 'Shop', channels: [placeKey(SLACK)] });
-    expect((await say('/monitor report on')).text).not.toContain('hears no alerts');
+    expect((await say('/monitor report on')).text).not.toContain('gets no alerts');
   });
 
   test('knows a channel that hears every alert because the operator says so', async () => {
     const { say } = await openChannel({ alertPlaces: [SLACK] });
-    expect((await say('/monitor report on')).text).not.toContain('hears no alerts');
+    expect((await say('/monitor report on')).text).not.toContain('gets no alerts');
   });
 
   test.each([
-    ['on zone=Mars/Olympus', 'There is no time zone'],
-    ['on +02:00', 'There is no time zone'],
-    ['on time=25:00', '“time” must be a time of day such as 08:30, not “25:00”.'],
-    ['on time=9', '“time” must be a time of day such as 08:30, not “9”.'],
+    ['on zone=Mars/Olympus', 'There is no time zone “Mars/Olympus”.'],
+    ['on hourly', "I didn't understand “hourly”. Choose daily, weekly or monthly"],
+    ['on +02:00', 'There is no time zone “+02:00”.'],
+    ['on time=25:00', "I didn't understand “25:00”. Use a 24-hour time such as 08:30."],
+    ['on time=9', "I didn't understand “9”"],
     ['on UTC Europe/Berlin', 'Give one zone and one time'],
-    ['weekly', 'Say on before how often'],
-    ['off daily', 'Say on before how often'],
+    ['weekly', 'Say on before these settings'],
+    ['off daily', 'Say on before these settings'],
     ['on every=hourly', '“every” must be one of daily, weekly, monthly, not “hourly”.'],
   ])('refuses with nothing changed: %s', async (words, sentence) => {
     const { say, stored } = await openChannel();
@@ -130,7 +131,7 @@ describe('/monitor report', () => {
     await say('/monitor report on monthly America/New_York');
     const month = await say('/monitor report now');
     expect(month.text).toContain('Time: 2026-10-27 08:00 to 2026-11-26 07:00 (America/New_York)');
-    expect((await say('/monitor report now time=09:00')).text).toContain('“time” belongs to on');
+    expect((await say('/monitor report now time=09:00')).text).toContain('“time” goes with on');
     expect(await stored()).toMatchObject({ every: 'monthly', setAtMs: NOW_MS });
     expect((await say('/askwatch usage')).text).toContain('Reports');
   });

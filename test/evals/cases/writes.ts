@@ -83,7 +83,7 @@ export const WRITES: EvalCase[] = [
     tags: ['writes', 'similar-names'],
     proposes: true,
     criteria: [
-      card('Tell nobody of Search API?', { Until: new Date(untilMs).toISOString() }),
+      card('Silence alerts for Search API?', { Until: new Date(untilMs).toISOString() }),
       afterConfirm(
         'Search API is in maintenance until then',
         'Search API',

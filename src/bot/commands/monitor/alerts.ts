@@ -53,7 +53,7 @@ export const monitorAlerts = command({
     const isSet = Object.keys(settings).length > 0;
     if (isSet && turned === 'off') {
       throw new CommandError(
-        'Say on with these settings, and off as their value to end one: /monitor alerts on quiet=off. /monitor alerts off turns the alerts themselves off.',
+        'Settings go with on; off as a value ends one: /monitor alerts on quiet=off. /monitor alerts off turns the alerts themselves off.',
       );
     }
     // Whoever sets only how a channel is told says nothing about what it hears.
@@ -109,7 +109,7 @@ function remindIn(text: string): number | null {
 function mentionIn(text: string, call: Call) {
   if (isOff(text)) return null;
   const { mention: groups } = call.traitsOf(call.place.platform);
-  if (!groups) throw new CommandError('There is nobody to mention on this platform.');
+  if (!groups) throw new CommandError('This platform has no groups to mention.');
   const mention = readMention(text, groups);
   if (mention) return mention;
   throw new CommandError(`“mention” must be ${groups.words}, or off, not “${text}”.`);

@@ -12,16 +12,16 @@ const input = z.object({
   monitor: requiredText(2048, 'Its name, a part of its name or target, or its id'),
   on: optionalText(
     2048,
-    'What it depends on, with commas between; nothing ends it; how it stands when left out',
+    'What it depends on, separated by commas; nothing ends it; shows it when left out',
   ),
 });
 
-/** `/monitor depends`: what a monitor needs to be well. Nobody is told of it while that is down. */
+/** `/monitor depends`: what a monitor depends on. Its alerts are held back while that is down. */
 export const monitorDepends = command({
   name: 'monitor depends',
-  summary: 'Say what a monitor depends on: while that is DOWN, nobody is told of this one',
+  summary: 'Set what a monitor depends on: while that is down, its own alerts are held back',
   right: {
-    ...mayManage('say what monitors depend on'),
+    ...mayManage('set what monitors depend on'),
     when: ({ on }) => on !== undefined,
   },
   input,
@@ -70,10 +70,12 @@ export const parentNames = ({ depends_on: parents = [] }: Monitor, all: readonly
 function dependsCard(tone: 'good' | 'info', monitor: Monitor, all: readonly Monitor[]) {
   const name = shortened(monitor.name, 100);
   const names = parentNames(monitor, all);
-  if (names === '') return textCard(tone, `${name} depends on nothing`, `All of it is told.`);
+  if (names === '')
+    return textCard(tone, `${name} has no dependencies`, 'All its alerts are sent.');
+  const parent = (monitor.depends_on?.length ?? 0) > 1 ? 'one of these' : names;
   return textCard(
     tone,
     `${name} depends on ${names}`,
-    'While one of these is DOWN, no new alert is told of it. It is checked all the same, and told of when it is still not well after that.',
+    `While ${parent} is down, alerts for ${name} are held back. If ${name} is still down afterwards, you get the alert then.`,
   );
 }

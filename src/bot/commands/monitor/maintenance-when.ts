@@ -4,9 +4,8 @@ import {
   WEEKDAYS,
   type Weekday,
 } from '../../../contracts/monitoring-additions.ts';
-import { wallDay, wallMs } from '../../../contracts/wall-time.ts';
-import { readTimeOfDay } from '../../channels/channel-settings.ts';
-import { clockWords, readHours, readZone } from '../../channels/quiet-hours.ts';
+import { firstAtMs, wallDay, wallMs } from '../../../contracts/wall-time.ts';
+import { clockWords, readTimeOfDay, readZone } from '../../channels/quiet-hours.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { windowEndMs } from '../../shared/maintenance-words.ts';
 
@@ -45,6 +44,8 @@ interface Said {
   date?: string | number;
   isNow?: boolean;
   minute?: number;
+  /** It begins at 24:00, so on the day after. */
+  isDayAfter?: boolean;
   lastsMinutes?: number;
   zone?: string;
 }
@@ -54,7 +55,10 @@ interface Said {
  * `CommandError` that says what is missing, or what cannot be read. Pure.
  */
 export function readWhen(text: string, now: Now): When {
-  const words = text.trim().split(/\s+/);
+  const words = text
+    .trim()
+    .replace(/(\d)\s+(am|pm)\b/gi, '$1$2')
+    .split(/\s+/);
   if (words.length === 1 && words[0]?.toLowerCase() === 'off') return 'off';
   const said: Said = {};
   for (let at = 0; at < words.length; ) at += readWord(words, at, said);
@@ -82,8 +86,8 @@ export function splitWhen(line: string, now: Now): { monitor: string; when?: str
       fault ??= error;
     }
   }
-  // A name may have a day in it; nothing but a time has a length.
-  if (fault && /\sfor\s|\d:\d\d/.test(line)) throw fault;
+  // A name may have a weekday in it; only a time has a length, a clock or a date.
+  if (fault && /\sfor\s|\d:\d\d|\s\d{4}-\d\d-\d\d/.test(line)) throw fault;
   return { monitor: line.trim() };
 }
 
@@ -93,7 +97,7 @@ function beginsTime(word: string): boolean {
     BEGINS.has(lower) ||
     daysIn(lower) !== undefined ||
     /^\d{4}-\d\d-\d\d/.test(word) ||
-    /^\d{1,2}:\d\d/.test(word)
+    /^\d{1,2}(:\d\d|[ap]m)/i.test(word)
   );
 }
 
@@ -119,7 +123,8 @@ function readWord(words: readonly string[], at: number, said: Said): number {
   }
   const [, date, , time] = /^(\d{4}-\d\d-\d\d)(T(\d{1,2}:\d\d))?$/i.exec(word) ?? [];
   if (date !== undefined) {
-    return set(said, { date, ...(time !== undefined && { minute: minuteIn(time) }) });
+    requireDay(date, 'UTC');
+    return set(said, { date, ...(time !== undefined && beginAt(time)) });
   }
   if (lower === 'for') {
     const { minutes, count } = lengthAt(words, at + 1);
@@ -130,21 +135,20 @@ function readWord(words: readonly string[], at: number, said: Said): number {
     const toMinute = minuteIn(words[at + 1] ?? '');
     return set(said, { lastsMinutes: minutesBetween(said.minute, toMinute) }, 2);
   }
-  const hours = word.includes(':') ? readHours(word) : undefined;
-  if (hours) {
-    const { fromMinute, toMinute } = hours;
-    return set(said, {
-      minute: fromMinute,
-      lastsMinutes: minutesBetween(fromMinute, toMinute),
-    });
+  const [, from, to] = /^(\d[^-–—]*)[-–—](.+)$/.exec(word) ?? [];
+  if (from !== undefined && to !== undefined) {
+    const begin = beginAt(from);
+    const toMinute = minuteIn(/^\d+$/.test(to) ? `${to}:00` : to);
+    if (begin.minute === toMinute) throw wrong('That begins and ends at the same time.');
+    return set(said, { ...begin, lastsMinutes: minutesBetween(begin.minute, toMinute) });
   }
-  if (/^\d{1,2}:/.test(word)) return set(said, { minute: minuteIn(word) });
+  if (/^\d/.test(word)) return set(said, beginAt(word));
   const zone = readZone(word);
   if (zone !== undefined) return set(said, { zone });
   throw wrong(
     word.includes('/')
-      ? `There is no time zone “${word}”; one is Europe/Berlin.`
-      : `“${word}” is no day, time or zone.`,
+      ? `There is no time zone “${word}”. Use one such as Europe/Berlin.`
+      : `I didn't understand “${word}”. Use a day, a 24-hour time such as 03:00, or a time zone.`,
   );
 }
 
@@ -157,7 +161,8 @@ function set(said: Said, more: Said, count = 1): number {
 }
 
 function windowOf(said: Said, now: Now): MaintenanceWindow {
-  const { days, isNext, date, isNow, minute, lastsMinutes, zone: timezone = now.zone } = said;
+  const { days, isNext, date, isNow, minute, isDayAfter, lastsMinutes } = said;
+  const { zone: timezone = now.zone } = said;
   if (lastsMinutes === undefined) throw wrong(SAY_HOW_LONG);
   if (isNow) {
     if (days || isNext || date !== undefined || minute !== undefined) {
@@ -171,19 +176,22 @@ function windowOf(said: Said, now: Now): MaintenanceWindow {
   const duration_minutes = lastsMinutes;
   if (days && !isNext) {
     if (lastsMinutes > 7 * DAY_MINUTES) throw wrong('What comes every week lasts a week at most.');
-    return { weekly: days, from: clockWords(minute), timezone, duration_minutes };
+    const weekly = isDayAfter
+      ? WEEKDAYS.filter((_, at) => days.includes(WEEKDAYS[(at + 6) % 7] as Weekday))
+      : days;
+    return { weekly, from: clockWords(minute), timezone, duration_minutes };
   }
-  const day = dayOf(said, { ...now, zone: timezone });
+  const named = dayOf(said, { ...now, zone: timezone });
+  const day = isDayAfter ? wallDay('UTC', Date.parse(`${named}T00:00:00Z`) + DAY_MS) : named;
   return { starts_at: `${day}T${clockWords(minute)}`, timezone, duration_minutes };
 }
 
 /** The one day that is meant, as `2026-12-01`; the next one on which its time is still to come where none is said. */
-function dayOf({ days, isNext, date, minute = 0 }: Said, { nowMs, zone }: Now): string {
+function dayOf({ days, isNext, date, minute = 0, isDayAfter }: Said, { nowMs, zone }: Now): string {
   const inDays = (count: number) => wallDay('UTC', wallMs(zone, nowMs) + count * DAY_MS);
   if (typeof date === 'string') {
-    const ms = Date.parse(`${date}T00:00:00Z`);
-    if (wallDay('UTC', ms) === date) return date;
-    throw wrong(`There is no day ${date}.`);
+    requireDay(date, zone);
+    return date;
   }
   if (date !== undefined) return inDays(date);
   if (isNext) {
@@ -192,8 +200,19 @@ function dayOf({ days, isNext, date, minute = 0 }: Said, { nowMs, zone }: Now): 
     const today = (new Date(wallMs(zone, nowMs)).getUTCDay() + 6) % 7;
     return inDays(((WEEKDAYS.indexOf(day) - today + 6) % 7) + 1);
   }
-  const isToCome = (wallMs(zone, nowMs) % DAY_MS) / MINUTE_MS <= minute;
+  const isToCome = isDayAfter || (wallMs(zone, nowMs) % DAY_MS) / MINUTE_MS <= minute;
   return inDays(isToCome ? 0 : 1);
+}
+
+/** Throws a `CommandError` for a date that no calendar has, or that the clocks of a zone left out. */
+function requireDay(date: string, zone: string): void {
+  const noonMs = Date.parse(`${date}T12:00:00Z`);
+  if (Number.isNaN(noonMs) || wallDay('UTC', noonMs) !== date) {
+    throw wrong(`The date ${date} doesn't exist.`);
+  }
+  if (wallDay(zone, firstAtMs(zone, noonMs)) !== date) {
+    throw wrong(`The date ${date} doesn't exist in ${zone}, where the clocks skipped it.`);
+  }
 }
 
 const SPANS: Record<string, readonly Weekday[]> = {
@@ -244,7 +263,13 @@ function lengthAt(words: readonly string[], at: number): { minutes: number; coun
 function minuteIn(text: string): number {
   const minute = readTimeOfDay(text);
   if (minute !== undefined) return minute;
-  throw wrong(`“${text}” is no time of day such as 02:00.`);
+  throw wrong(`I didn't understand “${text}”. Use a 24-hour time such as 03:00.`);
+}
+
+/** When it begins: 24:00 is 00:00 of the day after. */
+function beginAt(text: string) {
+  const minute = minuteIn(text);
+  return minute === DAY_MINUTES ? { minute: 0, isDayAfter: true } : { minute };
 }
 
 /** Over midnight where it has to be. */

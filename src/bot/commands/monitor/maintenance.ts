@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Monitor } from '../../../contracts/monitoring.ts';
 import {
   MAX_PLANNED,
+  MAX_WINDOWS,
   type MaintenancePlanned,
   type MonitorDetails,
 } from '../../../contracts/monitoring-additions.ts';
@@ -46,12 +47,12 @@ const DAY_MS = 86_400_000;
 const right = mayManage('plan maintenance');
 const WHEN_TEXT =
   'sat 02:00 for 2h Europe/Berlin (every week), 2026-12-01 22:00 for 90m, now for 30m, or off';
-const reasonText = optionalText(200, 'Why, for those who may see all of the status page');
+const reasonText = optionalText(200, 'Why; shown on the status page, except to the public');
 
-/** `/monitor maintenance`: when nobody is told of monitors, and which times are planned. */
+/** `/monitor maintenance`: plans and shows times in which monitors send no alerts. */
 export const monitorMaintenance = command({
   name: 'monitor maintenance',
-  summary: 'Plan a time in which nobody is told of a monitor; shows what is planned',
+  summary: 'Plan maintenance: no alerts for a monitor during a time window; shows what is planned',
   right: { ...right, when: mayChange },
   input: z.object({
     monitor: optionalText(
@@ -90,7 +91,7 @@ export const monitorMaintenance = command({
 /** What the button under what is planned opens. */
 export const planMaintenance = command({
   name: 'monitor maintenance plan',
-  summary: 'Plan a time in which nobody is told of a monitor',
+  summary: 'Plan maintenance, in which a monitor sends no alerts',
   right,
   input: z.object({}),
   async opens() {
@@ -108,7 +109,7 @@ export const planMaintenance = command({
 /** The same as a form. */
 export const maintenanceForm = command({
   name: 'monitor maintenance form',
-  summary: 'Plan a time in which nobody is told of a monitor, as its form says',
+  summary: 'Plan maintenance as its form says',
   right,
   input: z.object({
     monitor: requiredText(2_048, 'Its name, a part of it, or all with a text such as: all with eu'),
@@ -183,7 +184,7 @@ async function setWindows(
   };
   const actions: CardAction[] =
     window && others.length === 0 && isCarried(off) ? [{ label: 'Take away', ...off }] : [];
-  const title = window ? `Maintenance planned: ${names}` : `No maintenance any more: ${names}`;
+  const title = window ? `Maintenance planned: ${names}` : `Maintenance removed: ${names}`;
   return toEveryone({
     tone: left === '' ? 'good' : 'warning',
     title,
@@ -191,8 +192,8 @@ async function setWindows(
       ...(window ? [factsPart(...factsOf(window))] : []),
       textPart(
         window
-          ? `${counted(done.length, 'monitor')}. Nobody is told of them meanwhile; they are checked all the same, and what is found then shows when it is over.`
-          : `${counted(done.length, 'monitor')}. What is found is told again.`,
+          ? `${counted(done.length, 'monitor')}. Checks keep running, but no alerts are sent until maintenance ends.`
+          : `${counted(done.length, 'monitor')}. Alerts are sent again.`,
       ),
       ...(left === '' ? [] : [textPart(left)]),
     ],
@@ -215,15 +216,17 @@ function leftOut(
   return [
     ...(full.length > 0
       ? [
-          `${counted(full.length, 'monitor')} left as before: as many windows as a monitor can have. Take some away first: /monitor maintenance <monitor> off`,
+          `${counted(full.length, 'monitor')} not changed: a monitor can have at most ${MAX_WINDOWS} windows. Remove them first: /monitor maintenance <monitor> off`,
         ]
       : []),
     ...(declared.length > 0
       ? [
-          `${counted(declared.length, 'monitor')} left as before: files declare them and their maintenance, such as ${whereDeclared(declared, monitors)}. Change it there.`,
+          `${counted(declared.length, 'monitor')} not changed: a file declares their maintenance, such as ${whereDeclared(declared, monitors)}. Change it there.`,
         ]
       : []),
-    ...(missing.length > 0 ? [`${counted(missing.length, 'monitor')} removed meanwhile.`] : []),
+    ...(missing.length > 0
+      ? [`${counted(missing.length, 'monitor')} removed in the meantime.`]
+      : []),
   ].join(' ');
 }
 
@@ -257,7 +260,7 @@ function monitorsMeant(monitors: readonly Monitor[], meant: string): Monitor[] {
   throw new CommandError(
     part === undefined
       ? 'There are no monitors yet.'
-      : `There is no monitor with “${shortened(part, 60)}”. /monitor list shows those there are.`,
+      : `No monitor with “${shortened(part, 60)}” in its name or target. See /monitor list.`,
   );
 }
 
@@ -271,7 +274,7 @@ async function plannedCard({ monitoring }: Call): Promise<Card> {
   const together = plannedTogether(windows);
   const actions = [{ label: 'Plan maintenance', command: planMaintenance.name, values: {} }];
   if (together.length === 0) {
-    const text = `Plan one: ${monitorMaintenance.examples?.[0] ?? ''}`;
+    const text = `Plan some: ${monitorMaintenance.examples?.[0] ?? ''}`;
     return { ...textCard('info', `No maintenance within ${DAYS} days`, text), actions };
   }
   const left = together.length - MAX_ROWS;
@@ -322,7 +325,7 @@ function windowsCard({ id, name, maintenance }: MonitorDetails): Card {
     values: { monitor: id, when: 'off' },
   };
   const title = `Maintenance of ${shortened(name, 100)}`;
-  if (kept.length === 0) return textCard('info', title, 'None is planned.');
+  if (kept.length === 0) return textCard('info', title, 'Nothing is planned.');
   return {
     tone: 'info',
     title,

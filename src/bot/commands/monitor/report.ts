@@ -1,19 +1,17 @@
 import { z } from 'zod';
-import {
-  type ReportSchedule,
-  readTimeOfDay,
-  scheduleInWords,
-} from '../../channels/channel-settings.ts';
-import { zoneIn } from '../../channels/quiet-hours.ts';
+import { type ReportSchedule, scheduleInWords } from '../../channels/channel-settings.ts';
+import { readTimeOfDay, readZone, zoneIn } from '../../channels/quiet-hours.ts';
 import { nextInWords, spanSoFar } from '../../reports/schedule.ts';
 import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { placeKey } from '../../shared/place.ts';
+import { shortened } from '../../shared/text-format.ts';
 import { type Call, command, optionalText } from '../command.ts';
 
 /** When a report comes for which no time was named. */
 const STANDARD_MINUTE = 9 * 60;
+const DAY_MINUTES = 24 * 60;
 
 const input = z.object({
   switch: z
@@ -58,15 +56,15 @@ export const monitorReport = command({
     const now = (await channels.settingsOf(placeKey(place))).report;
     if (asked.switch === 'off') {
       await channels.change(place, { settings: { report: null } });
-      const text = now ? `It came ${scheduleInWords(now)}.` : 'There was none before either.';
-      return toEveryone(textCard('good', 'No report comes here any more', text));
+      const text = now ? `They came ${scheduleInWords(now)}.` : 'They were off before, too.';
+      return toEveryone(textCard('good', 'Reports turned off', text));
     }
     if (now) return toAsker(scheduledCard('info', now));
     return toAsker(
       textCard(
         'info',
-        'No report comes here',
-        'Turn one on: /monitor report on weekly Europe/Berlin',
+        'Reports are off in this channel',
+        'Turn them on: /monitor report on weekly Europe/Berlin',
       ),
     );
   },
@@ -77,7 +75,7 @@ type Asked = z.output<typeof input>;
 /** A report of the last day, week or month, up to now. */
 async function reportNow(asked: Asked, { channels, reports, place }: Call) {
   if (asked.time !== undefined) {
-    throw new CommandError('“time” belongs to on: a report now is one up to this moment.');
+    throw new CommandError('“time” goes with on. A report now covers the time up to this moment.');
   }
   const { quiet, report } = await channels.settingsOf(placeKey(place));
   const zone = zoneAndMinute(asked).zone ?? report?.zone ?? quiet?.zone ?? 'UTC';
@@ -88,7 +86,7 @@ async function reportNow(asked: Asked, { channels, reports, place }: Call) {
 
 function refuseMore({ every, zone, time }: Asked) {
   if ([every, zone, time].every((value) => value === undefined)) return;
-  throw new CommandError('Say on before how often, zone and time: /monitor report on weekly UTC.');
+  throw new CommandError('Say on before these settings: /monitor report on weekly UTC');
 }
 
 async function turnOn(asked: Asked, call: Call) {
@@ -114,7 +112,9 @@ async function turnOn(asked: Asked, call: Call) {
     (await isNamed(call));
   const more = hears
     ? []
-    : ['This channel hears no alerts yet, so there is nothing to tell: /monitor alerts on'];
+    : [
+        'This channel gets no alerts yet, so its reports are empty. Turn alerts on: /monitor alerts on',
+      ];
   return toEveryone(scheduledCard('good', report, more));
 }
 
@@ -130,14 +130,14 @@ async function isNamed({ monitoring, place }: Call): Promise<boolean> {
 function scheduledCard(tone: 'good' | 'info', schedule: ReportSchedule, more: string[] = []) {
   return textCard(
     tone,
-    `A report comes here ${scheduleInWords(schedule)}`,
-    `The next one comes ${nextInWords(schedule, Date.now())}, of the monitors whose alerts this channel hears. It mentions nobody; in quiet hours it waits for their end.`,
+    `Reports are posted here ${scheduleInWords(schedule)}`,
+    `The next one is posted ${nextInWords(schedule, Date.now())} and covers the monitors whose alerts this channel gets. It mentions nobody, and waits for the end of quiet hours.`,
     ...more,
   );
 }
 
 /** The zone and the time of day, in whichever of the two inputs they stand: typed words all come in the first. */
-function zoneAndMinute({ zone: zoneText = '', time: timeText = '' }: Asked) {
+function zoneAndMinute({ every, zone: zoneText = '', time: timeText = '' }: Asked) {
   const words = `${zoneText} ${timeText}`.split(/\s+/).filter((word) => word !== '');
   const times = words.filter((word) => /^\d/.test(word));
   const zones = words.filter((word) => !/^\d/.test(word));
@@ -147,9 +147,20 @@ function zoneAndMinute({ zone: zoneText = '', time: timeText = '' }: Asked) {
     );
   }
   const [[time], [zone]] = [times, zones];
+  const isWord = zone !== undefined && /^[a-z-]+$/i.test(zone) && readZone(zone) === undefined;
+  if (isWord && every === undefined) {
+    throw new CommandError(
+      `I didn't understand “${shortened(zone, 60)}”. Choose daily, weekly or monthly, and a time zone: /monitor report on weekly Europe/Berlin`,
+    );
+  }
   const minute = time === undefined ? undefined : readTimeOfDay(time);
   if (time !== undefined && minute === undefined) {
-    throw new CommandError(`“time” must be a time of day such as 08:30, not “${time}”.`);
+    throw new CommandError(
+      `I didn't understand “${shortened(time, 60)}”. Use a 24-hour time such as 08:30.`,
+    );
   }
-  return { minute, zone: zone === undefined ? undefined : zoneIn(zone) };
+  return {
+    minute: minute === undefined ? undefined : minute % DAY_MINUTES,
+    zone: zone === undefined ? undefined : zoneIn(zone),
+  };
 }

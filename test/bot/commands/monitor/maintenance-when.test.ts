@@ -51,6 +51,22 @@ test.each([
   ['today 12:00 for 2h', { starts_at: '2026-11-27T12:00', ...zone, duration_minutes: 120 }],
   ['12:30 for 2h', { starts_at: '2026-11-27T12:30', ...zone, duration_minutes: 120 }],
   ['12:29 for 2h', { starts_at: '2026-11-28T12:29', ...zone, duration_minutes: 120 }],
+  ['sat 24:00-02:00', { weekly: ['sun'], from: '00:00', ...zone, duration_minutes: 120 }],
+  ['sun 24:00 for 2h', { weekly: ['mon'], from: '00:00', ...zone, duration_minutes: 120 }],
+  ['2026-12-31 24:00 for 2h', { starts_at: '2027-01-01T00:00', ...zone, duration_minutes: 120 }],
+  ['next sat 24:00 for 2h', { starts_at: '2026-11-29T00:00', ...zone, duration_minutes: 120 }],
+  ['24:00 for 2h', { starts_at: '2026-11-28T00:00', ...zone, duration_minutes: 120 }],
+  ['sat 00:00-24:00', { weekly: ['sat'], from: '00:00', ...zone, duration_minutes: 1440 }],
+  ['sat 10pm-2am', { weekly: ['sat'], from: '22:00', ...zone, duration_minutes: 240 }],
+  [
+    'every day at 3 am for 1 hour',
+    {
+      weekly: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'],
+      from: '03:00',
+      ...zone,
+      duration_minutes: 60,
+    },
+  ],
   ['now for 30m', { starts_at: '2026-11-27T11:30:00.000Z', ends_at: '2026-11-27T12:00:00.000Z' }],
 ])('%s', (text, window) => {
   expect(readWhen(text, NOW)).toEqual({ window });
@@ -65,18 +81,21 @@ test.each([
   ['sat for 2h', 'Say from which time on'],
   ['sat 02:00 for ages', "I didn't understand “ages”. Use 30s, 5m, 2h or 1d"],
   ['sat 02:00 for', 'Say how long'],
-  ['sat 25:00 for 2h', '“25:00” is no time of day'],
+  ['sat 25:00 for 2h', "I didn't understand “25:00”. Use a 24-hour time such as 03:00."],
+  ['sat 2 for 2h', "I didn't understand “2”"],
+  ['sat 02:00-02:00', 'begins and ends at the same time'],
   ['sat 02:00 for 2h Europe/Berlim', 'There is no time zone “Europe/Berlim”'],
-  ['sat 02:00 for 2h please', '“please” is no day, time or zone'],
+  ['sat 02:00 for 2h please', "I didn't understand “please”"],
   ['sat 02:00 for 2h for 3h', 'the same thing twice'],
   ['now sat 02:00 for 2h', 'either now or a time'],
   ['sat 2026-12-01 02:00 for 2h', 'either days of the week or a date'],
   ['next sat,sun 02:00 for 2h', 'Say one day after next'],
   ['sat 02:00 for 8d', 'a week at most'],
   ['2026-12-01 02:00 for 9999d', 'Choose 1 minute to 366 days'],
-  ['2026-02-30 02:00 for 2h', 'There is no day 2026-02-30'],
+  ['2026-02-30 02:00 for 2h', "The date 2026-02-30 doesn't exist."],
+  ['2011-12-30 02:00 for 2h Pacific/Apia', "The date 2011-12-30 doesn't exist in Pacific/Apia"],
   ['2026-11-27 10:00 for 2h', 'over already'],
-  ['off sat', '“off” is no day'],
+  ['off sat', "I didn't understand “off”"],
   ['until 04:00', 'Say from when'],
 ])('%s is refused: %s', (text, says) => {
   expect(() => readWhen(text, NOW)).toThrow(says);
@@ -101,4 +120,5 @@ test.each([
 test('a time that cannot be read is told, and is no part of a name', () => {
   expect(() => splitWhen('Shop sat 02:00 for ages', NOW)).toThrow("I didn't understand “ages”");
   expect(() => splitWhen('Shop sat 02:00', NOW)).toThrow('Say how long');
+  expect(() => splitWhen('Shop 2026-02-30', NOW)).toThrow("The date 2026-02-30 doesn't exist.");
 });

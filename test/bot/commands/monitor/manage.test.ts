@@ -209,7 +209,7 @@ test('what a monitor depends on is set by name, shown, and taken back', async ()
     (await service.list()).find((one) => one.name === name)?.depends_on;
   const blog = (await service.list()).find(({ name }) => name === 'Blog')?.id;
   const bare = await say('/monitor depends shop', member);
-  expect(textOf(cardOf(bare))).toContain('Shop depends on nothing');
+  expect(textOf(cardOf(bare))).toContain('Shop has no dependencies');
   expect(bare).toMatchObject({ private: true });
   const said = await say('/monitor depends shop on blog, alert:int_1/Disk full');
   expect(textOf(cardOf(said))).toContain('Shop depends on Blog, alert:int_1/Disk full');
@@ -219,7 +219,7 @@ test('what a monitor depends on is set by name, shown, and taken back', async ()
   const round = textOf(cardOf(await say('/monitor depends blog on shop')));
   expect(round).toContain('it would go round: Blog → Shop → Blog');
   const refused = textOf(cardOf(await say('/monitor depends shop on nothing', member)));
-  expect(refused).toContain('say what monitors depend on');
+  expect(refused).toContain('set what monitors depend on');
   expect(await parentsOf('Shop')).toHaveLength(2);
   await say('/monitor depends shop on nothing');
   expect(await parentsOf('Shop')).toBeUndefined();

@@ -107,7 +107,7 @@ test('a full monitor is left as it is, and that is told', async () => {
   expect(one).toContain('at most 20 windows');
   const both = await say('/monitor maintenance all next sat 03:00 for 5m');
   expect(both).toContain('Maintenance planned: Cart');
-  expect(both).toContain('1 monitor left as before');
+  expect(both).toContain('1 monitor not changed');
   expect(await planned()).toHaveLength(21);
 });
 

@@ -39,6 +39,28 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
       ? undefined
       : Object.values(used).reduce((sum, { total_tokens }) => sum + total_tokens, 0);
 
+  /** See `lookupTokens` below. */
+  function lookupTokensUsed() {
+    if (lookups === 0 || used.length === 0) return undefined;
+    return Object.entries(used).reduce((sum, [at, { prompt_tokens, completion_tokens }]) => {
+      const round = Number(at);
+      const again = round > 0 && round <= calling ? prompt_tokens : 0;
+      return sum + again + (round < calling ? completion_tokens : 0);
+    }, 0);
+  }
+
+  /** `183 tokens (150 prompt, 33 answer)`. */
+  function tokensInWords(tokens: number): string {
+    const answer = used.slice(calling).reduce((sum, one) => sum + (one?.completion_tokens ?? 0), 0);
+    const lookup = lookupTokensUsed() ?? 0;
+    const parts = [
+      `${tokens - answer - lookup} prompt`,
+      ...(lookup > 0 ? [`${lookup} look-ups`] : []),
+      `${answer} answer`,
+    ];
+    return `${counted(tokens, 'token')} (${parts.join(', ')})`;
+  }
+
   function cut(note: string) {
     cutNote ??= note;
     controller.abort();
@@ -117,12 +139,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
      * after the first, which is sent with what they gave. `undefined` where nothing was looked up, or no count came.
      */
     get lookupTokens() {
-      if (lookups === 0 || used.length === 0) return undefined;
-      return Object.entries(used).reduce((sum, [at, { prompt_tokens, completion_tokens }]) => {
-        const round = Number(at);
-        const again = round > 0 && round <= calling ? prompt_tokens : 0;
-        return sum + again + (round < calling ? completion_tokens : 0);
-      }, 0);
+      return lookupTokensUsed();
     },
     /** The model by its own name, the time until the end of the answer, and what it used. */
     footer() {
@@ -133,7 +150,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
       return [
         role === undefined || role === name ? name : `${name} (${role})`,
         `${seconds} s`,
-        ...(tokens === undefined ? [] : [counted(tokens, 'token')]),
+        ...(tokens === undefined ? [] : [tokensInWords(tokens)]),
       ].join(' · ');
     },
     whenEnded(act: () => void) {

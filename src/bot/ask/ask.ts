@@ -41,7 +41,7 @@ import {
 import { doubtOf } from './doubt.ts';
 import { type Generated, generate, leftBeside } from './generate.ts';
 import { type createPeopleReader, type PeopleMessages, withQuoted } from './people-messages.ts';
-import type { ToolCalls } from './tool-calls.ts';
+import { PROMPT_WITHOUT_TOOLS, type ToolCalls } from './tool-calls.ts';
 import { unfoundedFigures } from './unfounded-figures.ts';
 import { mayConcernWatching } from './watching-words.ts';
 
@@ -379,9 +379,14 @@ export function createAsk(options: {
         if (known !== undefined) return { ...(yield* answerWith(known, run)), unread };
       }
       if (isOffline(chosen)) await requireBudget();
+      const isPlain = ![draft, context, people].some(Boolean) && !asked.files?.length;
+      const isTalk = isPlain && (await isTalkOf(asked, turns));
+      const isTalkOnly = isTalk && !tools.keepFor(question);
       const parts = generate(
         {
-          system: [system, attached.prompt].filter(Boolean).join('\n\n'),
+          system: [system, attached.prompt, isTalkOnly && PROMPT_WITHOUT_TOOLS]
+            .filter(Boolean)
+            .join('\n\n'),
           turns: turns.map((turn) => ({
             ...turn,
             question: withQuoted(turn),
@@ -393,7 +398,10 @@ export function createAsk(options: {
           ...{ model, gateway: options.gateway, requireBudget, run },
           ...{ role: roleInFooter(model, chosen, await options.catalog.models()) },
           // All that there is to a document was looked up for its draft.
-          ...(!draft && { tools, facts: () => factsByRules(question, { tools, run }) }),
+          ...(!draft && {
+            tools: isTalkOnly ? undefined : tools,
+            facts: () => factsByRules(question, { tools, run }),
+          }),
         },
       );
       for (;;) {
@@ -436,6 +444,14 @@ export function createAsk(options: {
       if (text) yield { kind: 'text', text };
       throw error;
     }
+  }
+
+  /** Whether neither a question nor what it follows can concern what is watched. Then a model is sent no functions for it. */
+  async function isTalkOf({ question, about = [] }: Question, turns: readonly Turn[]) {
+    const texts = [question, ...about.map(({ text }) => text), ...turns.map(withQuoted)];
+    if (texts.some((text) => mayConcernWatching(text, []))) return false;
+    const names = await options.monitorNames();
+    return !texts.some((text) => mayConcernWatching(text, names));
   }
 
   /** What was answered in private, as if it were answered now. */

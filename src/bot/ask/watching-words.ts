@@ -10,7 +10,7 @@ const WATCHING = new RegExp(
     'backups?|cron\\w*|jobs?|heartbeat\\w*|cert|certs|certificates?|tls|ssl|dns|ports?|ping\\w*|https?|tcp|status\\w*|states?|health\\w*',
     'up|down|offline|online|reach\\w*|unreach\\w*|avail\\w*|unavail\\w*|uptime|downtime|outages?|incidents?|alert\\w*|alarms?|fir(?:e|es|ed|ing)',
     'flap\\w*|degrad\\w*|br(?:oke|oken|eak|eaks|eaking)|fail\\w*|crash\\w*|errors?|slow\\w*|fast\\w*|laten\\w*|respon\\w*|time-?outs?|check\\w*',
-    'watch\\w*|paus\\w*|resum\\w*|silenc\\w*|mut(?:e|ed|ing)|snooz\\w*|ack\\w*|maintenance|escalat\\w*|notif\\w*|remind\\w*|subscri\\w*|on-?call',
+    'watch\\w*|paus\\w*|resum\\w*|silenc\\w*|mut(?:e|ed|ing)|snooz\\w*|ack\\w*|maintenance|escalat\\w*|notif\\w*|remind\\w*|subscri\\w*|calls?',
     'reports?|postmortems?|caus\\w*|happen\\w*|chang\\w*|problems?|issues?|trouble\\w*|wrong|ok|okay|fine|stable|running|work|works|working',
     'intervals?|thresholds?|sla|slo|tokens?|usage|budgets?|used|asked|add|delete|remove|disable|enable|anything|everything|nothing|something',
     'now|currently|today|yesterday|tonight|tomorrow|since|until|last|latest|recent\\w*|hours?|minutes?|days?|weeks?|weekend|months?|night',
@@ -37,6 +37,9 @@ const EMPTY = new Set(
     'del al y o no si me mi nos su sus se te tu favor'
   ).split(' '),
 );
+
+/** Those of them that other languages have, too, so that they do not tell the language. */
+const SHARED = new Set('a de es in la me no on se si te tu un un una y'.split(' '));
 
 /** Words by which a sentence is known to be in one of these languages, though it says nothing of services. */
 const GENERAL = new Set(
@@ -68,7 +71,7 @@ export function mayConcernWatching(text: string, names: readonly string[]): bool
   const telling = words.filter((word) => !EMPTY.has(word));
   if (telling.length === 0) return true;
   if (telling.some((word) => WATCHING.test(word) || known.has(word))) return true;
-  return !words.some((word) => EMPTY.has(word) || GENERAL.has(word));
+  return !words.some((word) => (EMPTY.has(word) && !SHARED.has(word)) || GENERAL.has(word));
 }
 
 /** Letters by which two forms of a word are taken for the same: `deploy`, `deployments`. */

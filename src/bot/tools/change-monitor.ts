@@ -35,13 +35,12 @@ const ONES = Object.keys(OF_ONE_TYPE) as Array<keyof typeof OF_ONE_TYPE>;
 export const changeMonitor = writingTool({
   name: 'change_monitor',
   title: 'Change a monitor',
-  description:
-    'Gives one monitor another name, target, time between checks, keyword, JSON value, expected text or days of warning. Its type of check stays.',
+  description: 'Changes settings of one monitor, but not its type.',
   right: mayManage('change monitors'),
   input: z.object({
     monitor: monitorField,
-    name: z.string().min(1).max(200).optional().describe('Its new name.'),
-    target: z.string().min(1).max(2048).optional().describe('What to check instead.'),
+    name: z.string().min(1).max(200).optional().describe('New name.'),
+    target: z.string().min(1).max(2048).optional().describe('New target.'),
     interval_seconds: z
       .int()
       .min(IntervalSeconds.min)
@@ -53,25 +52,25 @@ export const changeMonitor = writingTool({
       .min(1)
       .max(1000)
       .optional()
-      .describe('The text that must be in the page, of a KEYWORD monitor.'),
+      .describe('KEYWORD: text that the page must contain.'),
     json: z
       .string()
       .min(1)
       .max(500)
       .optional()
-      .describe('What a JSON answer must hold, such as data.queue[0].depth < 100, of an HTTP one.'),
+      .describe('HTTP: condition on the JSON response, such as data.queue[0].depth < 100.'),
     expect: z
       .string()
       .min(1)
       .max(1000)
       .optional()
-      .describe('The text that the answer must contain, of a TCP monitor.'),
+      .describe('TCP: text that the response must contain.'),
     days: z
       .int()
       .min(0)
       .max(365)
       .optional()
-      .describe('Days before the end at which to warn, of a CERTIFICATE monitor.'),
+      .describe('CERTIFICATE: days before expiry at which to warn.'),
   }),
   draft: z.object({
     monitor: KnownMonitor,

@@ -12,8 +12,7 @@ const CHECK_MS = 20_000;
 export const checkMonitor = tool({
   name: 'check_monitor',
   title: 'Check a monitor now',
-  description:
-    'Checks one monitor at once, beside its schedule, and gives its status after that check. It changes no setting.',
+  description: 'Checks one monitor now and returns its status. Changes no setting.',
   input: z.object({ monitor: monitorField }),
   output: z.object({ as_of: z.string(), monitor: MonitorState }),
   what: ({ monitor }) => `${shortened(monitor, 60)} with a new check`,

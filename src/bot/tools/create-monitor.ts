@@ -47,8 +47,7 @@ const CERTIFICATE_SECONDS = CertificateConfig.shape.interval_seconds.parse(undef
 export const createMonitor = writingTool({
   name: 'create_monitor',
   title: 'Add a monitor',
-  description:
-    'Adds a monitor that watches an address, a text in a page, a DNS name, a port of a host, a certificate or a job; its alerts go to the channel of this conversation.',
+  description: 'Adds a monitor; this channel receives its alerts.',
   right: mayAdd,
   input: z.object({ ...others, interval_seconds: interval }),
   draft: z.object({

@@ -7,8 +7,7 @@ import { asOf, isoTime, tool } from './tool.ts';
 export const getChannelAlerts = tool({
   name: 'get_channel_alerts',
   title: 'Show what this channel hears',
-  description:
-    'Tells which alerts the channel of this conversation hears, and how it is told: quiet hours, reminders, whom an outage mentions.',
+  description: 'Shows which alerts this channel receives, quiet hours, reminders and mentions.',
   ofPlace: true,
   input: z.object({}),
   output: z.object({

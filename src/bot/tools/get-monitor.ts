@@ -20,7 +20,7 @@ export const getMonitor = tool({
   name: 'get_monitor',
   title: 'Show a monitor',
   description:
-    'Shows one monitor: its live status, since when and why, its settings, the incident that goes on, planned maintenance, and its last 10 checks.',
+    'Shows one monitor: status, since when and why, settings, ongoing incident, planned maintenance, last 10 checks.',
   input: z.object({ monitor: monitorField }),
   output: z.object({
     as_of: z.string(),

@@ -39,11 +39,9 @@ export const getUptime = tool({
   name: 'get_uptime',
   title: 'Tell uptime and response times',
   description:
-    'Tells the uptime of a time span: of one monitor with its response times and the span of the same length before, or of all monitors by whole days (UTC), those with the least uptime first.',
+    'Uptime in a time span: of one monitor, with response times and the span before; or of all monitors by whole UTC days, lowest first.',
   input: z.object({
-    monitor: monitorField
-      .optional()
-      .describe('Of which monitor, by id or name; all when left out.'),
+    monitor: monitorField.optional().describe('Id or name; all monitors if omitted.'),
     ...timeSpanFields(STANDARD),
     limit: limitField(50, standardLimit),
   }),

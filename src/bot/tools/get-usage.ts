@@ -20,16 +20,10 @@ const Row = z.object({
 export const getUsage = tool({
   name: 'get_usage',
   title: 'Show who asked how much',
-  description:
-    'Tells how many answers Askwatch gave in the channel of this conversation and how many tokens they took, by person and by model.',
+  description: 'Counts answers and tokens in this channel, by person and by model.',
   ofPlace: true,
   input: z.object({
-    days: z
-      .int()
-      .min(1)
-      .max(90)
-      .optional()
-      .describe(`How many days back; ${STANDARD_DAYS} when left out.`),
+    days: z.int().min(1).max(90).optional().describe(`Days back; default ${STANDARD_DAYS}.`),
   }),
   output: z.object({
     from: z.string(),

@@ -30,7 +30,7 @@ export const acknowledgeIncident = writingTool({
   name: 'acknowledge_incident',
   title: 'Acknowledge an incident',
   description:
-    'Says of the incident of one monitor that goes on that the person who asks looks after it; every channel that was told shows that.',
+    'Acknowledges the ongoing incident of one monitor for the person who asks, in every channel that shows it.',
   right: 'anyone',
   input: z.object({ monitor: monitorField }),
   draft: OfIncident,
@@ -54,8 +54,7 @@ export const acknowledgeIncident = writingTool({
 export const snoozeIncident = writingTool({
   name: 'snooze_incident',
   title: 'Snooze a monitor for an hour',
-  description:
-    'Has new outages of a monitor that is down told only in an hour; the incident that goes on stays shown.',
+  description: 'Holds back alerts about new outages of one monitor that is down for an hour.',
   right: 'anyone',
   input: z.object({ monitor: monitorField }),
   draft: OfIncident,
@@ -82,10 +81,10 @@ const NO_INCIDENT = 'This thread is under no alert, so there is no incident to k
 export const noteIncident = writingTool({
   name: 'note_incident',
   title: 'Keep a note with an incident',
-  description: 'Keeps a note with the incident whose alert this thread is under.',
+  description: 'Adds a note to the incident of this thread.',
   right: 'anyone',
   ofPlace: true,
-  input: z.object({ text: z.string().min(1).max(500).describe('What is to be kept.') }),
+  input: z.object({ text: z.string().min(1).max(500).describe('The note.') }),
   draft: z.object({ text: z.string(), thread: z.string() }),
   async prepare({ text }, { thread }) {
     if (thread === undefined) throw new CommandError(NO_INCIDENT);

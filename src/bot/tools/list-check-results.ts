@@ -11,7 +11,7 @@ export const listCheckResults = tool({
   name: 'list_check_results',
   title: 'List the last checks of a monitor',
   description:
-    'Lists the last checks of one monitor, or the last signals of a heartbeat’s job, newest first: whether each passed, why not, and how long it took.',
+    'Lists the last checks of one monitor (heartbeat: signals), newest first: passed or why not, and response time.',
   input: z.object({ monitor: monitorField, limit: limitField(100, standardLimit) }),
   output: z.object({
     as_of: z.string(),

@@ -32,7 +32,7 @@ export const listIncidents = tool({
   name: 'list_incidents',
   title: 'List incidents',
   description:
-    'Lists incidents (times in which a monitor was down) that fall into a time span, newest first, with begin, end and cause, and sums them up by monitor. Of one monitor, or of all; of all, alerts of other systems that fired in this channel are listed besides.',
+    'Lists incidents (outages) of one monitor or all in a time span, newest first, with start, end and cause, totals by monitor, and for all monitors also alerts of other systems in this channel.',
   input: z.object({
     monitor: monitorField.optional(),
     ...timeSpanFields(STANDARD),

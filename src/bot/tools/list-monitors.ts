@@ -80,31 +80,23 @@ export const listMonitors = tool({
   name: 'list_monitors',
   title: 'List monitors',
   description:
-    'Lists monitors with their live status, how many there are of each status, and since when and why a monitor is not UP. Alerts of other systems that fire in this channel are listed besides.',
+    'Lists monitors with status, since when and why one is not UP, counts by status, and firing alerts of other systems in this channel.',
   input: z.object({
     status: z
       .enum(Object.keys(STATUS) as [keyof typeof STATUS])
       .optional()
-      .describe('Only those that are so now; not_up is every one that is not UP.'),
-    text: z
-      .string()
-      .max(200)
-      .optional()
-      .describe('Only those with this text in their name or target.'),
-    check_type: z
-      .string()
-      .max(40)
-      .optional()
-      .describe(`Only this type of check: ${CheckType.options.join(', ')}.`),
-    flapping: z.boolean().optional().describe('Only those that go up and down all the time.'),
+      .describe('Current status; not_up means any but UP.'),
+    text: z.string().max(200).optional().describe('Part of the name or target.'),
+    check_type: z.string().max(40).optional().describe(CheckType.options.join(', ')),
+    flapping: z.boolean().optional().describe('Only monitors that keep going up and down.'),
     sort: z
       .enum(SORT)
       .optional()
       .describe(
-        'urgency (when left out): those that are down first. slowest: by the time that the last check took. latest_change: those whose status changed last first. newest: those that were made last.',
+        'urgency (default): down first. slowest: by last response time. latest_change: by last status change. newest: by creation.',
       ),
     limit: limitField(50, standardLimit),
-    offset: z.int().min(0).max(100_000).optional().describe('How many to pass over first.'),
+    offset: z.int().min(0).max(100_000).optional().describe('How many to skip.'),
   }),
   output: z.object({
     as_of: z.string(),

@@ -22,15 +22,11 @@ export const pauseMonitor = writingTool({
   name: 'pause_monitor',
   title: 'Pause a monitor',
   description:
-    'Stops the checks of one monitor until it is resumed; with "until", checks go on and its alerts are silenced until then.',
+    'Pauses the checks of one monitor until someone resumes it. With "until", plans maintenance until then: checks go on, no alerts are sent.',
   right: mayManage('pause monitors'),
   input: z.object({
     monitor: monitorField,
-    until: z
-      .string()
-      .max(40)
-      .optional()
-      .describe('Until when, such as 2026-11-20T18:00Z; until it is resumed when left out.'),
+    until: z.string().max(40).optional().describe('Such as 2026-11-20T18:00Z.'),
   }),
   draft: z.object({
     monitor: KnownMonitor,

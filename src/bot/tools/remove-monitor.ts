@@ -10,7 +10,7 @@ import { monitorField, writingTool } from './tool.ts';
 export const removeMonitor = writingTool({
   name: 'remove_monitor',
   title: 'Remove a monitor',
-  description: 'Stops watching one monitor for good; its results and incidents go with it.',
+  description: 'Deletes one monitor with its results and incidents.',
   right: mayManage('remove monitors'),
   isDestructive: true,
   input: z.object({ monitor: monitorField }),

@@ -12,7 +12,7 @@ import { monitorField, writingTool } from './tool.ts';
 export const resumeMonitor = writingTool({
   name: 'resume_monitor',
   title: 'Resume a monitor',
-  description: 'Starts the checks of one paused monitor again.',
+  description: 'Resumes the checks of one paused monitor.',
   right: mayManage('resume monitors'),
   input: z.object({ monitor: monitorField }),
   draft: z.object({ monitor: KnownMonitor }),

@@ -14,21 +14,17 @@ export const timeSpanFields = (standard: string) => ({
     .string()
     .max(20)
     .optional()
-    .describe(
-      `How far back from now, such as 30m, 24h, 7d or 4w; ${standard} when no time is given.`,
-    ),
+    .describe(`Back from now: 30m, 24h, 7d, 4w; default ${standard}.`),
   from: z
     .string()
     .max(40)
     .optional()
-    .describe(
-      'The begin in place of "last": 2026-11-20 or 2026-11-20T09:30Z. Without a zone it is UTC.',
-    ),
+    .describe('Start, instead of "last": 2026-11-20 or 2026-11-20T09:30Z (UTC).'),
   to: z
     .string()
     .max(40)
     .optional()
-    .describe('The end, with "from"; now when left out. A day without a time means until its end.'),
+    .describe('End, with "from"; default now. A date includes that day.'),
 });
 
 interface Asked {

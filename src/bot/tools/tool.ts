@@ -137,16 +137,11 @@ export const monitorField = z
   .string()
   .min(1)
   .max(2048)
-  .describe('Its id, its name, or a part of its name or target that no other has.');
+  .describe('Id, name, or a unique part of the name or target.');
 
 /** How many rows are wanted, of at most `max`. */
 export const limitField = (max: number, standard: number) =>
-  z
-    .int()
-    .min(1)
-    .max(max)
-    .optional()
-    .describe(`How many at most, up to ${max}; ${standard} when left out.`);
+  z.int().min(1).max(max).optional().describe(`At most ${max}; default ${standard}.`);
 
 /** `as of 14:05 UTC`. */
 export const asOf = (nowMs: number) => `as of ${new Date(nowMs).toISOString().slice(11, 16)} UTC`;

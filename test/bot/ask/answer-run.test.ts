@@ -17,6 +17,8 @@ test('tokens of look-ups are those of the calls, and of prompts that were sent a
   run.calls(1);
   run.used(usage(2_000, 400), 2);
   expect([run.tokens, run.lookupTokens]).toEqual([4_950, 20 + 1_500 + 30 + 2_000]);
+  run.began({ id: 'test-model' });
+  expect(run.footer()).toMatch(/ · 4950 tokens \(1000 prompt, 3550 look-ups, 400 answer\)$/);
   run.end();
 });
 

@@ -54,7 +54,7 @@ test('answers from what the tool of a server gives, and tells whose it is', asyn
       parameters: LOOK.inputSchema,
     },
   });
-  expect(systemOf(bot)).toContain("Functions that begin with docs__ are other people's");
+  expect(systemOf(bot)).toContain('Functions that begin with docs__ belong to other people');
   bot.provider.answerWith(callingModel([callOf('docs__look', { at: 'issues' })]));
   const { text, steps, end } = await ask(bot);
   expect(JSON.parse(text)).toEqual({
@@ -74,7 +74,7 @@ test('answers from what the tool of a server gives, and tells whose it is', asyn
 
 test('without servers nothing is offered or said of any', async () => {
   const bot = await startBotWithTools([]);
-  await ask(bot, '/ask hello');
+  await ask(bot, '/ask how is it?');
   expect(offeredTo(bot).filter((name) => name.includes('__'))).toEqual([]);
   expect(systemOf(bot)).not.toMatch(/other people|Not at hand/);
 });
@@ -104,10 +104,10 @@ test('a place that is not among its channels is not offered its tools', async ()
   await untilOffered(bot, 'everywhere__look');
   bot.provider.answerWith('Hello.');
   await eventually(async () => {
-    await readAnswer(await bot.say('/ask hello', { place: elsewhere }));
+    await readAnswer(await bot.say('/ask how is it?', { place: elsewhere }));
     return offeredTo(bot).includes('there__look');
   });
-  await readAnswer(await bot.say('/ask hello', { place: CHANNEL }));
+  await readAnswer(await bot.say('/ask how is it?', { place: CHANNEL }));
   expect(offeredTo(bot)).not.toContain('there__look');
   // Nor can a model call what it is not offered.
   bot.provider.answerWith(callingModel([callOf('there__look')]));
@@ -129,7 +129,7 @@ test('an answer waits for no server, and one that hangs costs only those who cal
   expect(text).toContain('"name":"Shop"');
   expect(end.note).toBeUndefined();
   expect(offeredTo(bot)).not.toContain('slow__look');
-  expect(systemOf(bot)).toContain('Not at hand now: look of slow is off');
+  expect(systemOf(bot)).toContain('Not available now: look of slow is off');
 });
 
 test('a definition that was seen before is offered before its server has answered again', async () => {

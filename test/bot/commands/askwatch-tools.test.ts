@@ -238,7 +238,7 @@ test('what is hostile in names, descriptions and schemas is shown as text, cut, 
   expect(JSON.stringify(card.parts)).toMatch(/\[\d+ characters more\]/);
   expect(JSON.stringify(card).length).toBeLessThan(9_000);
   expect(card.actions?.map(({ label }) => label)).toEqual(['Accept look']);
-  await readAnswer(await bot.say('/ask hello'), 't1');
+  await readAnswer(await bot.say('/ask how is it?'), 't1');
   expect(offeredTo(bot)).not.toContain('docs__look');
 });
 
@@ -258,7 +258,7 @@ test('a file of definitions that is damaged turns the tools off, and nothing is 
   server.offer.tools = [{ ...LOOK, description: 'Another.' }];
   const next = await startBotWithTools(servers(), { folder });
   next.provider.answerWith('Hello.');
-  const { text } = await readAnswer(await next.say('/ask hello'), 't1');
+  const { text } = await readAnswer(await next.say('/ask how is it?'), 't1');
   expect(text).toBe('Hello.');
   expect(offeredTo(next)).not.toContain('docs__look');
   expect(next.provider.calls.at(-1)?.body.messages[0].content).toContain(

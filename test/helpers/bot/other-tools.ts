@@ -49,7 +49,7 @@ export const offeredTo = ({ provider }: Pick<TestBot, 'provider'>): string[] =>
 export async function untilOffered(bot: TestBot, name: string) {
   bot.provider.answerWith('Hello.');
   await eventually(async () => {
-    const reply = await bot.say('/ask hello');
+    const reply = await bot.say('/ask how is it?');
     if (reply.kind !== 'answer') throw new Error('There was no answer.');
     for await (const _ of reply.stream(undefined)) {
       // Read to its end.

@@ -53,7 +53,7 @@ describe.skipIf(!hasPostgres)('bots of several processes', () => {
       return /1 change waits/.test(textOf(shown)) && shown;
     });
     other.provider.answerWith('Hello.');
-    await readAnswer(await other.say('/ask hello', { person: ADA }));
+    await readAnswer(await other.say('/ask how is it?', { person: ADA }));
     expect(offeredTo(other)).not.toContain('issues__create');
     expect(textOf(cardOf(await press(other, card.actions?.[0])))).toContain(
       'create of issues is accepted',

@@ -151,7 +151,7 @@ export function withStatus(
 export function withCounted(
   incident: FlappingIncident,
   monitor: Monitor,
-  outage: Outage,
+  outage: Outage & { changes: readonly number[] },
   nowMs: number,
 ): Incident {
   const { flapping } = incident;
@@ -161,8 +161,11 @@ export function withCounted(
   // What ended as something else than UP may go on.
   const isOver = endedAtMs !== undefined && isUp({ status: outage.ended_as ?? 'UP' });
   const isNowDown = !isOver && !isUp(monitor);
-  const isNew = !isCounted(flapping, outage.change);
-  if (!isNew && isNowDown === flapping.isDown) return incident;
+  const isNew = !outage.changes.some((change) => isCounted(flapping, change));
+  if (!isNew && isNowDown === flapping.isDown) {
+    const counted = outage.changes.reduce(withNumber, flapping.counted);
+    return { ...incident, flapping: { ...flapping, counted } };
+  }
   const after: Flapping = {
     ...flapping,
     fromMs: Math.min(flapping.fromMs, startedAtMs),
@@ -173,7 +176,7 @@ export function withCounted(
       isNowDown ? startedAtMs : (endedAtMs ?? startedAtMs),
     ),
     seenAtMs: nowMs,
-    counted: withNumber(flapping.counted, outage.change),
+    counted: outage.changes.reduce(withNumber, flapping.counted),
   };
   return {
     ...incident,
@@ -188,7 +191,7 @@ export const isCounted = ({ counted }: Flapping, number: number | undefined) =>
   number !== undefined && counted.includes(number);
 
 /** The numbers with another one, in order; the oldest are forgotten. Pure. */
-function withNumber(counted: readonly number[], number: number | undefined): number[] {
+function withNumber(counted: number[], number: number | undefined): number[] {
   if (number === undefined || counted.includes(number)) return [...counted];
   return [...counted, number].sort((a, b) => a - b).slice(-COUNTED);
 }
@@ -279,6 +282,11 @@ export function withFlappingEnded(
       isSoonAfter(alert.flapping.seenAtMs, around.nowMs)
     ) {
       return alert;
+    }
+    if (isSilenced(monitor) && alert.flapping.isDown) {
+      // Paused or in maintenance, nobody knows whether it is up again: it is an outage until it is.
+      const { flapping: _, ...outage } = alert;
+      return unpaced({ ...outage, version: alert.version + 1, status: monitor.status });
     }
     return unpaced({
       ...alert,

@@ -86,7 +86,7 @@ const AGAIN_MS = 15 * 60_000;
 
 /**
  * Opens an incident for each monitor that became DOWN or DEGRADED and carries changes into those open: UP ends one, a monitor
- * that is gone ends it without a recovery, any other status shows in it; while a monitor flaps, changes are counted. What was
+ * that is gone ends it without a recovery, any other status, such as MAINTENANCE or PAUSED, shows in it; while a monitor flaps, changes are counted. What was
  * DEGRADED and goes DOWN is a new incident, since nobody was called for the first. What people were called for a moment ago,
  * because it stayed DOWN after it flapped, goes on flapping when it goes DOWN again. A monitor has at most one change; the
  * time taken grows with alerts and changes, not with their product. Gives the same array when nothing is different.
@@ -231,8 +231,9 @@ function carriedOn(
     });
   }
   const changed = { ...incident, version, status: monitor.status };
-  const isOver = incident.degraded === undefined ? isUp(monitor) : !isDegraded(monitor);
-  if (!isOver || isSilenced(monitor) || isPending(monitor)) return changed;
+  // Only UP ends an outage: in maintenance, paused or not checked yet, nobody knows whether it is over.
+  const isOver = isUp(monitor) || (incident.degraded !== undefined && isDown(monitor));
+  if (!isOver) return changed;
   const { startedAtMs } = incident;
   const unseenFromMs = unseenBefore(monitor, around);
   return {
@@ -316,8 +317,11 @@ function isUnattended(alert: Alert): boolean {
   if (alert.kind !== 'incident' && alert.kind !== 'group') return goesOn(alert);
   const all = alert.kind === 'incident' ? [alert] : alert.members;
   return all.some(
-    ({ endedAtMs, acknowledged, snoozed }) =>
-      endedAtMs === undefined && acknowledged === undefined && snoozed === undefined,
+    (one) =>
+      one.endedAtMs === undefined &&
+      one.acknowledged === undefined &&
+      one.snoozed === undefined &&
+      !isSilenced(one),
   );
 }
 

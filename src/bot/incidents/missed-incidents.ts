@@ -1,6 +1,7 @@
 import { StatusError } from '../../clients/errors.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Incident as Outage } from '../../contracts/monitoring-additions.ts';
+import { isDown, isUp } from '../shared/status.ts';
 import { isRemembered, type Snapshot } from './diff.ts';
 import {
   flappingOn,
@@ -92,7 +93,15 @@ export function applyMissed(
   around: PollContext,
 ): Alert[] {
   return missed.reduce((all, { monitor, sinceChange, outages }) => {
-    const inOrder = [...outages].sort((a, b) => a.change - b.change);
+    const lastEndMs = Math.max(
+      ...outages.flatMap(({ change, ended_at }) =>
+        change <= sinceChange && ended_at !== null ? [Date.parse(ended_at)] : [],
+      ),
+    );
+    const hasOpen = incidentsIn(all).some(
+      (one) => one.monitorId === monitor.id && isOutageAfter(one, lastEndMs),
+    );
+    const inOrder = joined(outages, { monitor, sinceChange, hasOpen });
     const before = inOrder.filter(({ change }) => change <= sinceChange);
     const after = inOrder.filter(({ change }) => change > sinceChange);
     const corrected = withTrueEnd(all, monitor, { before, next: after[0] }, around);
@@ -103,6 +112,52 @@ export function applyMissed(
   }, alerts);
 }
 
+/** An outage as people see it. */
+interface SeenOutage extends Outage {
+  /** The numbers of all changes to DOWN in it. */
+  changes: number[];
+}
+
+/** Whether people know an incident as an outage that lasted longer than it did at the service. */
+const isOutageAfter = ({ degraded, flapping, startedAtMs, endedAtMs }: Incident, ms: number) =>
+  degraded === undefined &&
+  startedAtMs <= ms &&
+  (!flapping || flapping.isDown) &&
+  (endedAtMs === undefined || endedAtMs > ms);
+
+/**
+ * Outages as people see them, oldest first: only UP ends one. The service ends one with MAINTENANCE, PAUSED or DEGRADED, too, and
+ * begins another if the monitor is DOWN after that; the numbers of changes tell that nothing else came in between. Of what began
+ * before the last poll, only an incident that was open then is continued. Pure.
+ */
+function joined(
+  outages: readonly Outage[],
+  { monitor, sinceChange, hasOpen }: { monitor: Monitor; sinceChange: number; hasOpen: boolean },
+): SeenOutage[] {
+  const all: SeenOutage[] = [];
+  for (const outage of [...outages].sort((a, b) => a.change - b.change)) {
+    const { change, ended_at, ended_as } = outage;
+    const last = all.at(-1);
+    const before = last?.changes.at(-1) ?? Number.NaN;
+    const isAcross = before <= sinceChange && change > sinceChange;
+    const isNext = change === before + 2 || (isAcross && change === sinceChange + 1);
+    if (last && isNext && (hasOpen || !isAcross) && !isUp({ status: last.ended_as ?? 'UP' })) {
+      all.splice(-1, 1, { ...last, ended_at, ended_as, changes: [...last.changes, change] });
+    } else {
+      all.push({ ...outage, changes: [change] });
+    }
+  }
+  const last = all.at(-1);
+  if (last && last.ended_as !== null && !isUp({ status: last.ended_as })) {
+    const { status_changed_at: ended_at = last.ended_at } = monitor;
+    const end = isUp(monitor)
+      ? { ended_at, ended_as: monitor.status }
+      : { ended_at: null, ended_as: null };
+    all.splice(-1, 1, { ...last, ...end });
+  }
+  return all;
+}
+
 /**
  * The incident that was known at the poll before, with its end. What people saw as one, because it was DEGRADED in between,
  * may be several outages at the service: it is over with the last of them.
@@ -110,12 +165,12 @@ export function applyMissed(
 function withTrueEnd(
   alerts: Alert[],
   monitor: Monitor,
-  { before, next }: { before: readonly Outage[]; next: Outage | undefined },
+  { before, next }: { before: readonly SeenOutage[]; next: Outage | undefined },
   around: IncidentContext,
 ): Alert[] {
   const last = before.at(-1);
   const own = incidentsIn(alerts).filter(
-    (one) => one.monitorId === monitor.id && before.some(({ change }) => change === one.change),
+    (one) => one.monitorId === monitor.id && before.some((outage) => hasBegun(outage, one)),
   );
   const known = own.sort((a, b) => (a.change ?? 0) - (b.change ?? 0)).at(-1);
   return known && !known.flapping && last?.ended_at
@@ -123,14 +178,17 @@ function withTrueEnd(
     : alerts;
 }
 
+const hasBegun = ({ changes }: SeenOutage, { change }: Incident) =>
+  change !== undefined && changes.includes(change);
+
 function withOutage(
   alerts: Alert[],
   monitor: Monitor,
-  { outage, next }: { outage: Outage; next: Outage | undefined },
+  { outage, next }: { outage: SeenOutage; next: Outage | undefined },
   around: PollContext,
 ): Alert[] {
   const own = incidentsIn(alerts).filter(({ monitorId }) => monitorId === monitor.id);
-  const known = own.find(({ change }) => change === outage.change);
+  const known = own.find((one) => hasBegun(outage, one));
   if (known && !known.flapping) {
     return outage.ended_at === null ? alerts : withEnd(alerts, known, { outage, next }, around);
   }
@@ -139,12 +197,15 @@ function withOutage(
     const after = withCounted(flapping, monitor, outage, around.nowMs);
     return alerts.map((alert) => (alert === flapping ? after : alert));
   }
-  if (known || outage.ended_at === null) return alerts;
+  // What is DOWN now is opened as the list shows it, unless it began before that.
+  const isListed = outage.ended_at === null && isDown(monitor) && outage.changes.length === 1;
+  if (known || isListed) return alerts;
   // It came and went while what it depends on is down.
-  if (around.holding?.isBehind(monitor, Date.parse(outage.ended_at))) return alerts;
+  const endedAtMs = outage.ended_at === null ? around.nowMs : Date.parse(outage.ended_at);
+  if (around.holding?.isBehind(monitor, endedAtMs)) return alerts;
   const stayed = mayFlapOnIn(alerts, around.nowMs).get(monitor.id);
   if (stayed) {
-    if (isCounted(stayed.flapped, outage.change)) return alerts;
+    if (outage.changes.some((change) => isCounted(stayed.flapped, change))) return alerts;
     const flaps = withCounted(flappingOn(stayed), monitor, outage, around.nowMs);
     // What goes on is an alert and stays one, whatever is heard of before it.
     const isOver = stayed.endedAtMs !== undefined;
@@ -152,20 +213,21 @@ function withOutage(
     const all = alerts.map((alert) => (alert === stayed ? after : alert));
     return isOver ? withGroupsOf(all, new Set([stayed.id])) : all;
   }
-  return withOver(alerts, monitor, { ...outage, ended_at: outage.ended_at }, around);
+  return withUnseen(alerts, monitor, outage, around);
 }
 
-/** Adds an outage that came and went; it may be one too many. */
-function withOver(
+/** Adds an outage that no poll saw; it may be one too many. It is over, or ongoing under another status. */
+function withUnseen(
   alerts: Alert[],
   monitor: Monitor,
-  outage: Outage & { ended_at: string },
+  outage: SeenOutage,
   around: PollContext,
 ): Alert[] {
   const { change, cause: reason, ended_as } = outage;
   const { nowMs, recent } = around;
-  const endedAtMs = Math.min(Date.parse(outage.ended_at), nowMs);
-  const startedAtMs = Math.min(Date.parse(outage.started_at), endedAtMs);
+  const endedAtMs =
+    outage.ended_at === null ? undefined : Math.min(Date.parse(outage.ended_at), nowMs);
+  const startedAtMs = Math.min(Date.parse(outage.started_at), endedAtMs ?? nowMs);
   const down = { monitorId: monitor.id, atMs: startedAtMs, seenAtMs: nowMs, change };
   const flapping = recent.note(down);
   // A message about a milder trouble called nobody, so it cannot tell of outages.
@@ -175,8 +237,8 @@ function withOver(
   // What people know to be DOWN for long stays that, whatever is heard of before it.
   if (!flapping || (open && !isFlapTime(open.startedAtMs, nowMs))) {
     const fresh = newIncident(monitor, [], around);
-    const status = ended_as ?? 'UP';
-    return [...alerts, { ...fresh, status, startedAtMs, endedAtMs, reason, change }];
+    const end = endedAtMs !== undefined && { status: ended_as ?? 'UP', endedAtMs };
+    return [...alerts, { ...fresh, startedAtMs, reason, change, ...end }];
   }
   if (open) {
     const changedAtMs = Math.max(flapping.changedAtMs, open.startedAtMs);

@@ -430,11 +430,10 @@ describe('maintenance', () => {
     await world.pass(MINUTE);
     expect(world.titles()[2]).toBe(`Name of shop is ${status} after 5 changes in 4 minutes`);
     await world.pass(15 * MINUTE);
-    expect(world.titles()[2]).toBe(
-      `Name of shop was down 3 times in 4 minutes, then was ${status}`,
-    );
+    expect(world.titles()[2]).toBe(`Name of shop is ${status}`);
     expect(world.lines()[2]).toEqual([]);
     await world.see({ shop: 'UP' });
+    expect(world.titles()[2]).toBe('Name of shop recovered');
     expect(world.slack.messages).toHaveLength(3);
     await world.see({ shop: status });
     await world.see({ shop: 'DOWN' });

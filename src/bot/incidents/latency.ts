@@ -64,13 +64,25 @@ function timesOf(results: readonly CheckRecord[]): number[] {
     .reverse();
 }
 
-/** How the answers were before it went down: `▁▁▂▃▇ 120 ms → 2.4 s`. Pure. */
+/** Bars of a line of response times: a card on a phone has room for no more on one line. */
+const BARS_COUNT = 8;
+
+/** The slowest of each part of some times, in order. */
+function inParts(times: readonly number[], count: number): number[] {
+  const size = Math.max(1, times.length / count);
+  return Array.from({ length: Math.min(count, times.length) }, (_, at) =>
+    Math.max(...times.slice(Math.floor(at * size), Math.max(1, Math.floor((at + 1) * size)))),
+  );
+}
+
+/** How the answers were before it went down: `▁▁▂▃▇ 120 ms → 2.4 s`, or the time alone if it hardly changed. Pure. */
 export function latencyFacts({ responseTimesMs = [] }: Pick<Incident, 'responseTimesMs'>): Fact[] {
   const first = responseTimesMs[0];
   const last = responseTimesMs.at(-1);
   if (first === undefined || last === undefined) return [];
   const [from, to] = [inUnits(first), inUnits(last)];
   const words = from === to ? to : `${from} → ${to}`;
-  const line = responseTimesMs.length > 1 ? `${sparkline(responseTimesMs)} ` : '';
+  const bars = sparkline(inParts(responseTimesMs, BARS_COUNT));
+  const line = new Set(bars).size > 1 ? `${bars} ` : '';
   return [{ label: 'Response time', value: line + words }];
 }

@@ -19,10 +19,12 @@ const wordsOf = (responseTimesMs: number[]) => latencyFacts({ responseTimesMs })
 
 test('response times are shown as a line with its first and last value', () => {
   expect(wordsOf([120, 130, 300, 800, 2400])).toBe('▁▁▂▃█ 120 ms → 2.4 s');
-  // Equal ones are flat, and a jitter is no mountain.
-  expect(wordsOf([120, 120, 120])).toBe('▁▁▁ 120 ms');
-  expect(wordsOf([120, 123, 118])).toBe('▁▁▁ 120 ms → 118 ms');
-  expect(wordsOf([0, 0])).toBe('▁▁ <1 ms');
+  // Bars that are all alike say nothing.
+  expect(wordsOf([120, 120, 120])).toBe('120 ms');
+  expect(wordsOf([120, 123, 118])).toBe('120 ms → 118 ms');
+  expect(wordsOf([0, 0])).toBe('<1 ms');
+  // Eight of many fit on one line, each with the slowest of its part.
+  expect(wordsOf([...Array(29).fill(100), 900])).toBe('▁▁▁▁▁▁▁█ 100 ms → 900 ms');
   expect(wordsOf([120])).toBe('120 ms');
   expect(latencyFacts({ responseTimesMs: [] })).toEqual([]);
   expect(latencyFacts({})).toEqual([]);
@@ -81,7 +83,7 @@ test('an alert shows how the answers slowed before it, of the checks that passed
   const { asked, incident, text } = await goDown(() => ({ body: { results } }));
   expect(asked).toEqual(['results a']);
   expect(incident.responseTimesMs).toEqual([...Array(26).fill(110), 120, 2400]);
-  expect(text).toMatch(/\nResponse time: ▁{27}█ 110 ms → 2\.4 s\n/);
+  expect(text).toMatch(/\nResponse time: ▁{7}█ 110 ms → 2\.4 s\n/);
 });
 
 test('an alert comes without response times where there are none to be had', async () => {

@@ -317,7 +317,6 @@ const PARSES_JSON: Record<string, string> = {
   'app/write-licences.ts': 'files of the build',
   'console/page-files.ts': 'a file of the build',
   'cli/control-client.ts': 'answers of Askwatch over its control socket',
-  'cli/doctor.ts': 'answers of Askwatch over its control socket',
   'cli/doctor-monitors.ts': 'answers of Askwatch over its control socket',
   'cli/doctor.ts': 'answers of Askwatch over its control socket',
   'cli/monitors.ts': 'answers of Askwatch over its control socket',

@@ -1,7 +1,7 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { ChannelSettings } from '../channels/channel-settings.ts';
 import type { MonitorRef } from '../channels/channels.ts';
-import { isDegraded, isDown, isPending, isSilenced, isUp, statusChangedAtMs } from '../shared/status.ts';
+import { isDegraded, isDown, isSilenced, isUp, statusChangedAtMs } from '../shared/status.ts';
 import { shortened } from '../shared/text-format.ts';
 import type { Changes } from './diff.ts';
 import {

@@ -284,6 +284,7 @@ test('a button is primary or dangerous as the card says', () => {
       { ...action, label: 'Pause' },
     ],
   });
-  const buttons = blocks.flatMap((block) => ('elements' in block ? block.elements : []));
-  expect(buttons.map((button) => 'style' in button && button.style)).toEqual(['danger', false]);
+  const buttons = blocks.flatMap((block) => (block.type === 'actions' ? block.elements : []));
+  expect(buttons).toMatchObject([{ style: 'danger' }, { type: 'button' }]);
+  expect(buttons[1]).not.toHaveProperty('style');
 });

@@ -15,7 +15,7 @@ test.each([
   ['has more than 2000 values', `"\\\\",${'0,'.repeat(2_000)}`, 'values'],
   ['has more than 600 different field names', list(1_900, (at) => `"k${at}":0`), 'names'],
   ['has more than 600 different field names', `{${'"a":0,'.repeat(1_900)}`, 'names'],
-])('a text that %s is refused before it is parsed: %.20s', (message, text, limit) => {
+])('a text that %s is refused before it is parsed', (message, text, limit) => {
   expect(() => parseUntrustedJson(text, LIMITS)).toThrow(
     expect.objectContaining({ limit, message }),
   );

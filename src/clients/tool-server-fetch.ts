@@ -52,7 +52,7 @@ export function createServerFetch(server: {
     }
     const scope = callScope.getStore();
     // The rest of an answer is asked for, and nothing that a server would say by itself.
-    const isRest = new Headers(headers).has('last-event-id') && scope && !scope.signal.aborted;
+    const isRest = new Headers(headers).has('last-event-id');
     if (method === 'GET' && !isRest) return new Response(null, { status: 405 });
     if (scope && scope.sends() > MAX_MESSAGES) {
       const error = new ContractError(`${name} asked for more than it was called for.`);

@@ -24,6 +24,7 @@ test('a monitor is made, changed, paused, resumed, checked and removed', async (
   const change = { name: 'Cart', config: { interval_seconds: 30 } };
   expect((await call('PATCH', addedPath('monitor', { id }), { json: change })).status).toBe(200);
   expect(await client.show(id)).toMatchObject({ name: 'Cart', interval_seconds: 30 });
+  await client.check(id);
   const cursors: string[] = [];
   await client.list({ onCursor: (cursor) => cursors.push(cursor) });
   expect((await client.pause(id)).status).toBe('PAUSED');

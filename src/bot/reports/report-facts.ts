@@ -5,7 +5,7 @@ import type { MonitorParts } from '../../contracts/monitoring-additions.ts';
 import type { MonitorRef } from '../channels/channels.ts';
 import { groupBy } from '../incidents/watch-state.ts';
 import { isDown } from '../shared/status.ts';
-import { percentOf } from '../shared/percent.ts';
+import { percentOf } from '../shared/text-format.ts';
 import { offered } from '../tools/monitors.ts';
 import { isoTime } from '../tools/tool.ts';
 import { fromMsOf, type ReportSpan, toMsOf } from './schedule.ts';

@@ -13,6 +13,5 @@ export {
 export { stepInWords } from '../../bot/shared/invocation.ts';
 export { comingWords, monitorNames } from '../../bot/shared/maintenance-words.ts';
 export { type ObservedSpan, observedSpans } from '../../bot/shared/observed-spans.ts';
-export { percentText } from '../../bot/shared/percent.ts';
 export { severityOf } from '../../bot/shared/status.ts';
-export { counted, inWords, splitInstants } from '../../bot/shared/text-format.ts';
+export { counted, inWords, percentText, splitInstants } from '../../bot/shared/text-format.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { splitInstants } from '../../../src/bot/shared/text-format.ts';
+import { percentOf, percentText, splitInstants } from '../../../src/bot/shared/text-format.ts';
 
 const NOW = Date.parse('2026-01-02T10:00:00Z');
 
@@ -27,3 +27,16 @@ test.each([
   '1.14:05 UTC',
   '192.0.2.1:8080 UTC',
 ])('leaves “%s” as it is', (text) => expect(splitInstants(text, NOW)).toEqual([text]));
+
+test.each([
+  [0, '0 %'],
+  [1e-9, '0.01 %'],
+  [0.283_339, '28.33 %'],
+  [0.57, '57 %'],
+  [0.999_599, '99.95 %'],
+  [1 - 1e-9, '99.99 %'],
+  [1, '100 %'],
+])('a share of %d reads %s', (share, text) => {
+  expect(percentText(share)).toBe(text);
+  expect(percentOf(share)).toBe(Number.parseFloat(text));
+});

@@ -9,8 +9,7 @@ import { latencyFacts, MAX_RESPONSE_TIMES } from '../../incidents/latency.ts';
 import { type CardPart, type Fact, tablePart } from '../../shared/card.ts';
 import { comingWords } from '../../shared/maintenance-words.ts';
 import { observedSpans } from '../../shared/observed-spans.ts';
-import { percentText } from '../../shared/percent.ts';
-import { inWords, shortened } from '../../shared/text-format.ts';
+import { inWords, percentText, shortened } from '../../shared/text-format.ts';
 import type { Call } from '../command.ts';
 import { chartFromMs, chartSpanOf, responseChart } from './response-chart.ts';
 

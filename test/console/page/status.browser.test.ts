@@ -226,7 +226,7 @@ inBrowser('the status page', () => {
       }
       for (let at = 0; at < 5; at++) fake.add({ name: `Monitor ${at}` });
       const { page } = await open(running, { colorScheme, viewport: { width, height: 700 } });
-      await headlineSays(page, '2 of 10 are down');
+      await headlineSays(page, '2 of 9 are down');
       expect(await findingsOf(page)).toEqual([]);
       await eventuallyEquals(() => page.evaluate('document.documentElement.scrollWidth'), width);
       await fake.close();

@@ -379,7 +379,9 @@ export function createAsk(options: {
         if (known !== undefined) return { ...(yield* answerWith(known, run)), unread };
       }
       if (isOffline(chosen)) await requireBudget();
-      const isPlain = ![draft, context, people].some(Boolean) && !asked.files?.length;
+      const isPlain = ![isOffline(model), draft, context, people, asked.files?.length].some(
+        Boolean,
+      );
       const isTalk = isPlain && (await isTalkOf(asked, turns));
       const isTalkOnly = isTalk && !tools.keepFor(question);
       const parts = generate(

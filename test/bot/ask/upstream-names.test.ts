@@ -41,7 +41,10 @@ test('signs with the catalog’s name at a gateway that gives no other', async (
 });
 
 test('signs for the built-in engine as what it is', async () => {
-  const { say } = await startTestBot({ models: [{ id: 'fast-8k', owned_by: 'askwatch' }] });
+  const { say, provider } = await startTestBot({
+    models: [{ id: 'fast-8k', owned_by: 'askwatch' }],
+  });
   const { end } = await readAnswer(await say('/ask Why is the sky blue?'), 't1');
   expect(end.footer).toMatch(/^offline engine · /);
+  expect(provider.calls[0]?.body.messages[0].content).not.toContain('looked up');
 });

@@ -191,7 +191,12 @@ export async function startAsked(platform: string, listed: readonly string[]) {
     for (const one of rows) {
       const before = outcomes.length;
       const roles = rolesFor(one, free);
-      for (const role of roles) invoke(one, role);
+      for (const role of roles) {
+        // The same address twice would be asked about.
+        const target = `https://new-${outcomes.length}-${role}.example`;
+        const values = 'target' in one.values ? { ...one.values, target } : one.values;
+        invoke({ ...one, values }, role);
+      }
       async function cameOf(role: Role, wanted: string[]): Promise<Outcome> {
         for (;;) {
           const found = outcomes

@@ -50,6 +50,8 @@ export interface Handling {
   /** What an answer to it is known by. */
   answer: string;
   held: Held;
+  /** How often it was taken over from a process that died; absent for none. */
+  takeovers?: number;
   /** Leaves it to another process, which goes on with it once this one has ended. */
   letGo(): void;
   /** It could not be done now: it is gone on with soon, here or by another process, or by whoever repeats it. */

@@ -23,10 +23,11 @@ import type { Place } from '../shared/place.ts';
 import type { Right } from '../shared/rights.ts';
 import { checkWords } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
-import { inWords } from '../shared/text-format.ts';
+import { inWords, shortened } from '../shared/text-format.ts';
 import { titleOf } from './known-monitor.ts';
 import { monitorOf, NewMonitor, refuseSecrets } from './new-monitor.ts';
 import { writingTool } from './tool.ts';
+import { findTwin, hostHints, nameHints } from './twin-monitor.ts';
 
 export const mayAdd: Right = { setting: 'mayAdd', over: 'shared', to: 'add monitors' };
 
@@ -55,37 +56,60 @@ export const createMonitor = writingTool({
     target: z.string(),
     check_type: CheckType,
     config: z.record(z.string(), z.unknown()),
+    /** A monitor that already watches the same. */
+    twin: z.object({ id: z.string(), name: z.string() }).optional(),
+    /** What to mind before it is confirmed. */
+    hints: z.array(z.string()),
   }),
-  async prepare({ interval_seconds, ...input }) {
+  async prepare({ interval_seconds, ...input }, context) {
     refuseSecrets(input.target);
-    const monitor = monitorOf({ ...input, interval: interval_seconds });
-    const { name, target, check_type, config = {} } = monitor;
-    // What is left out is shown, too.
-    const standard =
-      check_type === 'HEARTBEAT'
-        ? { period_seconds: HeartbeatConfig.shape.period_seconds.parse(undefined) }
-        : {
-            interval_seconds:
-              check_type === 'CERTIFICATE' ? CERTIFICATE_SECONDS : IntervalSeconds.default,
-          };
-    return { name, target, check_type, config: { ...standard, ...config } };
+    return await draftOf(monitorOf({ ...input, interval: interval_seconds }), context.monitoring);
   },
-  summary: ({ name, target, check_type, config }) => ({
-    title: `Watch ${titleOf({ name })}?`,
+  summary: ({ name, target, check_type, config, twin, hints }) => ({
+    title: twin
+      ? `You already watch this (${titleOf(twin)}). Add anyway?`
+      : `Watch ${titleOf({ name })}?`,
     facts: [
       ...(titleOf({ name }) === name ? [] : [{ label: 'Name', value: name }]),
       { label: 'Target', value: shownTarget(target) },
       { label: 'Kind', value: check_type },
       ...settingFacts(check_type, config),
       { label: 'Alerts', value: 'posted in this channel' },
+      ...hints.map((value) => ({ label: 'Note', value })),
     ],
-    confirm: 'Watch',
+    confirm: twin ? 'Add anyway' : 'Watch',
+    actions: twin ? showAction(twin) : [],
   }),
-  async carryOut(draft, context) {
-    const { card, pushUrl, id } = await create(draft as MonitorCreateInput, context);
+  async carryOut({ name, target, check_type, config }, context) {
+    const monitor = { name, target, check_type, config } as MonitorCreateInput;
+    const { card, pushUrl, id } = await create(monitor, context);
     return pushUrl === undefined ? card : withoutAddress(card, id);
   },
 });
+
+/** A new monitor with its standard settings, as a proposal shows it, and what is like it already. */
+export async function draftOf(
+  { name, target, check_type, config = {} }: MonitorCreateInput,
+  monitoring: MonitoringClient,
+) {
+  const standard =
+    check_type === 'HEARTBEAT'
+      ? { period_seconds: HeartbeatConfig.shape.period_seconds.parse(undefined) }
+      : {
+          interval_seconds:
+            check_type === 'CERTIFICATE' ? CERTIFICATE_SECONDS : IntervalSeconds.default,
+        };
+  const wanted = { name, target, check_type, config: { ...standard, ...config } };
+  const monitors = await monitoring.list();
+  const twin = await findTwin(wanted, monitors, (id) => monitoring.show(id));
+  const hints = [...nameHints(wanted, monitors), ...hostHints(wanted)];
+  return { ...wanted, ...(twin && { twin: { id: twin.id, name: twin.name } }), hints };
+}
+
+const showAction = ({ id, name }: { id: string; name: string }): CardAction[] =>
+  [
+    { label: `Show ${shortened(name, 40)}`, command: 'monitor show', values: { monitor: id } },
+  ].filter(isCarried);
 
 /** The settings of a new monitor, as its cards show them. */
 function settingFacts(check_type: string, config: Readonly<Record<string, unknown>>): Fact[] {
@@ -124,14 +148,18 @@ export async function create(
     channels: Pick<Channels, 'add'>;
     place?: Place;
     idempotencyKey: string;
+    hints?: readonly string[];
     log: Logger;
   },
 ): Promise<{ card: Card; id: string; pushUrl: string | undefined }> {
-  const { monitoring, place, idempotencyKey } = context;
+  const { monitoring, place, idempotencyKey, hints = [] } = context;
   const created = await monitoring.create(monitor, { idempotencyKey });
   const heard = place && (await hear(created, { ...context, place }));
   return {
-    card: createdCard(created, monitor.config ?? {}, heard),
+    card: createdCard(created, monitor.config ?? {}, [
+      ...(heard === undefined ? [] : [heard]),
+      ...hints,
+    ]),
     id: created.id,
     pushUrl: created.push_url,
   };
@@ -155,7 +183,7 @@ async function hear(
 function createdCard(
   created: MonitorCreated,
   config: Readonly<Record<string, unknown>>,
-  heard: string | undefined,
+  texts: readonly string[],
 ): Card {
   const { name, check_type, target, id, interval_seconds } = created;
   return {
@@ -168,7 +196,7 @@ function createdCard(
         ...settingFacts(check_type, { interval_seconds, ...config }),
         { label: 'Id', value: id },
       ),
-      ...(heard === undefined ? [] : [textPart(heard)]),
+      ...texts.map(textPart),
     ],
   };
 }

@@ -128,7 +128,7 @@ export function assertShownWhole(tool: WritingTool, draft: Record<string, unknow
 
 /** What a person reads before they confirm it: made from what is stored, and from nothing else. */
 export function proposalCard(id: string, tool: WritingTool, draft: Record<string, unknown>): Card {
-  const { title, facts, code, confirm } = tool.summary(draft);
+  const { title, facts, code, confirm, actions = [] } = tool.summary(draft);
   const values = { proposal: id };
   return {
     tone: tool.isDestructive ? 'warning' : 'info',
@@ -145,6 +145,7 @@ export function proposalCard(id: string, tool: WritingTool, draft: Record<string
         command: 'proposal confirm',
         values,
       },
+      ...actions,
       { label: 'Cancel', command: 'proposal cancel', values },
     ],
   };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Incidents } from '../incidents/incident-service.ts';
-import type { Card, Fact } from '../shared/card.ts';
+import type { Card, CardAction, Fact } from '../shared/card.ts';
 import type { Place } from '../shared/place.ts';
 import type { Right } from '../shared/rights.ts';
 import type { UsageLog } from '../usage/usage-log.ts';
@@ -96,6 +96,8 @@ export interface Summary {
   code?: string;
   /** What stands on the button. */
   confirm: string;
+  /** Further buttons. */
+  actions?: CardAction[];
 }
 
 /** A tool that changes something. In a chat it is only proposed: a person who may do it has to confirm what a card shows. */

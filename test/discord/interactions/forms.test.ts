@@ -128,7 +128,7 @@ test('what the service refuses can be mended in the form, too', async () => {
   const { discord, service, formOf, wrongIn } = await start();
   const opened = discord.slash('monitor add');
   await formOf(opened);
-  service.failWith({ kind: 'status', status: 400 }, 1);
+  service.failWith({ kind: 'status', status: 400 });
   const sent = discord.send(opened, { target: 'https://shop.example' });
   const wrong = await wrongIn(sent);
   expect(JSON.stringify(wrong.embeds)).toContain('/monitor add did not work');

@@ -62,7 +62,7 @@ test('an outage that nobody acknowledges is told elsewhere once, and calls one p
     if (round === 0) {
       const line = `escalate after 10m to <#${ONCALL}|oncall> <@${PERSON}|ada>`;
       await slack.slash('/monitor', line);
-      await eventually(() => texts(CHANNEL).join().includes('is told in #oncall'));
+      await eventually(() => texts(CHANNEL).join().includes('is posted in #oncall'));
     }
     await slack.slash('/monitor', `add http://127.0.0.1:9/${round} name="${name}" interval=5`);
     await eventually(() => texts(CHANNEL).some((text) => text.includes(`${name} is DOWN`)));

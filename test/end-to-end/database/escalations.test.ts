@@ -36,7 +36,7 @@ test('of three processes one escalates an outage, also when that is killed at ab
   const texts = (channel: string) => slack.messages(channel).map(shownText);
   const line = `escalate after 1m to <#${ONCALL}|oncall> <@${PERSON}|ada>`;
   await slack.slash('/monitor', line);
-  await eventually(() => texts(CHANNEL).join().includes('is told in #oncall'));
+  await eventually(() => texts(CHANNEL).join().includes('is posted in #oncall'));
   const looks = service.requests.length;
   await eventually(() => service.requests.length > looks + 2);
 

@@ -7,7 +7,7 @@ import { runSlack } from '../../helpers/slack/running-slack.ts';
 const ONCALL = 'C00ONCALL';
 const LINE = `escalate after 10m to <#${ONCALL}|oncall> <@U00ADA|ada>`;
 const SET =
-  'An outage that nobody acknowledges within 10 minutes is told in #oncall, and mentions @ada';
+  'An outage that nobody acknowledges within 10 minutes is posted in #oncall and mentions @ada';
 
 test.each(['typed as a command', 'said to the bot'])(
   'a channel and a person that somebody chose are set when they are %s',

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { type CheckType, IntervalSeconds } from '../../../contracts/monitoring.ts';
+import { maskedTarget } from '../../../contracts/secret-values.ts';
 import { type Invocation, toAsker, toEveryone } from '../../shared/invocation.ts';
-import { create, mayAdd } from '../../tools/create-monitor.ts';
+import { create, createMonitor, draftOf, mayAdd } from '../../tools/create-monitor.ts';
+import { titleOf } from '../../tools/known-monitor.ts';
 import { monitorOf, NewMonitor, TYPES } from '../../tools/new-monitor.ts';
-import { command, optionalDuration } from '../command.ts';
+import { assertShownWhole } from '../../tools/proposals.ts';
+import { type Call, command, optionalDuration } from '../command.ts';
 import { pushParts } from './push-address.ts';
 
 /** What a form asks for every type of check. */
@@ -63,14 +66,35 @@ export const monitorAdd = command({
     check: wantedMonitor,
   },
   async run(asked, call) {
-    // Whoever goes on with it when this process dies makes no second one.
+    const monitor = wantedMonitor(asked);
+    const { twin, ...draft } = await draftOf(monitor, call.monitoring);
+    // What a process that died has created is no reason to ask.
+    const isNew = call.handling.takeovers === undefined;
+    if (twin && isNew && isStorable(asked)) return await askFirst({ twin, ...draft }, call);
+    // Whoever goes on with it when this process dies creates no second one.
     const idempotencyKey = idempotencyKeyOf(call.invocation);
-    const { card, pushUrl } = await create(wantedMonitor(asked), { ...call, idempotencyKey });
+    const known = twin ? [`You already watch this (${titleOf(twin)}).`] : [];
+    const hints = isNew ? [...known, ...draft.hints] : [];
+    const { card, pushUrl } = await create(monitor, { ...call, idempotencyKey, hints });
     if (pushUrl === undefined) return toEveryone(card);
     // Whoever has the push address can report the job as alive.
     return toAsker({ ...card, parts: [...card.parts, ...pushParts(pushUrl)] });
   },
 });
+
+/** A proposal is stored and shown, so nothing in it may be a secret. */
+const isStorable = ({ target, send }: z.output<typeof input>) =>
+  send === undefined && maskedTarget(target) === target;
+
+/** Asks whether the same is to be watched twice. */
+async function askFirst(draft: Record<string, unknown>, call: Call) {
+  const { handling, person, place, proposals } = call;
+  assertShownWhole(createMonitor, draft);
+  const of = { answer: handling.answer, person: person.id, private: true, place };
+  const [card] = await proposals.keep([{ tool: createMonitor, draft }], of);
+  if (!card) throw new TypeError('A proposal has a card.');
+  return toAsker(card);
+}
 
 /** The same for all tries of one invocation; an id may be longer than a key. */
 const idempotencyKeyOf = ({ id }: Invocation) =>

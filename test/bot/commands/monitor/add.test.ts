@@ -53,3 +53,47 @@ test.each([
   expect(textOf(await say(`/monitor add ${line}`))).toContain(text);
   expect(await service.list()).toEqual([]);
 });
+
+test('the same address twice is asked about, and added once its asker presses Add anyway', async () => {
+  const { say, handle, service } = await start();
+  await say('/monitor add http://127.0.0.1:9/ name=Shop');
+  const asked = await say('/monitor add http://127.0.0.1:9 name=Again');
+  expect(asked.title).toBe('You already watch this (Shop). Add anyway?');
+  expect(asked.actions?.map(({ label }) => label)).toEqual(['Add anyway', 'Show Shop', 'Cancel']);
+  expect(await service.list()).toHaveLength(1);
+  const [add, show] = asked.actions ?? [];
+  if (!add || !show) throw new Error('There are no buttons.');
+  expect((await handle(show)).title).toMatch(/^Shop is /);
+  expect((await handle(add)).title).toBe('Now watching Again');
+  expect((await service.list()).map(({ name }) => name)).toEqual(['Shop', 'Again']);
+});
+
+test('another keyword, record or type of check is another monitor', async () => {
+  const { say, service } = await start();
+  for (const words of ['', 'keyword=Cart', 'keyword=Basket', 'json="a < 1"']) {
+    const { title } = await say(`/monitor add http://127.0.0.1:9/ ${words}`);
+    expect(title).toBe('Now watching 127.0.0.1:9');
+  }
+  expect(await service.list()).toHaveLength(4);
+});
+
+test('an address with a secret is added without a proposal that would store it, and its card says so', async () => {
+  const { say, service } = await start();
+  const line = '/monitor add http://127.0.0.1:9/?token=abc123';
+  await say(line);
+  expect(textOf(await say(line))).toContain('You already watch this (127.0.0.1:9).');
+  expect(await service.list()).toHaveLength(2);
+});
+
+test('a name that is taken and a host without a dot are said on the card', async () => {
+  const { bot } = await startTestBot();
+  const say = async (line: string) => {
+    const person = { id: 'U1', name: 'Ada' };
+    const id = `add:${++invocations}`;
+    return textOf(cardOf(await bot.dispatch({ id, request: { line }, place: CHANNEL, person })));
+  };
+  expect(await say('/monitor add example')).toContain('Did you mean example.com?');
+  const second = await say('/monitor add shop.example name=EXAMPLE');
+  expect(second).toContain('Another monitor is also called “EXAMPLE”.');
+  expect(second).not.toContain('Did you mean');
+});

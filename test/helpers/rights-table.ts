@@ -191,9 +191,9 @@ export async function startAsked(platform: string, listed: readonly string[]) {
     for (const one of rows) {
       const before = outcomes.length;
       const roles = rolesFor(one, free);
-      for (const role of roles) {
+      for (const [at, role] of roles.entries()) {
         // The same address twice would be asked about.
-        const target = `https://new-${outcomes.length}-${role}.example`;
+        const target = `https://new-${outcomes.length}-${at}.example`;
         const values = 'target' in one.values ? { ...one.values, target } : one.values;
         invoke({ ...one, values }, role);
       }

@@ -63,7 +63,7 @@ describe('a channel', () => {
     await tab.say('/monitor escalate after 10m to #nowhere');
     await hears('That channel cannot be found from here.');
     await tab.say('/monitor escalate after 10m to #ops');
-    await hears('is told in #ops');
+    await hears('is posted in #ops');
   });
 
   test('of a name that cannot be is refused with a sentence', async () => {

@@ -204,7 +204,7 @@ function readWords(rest: string, command: Command): Record<string, string> | str
   if (words.length === 0) return values;
   const open = fields.find(({ required, kind }) => !required && kind === 'text');
   if (!open || values[open.name] !== undefined) {
-    return `I do not know what to do with “${words.join(' ')}”.`;
+    return `I didn't understand “${words.join(' ')}”.`;
   }
   return { ...values, [open.name]: words.join(' ') };
 }

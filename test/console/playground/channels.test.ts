@@ -61,7 +61,7 @@ describe('a channel', () => {
     const tab = await openTab(url);
     const hears = (text: string) => eventually(() => JSON.stringify(tab.heard).includes(text));
     await tab.say('/monitor escalate after 10m to #nowhere');
-    await hears('That channel cannot be found from here.');
+    await hears("I can't find that channel.");
     await tab.say('/monitor escalate after 10m to #ops');
     await hears('is posted in #ops');
   });

@@ -56,7 +56,7 @@ export function closeUnlessComplete(request: IncomingMessage): void {
   if (request.complete) return;
   request.resume();
   const timer = setTimeout(() => {
-    if (!request.complete) request.socket.destroy();
+    if (!request.complete) request.destroy();
   }, LINGER_MS);
   timer.unref();
 }

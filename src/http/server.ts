@@ -138,7 +138,9 @@ export async function createServer(options: {
   server.addHook('onRequest', async (request, reply) => {
     restoreMethod(request.raw);
     reply.header('x-request-id', request.id);
-    // Nobody reads what is sent to a path that doesn't exist.
+  });
+  // Nobody reads what is sent to a path that doesn't exist. It is refused after a key is asked for and a limit is counted.
+  server.addHook('preParsing', async (request) => {
     if (request.is404) throw nothingAt(request);
   });
   server.addHook('onResponse', async (request, reply) => {

@@ -75,7 +75,7 @@ const ANSWERS: Record<string, Answer> = {
       ['get_uptime', { monitor: 'Payments EU', last: '7d' }],
       ['get_uptime', { monitor: 'Payments US', last: '7d' }],
     ],
-    '| Monitor | Uptime |\n|---|---|\n| Payments EU | 99.61 % |\n| Payments US | 100 % |\n\n**Payments US** did better.',
+    '| Monitor | Uptime |\n|---|---|\n| Payments EU | 99.62 % |\n| Payments US | 100 % |\n\n**Payments US** did better.',
   ],
   'writes-watch': [
     [

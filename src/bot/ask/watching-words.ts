@@ -30,7 +30,7 @@ const EMPTY = new Set(
   (
     'a an the this that these those it its he she they them his her their i me my mine we us our you your who whom whose what which when where why how ' +
     'is are was were be been am do does did done has have had will would shall should can could may might must not no yes and or but if then than as so ' +
-    'of in on at to for from by with about into over under out off there here all any some each every one two more most much many very just also please ' +
+    'of in on at to for from by with about into over under out off there here all any some each every one two more most much many very just also too again else same please ' +
     'der die das den dem des ein eine einen einem einer ist sind war waren sein wird werden wurde hat haben was wer wie wo wann warum welche welcher welches ' +
     'und oder nicht kein keine ich du er sie es wir ihr mir mich uns dir von vom zu zum zur im in am an auf fur mit bei aus nach uber bitte mal auch noch ' +
     'el la los las lo un una unos unas es son esta estan estaba fue ha hay que quien cual cuales como cuando donde cuanto cuantos por porque para con sin de ' +

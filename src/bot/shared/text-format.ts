@@ -103,14 +103,13 @@ function instantOf(match: RegExpExecArray, nowMs: number): WrittenInstant | unde
 }
 
 /**
- * A share from 0 to 1 in percent, as it is shown everywhere: two decimals, rounded down. Never 100 where something is missing, and
+ * A share from 0 to 1 in percent, as it is shown everywhere: two decimals. Never 100 where something is missing, and
  * never 0 where something is there.
  */
 export function percentOf(share: number): number {
   if (share <= 0) return 0;
   if (share >= 1) return 100;
-  // 0.57 times 10,000 is a little less than 5,700.
-  return Math.min(99.99, Math.max(0.01, Math.floor(share * 10_000 + 1e-6) / 100));
+  return Math.min(99.99, Math.max(0.01, Math.round(share * 10_000) / 100));
 }
 
 /** `99.95 %`. */

@@ -42,7 +42,9 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
 
 /** What the model is told first; what it is told of the functions follows after a blank line. */
 const promptOf = (body: { messages: Array<{ role: string; content: string }> } | undefined) =>
-  body?.messages.find(({ role }) => role === 'system')?.content.split('\n\nYou can look up')[0];
+  body?.messages
+    .find(({ role }) => role === 'system')
+    ?.content.split('\n\nThe functions look up')[0];
 
 test('a channel has a model of its own, also after a restart, and others do not', async () => {
   const folder = await temporaryFolder();

@@ -108,7 +108,8 @@ test('an outage is ongoing while a team pauses its monitor, however often, until
   const service = await startService();
   const job = await service.create({ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1' });
   const push = new URL(job.push_url ?? '').pathname;
-  const act = (verb: string) => service.call('POST', `${MonitoringPath.monitors}/${job.id}/${verb}`);
+  const act = (verb: string) =>
+    service.call('POST', `${MonitoringPath.monitors}/${job.id}/${verb}`);
   const watch = await openWatch(service);
   await service.call('POST', push);
   await service.call('POST', `${push}/fail`);

@@ -47,7 +47,7 @@ test('a list of monitors names the alerts that fire in this channel, and those o
   expect(await names({ text: 'alert A' })).toEqual(['Alert a']);
   expect(await names({ check_type: 'HTTP' })).toBeUndefined();
   const { output, account } = await here('list_monitors', {});
-  expect(account.found).toMatch(/^1 UP, 2 alerts FIRING, as of/);
+  expect(account.found).toMatch(/^1 PENDING, 2 alerts FIRING, as of/);
   expect(output.reported_alerts).toMatchObject({
     total: 2,
     alerts: [{ status: 'FIRING', summary: 'Many fail', reported_by: 'Production' }, {}],

@@ -41,7 +41,10 @@ async function toldOf(span: ReportSpan, takes: (name: string) => boolean = () =>
 
 const span = (one: ReportSpan): Span => ({ fromMs: fromMsOf(one), toMs: toMsOf(one) });
 const spanBefore = (one: ReportSpan): Span => ({ fromMs: one.beforeMs, toMs: fromMsOf(one) });
-const floored = (share: number | null) => Math.floor((share ?? 0) * 10_000 + 1e-6) / 100;
+const rounded = (share: number | null) => {
+  const percent = Math.round((share ?? 0) * 10_000) / 100;
+  return share !== null && share < 1 ? Math.min(99.99, percent) : percent;
+};
 
 /** What is right of a time, from the plan alone. */
 function rightFacts(one: ReportSpan, monitors: readonly PlannedMonitor[] = MONITORS) {
@@ -82,17 +85,17 @@ function expectRight(
   const right = rightFacts(facts.span, monitors);
   expect(facts.monitors).toBe(monitors.length);
   if (offMs === 0) {
-    expect(facts.percent).toBe(floored(right.now.uptime));
-    expect(facts.percentBefore).toBe(floored(right.before.uptime));
+    expect(facts.percent).toBe(rounded(right.now.uptime));
+    expect(facts.percentBefore).toBe(rounded(right.before.uptime));
     expect(facts.downMs).toBe(right.now.downMs);
     expect(facts.down.map(({ name, downMs }) => ({ name, downMs }))).toEqual(
       right.down.map(({ monitor: { name }, downMs }) => ({ name, downMs })),
     );
     expect(facts.down.map(({ percent }) => percent)).toEqual(
-      right.down.map(({ uptime }) => floored(uptime)),
+      right.down.map(({ uptime }) => rounded(uptime)),
     );
   } else {
-    expect(Math.abs((facts.percent ?? 0) - floored(right.now.uptime))).toBeLessThan(0.01);
+    expect(Math.abs((facts.percent ?? 0) - rounded(right.now.uptime))).toBeLessThan(0.01);
     expect(Math.abs(facts.downMs - right.now.downMs)).toBeLessThan(offMs);
   }
   expect(facts.outages).toEqual({ count: right.incidents.length, isLeast: false });
@@ -124,7 +127,7 @@ describe('a report of the recorded week', () => {
     const card = reportCard(facts);
     const text = textOf(card);
     const right = rightFacts(facts.span);
-    expect(card.title).toBe(`Weekly report: ${floored(right.now.uptime)} % up`);
+    expect(card.title).toBe(`Weekly report: ${rounded(right.now.uptime)} % up`);
     expect(text).toContain('Time: 2026-11-19 12:00 to 2026-11-26 12:00 (UTC)');
     expect(text).toContain(`(the 7 days before: ${right.incidentsBefore.length})`);
     expect(text).toContain(`${inWords(right.now.downMs)} down in all`);
@@ -149,7 +152,7 @@ describe('a report of the recorded week', () => {
       0,
     );
     const seen = right.now.upMs + right.now.downMs;
-    expect(facts.unseenPercent).toBe(floored(1 - seen / there));
+    expect(facts.unseenPercent).toBe(rounded(1 - seen / there));
     expect(text).toMatch(/Not seen: [\d.]+ % of the monitors’ time/);
   });
 

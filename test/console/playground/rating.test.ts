@@ -78,7 +78,9 @@ test('👎 counts, and its outcome is the form that asks what was wrong', async 
   expect(await send(tab, form, { thread, reason: 'wrong', what: '<b>no</b>' })).toEqual({
     ...{ shown: 'thread', message: thread },
   });
-  const thanks = await eventually(() => told(tab).find(({ text }) => text.includes('Your comment is saved')));
+  const thanks = await eventually(() =>
+    told(tab).find(({ text }) => text.includes('Your comment is saved')),
+  );
   // Nobody can type it.
   expect(thanks.command).toBeUndefined();
   const usage = formless(await tab.say('/askwatch usage'));

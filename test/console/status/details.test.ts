@@ -94,7 +94,7 @@ describe('over the embedded service', () => {
       },
       maintenance: [
         'At 0 4 * * 1 (crontab, UTC), for 1 hour 30 minutes: backup of backups',
-        'From 2099-01-01 00:00 to 2099-01-02 00:30 UTC',
+        'From 2099-01-01 00:00 UTC to 2099-01-02 00:30 UTC',
       ],
     });
   });

@@ -232,7 +232,7 @@ test('what flapped and stays DOWN is a new message with its buttons, and the old
   expect(labelsOf(alert)).toEqual(expect.arrayContaining(['Acknowledge', 'Snooze 1 h', 'Ask why']));
   await eventually(() => titleOf(flapping).endsWith(', then stayed DOWN'));
   expect(JSON.stringify(flapping.embeds)).toContain('below');
-  expect(labelsOf(flapping)).toEqual(['Summarise']);
+  expect(labelsOf(flapping)).toEqual(['Summarise', 'Open shop.example']);
   expect(posts(discord)).toHaveLength(before + 1);
 });
 

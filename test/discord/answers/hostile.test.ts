@@ -106,7 +106,9 @@ test('hostile texts in names, in results of tools, in an answer that repeats the
   const asked = discord.slash('ask', { question: 'how is everything?' });
   const reply = await eventually(() => asked.reply?.content && asked.reply);
   const cards = () =>
-    discord.channel(reply.id).filter(({ embeds }) => textsIn(embeds).join().includes('confirms'));
+    discord
+      .channel(reply.id)
+      .filter(({ embeds }) => textsIn(embeds).join().includes('can confirm'));
   await eventually(() => cards().length === 3);
   expectHarmless(discord, { prose: true });
 });

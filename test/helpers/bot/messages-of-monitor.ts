@@ -20,7 +20,8 @@ export function messagesOf({ messages }: Pick<ScriptedPlatform, 'messages'>, nam
     const earlier = facts.find(({ label }) => label === 'Also down before')?.value;
     const times = facts.find(({ label }) => label === 'Outages')?.value;
     const outages =
-      Number(flaps ?? times ?? 1) + (typeof earlier === 'string' ? Number.parseInt(earlier, 10) : 0);
+      Number(flaps ?? times ?? 1) +
+      (typeof earlier === 'string' ? Number.parseInt(earlier, 10) : 0);
     const isDown = card.title === `${name} is DOWN`;
     return [{ id, channel, outages, isDown, line: card.title, titles, card }];
   });

@@ -28,7 +28,7 @@ test('A key that can only read changes nothing, and is told so', async () => {
     for (const [method, path, json] of changesOf(id)) {
       const { status, body, headers } = await call(method, path, { ...by, json });
       expect([status, body.error?.code], `${method} ${path}`).toEqual([403, 'forbidden']);
-      expect(body.error?.message).toMatch(/This key can only read, and nothing has changed\. Use/);
+      expect(body.error?.message).toMatch(/This key is read-only, so nothing was changed\. Create/);
       // It is a request like any other.
       expect(headers['x-ratelimit-remaining']).toBeDefined();
     }

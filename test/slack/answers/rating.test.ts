@@ -135,7 +135,9 @@ test('a private answer has two plain thumbs, and a form that asks what may be ke
   expect(view.blocks.map(({ block_id }) => block_id)).toEqual(['reason', 'what', 'keep']);
   await eventually(() => fake.whispers(CHANNEL, ADA).some((text) => text.includes('kept as 👎')));
   await fake.submit({ keep: 'the question and the answer, too' });
-  await eventually(() => fake.whispers(CHANNEL, ADA).some((text) => text.includes('Your comment is saved')));
+  await eventually(() =>
+    fake.whispers(CHANNEL, ADA).some((text) => text.includes('Your comment is saved')),
+  );
   expect(await exported()).toMatchObject([
     { private: true, down: 1, question: 'psst?', answer: 'Quietly.' },
   ]);

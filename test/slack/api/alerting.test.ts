@@ -291,7 +291,7 @@ test('what flapped and stays DOWN is a new message with its buttons, and the old
   expect(labelsOf(alert)).toEqual(expect.arrayContaining(['Acknowledge', 'Snooze 1 h', 'Ask why']));
   await eventually(() => shownText(flapping).includes('then stayed DOWN'));
   expect(shownText(flapping)).toContain('below');
-  expect(labelsOf(flapping)).toEqual(['Summarise']);
+  expect(labelsOf(flapping)).toEqual(['Summarise', 'Open shop.example']);
   expect(fake.thread(CHANNEL, flapping.ts)).toEqual([]);
   expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
 });

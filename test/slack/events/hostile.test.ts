@@ -104,7 +104,7 @@ test('hostile texts in names, in results of tools, in an answer that repeats the
   bot.provider.answerWith(repeatAndPropose(HOSTILE_TEXTS));
   await fake.slash('/ask', 'how is everything?');
   const cards = () =>
-    fake.channel(CHANNEL).messages.filter((one) => shownText(one).includes('asked confirms it'));
+    fake.channel(CHANNEL).messages.filter((one) => shownText(one).includes('asked can confirm'));
   await eventually(() => cards().length === 3);
   expectHarmless(fake, { prose: true });
 });

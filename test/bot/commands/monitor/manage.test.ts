@@ -118,8 +118,9 @@ test('whoever runs Askwatch chooses who may add and who may manage', async () =>
     expect(textOf(cardOf(await say(add, person)))).toMatch(/chosen by whoever runs Askwatch/);
   }
   expect(await names()).toEqual(['Blog', 'Shop']);
-  for (const person of [of('U1'), of('U3', ['ops']), admin]) {
-    expect(textOf(cardOf(await say(add, person)))).toContain('Now watching nightly');
+  for (const [at, person] of [of('U1'), of('U3', ['ops']), admin].entries()) {
+    const text = textOf(cardOf(await say(add.replace('nightly', `job-${at}`), person)));
+    expect(text).toContain(`Now watching job-${at}`);
   }
   expect(textOf(cardOf(await say('/monitor pause blog', of('U3'))))).toContain('Blog is paused');
 });

@@ -37,7 +37,7 @@ test('a rated answer is exported through a pipe into drafts of cases, whether or
   expect(running).toContain('criteria: [looked(tool("list_monitors"))]');
   expect(await askwatch.stop()).toBe(0);
   expect(await draftsFrom(dataDir)).toBe(running);
-  const none = await runCli(dataDir, ['feedback', 'export', '--since', '0d']);
+  const none = await runCli(dataDir, ['feedback', 'export', '--since', '2099-01-01']);
   expect(none).toEqual({ code: 0, output: '' });
   const wrong = await runCli(dataDir, ['keys', 'list', '--down']);
   expect(wrong).toMatchObject({ code: 1, output: expect.stringContaining('for feedback export') });

@@ -97,7 +97,7 @@ test('Slack hears what other servers say, changes something there once, and wait
         : { calls: [callOf(name, { title: 'a' })] };
     };
   provider.answerWith(calling('issues__look'));
-  const asked = slack.mention('how many are open?');
+  const asked = slack.mention('how many issues are open?');
   const thread = () => slack.thread(CHANNEL, asked).map(shownText).join('\n');
   await eventually(() => thread().includes('7 open'));
   await eventually(() => thread().includes('look of issues'));
@@ -105,7 +105,7 @@ test('Slack hears what other servers say, changes something there once, and wait
   expect(server.headers.at(-1)?.authorization).toBe(`Bearer ${TOKEN}`);
 
   provider.answerWith(calling('issues__create'));
-  const wanted = slack.mention('open one');
+  const wanted = slack.mention('open an issue');
   const card = await eventually(() =>
     slack.thread(CHANNEL, wanted).find((message) => labelsOf(message).includes('Call')),
   );

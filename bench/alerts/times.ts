@@ -70,7 +70,7 @@ function firstArrivals(
   return own.map((channel) => first.get(channel));
 }
 
-export const tellsDown = ({ what, title }: Arrival) => what === 'post' && / is DOWN/.test(title);
+export const tellsDown = ({ what, title }: Arrival) => what === 'post' && / is down/.test(title);
 export const tellsUp = ({ what, title }: Arrival) => what === 'edit' && / recovered/.test(title);
 
 /** Waits until so many own channels of each platform were told. */

@@ -119,14 +119,14 @@ test('A row of the table adds a platform: it starts, asks, lists monitors, and r
   await toy.type('/monitor alerts on mention=@everyone');
   expect(toy.shown).toEqual(['1 monitor: 1 UP', '/monitor alerts did not work']);
 
-  // One that is DOWN at its first poll is reported, too, but as found so.
+  // One that is down at its first poll is reported, too, but as found so.
   const polls = () => service.requests.filter(({ method }) => method === 'GET').length;
   const before = polls();
   await eventually(() => polls() > before + 1);
   service.setStatus(id, 'DOWN');
-  await eventually(() => toy.posted.some(({ title }) => title === 'Shop is DOWN'));
+  await eventually(() => toy.posted.some(({ title }) => title === 'Shop is down'));
   service.setStatus(id, 'UP');
-  await eventually(() => toy.posted.some(({ title }) => title === 'Shop recovered'));
+  await eventually(() => toy.posted.some(({ title }) => title.startsWith('Shop recovered after ')));
   expect(new Set(toy.posted.map(({ channel }) => channel))).toEqual(new Set(['hall']));
 });
 

@@ -153,7 +153,7 @@ describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
   test('show at once everywhere what one of them posts, and once what two post', async () => {
     const { all, a, b, c, told } = await three();
     const readers = await Promise.all(all.map(({ url }) => openReader(url)));
-    const outage = { channel: 'general', card: card('Shop is DOWN'), id: 'shop', attempted: false };
+    const outage = { channel: 'general', card: card('Shop is down'), id: 'shop', attempted: false };
     const posted = await a.console.post(outage);
     expect(await c.console.post({ ...outage, attempted: true })).toEqual(posted);
     await b.console.update('general', posted, card('Shop recovered'));
@@ -220,7 +220,7 @@ describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
 
   test('count nothing as shown that browsers would not hear of if they died', async () => {
     const { a, b, takeOverFrom, told, provider, reader, thread, goOn, holdEvents } = await half();
-    const alert = { channel: 'general', card: card('Shop is DOWN'), id: 'shop', attempted: false };
+    const alert = { channel: 'general', card: card('Shop is down'), id: 'shop', attempted: false };
     const release = await holdEvents();
     let posted = false;
     const posting = a.console.post(alert).finally(() => {
@@ -230,7 +230,7 @@ describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
     goOn();
     // It is stored, and a browser that opens the page now sees it.
     await eventually(async () => textOf(await answerAt(b, thread)) === 'one two.');
-    await eventually(async () => titlesOf(await listedAt(b.url)).includes('Shop is DOWN'));
+    await eventually(async () => titlesOf(await listedAt(b.url)).includes('Shop is down'));
     expect(posted).toBe(false);
     a.cutOff();
     a.lose();
@@ -243,7 +243,7 @@ describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
     expect(textOf(answer)).toBe('all of it.');
     const heard = () => reader.heard().map(({ event }) => messageIn(event));
     await eventuallyEquals(async () => heard().findLast((one) => one?.id === answer?.id), answer);
-    expect(titlesOf(heard())).toContain('Shop is DOWN');
+    expect(titlesOf(heard())).toContain('Shop is down');
     await expectAllHeard([reader], told);
   });
 
@@ -251,9 +251,9 @@ describe.skipIf(!hasPostgres)('consoles that each have a bot', () => {
     const { a, b, takeOverFrom, told, provider, reader, thread, goOn, holdEvents } = await half();
     const release = await holdEvents();
     // On its way, and what comes next waits for it.
-    const alert = { channel: 'general', card: card('Shop is DOWN'), id: 'shop', attempted: false };
+    const alert = { channel: 'general', card: card('Shop is down'), id: 'shop', attempted: false };
     const posting = a.console.post(alert);
-    await eventually(async () => titlesOf(await listedAt(b.url)).includes('Shop is DOWN'));
+    await eventually(async () => titlesOf(await listedAt(b.url)).includes('Shop is down'));
     goOn();
     await eventually(async () => textOf(await answerAt(b, thread)) === 'one two.');
     a.lose();

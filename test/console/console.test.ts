@@ -271,7 +271,7 @@ describe('posting', () => {
     const before = await startTestConsole({ folder });
     const post = {
       channel: 'general',
-      card: card('Shop is DOWN'),
+      card: card('Shop is down'),
       id: 'alert-1',
       attempted: false,
     };
@@ -402,12 +402,12 @@ describe('alerts', () => {
     const monitor = await eventually(() => service.monitors[0]);
     await lookedAt(service);
     service.setStatus(monitor.id, 'DOWN');
-    await eventually(() => titlesHeard(tab).some((title) => /Shop is DOWN/.test(title)));
+    await eventually(() => titlesHeard(tab).some((title) => /Shop is down/.test(title)));
     service.setStatus(monitor.id, 'UP');
     await eventually(() => titlesHeard(tab).some((title) => /Shop recovered/.test(title)));
     const listed = await listedAt(url);
     expect(listed.filter((message) => message.command === undefined).map(titleOf)).toEqual([
-      'Shop recovered',
+      expect.stringMatching(/^Shop recovered after /),
     ]);
     await service.close();
   });

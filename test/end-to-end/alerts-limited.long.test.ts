@@ -89,7 +89,7 @@ test.each([
     await eventually(() => service.requests.length > 1);
     service.setStatus(shop.id, 'DOWN');
     await eventually(() => channels.tries() > 0 && channels.titles().length > 0);
-    expect(channels.titles()[0]).toContain('Shop is DOWN');
+    expect(channels.titles()[0]).toContain('Shop is down');
     service.setStatus(shop.id, 'UP');
     await eventually(() => channels.titles()[0]?.includes('Shop recovered') ?? false);
     // The one that is limited still waits, as it was asked to.

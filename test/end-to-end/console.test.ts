@@ -94,11 +94,11 @@ inBrowser('the whole program in a real browser', () => {
     await target.down();
     const alerts = channel.locator('article', { hasText: /Incident [0-9a-f]{8}/ });
     await alerts
-      .locator('.card.bad', { hasText: 'Shop is DOWN' })
+      .locator('.card.bad', { hasText: 'Shop is down' })
       .waitFor({ timeout: ALERT_WITHIN_MS });
     const firstAlert = await alerts.getAttribute('data-message');
     await alerts.getByRole('button', { name: 'Check now' }).click();
-    await thread.getByText('Shop is DOWN').nth(1).waitFor();
+    await thread.getByText('Shop is down').nth(1).waitFor();
     await thread.getByText('Looked at just now').waitFor();
     await page.keyboard.press('Escape');
     await target.up();
@@ -109,7 +109,7 @@ inBrowser('the whole program in a real browser', () => {
 
     await target.down();
     await alerts
-      .locator('.card.bad', { hasText: 'Shop is DOWN' })
+      .locator('.card.bad', { hasText: 'Shop is down' })
       .waitFor({ timeout: ALERT_WITHIN_MS });
     const secondAlert = await alerts.nth(1).getAttribute('data-message');
     await alerts.nth(1).getByRole('button', { name: 'Acknowledge' }).click();

@@ -52,7 +52,7 @@ test('Slack, Discord and the console share one process, one gateway and the same
   const onConsole = await listen(askwatch.url);
   service.setStatus(shop.id, 'DOWN');
   await eventually(() =>
-    [onSlack(), onDiscord(), onConsole()].every((texts) => told(texts, 'is DOWN')),
+    [onSlack(), onDiscord(), onConsole()].every((texts) => told(texts, 'is down')),
   );
   service.setStatus(shop.id, 'UP');
   await eventually(() =>

@@ -125,7 +125,7 @@ test('A program starts on the data folder of an earlier one: keys, sessions, thr
     action: `incident acknowledge?incident=${INCIDENT}`,
   });
   await eventually(async () => JSON.stringify(await shown(ALERT)).includes('Acknowledged by'));
-  expect(await shown(ALERT)).toMatchObject({ title: 'Shop is DOWN' });
+  expect(await shown(ALERT)).toMatchObject({ title: 'Shop is down' });
 
   // The thread remembers.
   await call('/console/sayings', { ...interaction(), thread: QUESTION, text: 'and at night?' });

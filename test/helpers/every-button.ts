@@ -134,7 +134,7 @@ const BUTTONS: Record<string, Button> = {
     },
   },
   'incident close': {
-    ...{ label: 'Close', model: 0, posts: 1, says: /Queue was closed by (?!.* after )/ },
+    ...{ label: 'Close', model: 0, posts: 1, says: /CLOSED: Queue .{1,2}by (?!.* after )/ },
     hasSilentAlert: true,
     begin: () => undefined,
   },
@@ -160,11 +160,11 @@ const BUTTONS: Record<string, Button> = {
     },
   },
   'monitor intake test end': {
-    ...{ label: 'End it', model: 0, posts: 0, says: /Example of Production is RESOLVED/ },
+    ...{ label: 'End it', model: 0, posts: 0, says: /RESOLVED: Example of Production/ },
     ...{ isPrivate: true, hasSilentAlert: true },
     async begin(bed) {
       bed.type('monitor intake', { action: 'test', name: 'Production' });
-      const isTold = (text: string) => text.includes('Example of Production is WARNING');
+      const isTold = (text: string) => text.includes('WARNING: Example of Production');
       await eventually(() => bed.texts().everybody.some(isTold));
     },
   },
@@ -223,7 +223,7 @@ export function testSnoozeOfSeveral<M>(open: (options: TestBotOptions) => Promis
     await eventually(() => bed.service.requests.length > asked + 1);
     for (const id of ids) bed.service.setStatus(id, 'DOWN');
     const about = () =>
-      bed.texts().everybody.filter((text) => text.includes('2 monitors are DOWN'));
+      bed.texts().everybody.filter((text) => text.includes('2 services are down'));
     const message = await eventually(() => about().length === 1 && bed.showing('Snooze 1 h'));
     bed.press(message, 'Snooze 1 h', 0);
     await eventually(() => about().some((text) => /Snoozed by \w+ until/.test(text)));

@@ -47,7 +47,7 @@ async function loseAndRecover(page: Page, shop: Shop) {
   await page.getByText('Now watching Shop').first().waitFor();
   await pause(MOST_WAITING_MS);
   shop.answerWith(503);
-  await page.getByText('Shop is DOWN').first().waitFor();
+  await page.getByText('Shop is down').first().waitFor();
   await pause(MOST_WAITING_MS);
   shop.answerWith(200);
   await page.getByText('Shop recovered').first().waitFor();

@@ -166,7 +166,7 @@ async function takeIntake(browser: Browser, colours: Colours) {
     body: JSON.stringify(alertOfAlertmanager(Date.now())),
   });
   if (!sent.ok) throw new Error(await sent.text());
-  await page.getByText('HighErrorRate is FIRING').first().waitFor();
+  await page.getByText('FIRING: HighErrorRate').first().waitFor();
   await take(page, `intake-${colours}`);
   await context.close();
   await askwatch.stop();

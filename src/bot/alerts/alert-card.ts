@@ -23,15 +23,26 @@ import {
   textCard,
   textPart,
 } from '../shared/card.ts';
-import { downWord, isDown, isUp } from '../shared/status.ts';
+import { isDown, isUp } from '../shared/status.ts';
 import { shownTarget, targetLink } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
-import { isReported, wordsOf, wordsOfAll } from './alert-words.ts';
+import {
+  digestTitle,
+  groupTitle,
+  isNotBack,
+  isSilent,
+  lasted as lastedIn,
+  lostWords,
+  standing,
+  stateInWords,
+  type Times,
+  type TitleView,
+  titleOf,
+} from './alert-titles.ts';
+import { isReported, wordsOf } from './alert-words.ts';
 
 /** What decides how an alert is told, besides what it is. */
-interface Telling extends Pick<Delivery, 'earlier' | 'shownOpen'> {
-  /** It is a line under a message that said it before: it still is so. */
-  isLine?: boolean;
+interface Telling extends TitleView {
   /** The incident of a message about several that is about one, if it is still known: all its facts are shown. */
   incident?: Incident | undefined;
 }
@@ -48,25 +59,11 @@ export function alertCard(alert: Alert, telling: Telling): Card {
   return alert.kind === 'group' ? groupCard(alert, telling) : incidentCard(alert, telling);
 }
 
-/** The one line under a message of something that is over, or still goes on. Pure. */
+/** The one line under a message of something that is over, or ongoing. Pure. */
 export function lineCard(alert: Alert, line: NonNullable<Delivery['line']>): Card {
-  const { tone, title } = alertCard(alert, { shownOpen: true, isLine: true });
-  if (line.what === 'escalation') {
-    return { tone, title: `${title}, and nobody has acknowledged it`, parts: [] };
-  }
-  return { tone, title: `${title}${lineEnd(alert, line)}`, parts: [] };
-}
-
-/** What was told before is known by now, but not how long it took. */
-function lineEnd(alert: Alert, { atMs }: NonNullable<Delivery['line']>): string {
-  if (alert.kind === 'notice' || alert.kind === 'report') return '';
-  if ('gone' in alert && alert.gone) return '';
-  // What flapped says by itself for how long.
-  const one = alert.kind === 'group' ? onlyMember(alert) : alert;
-  if (one && 'flapping' in one && one.flapping) return '';
-  const untilMs = alert.endedAtMs ?? atMs;
-  const words = lasted(alert.kind === 'group' ? groupTimes(alert) : alert, untilMs);
-  return alert.endedAtMs === undefined ? `, for ${words} now` : ` after ${words}`;
+  const { tone, title } = alertCard(alert, { shownOpen: true, lineAtMs: line.atMs });
+  if (line.what !== 'escalation') return { tone, title, parts: [] };
+  return { tone, title: `${title}, and nobody has acknowledged it`, parts: [] };
 }
 
 function monitoringOutageCard({ startedAtMs, endedAtMs, why }: MonitoringOutage): Card {
@@ -120,7 +117,7 @@ function incidentCard(incident: Incident, telling: Telling): Card {
     ...noteFacts(incident),
   ];
   return {
-    ...headline(incident, telling),
+    ...titleOf(incident, telling),
     parts: [
       ...(text ? [textPart(text)] : []),
       { kind: 'facts', facts },
@@ -183,45 +180,6 @@ function truncatedParts(all: ReadonlyArray<Pick<ReportDetails, 'truncated'>>): C
     : [textPart(`The sender left out ${most} more, of which Askwatch knows nothing.`)];
 }
 
-function headline(incident: Incident, telling: Telling): Pick<Card, 'tone' | 'title'> {
-  const { shownOpen, earlier, isLine } = telling;
-  const name = shortened(incident.name, 100);
-  const status = shortened(incident.status, 40);
-  const { degraded, closedBy, reported } = incident;
-  const words = wordsOf(incident);
-  if (closedBy !== undefined) return { tone: 'info', title: `${name} was closed by ${closedBy}` };
-  if (incident.endedAtMs === undefined && reported?.silentSinceMs !== undefined) {
-    return { tone: 'warning', title: `${name} was ${status} when it was heard of last` };
-  }
-  if (hasFlapped(incident)) return flappingHeadline(incident, telling);
-  if (incident.gone) return { tone: 'info', title: `${name} is ${words.lost}` };
-  if (incident.endedAtMs !== undefined && degraded !== undefined) {
-    const again = reported ? '' : ' again';
-    return isDown(incident)
-      ? { tone: 'warning', title: `${name} was ${degraded}, and then ${status}` }
-      : { tone: 'good', title: `${name} is ${status}${again}, and was ${degraded}` };
-  }
-  if (incident.endedAtMs !== undefined) {
-    const was = shownOpen ? words.recovered : wasDown(incident, earlier);
-    return { tone: 'good', title: `${name} ${was}` };
-  }
-  return {
-    tone: isDown(incident) ? 'bad' : 'warning',
-    title: `${name} is ${isLine ? 'still ' : ''}${status}`,
-  };
-}
-
-/** For those who hear of an outage when it is over: it must be true when it is read. */
-function wasDown(incident: Incident, earlier: Delivery['earlier']) {
-  const { was } = wordsOf(incident);
-  return earlier
-    ? `${was} ${counted(earlier.count + 1, 'time')}`
-    : `${was} for ${lasted(incident)}`;
-}
-
-/** When an outage began and ended, as far as it was seen. */
-type Times = Pick<Incident, 'startedAtMs' | 'endedAtMs' | 'unseenFromMs' | 'endUnseenFromMs'>;
-
 /** `Down`, or what else it was. */
 const troubleOf = (incident: Incident) =>
   incident.degraded === undefined || incident.reported
@@ -231,17 +189,7 @@ const troubleOf = (incident: Incident) =>
 const capitalised = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
 /** How long an outage took, or takes until `untilMs`; what was not seen makes it a bound. Pure. */
-export function lasted(times: Times, untilMs = times.endedAtMs ?? times.startedAtMs): string {
-  const { startedAtMs, unseenFromMs, endUnseenFromMs } = times;
-  if (unseenFromMs === undefined) {
-    const words = inWords(untilMs - startedAtMs);
-    return endUnseenFromMs === undefined ? words : `at most ${words}`;
-  }
-  if (endUnseenFromMs === undefined) return `at least ${inWords(untilMs - startedAtMs)}`;
-  return unseenFromMs === 0
-    ? `at least ${inWords(endUnseenFromMs - startedAtMs)}`
-    : `at most ${inWords(untilMs - unseenFromMs)}`;
-}
+export const lasted = (times: Times, untilMs?: number) => lastedIn(times, untilMs, inWords);
 
 function beginFacts(incident: Incident): Fact[] {
   const { startedAtMs, endedAtMs, unseenFromMs, foundAtStart } = incident;
@@ -309,9 +257,9 @@ function groupCard(group: Group, telling: Telling): Card {
   const about: Card = {
     tone: toneOf(group),
     title:
-      group.quiet === undefined || telling.isLine
-        ? `${group.escalation && open.length > 0 && !telling.isLine ? 'Escalated: ' : ''}${groupTitle(group, telling)}`
-        : `While it was quiet (${group.quiet}): ${digestTitle(group)}`,
+      group.quiet === undefined || telling.lineAtMs !== undefined
+        ? `${group.escalation && open.length > 0 && telling.lineAtMs === undefined ? 'Escalated: ' : ''}${groupTitle(group, telling)}`
+        : `Quiet hours ${group.quiet}: ${digestTitle(group)}`,
     parts: [
       ...escalationParts(group),
       ...(only ? [...only.parts, ...timesParts(members)] : memberParts(group, telling)),
@@ -356,6 +304,7 @@ function memberParts(group: Group, telling: Telling): CardPart[] {
   const over = members.filter(({ endedAtMs }) => endedAtMs !== undefined);
   const more = members.length - NAMED;
   const stillDown = open.length - NAMED;
+  const active = members.every(isReported) ? 'active' : 'down';
   const named = [...open, ...over].slice(0, NAMED).map((member) => factOf(member, telling));
   return [
     {
@@ -365,7 +314,7 @@ function memberParts(group: Group, telling: Telling): CardPart[] {
     ...(more > 0
       ? [
           textPart(
-            `… and ${more} more${stillDown > 0 && stillDown < more ? `, of which ${stillDown} ${areOf(stillDown)} ${stillWords(members)}` : ''}.${members.every(isReported) ? '' : ` /monitor list shows all${members.some(isReported) ? ' monitors' : ''}.`}`,
+            `… and ${more} more${stillDown > 0 && stillDown < more ? `, ${stillDown} of them still ${active}` : ''}.${members.every(isReported) ? '' : ' /monitor list shows all.'}`,
           ),
         ]
       : []),
@@ -381,153 +330,6 @@ function toneOf({ members }: Group): Card['tone'] {
   return members.some(isNotBack) ? 'warning' : 'good';
 }
 
-/** How many of them go on, are down, and so on. */
-function standing(members: readonly Member[]) {
-  const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
-  const gone = members.filter((member) => member.gone).length;
-  const closed = members.filter(({ closedBy }) => closedBy !== undefined).length;
-  const notBack = members.filter(isNotBack).length;
-  const back = members.length - open.length - gone - closed - notBack;
-  return { open, areDown: open.filter(isDown), gone, closed, notBack, back };
-}
-
-/** What those are that go on, in one word. */
-const stillWords = (members: readonly Member[]) =>
-  members.every(isReported) ? 'firing' : members.some(isReported) ? 'not over' : 'down';
-
-/** It flapped, or was no outage yet, and what became of it then is told elsewhere. */
-const isNotBack = (member: Member) =>
-  (member.flapping !== undefined || member.degraded !== undefined) &&
-  !member.gone &&
-  member.closedBy === undefined &&
-  member.endedAtMs !== undefined &&
-  !isUp(member);
-
-/** The one that a group is about, if it is about one. */
-function onlyMember({ members }: Group): Member | undefined {
-  return members.length === 1 ? members[0] : undefined;
-}
-
-/** What there is to say of outages that began together. */
-function groupTitle(group: Group, telling: Telling): string {
-  const { members } = group;
-  const { shownOpen, isLine } = telling;
-  const { open, areDown, gone, closed, notBack, back } = standing(members);
-  const still = isLine ? 'still ' : '';
-  const count = members.length;
-  const words = wordsOfAll(members);
-  const only = onlyMember(group);
-  if (only) {
-    if (only.closedBy !== undefined) {
-      return `${shortened(only.name, 100)} was closed by ${only.closedBy}`;
-    }
-    if (hasFlapped(only)) return flappingHeadline(only, telling).title;
-    const name = shortened(only.name, 100);
-    if (open.length > 0) return `${name} is ${still}${shortened(only.status, 40)}`;
-    // What is no longer watched has not recovered as far as anyone knows.
-    if (gone > 0) return `${name} is ${words.lost}`;
-    if (only.degraded !== undefined) {
-      return `${name} was ${only.degraded} and is ${shortened(only.status, 40)}`;
-    }
-    return shownOpen ? `${name} ${words.recovered}` : `${name} ${words.was}`;
-  }
-  if (areDown.length === count) return `${count} ${words.noun}s are ${still}${downWord(areDown)}`;
-  if (group.degraded && open.length === count) {
-    return `${count} ${words.noun}s are ${still}${sharedWord(members) ?? words.notBack}`;
-  }
-  if (open.length > 0) return openTitle(members, still);
-  if (gone === count) return `${count} ${words.noun}s are ${words.lost}`;
-  if (closed === count) return `${count} ${words.noun}s were closed`;
-  const others = [
-    ...(notBack > 0 ? [`${notBack} ${words.notBack}`] : []),
-    ...(closed > 0 ? [`${closed} closed`] : []),
-    ...(gone > 0 ? [`${gone} ${words.lost}`] : []),
-  ];
-  if (back === 0 && closed === 0) {
-    return `${notBack} of ${count} ${words.noun}s ${areOf(notBack)} ${words.notBack}`;
-  }
-  if (back === 0) return `Of ${count} ${words.noun}s ${others.join(', ')}`;
-  const were = shownOpen ? words.recovered : wereOf(members, back);
-  return [`${counted(back, words.noun)} ${were}`, ...others].join(', ');
-}
-
-function openTitle(members: readonly Member[], still: string) {
-  const { open, areDown } = standing(members);
-  const down = areDown.length;
-  const words = wordsOfAll(members);
-  const of = `of ${members.length} ${words.noun}s`;
-  if (down > 0) return `${down} ${of} ${areOf(down)} ${still}${downWord(areDown)}`;
-  const flapping = open.filter(hasFlapped).length;
-  if (flapping < open.length) {
-    return `${open.length} ${of} ${areOf(open.length)} ${still}${words.notBack}`;
-  }
-  return `${flapping} ${of} ${still}${flapping === 1 ? words.flaps : words.flapMany}`;
-}
-
-/** What some were that are over, for those who hear of it only now. */
-function wereOf(members: readonly Member[], count: number): string {
-  if (members.every(isReported)) return wordsOfAll(members).was;
-  return `${count === 1 ? 'was' : 'were'} ${troubleOfAll(members)}`;
-}
-
-/** The word of all, where it is the same, as it stands. */
-function sharedWord(members: readonly Member[]): string | undefined {
-  const [first] = members;
-  const isSame = members.every(({ status }) => status === first?.status);
-  return first && isSame ? shortened(first.status, 40) : undefined;
-}
-
-/** What they were: down, or what is no outage. */
-function troubleOfAll(members: readonly Member[]): string {
-  const degraded = members.filter((member) => member.degraded !== undefined).length;
-  if (degraded === 0) return 'down';
-  return degraded === members.length ? 'degraded' : 'not UP';
-}
-
-const areOf = (count: number) => (count === 1 ? 'is' : 'are');
-
-/** What the quiet hours of a place left of the outages that began in them. */
-function digestTitle({ members }: Group): string {
-  const [only, ...others] = members;
-  const { open, areDown, gone, closed, notBack, back } = standing(members);
-  const down = areDown.length;
-  const words = wordsOfAll(members);
-  const flapping = open.filter((one) => one.flapping && isUp(one)).length;
-  if (only && others.length === 0) {
-    const name = shortened(only.name, 100);
-    if (only.closedBy !== undefined) return `${name} was closed by ${only.closedBy}`;
-    if (down > 0) return `${name} ${words.began} and is still ${downWord(areDown)}`;
-    if (flapping > 0) return `${name} ${words.flaps}`;
-    if (isReported(only) && back > 0) return `${name} ${words.back}`;
-    const was = only.degraded ?? 'down';
-    if (open.length > 0 && only.degraded !== undefined) {
-      return `${name} is ${shortened(only.status, 40)}`;
-    }
-    if (open.length > 0) return `${name} ${words.was} and is now ${shortened(only.status, 40)}`;
-    return `${name} was ${was} and is ${gone > 0 ? words.lost : notBack > 0 ? `${words.notBack} yet` : words.areBack}`;
-  }
-  const all = members.length === 2 ? 'both' : 'all';
-  const parts = [
-    { count: back, are: words.areBack },
-    { count: down, are: `still ${downWord(areDown)}` },
-    { count: flapping, are: words.flapping },
-    { count: open.length - down - flapping + notBack, are: `${words.notBack} yet` },
-    { count: closed, are: 'closed' },
-    { count: gone, are: words.lost },
-  ]
-    .filter(({ count }) => count > 0)
-    .map(({ count, are }) =>
-      count === members.length ? `${all} are ${are}` : `${count} ${areOf(count)} ${are}`,
-    );
-  return `${members.length} ${words.noun}s ${wereOf(members, members.length)}, ${parts.join(', ')}`;
-}
-
-/** The times of what goes on longest of it, or of all of it when it is over. Pure. */
-function groupTimes({ members, openedAtMs: startedAtMs }: Group): Times {
-  const { open } = standing(members);
-  return open.toSorted((a, b) => a.startedAtMs - b.startedAtMs)[0] ?? { startedAtMs };
-}
-
 function factOf(member: Member, telling: Telling): Fact {
   const { name, status, endedAtMs, reason, gone, times, acknowledged, behind, closedBy } = member;
   const words = wordsOf(member);
@@ -536,7 +338,7 @@ function factOf(member: Member, telling: Telling): Fact {
     return { label: shortened(name, 100), value: `closed by ${closedBy}` };
   if (endedAtMs === undefined && member.silentSinceMs !== undefined) {
     const since = `no news since ${new Date(member.silentSinceMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-    const value = [`was ${shortened(status, 40)}`, since, ...by].join(', ');
+    const value = [`last known: ${stateInWords(status)}`, since, ...by].join(', ');
     return { label: shortened(name, 100), value };
   }
   if (hasFlapped(member)) {
@@ -549,12 +351,12 @@ function factOf(member: Member, telling: Telling): Fact {
     ];
     return { label: shortened(name, 100), value: value.join(', ') };
   }
-  const was = member.degraded === undefined ? words.was : `was ${member.degraded}`;
+  const was = member.degraded === undefined ? words.was : `was ${stateInWords(member.degraded)}`;
   const told = gone
-    ? [words.lost]
+    ? [lostWords(member)]
     : [
         endedAtMs === undefined
-          ? `${shortened(status, 40)}${reason ? `: ${shortened(reason, 200)}` : ''}`
+          ? `${stateInWords(status)}${reason ? `: ${shortened(reason, 200)}` : ''}`
           : `${was} for ${lasted(member)}`,
         ...(times > 1 ? [`${words.times} ${counted(times, 'time')}`] : []),
         ...(behind !== undefined && endedAtMs === undefined
@@ -590,14 +392,14 @@ const hasFlapped = <T extends Pick<Member, 'flapping'>>(told: T): told is T & Fl
 
 /** What people are to expect of it. */
 const flappingQuiet = (told: FlappingView) =>
-  `stays quiet here until it stays ${wordsOf(told).status}, or is calm for ${inWords(FLAPPING_MS)}`;
+  `until it stays ${stateInWords(wordsOf(told).status)} or is stable for ${inWords(FLAPPING_MS)}`;
 
 /** What a message of its own says besides: what to expect, or where to look. */
 function flappingText(told: FlappingView) {
   const { status, endedAtMs, gone } = told;
-  if (endedAtMs === undefined) return `It ${flappingQuiet(told)}.`;
+  if (endedAtMs === undefined) return `No more messages about it ${flappingQuiet(told)}.`;
   if (gone || !isDown({ status })) return undefined;
-  return 'It did not come back: that outage is told in a message of its own below.';
+  return 'It did not recover. That outage has its own message below.';
 }
 
 /** `5 changes in 3 minutes` */
@@ -610,53 +412,22 @@ const downsInWords = (told: FlappingView, word = wordsOf(told).times) =>
 
 const spanOf = ({ fromMs, changedAtMs }: FlappingView['flapping']) => inWords(changedAtMs - fromMs);
 
-/** The words of a message about nothing but what flaps, or did; or of a line under it, that it still does. */
-function flappingHeadline(
-  told: FlappingView,
-  { shownOpen, isLine }: Telling,
-): Pick<Card, 'tone' | 'title'> {
-  const { flapping, endedAtMs, gone } = told;
-  const words = wordsOf(told);
-  const name = shortened(told.name, 100);
-  const status = shortened(told.status, 40);
-  if (gone) return { tone: 'info', title: `${name} is ${words.lost}` };
-  if (endedAtMs === undefined) {
-    const isOn = isUp(told) || isDown(told);
-    const still = isLine ? 'still ' : '';
-    return {
-      tone: isDown(told) ? 'bad' : 'warning',
-      title: isOn
-        ? `${name} ${still}${words.flaps}: ${changesInWords(flapping)}, now ${status}`
-        : `${name} is ${still}${status} after ${changesInWords(flapping)}`,
-    };
-  }
-  if (isUp(told)) {
-    const downs = shownOpen
-      ? `is calm again: ${downsInWords(told)}`
-      : downsInWords(told, words.was);
-    return { tone: 'good', title: `${name} ${downs}` };
-  }
-  const then = isDown(told) ? `stayed ${status}` : `was ${status}`;
-  return { tone: 'warning', title: `${name} ${downsInWords(told, words.was)}, then ${then}` };
-}
-
 /** The words of one among several. */
 function flappingMember(told: FlappingView, { shownOpen }: Telling): string {
   const { flapping, status, endedAtMs, gone } = told;
   const words = wordsOf(told);
-  if (gone) return words.lost;
+  if (gone) return lostWords(told as Member);
   if (endedAtMs === undefined) {
     const since = `${new Date(flapping.changedAtMs).toISOString().slice(11, 16)} UTC`;
-    const isOn = isUp({ status }) || isDown({ status });
-    const now = `now ${shortened(status, 40)}${isOn ? '' : ', not UP'} since ${since}`;
-    return `${words.flaps}: ${changesInWords(flapping)}, ${now}; ${flappingQuiet(told)}`;
+    const now = `${stateInWords(status)} since ${since}`;
+    return `flapping (${changesInWords(flapping)}), ${now}; muted ${flappingQuiet(told)}`;
   }
   if (isUp({ status })) {
-    return shownOpen ? `calm again: ${downsInWords(told)}` : downsInWords(told, words.was);
+    return shownOpen ? `stable again: ${downsInWords(told)}` : downsInWords(told, words.was);
   }
   const then = isDown({ status }) ? 'stayed' : 'was';
-  const below = isDown({ status }) ? ', which is told below' : '';
-  return `${downsInWords(told, words.was)}, then ${then} ${shortened(status, 40)}${below}`;
+  const below = isDown({ status }) ? ', see below' : '';
+  return `${downsInWords(told, words.was)}, then ${then} ${stateInWords(status)}${below}`;
 }
 
 /** What a message of its own says of when and how often. */
@@ -761,10 +532,6 @@ function silenceEndFact({ status, untilMs, why }: SilenceEnd): Fact {
 
 /** Those that joined since are not snoozed. */
 const countOf = (count: number, all: number) => (count === all ? '' : ` (${count} of ${all})`);
-
-const isSilent = (one: Incident | Member) =>
-  ('reported' in one ? one.reported?.silentSinceMs : undefined) !== undefined ||
-  ('silentSinceMs' in one && one.silentSinceMs !== undefined);
 
 /** The buttons under an incident, or under several in one message, which has an id of its own. */
 function actionsOf(alert: Incident | Group, id = alert.id): CardAction[] {

@@ -189,7 +189,7 @@ export function incidentSummary({ incident, group, all }: ThreadIncident): strin
   });
   const targets = group && group.members.length > 1 ? all.slice(0, OTHERS) : [];
   return [
-    `What is known, put together without a model: **${inert(title)}**`,
+    `What we know so far (no model connected): **${inert(title)}**`,
     '',
     ...lines.map((line) => `- ${inert(line)}`),
     ...targets.map((one) => `- Target of ${inert(one.name)}: ${inert(targetInWords(one))}`),

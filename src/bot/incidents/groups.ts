@@ -239,6 +239,7 @@ function memberOf(incident: Incident, times: number): Member {
     incident;
   const member: Member = { incidentId, version, monitorId, name, status, startedAtMs, times };
   if (reason !== undefined) member.reason = reason;
+  if (incident.change !== undefined) member.change = incident.change;
   if (endedAtMs !== undefined) member.endedAtMs = endedAtMs;
   if (gone) member.gone = gone;
   if (foundAtStart) member.foundAtStart = foundAtStart;

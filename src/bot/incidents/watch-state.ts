@@ -271,6 +271,7 @@ export const Group = z.object({
       startedAtMs: z.number(),
       endedAtMs: z.number().optional(),
       reason: z.string().optional(),
+      change: z.int().optional(),
       gone: z.boolean().optional(),
       foundAtStart: z.boolean().optional(),
       unseenFromMs: z.number().optional(),

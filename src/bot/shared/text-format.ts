@@ -1,4 +1,12 @@
-export { inWords } from '../../contracts/duration.ts';
+import { inWords } from '../../contracts/duration.ts';
+
+export { inWords };
+
+const SHORT = { day: 'd', hour: 'h', minute: 'min', second: 's' } as const;
+
+/** The same in short, for titles: `1 h 5 min`, `45 s`. */
+export const inShort = (ms: number) =>
+  inWords(ms).replace(/(day|hour|minute|second)s?/g, (_, unit: keyof typeof SHORT) => SHORT[unit]);
 
 /** `1 monitor`, `2 monitors`. */
 export function counted(count: number, noun: string): string {

@@ -96,7 +96,7 @@ describe('the buttons under an alert, where no model can be asked', () => {
     provider.failWith({ kind: 'status', status: 503 });
     const why = await readAnswer(await press(running, 'Ask why'), thread);
     expect(why.text).toMatch(
-      /^What is known, put together without a model: \*\*Shop .* is DOWN\*\*/,
+      /^What we know so far \(no model connected\): \*\*Shop .* is down\*\*/,
     );
     expect(why.text).toContain('- Target: https://shop.example\n');
     expect(why.text).toMatch(/\n- Since: \d{4}-\d\d-\d\dT[\d:]+Z\n/);
@@ -107,7 +107,7 @@ describe('the buttons under an alert, where no model can be asked', () => {
     service.setStatus(shop.id, 'UP');
     await eventually(() => slack.messages[0]?.card.tone === 'good');
     const summary = await readAnswer(await press(running, 'Summarise'), thread);
-    expect(summary.text).toMatch(/^# Postmortem draft: Shop .* recovered\n\n## Summary\n/);
+    expect(summary.text).toMatch(/^# Postmortem draft: Shop .* recovered after .*\n\n## Summary\n/);
     const tried = await running.bot.dispatch({
       id: 'again',
       request: summary.end.actions?.[0] ?? { line: '' },
@@ -129,7 +129,7 @@ describe('the buttons under an alert, where no model can be asked', () => {
     const { provider, thread } = running;
     provider.failWith({ kind: 'hang-after-headers' }, 1);
     const silent = await readAnswer(await press(running, 'Ask why'), thread);
-    expect(silent.text).toMatch(/^What is known/);
+    expect(silent.text).toMatch(/^What we know so far/);
     expect(silent.end.note).toMatch(/sent nothing new for/);
     provider.answerWith(['The ', 'disk ', 'is full.']);
     provider.failWith({ kind: 'cut', afterChunks: 2 }, 1);

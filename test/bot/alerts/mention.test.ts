@@ -25,7 +25,7 @@ describe('a mention calls somebody', () => {
     // Whatever is set meanwhile: another name in the message would ring for others.
     await world.set({ mention: { id: 'S9' } });
     await world.see({ m0: 'UP' });
-    expect(world.titles()).toEqual(['Name of m0 recovered']);
+    expect(world.titles()).toEqual([expect.stringMatching(/^Name of m0 recovered after /)]);
     expect(mentions(world)).toEqual(['S123']);
   });
 
@@ -35,12 +35,12 @@ describe('a mention calls somebody', () => {
     await world.see({ m2: 'DOWN' });
     await world.pass(MINUTE);
     expect(world.slack.messages.map(({ titles }) => titles)).toEqual([
-      ['2 monitors are DOWN', '3 monitors are DOWN'],
+      ['2 services are down', '3 services are down'],
     ]);
     expect(mentions(world)).toEqual(['S123']);
   });
 
-  test('by the digest of quiet hours when something is still DOWN, not otherwise', async () => {
+  test('by the digest of quiet hours when something is still down, not otherwise', async () => {
     const world = await openWorld();
     await world.set({ quiet: { fromMinute: 22 * 60, toMinute: 60, zone: 'UTC' } });
     await world.pass(3 * HOUR);
@@ -66,8 +66,8 @@ describe('a mention calls somebody', () => {
     world.slack.failWith(undefined);
     await world.pass(11 * MINUTE);
     expect(world.slack.messages.map(({ card }) => [card.title, card.mention])).toEqual([
-      ['Name of m0 was down for 2 minutes', undefined],
-      ['Name of m1 is DOWN', 'S123'],
+      ['Name of m0 was down for 2 min', undefined],
+      ['Name of m1 is down', 'S123'],
     ]);
   });
 
@@ -79,7 +79,7 @@ describe('a mention calls somebody', () => {
     );
     await world.incidents().mark('id-1', 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
     await world.pass(MINUTE);
-    expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m0 is DOWN']);
+    expect(world.titles()).toEqual(['Name of m0 is down', 'Name of m0 is down']);
     expect(mentions(world)).toEqual(['S123', undefined]);
   });
 

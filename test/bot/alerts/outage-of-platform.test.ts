@@ -141,7 +141,7 @@ describe('a time without Slack, in which ten monitors go down many times each', 
       for (const { card, titles } of world.slack.messages) {
         // Nobody saw an outage, so none recovers.
         expect(new Set(titles)).toEqual(new Set([card.title]));
-        expect(card.title).toMatch(/^(shop\d|\d+ monitors) (was|were) down/);
+        expect(card.title).toMatch(/^(shop\d|\d+ services) (was|were) down/);
       }
       if (how === 'all together') expect(world.slack.messages).toHaveLength(1);
       await world.close();

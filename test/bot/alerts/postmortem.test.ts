@@ -92,7 +92,9 @@ const textOf = (facts: PostmortemFacts) => draftText(draftPostmortem(facts));
 
 test('a postmortem tells what is known in one order, each moment with its zone', () => {
   const questions = [{ text: 'is it the disk?', atMs: day('14:07:00') }];
-  expect(textOf(factsOf({ service, questions }))).toBe(`# Postmortem draft: Shop recovered
+  expect(
+    textOf(factsOf({ service, questions })),
+  ).toBe(`# Postmortem draft: Shop recovered after 12 min 30 s
 
 ## Summary
 
@@ -154,7 +156,7 @@ test('what is not known is said to be unknown, and asked', () => {
   const open = { ...bare, status: 'DOWN', unseenFromMs: day('13:50:00') };
   const found = { incident: open, group: undefined, all: [open] };
   const text = textOf(factsOf({ found }));
-  expect(text).toContain('# Postmortem draft: Shop is DOWN\n');
+  expect(text).toContain('# Postmortem draft: Shop is down\n');
   for (const line of [
     'from some time between 2026-11-20 13:50:00 UTC and 2026-11-20 14:03:00 UTC.',
     'It goes on, for 57 minutes at the time of this draft. Nobody acknowledged it.',

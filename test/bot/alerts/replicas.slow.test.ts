@@ -144,7 +144,7 @@ describe.skipIf(!hasPostgres)('alerts of three processes on one database', () =>
       if (hitsPost) inject(fault);
       service.setStatus(shop.id, 'DOWN');
       const isDown = ({ channel }: { channel: string }) =>
-        aboutIn(slack.messages, channel, name).some(({ card }) => card.title.includes('is DOWN'));
+        aboutIn(slack.messages, channel, name).some(({ card }) => card.title.includes('is down'));
       await eventually(() => PLACES.every(isDown) && isMet());
       for (const { link } of bots) link.restore();
 
@@ -183,8 +183,8 @@ describe.skipIf(!hasPostgres)('alerts of three processes on one database', () =>
         const about = aboutIn(slack.messages, channel, `Shop${round}x`);
         expect(about).toHaveLength(1);
         const titles = about[0]?.titles ?? [];
-        expect(titles.findLastIndex((title) => title.includes('is DOWN'))).toBeLessThan(
-          titles.findIndex((title) => !title.includes('is DOWN')),
+        expect(titles.findLastIndex((title) => title.includes('is down'))).toBeLessThan(
+          titles.findIndex((title) => !title.includes('is down')),
         );
         expect(about[0]?.card.tone).toBe('good');
       }

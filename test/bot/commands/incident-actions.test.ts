@@ -78,7 +78,7 @@ test('an outage whose monitor was removed has no button any more', async () => {
     service.monitors.findIndex(({ id }) => id === shop.id),
     1,
   );
-  await eventually(() => textOf(slack.messages[0]?.card as Card).includes('no longer watched'));
+  await eventually(() => textOf(slack.messages[0]?.card as Card).includes('no longer listed'));
   expect(labelsOf(slack.messages[0]?.card) ?? []).toEqual([]);
 });
 
@@ -111,7 +111,10 @@ test('a snoozed monitor posts nothing for an hour, and its recovery is shown', a
   // Others are heard of, though the shop came first.
   service.setStatus(other.id, 'DOWN');
   await eventually(() => slack.messages.length === 2);
-  expect(slack.messages.map(({ card }) => card.title)).toEqual(['Shop recovered', 'Blog is DOWN']);
+  expect(slack.messages.map(({ card }) => card.title)).toEqual([
+    expect.stringMatching(/^Shop recovered after /),
+    'Blog is down',
+  ]);
 });
 
 test('a snooze is ended by a button, also when the outage is over, and what was held back is posted', async () => {
@@ -135,7 +138,7 @@ test('a snooze is ended by a button, also when the outage is over, and what was 
   for (const { messages } of [slack, discord]) {
     await eventually(() => labelsOf(messages[0]?.card)?.join() === 'Summarise');
     expect(textOf(messages[0]?.card as Card)).not.toContain('Snoozed');
-    expect(messages[1]?.card.title).toBe('Shop is DOWN');
+    expect(messages[1]?.card.title).toBe('Shop is down');
   }
   expect(textOf(cardOf(await press(bot, over, 'End snooze')))).toContain('over already');
 });

@@ -77,17 +77,25 @@ describe('a channel that was closed and is open again', () => {
       await world.see({ m0: 'UP' });
       // What it takes, it is told at once.
       expect(world.titles()).toEqual([
-        what === 'all' ? 'Name of m0 is DOWN' : 'Name of m0 recovered',
+        what === 'all'
+          ? 'Name of m0 is down'
+          : expect.stringMatching(/^Name of m0 recovered after /),
       ]);
       await world.pass(HOUR);
       world.open();
       await world.pass(10 * MINUTE);
-      expect(world.titles()).toEqual(['Name of m0 recovered', 'Name of m1 is DOWN']);
+      expect(world.titles()).toEqual([
+        expect.stringMatching(/^Name of m0 recovered after /),
+        'Name of m1 is down',
+      ]);
       // What was long ago rings nobody.
       expect(world.lines()).toEqual([[], []]);
       await world.see({ m1: 'UP' });
       await world.pass(MINUTE);
-      expect(world.titles()).toEqual(['Name of m0 recovered', 'Name of m1 recovered']);
+      expect(world.titles()).toEqual([
+        expect.stringMatching(/^Name of m0 recovered after /),
+        expect.stringMatching(/^Name of m1 recovered after /),
+      ]);
       expect(world.lines()).toEqual([[], [expect.stringMatching(/^Name of m1 recovered after/)]]);
     },
   );
@@ -107,11 +115,11 @@ describe('a channel that was closed and is open again', () => {
     await world.pass(20 * MINUTE);
     world.open();
     await world.pass(11 * MINUTE);
-    expect(world.titles()).toEqual(['1 of 2 monitors is DOWN', '3 monitors are DOWN']);
+    expect(world.titles()).toEqual(['1 of 2 services is still down', '3 services are down']);
     const [, missed] = world.slack.messages;
-    expect(missed?.titles).toEqual(['3 monitors are DOWN']);
+    expect(missed?.titles).toEqual(['3 services are down']);
     const told = missed ? textOf(missed.card) : '';
-    expect(told).toContain('Name of m2: DOWN');
+    expect(told).toContain('Name of m2: down');
     expect(told).not.toContain('m3');
     expect(told).toContain('so some of this is told late.');
     // The first of its two outages began and ended while nobody could be told.
@@ -134,7 +142,7 @@ describe('a channel that was closed and is open again', () => {
     await world.see({ m0: 'DOWN' });
     world.open();
     await world.pass(11 * MINUTE);
-    expect(world.titles()).toEqual(['Name of m0 is DOWN']);
+    expect(world.titles()).toEqual(['Name of m0 is down']);
     const [message] = world.slack.messages;
     expect(message && textOf(message.card)).toContain('Target: https://m0.example');
     expect(message && textOf(message.card)).not.toContain('before');
@@ -158,8 +166,8 @@ describe('a channel that was closed and is open again', () => {
     world.open();
     await world.pass(11 * MINUTE);
     expect(world.slack.messages.map(({ card }) => [card.title, card.mention])).toEqual([
-      ['2 monitors are DEGRADED', undefined],
-      ['1 of 2 monitors is DOWN', 'S0ONCALL'],
+      ['2 services are degraded', undefined],
+      ['1 of 2 services is down', 'S0ONCALL'],
     ]);
   });
 
@@ -183,7 +191,7 @@ describe('a channel that was closed and is open again', () => {
     await world.see({ m0: 'UP' });
     await world.see({ m1: 'DOWN' });
     await world.pass(MINUTE);
-    expect(world.titles()).toEqual(['Name of m1 is DOWN']);
+    expect(world.titles()).toEqual(['Name of m1 is down']);
   });
 
   test('in its quiet hours changes what stands there, and waits for their end with the rest', async () => {
@@ -194,9 +202,12 @@ describe('a channel that was closed and is open again', () => {
     await world.pass(3 * HOUR);
     world.open();
     await world.pass(30 * MINUTE);
-    expect(world.titles()).toEqual(['Name of m0 recovered']);
+    expect(world.titles()).toEqual([expect.stringMatching(/^Name of m0 recovered after /)]);
     await world.pass(HOUR + 10 * MINUTE);
-    expect(world.titles()).toEqual(['Name of m0 recovered', 'Name of m1 is DOWN']);
+    expect(world.titles()).toEqual([
+      expect.stringMatching(/^Name of m0 recovered after /),
+      'Name of m1 is down',
+    ]);
   });
 
   test('has its reminders again', async () => {
@@ -207,8 +218,8 @@ describe('a channel that was closed and is open again', () => {
     await world.pass(5 * HOUR);
     world.open();
     await world.pass(HOUR + 10 * MINUTE);
-    expect(world.titles()).toEqual(['Name of m0 is DOWN']);
-    expect(world.lines()).toEqual([[expect.stringMatching(/is still DOWN, for/)]]);
+    expect(world.titles()).toEqual(['Name of m0 is down']);
+    expect(world.lines()).toEqual([[expect.stringMatching(/is still down after /)]]);
   });
 
   test('gets outages at once where only edits of its messages are refused', async () => {
@@ -219,10 +230,13 @@ describe('a channel that was closed and is open again', () => {
     await world.see({ m0: 'UP' });
     await world.pass(10 * MINUTE);
     await world.see({ m1: 'DOWN' });
-    expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m1 is DOWN']);
+    expect(world.titles()).toEqual(['Name of m0 is down', 'Name of m1 is down']);
     world.open();
     await world.pass(10 * MINUTE);
-    expect(world.titles()).toEqual(['Name of m0 recovered', 'Name of m1 is DOWN']);
+    expect(world.titles()).toEqual([
+      expect.stringMatching(/^Name of m0 recovered after /),
+      'Name of m1 is down',
+    ]);
   });
 
   test('gets what it missed although edits of its messages stay refused', async () => {
@@ -231,7 +245,7 @@ describe('a channel that was closed and is open again', () => {
     await world.pass(10 * MINUTE);
     world.close('changes');
     await world.pass(20 * MINUTE);
-    expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m1 is DOWN']);
+    expect(world.titles()).toEqual(['Name of m0 is down', 'Name of m1 is down']);
   });
 
   test('gets a snoozed monitor when the snooze is over, not with what it missed', async () => {
@@ -249,9 +263,9 @@ describe('a channel that was closed and is open again', () => {
     await world.see({ m2: 'DOWN' });
     world.open();
     await world.pass(11 * MINUTE);
-    expect(world.titles().slice(1)).toEqual(['2 monitors are DOWN']);
+    expect(world.titles().slice(1)).toEqual(['2 services are down']);
     await world.pass(30 * MINUTE);
-    expect(world.titles().slice(1)).toEqual(['2 monitors are DOWN', 'Name of m0 is DOWN']);
+    expect(world.titles().slice(1)).toEqual(['2 services are down', 'Name of m0 is down']);
   });
 
   test('is reported in another channel only while it is closed', async () => {
@@ -326,9 +340,9 @@ describe('a channel that is closed', () => {
     await world.sleep(30 * DAY);
     world.open();
     await world.pass(20 * MINUTE);
-    expect(world.titles()).toEqual(['Name of m0 is DOWN']);
+    expect(world.titles()).toEqual(['Name of m0 is down']);
     await world.see({ m2: 'DOWN' });
-    expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m2 is DOWN']);
+    expect(world.titles()).toEqual(['Name of m0 is down', 'Name of m2 is down']);
   });
 });
 
@@ -377,7 +391,7 @@ test('a reopened channel gets what it missed in one message wherever the program
       await world.pass(11 * MINUTE);
       expect({ kill, when, titles: world.titles() }).toEqual({
         ...{ kill, when },
-        titles: ['Name of m0 recovered', '4 monitors are DOWN'],
+        titles: [expect.stringMatching(/^Name of m0 recovered after /), '4 services are down'],
       });
     }
   }

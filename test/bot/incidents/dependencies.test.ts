@@ -135,7 +135,7 @@ const shop = (course: Watched['course'], phaseS = 0): Watched => ({
   ...{ id: 'shop', parents: ['db'], course, phaseS },
 });
 
-describe('a monitor whose parent is DOWN', () => {
+describe('a monitor whose parent is down', () => {
   test('has no incident, and the message of the parent names it', () => {
     const world = watchedWorld([
       database([
@@ -244,8 +244,8 @@ describe('a monitor whose parent is DOWN', () => {
   });
 });
 
-describe('a monitor that is DOWN a little before its parent', () => {
-  test('waits until the parent has been checked, and has no incident when that is DOWN too', () => {
+describe('a monitor that is down a little before its parent', () => {
+  test('waits until the parent has been checked, and has no incident when that is down too', () => {
     const world = watchedWorld([database([[60, 'DOWN']], 8), shop([[61, 'DOWN']], 1)]);
     world.until(300);
     expect(world.opened.map(({ incident }) => incident.monitorId)).toEqual(['db']);
@@ -289,7 +289,7 @@ describe('a monitor that is DOWN a little before its parent', () => {
   });
 });
 
-test('Monitors behind a chain of parents are told of by the one that is DOWN by itself', () => {
+test('Monitors behind a chain of parents are told of by the one that is down by itself', () => {
   const world = watchedWorld([
     database([[60, 'DOWN']]),
     { id: 'api', parents: ['db'], course: [[60, 'DOWN']] },
@@ -398,7 +398,7 @@ const watched = (id: string, parents: string[]) =>
     .record({ course, phaseS: fc.integer({ min: 0, max: 9 }) })
     .map((own) => ({ id, parents, ...own }));
 
-test('No outage that outlasts those of its parents is lost, none is told twice, and none opens while a parent is DOWN', () => {
+test('No outage that outlasts those of its parents is lost, none is told twice, and none opens while a parent is down', () => {
   let heldBack = 0;
   let afterwards = 0;
   fc.assert(

@@ -47,7 +47,7 @@ describe('an outage that nobody acknowledges', () => {
     await world.pass(9 * MINUTE);
     expect(world.titles(DEV)).toEqual([]);
     await world.pass(2 * HOUR);
-    expect(world.titles(DEV)).toEqual(['Escalated: Name of m0 is DOWN']);
+    expect(world.titles(DEV)).toEqual(['Escalated: Name of m0 is down']);
     expect(world.posted()).toEqual([0, 10]);
     const [card] = cardsIn(world, DEV);
     expect(card?.mention).toBe('@U1');
@@ -62,7 +62,7 @@ describe('an outage that nobody acknowledges', () => {
     expect(JSON.stringify(cardsIn(world, OPS))).toContain('Acknowledged by');
     expect(JSON.stringify(cardsIn(world, DEV))).toContain('"Acknowledged by","value":"Ada"');
     await world.see({ m0: 'UP' });
-    expect(world.titles(DEV)).toEqual(['Name of m0 recovered']);
+    expect(world.titles(DEV)).toEqual([expect.stringMatching(/^Name of m0 recovered after /)]);
     await world.pass(HOUR);
     expect(world.slack.messages).toHaveLength(2);
   });
@@ -101,13 +101,13 @@ describe('an outage that nobody acknowledges', () => {
     await world.see({ m0: 'DOWN' });
     await world.pass(11 * MINUTE);
     expect(world.titles(OPS)).toEqual([]);
-    expect(world.titles(DEV)).toEqual(['Escalated: Name of m0 is DOWN']);
+    expect(world.titles(DEV)).toEqual(['Escalated: Name of m0 is down']);
     await world.see({ m0: 'UP' });
     await world.pass(HOUR);
     // Hours later, still in the quiet time: somebody is called again.
     await world.see({ m1: 'DOWN' });
     await world.pass(11 * MINUTE);
-    expect(world.titles(DEV)[1]).toBe('Escalated: Name of m1 is DOWN');
+    expect(world.titles(DEV)[1]).toBe('Escalated: Name of m1 is down');
     expect(cardsIn(world, DEV)[1]).toMatchObject({ mention: '@U1' });
     expect(world.titles(OPS)).toEqual([]);
   });
@@ -129,8 +129,8 @@ test('Several in one message are one message there, and a later outage is anothe
   await world.see({ m2: 'DOWN' });
   await world.pass(HOUR);
   expect(world.titles(DEV)).toEqual([
-    'Escalated: 2 monitors are DOWN',
-    'Escalated: Name of m2 is DOWN',
+    'Escalated: 2 services are down',
+    'Escalated: Name of m2 is down',
   ]);
   expect(cardsIn(world, DEV)[1]).toMatchObject({ mention: '@U1' });
 });
@@ -143,9 +143,9 @@ test('New outages there have messages of their own', async () => {
   await world.pass(10 * MINUTE);
   await world.see({ m1: 'DOWN' });
   expect(world.titles(DEV)).toEqual([
-    'Name of m0 is DOWN',
-    'Escalated: Name of m0 is DOWN',
-    'Name of m1 is DOWN',
+    'Name of m0 is down',
+    'Escalated: Name of m0 is down',
+    'Name of m1 is down',
   ]);
 });
 
@@ -160,7 +160,9 @@ test('A person alone is called by a line under the message, once', async () => {
   await world.see({ m0: 'UP' });
   await world.see({ m0: 'DOWN' });
   await world.pass(2 * HOUR);
-  expect(world.lines()).toEqual([['Name of m0 is still DOWN, and nobody has acknowledged it']]);
+  expect(world.lines()).toEqual([
+    ['Name of m0 is still down after 10 min, and nobody has acknowledged it'],
+  ]);
   expect(calls).toEqual(['@U1']);
   await world.see({ m0: 'UP' });
   expect(world.lines()[0]?.[1]).toContain('recovered');
@@ -202,7 +204,7 @@ test('It is told once, whenever the program is killed on the way', async () => {
     await world.pass(5 * MINUTE);
     expect({ step, titles: world.titles(DEV) }).toEqual({
       step,
-      titles: ['Escalated: Name of m0 is DOWN'],
+      titles: ['Escalated: Name of m0 is down'],
     });
   }
 });

@@ -107,11 +107,11 @@ async function openWorld(counts: boolean) {
   const incidents = () =>
     (state.current()?.alerts ?? []).filter((alert): alert is Incident => alert.kind === 'incident');
 
-  /** Whether it is DOWN for three checks and no message says so that called people, or did a moment ago. */
+  /** Whether it is down for three checks and no message says so that called people, or did a moment ago. */
   function isHidden(): boolean {
     if (downFromMs === undefined || nowMs - downFromMs < 3 * MINUTE) return false;
     const isAlert = incidents().some((one) => one.endedAtMs === undefined && !one.flapping);
-    const isSaid = slack.messages.some(({ card }) => card.title === 'A is DOWN');
+    const isSaid = slack.messages.some(({ card }) => card.title === 'A is down');
     const calledMs = Math.max(...callsOf(incidents(), posted));
     return !(isAlert && isSaid) && nowMs - calledMs >= 15 * MINUTE;
   }
@@ -257,7 +257,9 @@ async function live(steps: readonly Step[], counts: boolean) {
 
 /** Whether a line says that it ended so, too. */
 const isSaid = (title: string) =>
-  /^A (recovered|is calm again:|was down .*, then was (?!MAINTENANCE|PAUSED))/.test(title);
+  /^A (recovered|is stable again |was down for |was down .*, then was (?!in maintenance|paused))/.test(
+    title,
+  );
 
 type Lived = Awaited<ReturnType<typeof live>>;
 
@@ -266,7 +268,7 @@ function checkMessages({ posted, slack, alerts, incidents, wrong }: Lived) {
   expect(wrong).toEqual([]);
   const isMild = (id: string) => {
     const title = slack.messages.find((message) => message.id === id)?.titles[0] ?? '';
-    return /^A (is DEGRADED$|is UP again, and was DEGRADED|was DEGRADED,)/.test(title);
+    return /^A (is degraded$|is no longer degraded|was degraded )/.test(title);
   };
   const mild = posted.filter(({ id }) => isMild(id));
   const loud = posted.filter(({ id }) => !isMild(id));
@@ -287,14 +289,16 @@ function checkMessages({ posted, slack, alerts, incidents, wrong }: Lived) {
   expect(slack.messages.map(({ id }) => id)).toEqual(posted.map(({ id }) => id));
   for (const { id, card, titles, lines } of slack.messages) {
     if (isMild(id)) {
-      expect(card.title).toMatch(/^A (is UP again, and was DEGRADED|was DEGRADED, and then DOWN)$/);
+      expect(card.title).toMatch(
+        /^A (is no longer degraded|was degraded (for .*|and then went down))$/,
+      );
       expect([...lines.values()]).toEqual([]);
       continue;
     }
-    const sawOpen = titles.some((title) => /^A (is (?!calm)|goes )/.test(title));
+    const sawOpen = titles.some((title) => /^A is (?!stable)/.test(title));
     expect(card.title).toMatch(
       sawOpen
-        ? /^A (recovered|is calm again: down|was down \d+ times in .*, then (stayed|was) )/
+        ? /^A (recovered|is stable again \(down|was down for .*, then |was down \d+ times in .*, then (stayed|was) )/
         : /^A was down/,
     );
     // What came back and went down again soon ends once more.

@@ -45,7 +45,7 @@ async function openBackAndDown(pass: 'pass' | 'sleep') {
   const world = await openDownAgain();
   await world.pass(3 * MINUTE);
   await world.see({ shop: 'UP' });
-  expect(world.titles()[3]).toBe('Name of shop recovered');
+  expect(world.titles()[3]).toMatch(/^Name of shop recovered after /);
   await world[pass](MINUTE);
   await world.see({ shop: 'DOWN' });
   return world;
@@ -53,8 +53,8 @@ async function openBackAndDown(pass: 'pass' | 'sleep') {
 
 /** What is told of a shop that flapped and stays down. */
 const stayedDown = (downs: number, inMinutes: number) => [
-  `Name of shop was down ${downs} times in ${inMinutes} minutes, then stayed DOWN`,
-  'Name of shop is DOWN',
+  `Name of shop was down ${downs} times in ${inMinutes} min, then stayed down`,
+  'Name of shop is down',
 ];
 
 const textAt = (world: AlertWorld, at: number) => {
@@ -67,32 +67,31 @@ describe('a monitor that goes down and up', () => {
     const world = await openShop();
     await flap(world, 2);
     await world.pass(MINUTE);
-    expect(world.titles()).toEqual(['Name of shop recovered', 'Name of shop recovered']);
+    expect(world.titles()).toEqual([
+      expect.stringMatching(/^Name of shop recovered after /),
+      expect.stringMatching(/^Name of shop recovered after /),
+    ]);
     await world.see({ shop: 'DOWN' });
-    expect(world.titles()[2]).toBe(
-      'Name of shop goes down and up: 5 changes in 5 minutes, now DOWN',
-    );
+    expect(world.titles()[2]).toBe('Name of shop is flapping (5 changes in 5 min), now down');
     expect(textAt(world, 2)).toContain(
-      'It stays quiet here until it stays DOWN, or is calm for 15 minutes.',
+      'No more messages about it until it stays down or is stable for 15 minutes.',
     );
     await world.pass(MINUTE);
     await world.see({ shop: 'UP' });
     await world.pass(MINUTE);
     await flap(world, 4);
-    expect(world.titles()[2]).toBe(
-      'Name of shop goes down and up: 14 changes in 14 minutes, now UP',
-    );
+    expect(world.titles()[2]).toBe('Name of shop is flapping (14 changes in 14 min), now up');
     expect(world.lines()[2]).toEqual([]);
     await world.pass(13 * MINUTE);
-    expect(world.titles()[2]).toMatch(/goes down and up/);
+    expect(world.titles()[2]).toMatch(/is flapping/);
     await world.pass(2 * MINUTE);
-    const end = 'Name of shop is calm again: down 7 times in 14 minutes';
+    const end = 'Name of shop is stable again (down 7 times in 14 min)';
     expect(world.titles()).toEqual([...world.titles().slice(0, 2), end]);
     expect(world.lines()[2]).toEqual([end]);
     expect(textAt(world, 2)).toMatch(/First down: at \d+\nCalm since: at \d+\nDown: 7 times\n/);
     // From then on it is like any other.
     await flap(world, 1);
-    expect(world.titles()[3]).toBe('Name of shop recovered');
+    expect(world.titles()[3]).toMatch(/^Name of shop recovered after /);
   });
 
   test('shows the count anew at most once a minute', async () => {
@@ -115,18 +114,16 @@ describe('a monitor that goes down and up', () => {
       .incidents()
       .mark(incidentOf(world).id, 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
     await world.pass(2 * MINUTE);
-    expect(world.titles()[2]).toBe(
-      'Name of shop goes down and up: 7 changes in 6 minutes, now DOWN',
-    );
+    expect(world.titles()[2]).toBe('Name of shop is flapping (7 changes in 6 min), now down');
     await world.pass(MINUTE);
     expect(world.titles().slice(2)).toEqual(stayedDown(4, 6));
     expect(textAt(world, 2)).toContain(
-      'It did not come back: that outage is told in a message of its own below.',
+      'It did not recover. That outage has its own message below.',
     );
     expect(textAt(world, 3)).toContain(`Since: at ${downMs}`);
     expect(textAt(world, 3)).toContain('Acknowledged by: Ada');
     await world.see({ shop: 'UP' });
-    expect(world.lines().slice(2)).toEqual([[], ['Name of shop recovered after 3 minutes']]);
+    expect(world.lines().slice(2)).toEqual([[], ['Name of shop recovered after 3 min']]);
   });
 
   test('is no longer watched when it is removed', async () => {
@@ -137,7 +134,7 @@ describe('a monitor that goes down and up', () => {
     await world.see({ shop: undefined });
     // Its turn to be shown is not yet come, but this is the last word.
     await world.see({});
-    expect(world.titles()[2]).toBe('Name of shop is no longer watched');
+    expect(world.titles()[2]).toBe('Name of shop is no longer listed');
     await world.pass(HOUR);
     expect(world.slack.messages).toHaveLength(3);
   });
@@ -153,7 +150,7 @@ describe('a monitor that goes down and up', () => {
     await world.pass(50 * MINUTE);
     expect(world.slack.messages).toHaveLength(2);
     await world.pass(5 * MINUTE);
-    expect(world.titles()[2]).toBe('Name of shop was down 5 times in 7 minutes');
+    expect(world.titles()[2]).toBe('Name of shop was down 5 times in 7 min');
     expect(world.lines()[2]).toEqual([]);
   });
 
@@ -179,17 +176,17 @@ describe('a monitor that goes down and up', () => {
     await flap(world, 2);
     await world.see({ a: 'DOWN', b: 'DOWN', shop: 'DOWN' });
     await world.pass(MINUTE);
-    expect(world.titles()[2]).toBe('3 monitors are DOWN');
+    expect(world.titles()[2]).toBe('3 services are down');
     expect(textAt(world, 2)).toContain(
-      'Name of shop: goes down and up: 5 changes in 4 minutes, now DOWN since 12:04 UTC; stays quiet here until it stays DOWN, or is calm for 15 minutes',
+      'Name of shop: flapping (5 changes in 4 minutes), down since 12:04 UTC; muted until it stays down or is stable for 15 minutes',
     );
     await world.see({ a: 'UP', b: 'UP', shop: 'UP' });
     await world.pass(MINUTE);
-    expect(world.titles()[2]).toBe('1 of 3 monitors goes down and up');
+    expect(world.titles()[2]).toBe('1 of 3 services is still flapping');
     await world.pass(15 * MINUTE);
-    expect(world.titles()[2]).toBe('3 monitors recovered');
-    expect(textAt(world, 2)).toContain('Name of shop: calm again: down 3 times in 5 minutes');
-    expect(world.lines()[2]).toEqual([expect.stringMatching(/^3 monitors recovered after /)]);
+    expect(world.titles()[2]).toMatch(/^3 services recovered after /);
+    expect(textAt(world, 2)).toContain('Name of shop: stable again: down 3 times in 5 minutes');
+    expect(world.lines()[2]).toEqual([expect.stringMatching(/^3 services recovered after /)]);
   });
 
   test('and stays down is never said to have recovered with the others', async () => {
@@ -200,8 +197,8 @@ describe('a monitor that goes down and up', () => {
     await world.see({ a: 'UP', b: 'UP' });
     await world.pass(3 * MINUTE);
     expect(world.titles().slice(2)).toEqual([
-      '2 monitors recovered, 1 not UP',
-      'Name of shop is DOWN',
+      '3 services: 2 recovered, 1 not up',
+      'Name of shop is down',
     ]);
   });
 
@@ -211,9 +208,12 @@ describe('a monitor that goes down and up', () => {
     await flap(world, 2);
     await world.see({ a: 'DOWN', b: 'DOWN', shop: 'DOWN' });
     await world.pass(3 * MINUTE);
-    expect(world.titles().slice(2)).toEqual(['2 of 3 monitors are DOWN', 'Name of shop is DOWN']);
+    expect(world.titles().slice(2)).toEqual([
+      '2 of 3 services are still down',
+      'Name of shop is down',
+    ]);
     expect(textAt(world, 2)).toContain(
-      'Name of shop: was down 3 times in 4 minutes, then stayed DOWN, which is told below',
+      'Name of shop: was down 3 times in 4 minutes, then stayed down, see below',
     );
   });
 
@@ -229,7 +229,7 @@ describe('a monitor that goes down and up', () => {
       await world.pass((minutes - 1) * MINUTE);
       expect(world.slack.messages).toHaveLength(3);
       await world.pass(MINUTE);
-      expect(world.titles()[3]).toBe('Name of shop is DOWN');
+      expect(world.titles()[3]).toBe('Name of shop is down');
     },
   );
 
@@ -243,7 +243,7 @@ describe('a monitor that goes down and up', () => {
       await world.pass(2 * MINUTE);
       expect(world.slack.messages).toHaveLength(3);
       await world.pass(MINUTE);
-      expect(world.titles()[3]).toBe('Name of shop is DOWN');
+      expect(world.titles()[3]).toBe('Name of shop is down');
     },
   );
 
@@ -266,7 +266,7 @@ describe('a monitor that goes down and up', () => {
     await snoozed.pass(59 * MINUTE);
     expect(snoozed.slack.messages).toHaveLength(3);
     await snoozed.pass(MINUTE);
-    expect(snoozed.titles()[3]).toBe('Name of shop is DOWN');
+    expect(snoozed.titles()[3]).toBe('Name of shop is down');
   });
 
   test('and stays down in quiet hours is reported when they are over', async () => {
@@ -275,7 +275,7 @@ describe('a monitor that goes down and up', () => {
     await world.pass(53 * MINUTE);
     expect(world.slack.messages).toHaveLength(3);
     await world.pass(MINUTE);
-    expect(world.titles()[3]).toMatch(/: Name of shop went down and is still DOWN$/);
+    expect(world.titles()[3]).toMatch(/: Name of shop is down$/);
   });
 
   test('three minutes down and one up, for two hours, calls once in a quarter of an hour', async () => {
@@ -290,20 +290,18 @@ describe('a monitor that goes down and up', () => {
     expect(world.posted()).toEqual([0, 4, 8, 11, 27, 43, 59, 75, 91, 107]);
     const [, , first, ...alerts] = world.titles();
     const last = alerts.pop();
-    for (const title of [first, ...alerts]) expect(title).toMatch(/, then stayed DOWN$/);
-    expect(last).toBe('Name of shop goes down and up: 60 changes in 1 hour 59 minutes, now UP');
+    for (const title of [first, ...alerts]) expect(title).toMatch(/, then stayed down$/);
+    expect(last).toBe('Name of shop is flapping (60 changes in 1 h 59 min), now up');
     await world.pass(15 * MINUTE);
-    const end = 'Name of shop is calm again: down 30 times in 1 hour 59 minutes';
+    const end = 'Name of shop is stable again (down 30 times in 1 h 59 min)';
     expect(world.titles().at(-1)).toBe(end);
-    expect(world.lines().at(-1)).toEqual(['Name of shop recovered after 3 minutes', end]);
+    expect(world.lines().at(-1)).toEqual(['Name of shop recovered after 3 min', end]);
     expect(world.slack.messages).toHaveLength(10);
   });
 
   test('and stays down again soon after that was over is an alert a quarter of an hour after the last', async () => {
     const world = await openBackAndDown('pass');
-    expect(world.titles()[3]).toBe(
-      'Name of shop goes down and up: 9 changes in 10 minutes, now DOWN',
-    );
+    expect(world.titles()[3]).toBe('Name of shop is flapping (9 changes in 10 min), now down');
     await world.pass(13 * MINUTE);
     expect(world.slack.messages).toHaveLength(4);
     await world.pass(MINUTE);
@@ -319,17 +317,17 @@ describe('a monitor that goes down and up', () => {
       await world.pass(MINUTE);
     }
     await world.pass(2 * MINUTE);
-    expect(world.titles().at(-1)).toBe('3 monitors are DOWN');
+    expect(world.titles().at(-1)).toBe('3 services are down');
     const { length } = world.slack.messages;
     await world.see(all('UP'));
-    expect(world.titles().at(-1)).toBe('3 monitors recovered');
+    expect(world.titles().at(-1)).toMatch(/^3 services recovered after /);
     await world.pass(MINUTE);
     await world.see(all('DOWN'));
     await world.see(all('UP'));
     await world.pass(MINUTE);
-    expect(world.titles().at(-1)).toBe('3 of 3 monitors go down and up');
+    expect(world.titles().at(-1)).toBe('3 services are flapping');
     await world.pass(15 * MINUTE);
-    expect(world.titles().at(-1)).toBe('3 monitors recovered');
+    expect(world.titles().at(-1)).toMatch(/^3 services recovered after /);
     expect(world.slack.messages).toHaveLength(length);
     expect(world.lines().at(-1)).toHaveLength(2);
   });
@@ -347,7 +345,7 @@ describe('a monitor that goes down and up', () => {
       const world = await openBackAndDown('sleep');
       await world.sleep(13 * MINUTE);
       expect(world.titles().slice(3)).toEqual([
-        'Name of shop goes down and up: 9 changes in 10 minutes, now DOWN',
+        'Name of shop is flapping (9 changes in 10 min), now down',
       ]);
       await world.sleep(MINUTE);
       expect(world.titles().slice(3)).toEqual(stayedDown(5, 10));
@@ -358,9 +356,9 @@ describe('a monitor that goes down and up', () => {
       await flap(world, 2);
       await world.see({ shop: 'DOWN' });
       await world.see({ shop: 'UP' });
-      expect(world.titles()[2]).toMatch(/, now DOWN$/);
+      expect(world.titles()[2]).toMatch(/, now down$/);
       await world.sleep(MINUTE);
-      expect(world.titles()[2]).toMatch(/, now UP$/);
+      expect(world.titles()[2]).toMatch(/, now up$/);
     });
   });
 
@@ -375,7 +373,7 @@ describe('a monitor that goes down and up', () => {
       await world.pass(MINUTE);
       await world.see({ shop: 'UP' });
       await world.pass(16 * MINUTE);
-      const end = 'Name of shop is calm again: down 3 times in 5 minutes';
+      const end = 'Name of shop is stable again (down 3 times in 5 min)';
       expect(world.titles().slice(2)).toEqual([end]);
       expect(world.lines()[2]).toEqual([end]);
     },
@@ -410,7 +408,7 @@ describe('maintenance', () => {
     await world.see({ shop: 'DOWN' });
     await world.see({ shop: 'MAINTENANCE' });
     await world.pass(HOUR);
-    expect(world.titles()).toEqual(['Name of shop is MAINTENANCE']);
+    expect(world.titles()).toEqual(['Name of shop is in maintenance']);
     expect(world.lines()).toEqual([[]]);
   });
 
@@ -419,35 +417,36 @@ describe('maintenance', () => {
     await world.see({ shop: 'MAINTENANCE' });
     await world.pass(HOUR);
     await world.see({ shop: 'DOWN' });
-    expect(world.titles()).toEqual(['Name of shop is DOWN']);
+    expect(world.titles()).toEqual(['Name of shop is down']);
   });
 
-  test.each(['MAINTENANCE', 'paused'])('ends the noise: %s', async (status) => {
+  test.each([
+    ['MAINTENANCE', 'in maintenance'],
+    ['paused', 'paused'],
+  ])('ends the noise: %s', async (status, shown) => {
     const world = await openShop();
     await flap(world, 2);
     await world.see({ shop: 'DOWN' });
     await world.see({ shop: status });
     await world.pass(MINUTE);
-    expect(world.titles()[2]).toBe(`Name of shop is ${status} after 5 changes in 4 minutes`);
+    expect(world.titles()[2]).toBe(`Name of shop is ${shown}`);
     await world.pass(15 * MINUTE);
-    expect(world.titles()[2]).toBe(`Name of shop is ${status}`);
+    expect(world.titles()[2]).toBe(`Name of shop is ${shown}`);
     expect(world.lines()[2]).toEqual([]);
     await world.see({ shop: 'UP' });
-    expect(world.titles()[2]).toBe('Name of shop recovered');
+    expect(world.titles()[2]).toMatch(/^Name of shop recovered after /);
     expect(world.slack.messages).toHaveLength(3);
     await world.see({ shop: status });
     await world.see({ shop: 'DOWN' });
-    expect(world.titles()[3]).toBe('Name of shop is DOWN');
+    expect(world.titles()[3]).toBe('Name of shop is down');
   });
 
-  test('does not hide that a monitor is DEGRADED after flapping', async () => {
+  test('does not hide that a monitor is degraded after flapping', async () => {
     const world = await openShop();
     await flap(world, 3);
     await world.see({ shop: 'DEGRADED' });
     await world.pass(16 * MINUTE);
-    expect(world.lines()[2]).toEqual([
-      'Name of shop was down 3 times in 5 minutes, then was DEGRADED',
-    ]);
+    expect(world.lines()[2]).toEqual(['Name of shop was down 3 times in 5 min, then was degraded']);
   });
 });
 
@@ -582,7 +581,7 @@ test('“Ask why” mentions that the monitor flaps', async () => {
     await looked();
   }
   const isFlap = ({ card }: { card: { title: string } }) =>
-    card.title.startsWith('Shop goes down and up');
+    card.title.startsWith('Shop is flapping');
   await eventually(() => slack.messages.some(isFlap));
   const thread = slack.messages.find(isFlap)?.id ?? '';
   await eventually(() => bot.bot.isConversation(OPS, thread));

@@ -134,22 +134,25 @@ describe('outages that begin together', () => {
     const world = await openWorld([OPS, DEV]);
     await world.see(all(500, 'UP'));
     await world.see(all(1, 'DOWN'));
-    expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m0 is DOWN']);
+    expect(world.titles()).toEqual(['Name of m0 is down', 'Name of m0 is down']);
     for (let from = 1; from < 500; from += 100) {
       await world.pass(5 * SECOND);
       await world.see(all(Math.min(100, 500 - from), 'DOWN', from));
     }
     await world.pass(2 * MINUTE);
     expect(world.titles()).toEqual([
-      ...['Name of m0 is DOWN', 'Name of m0 is DOWN'],
-      ...['499 monitors are DOWN', '499 monitors are DOWN'],
+      ...['Name of m0 is down', 'Name of m0 is down'],
+      ...['499 services are down', '499 services are down'],
     ]);
     const card = world.slack.messages[2]?.card;
-    expect(card && textOf(card)).toMatch(/Name of m1: DOWN: answered 503 to m1\n/);
+    expect(card && textOf(card)).toMatch(/Name of m1: down: answered 503 to m1\n/);
     expect(card && textOf(card)).toContain('… and 479 more. /monitor list shows all.');
     await world.see(all(500, 'UP'));
     await world.pass(2 * MINUTE);
-    expect(world.titles().slice(2)).toEqual(['499 monitors recovered', '499 monitors recovered']);
+    expect(world.titles().slice(2)).toEqual([
+      expect.stringMatching(/^499 services recovered after /),
+      expect.stringMatching(/^499 services recovered after /),
+    ]);
     expect(world.slack.messages).toHaveLength(4);
     await world.close();
   });
@@ -159,11 +162,11 @@ describe('outages that begin together', () => {
     await world.see(all(10, 'UP'));
     await world.see(all(3, 'DOWN'));
     const shown = () => world.slack.messages[0]?.titles ?? [];
-    expect(shown()).toEqual(['3 monitors are DOWN']);
+    expect(shown()).toEqual(['3 services are down']);
     await world.see(all(1, 'DOWN', 3));
     expect(shown()).toHaveLength(1);
     await world.pass(15 * SECOND);
-    expect(shown().at(-1)).toBe('4 monitors are DOWN');
+    expect(shown().at(-1)).toBe('4 services are down');
     // Something changes at every poll of ten minutes.
     for (let at = 0; at < 120; at += 1) {
       await world.see({ m3: at % 2 ? 'DOWN' : 'UP' });
@@ -174,12 +177,12 @@ describe('outages that begin together', () => {
     expect(shown().length).toBeLessThanOrEqual(2 + 15);
     await world.see(all(10, 'UP'));
     await world.pass(MINUTE);
-    expect(shown().at(-1)).toBe('1 of 4 monitors goes down and up');
+    expect(shown().at(-1)).toBe('1 of 4 services is still flapping');
     await world.pass(15 * MINUTE);
-    expect(shown().at(-1)).toBe('4 monitors recovered');
+    expect(shown().at(-1)).toMatch(/^4 services recovered after /);
     expect(world.slack.messages).toHaveLength(1);
     const card = world.slack.messages[0]?.card;
-    expect(card && textOf(card)).toMatch(/Name of m3: calm again: down 61 times in 10 minutes/);
+    expect(card && textOf(card)).toMatch(/Name of m3: stable again: down 61 times in 10 minutes/);
     await world.close();
   });
 
@@ -189,14 +192,14 @@ describe('outages that begin together', () => {
     await world.see({ m0: 'DOWN' });
     await world.pass(2 * MINUTE);
     await world.see({ m1: 'DOWN' });
-    expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m1 is DOWN']);
+    expect(world.titles()).toEqual(['Name of m0 is down', 'Name of m1 is down']);
     expect(world.state.current()?.alerts.map(({ kind }) => kind)).toEqual(['incident', 'incident']);
     await world.pass(2 * MINUTE);
     await world.see({ m2: 'DOWN', m3: 'DOWN' });
     // The storm is ongoing, but is joined for a minute only.
     await world.pass(MINUTE + 5 * SECOND);
     await world.see({ m4: 'DOWN' });
-    expect(world.titles().slice(2)).toEqual(['2 monitors are DOWN', 'Name of m4 is DOWN']);
+    expect(world.titles().slice(2)).toEqual(['2 services are down', 'Name of m4 is down']);
     await world.close();
   });
 
@@ -207,7 +210,7 @@ describe('outages that begin together', () => {
     await world.see({ m0: 'UP' });
     await world.pass(MINUTE + 5 * SECOND);
     await world.see({ m0: 'DOWN' });
-    expect(world.titles()).toEqual(['2 of 3 monitors are DOWN', 'Name of m0 is DOWN']);
+    expect(world.titles()).toEqual(['2 of 3 services are still down', 'Name of m0 is down']);
     await world.close();
   });
 
@@ -240,10 +243,10 @@ describe('outages that begin together', () => {
     await world.see({ m2: 'DOWN' });
     await world.pass(MINUTE);
     expect(world.titles()).toEqual([
-      '3 monitors are DOWN',
-      'Queue is FIRING',
-      'Disk is FIRING',
-      'Login is FIRING',
+      '3 services are down',
+      'FIRING: Queue',
+      'FIRING: Disk',
+      'FIRING: Login',
     ]);
     const card = world.slack.messages[2]?.card;
     expect(card && textOf(card)).toContain('host: db-1');
@@ -304,7 +307,8 @@ describe('outages that begin together', () => {
         note();
         const messageOf = (name: string) =>
           world.slack.messages.find(
-            ({ card }) => textOf(card).includes(`${name}: `) || card.title.includes(`${name} `),
+            ({ card }) =>
+              textOf(card).includes(`${name}: `) || `${card.title} `.includes(`${name} `),
           )?.id ?? '';
         for (const { name, atMs, lastMs } of begun) {
           const posted = postedAtMs.get(messageOf(name)) ?? 0;
@@ -332,11 +336,11 @@ describe('outages that begin together', () => {
     await world.see({ m0: 'DOWN' });
     await world.pass(10 * SECOND);
     await world.see({ m1: 'DOWN' });
-    expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m1 is DOWN']);
+    expect(world.titles()).toEqual(['Name of m0 is down', 'Name of m1 is down']);
     await world.pass(20 * SECOND);
     await world.see({ m2: 'DOWN' });
     await world.pass(MINUTE);
-    expect(world.titles()).toEqual(['Name of m0 is DOWN', '2 monitors are DOWN']);
+    expect(world.titles()).toEqual(['Name of m0 is down', '2 services are down']);
     await world.close();
   });
 
@@ -346,17 +350,17 @@ describe('outages that begin together', () => {
     await world.see(all(2, 'DOWN'));
     await world.see({ m0: 'DEGRADED', m1: 'DEGRADED' });
     await world.pass(15 * SECOND);
-    expect(world.titles()).toEqual(['2 of 2 monitors are not UP']);
+    expect(world.titles()).toEqual(['2 services are degraded']);
     await world.remove('m0');
     await world.see({ m1: 'UP' });
     await world.pass(10 * SECOND);
-    expect(world.titles()).toEqual(['1 monitor recovered, 1 no longer watched']);
+    expect(world.titles()).toEqual(['2 services: 1 recovered, 1 no longer listed']);
     // One soon after others is alone in a group of its own.
     await world.see({ m2: 'DOWN' });
     await world.remove('m2');
     await world.pass(10 * SECOND);
     expect(world.state.current()?.alerts.filter(({ kind }) => kind === 'group')).toHaveLength(2);
-    expect(world.titles().at(-1)).toBe('Name of m2 is no longer watched');
+    expect(world.titles().at(-1)).toBe('Name of m2 is no longer listed');
     await world.close();
   });
 
@@ -452,7 +456,7 @@ describe('outages that begin together', () => {
     await world.see({ m0: 'DOWN' });
     await world.see({ m0: 'UP' });
     await world.see({ m4: 'DOWN' });
-    expect(world.titles()).toContain('Name of m4 is DOWN');
+    expect(world.titles()).toContain('Name of m4 is down');
     await world.close();
   });
 });

@@ -86,7 +86,7 @@ test('an outage between two polls is reported, with its times and its cause', as
     reason: 'the job reported that it failed',
     ...times,
   });
-  expect(alertCard(missed as Incident, {}).title).toMatch(/^Backup was down for \d+ seconds?$/);
+  expect(alertCard(missed as Incident, {}).title).toMatch(/^Backup was down for \d+ s$/);
   expect(await watch.poll()).toEqual([missed]);
 
   // One that goes on is ended and begun anew when it was up for a moment. Nobody is told here, so each carries those before.

@@ -41,7 +41,7 @@ describe('an outage in quiet hours', () => {
     expect(world.slack.messages).toEqual([]);
     await world.pass(2 * MINUTE);
     expect(world.titles()).toEqual([
-      'While it was quiet (22:00–07:00): 3 monitors were down, all are up again',
+      'Quiet hours 22:00–07:00: 3 services were down: all recovered',
     ]);
     const card = world.slack.messages[0]?.card;
     expect(card?.tone).toBe('good');
@@ -58,15 +58,15 @@ describe('an outage in quiet hours', () => {
     await world.see({ m0: 'DOWN', m1: 'DOWN', m2: 'DOWN' });
     await world.see({ m1: 'UP', m2: 'UP' });
     await world.pass(8 * HOUR);
-    const title = 'While it was quiet (22:00–07:00): 3 monitors were down';
-    expect(world.titles()).toEqual([`${title}, 2 are up again, 1 is still DOWN`]);
+    const title = 'Quiet hours 22:00–07:00: 3 services were down';
+    expect(world.titles()).toEqual([`${title}: 2 recovered, 1 still down`]);
     // What begins now has its own message.
     await world.see({ m3: 'DOWN' });
-    expect(world.titles().slice(1)).toEqual(['Name of m3 is DOWN']);
+    expect(world.titles().slice(1)).toEqual(['Name of m3 is down']);
     await world.see({ m0: 'UP' });
-    expect(world.titles()[0]).toBe(`${title}, all are up again`);
+    expect(world.titles()[0]).toBe(`${title}: all recovered`);
     await world.pass(MINUTE);
-    expect(world.lines()[0]).toEqual(['3 monitors recovered after 8 hours']);
+    expect(world.lines()[0]).toEqual(['3 services recovered after 8 h']);
   });
 
   test('is reported by its name when it is the only one', async () => {
@@ -74,14 +74,14 @@ describe('an outage in quiet hours', () => {
     await world.pass(2 * HOUR);
     await world.see({ m0: 'DOWN' });
     await world.pass(8 * HOUR);
-    const before = 'While it was quiet (22:00–07:00): Name of m0';
-    expect(world.titles()).toEqual([`${before} went down and is still DOWN`]);
+    const before = 'Quiet hours 22:00–07:00: Name of m0';
+    expect(world.titles()).toEqual([`${before} is down`]);
     await world.see({ m0: 'DEGRADED' });
     await world.pass(MINUTE);
-    expect(world.titles()).toEqual([`${before} was down and is now DEGRADED`]);
+    expect(world.titles()).toEqual([`${before} is degraded`]);
     await world.see({ m0: undefined });
     await world.pass(MINUTE);
-    expect(world.titles()).toEqual([`${before} was down and is no longer watched`]);
+    expect(world.titles()).toEqual([`${before} is no longer listed`]);
   });
 
   test('is not reported when there was none', async () => {
@@ -95,11 +95,11 @@ describe('an outage in quiet hours', () => {
     await world.see({ m0: 'DOWN' });
     await world.pass(2 * HOUR);
     await world.see({ m0: 'UP' });
-    expect(world.titles()).toEqual(['Name of m0 recovered']);
+    expect(world.titles()).toEqual([expect.stringMatching(/^Name of m0 recovered after /)]);
     await world.pass(7 * HOUR);
     expect(world.lines()).toEqual([[]]);
     await world.pass(2 * HOUR);
-    expect(world.lines()).toEqual([['Name of m0 recovered after 2 hours']]);
+    expect(world.lines()).toEqual([['Name of m0 recovered after 2 h']]);
     expect(world.titles()).toHaveLength(1);
   });
 
@@ -107,7 +107,7 @@ describe('an outage in quiet hours', () => {
     const world = await openEvening([OPS, DEV]);
     await world.pass(2 * HOUR);
     await world.see({ m0: 'DOWN' });
-    expect(world.titles(DEV)).toEqual(['Name of m0 is DOWN']);
+    expect(world.titles(DEV)).toEqual(['Name of m0 is down']);
     expect(world.titles(OPS)).toEqual([]);
     await world.pass(8 * HOUR);
     expect(world.titles(OPS)).toHaveLength(1);
@@ -123,9 +123,7 @@ describe('an outage in quiet hours', () => {
     expect(world.titles()).toEqual([]);
     await world.set({ quiet: hours('22:00-08:30') });
     await world.pass(31 * MINUTE);
-    expect(world.titles()).toEqual([
-      'While it was quiet (22:00–08:30): Name of m0 went down and is still DOWN',
-    ]);
+    expect(world.titles()).toEqual(['Quiet hours 22:00–08:30: Name of m0 is down']);
   });
 
   test('is reported at once when the hours are removed', async () => {
@@ -134,11 +132,9 @@ describe('an outage in quiet hours', () => {
     await world.see({ m0: 'DOWN' });
     await world.set({ quiet: null });
     await world.pass(MINUTE);
-    expect(world.titles()).toEqual([
-      'While it was quiet (22:00–07:00): Name of m0 went down and is still DOWN',
-    ]);
+    expect(world.titles()).toEqual(['Quiet hours 22:00–07:00: Name of m0 is down']);
     await world.see({ m1: 'DOWN' });
-    expect(world.titles()[1]).toBe('Name of m1 is DOWN');
+    expect(world.titles()[1]).toBe('Name of m1 is down');
   });
 
   test('waits for the next morning when the program slept over the first', async () => {
@@ -153,7 +149,7 @@ describe('an outage in quiet hours', () => {
     expect(world.titles()).toEqual([]);
     await world.pass(9 * HOUR);
     expect(world.titles()).toEqual([
-      'While it was quiet (22:00–07:00): 2 monitors were down, 1 is up again, 1 is still DOWN',
+      'Quiet hours 22:00–07:00: 2 services were down: 1 recovered, 1 still down',
     ]);
   });
 
@@ -173,7 +169,7 @@ describe('an outage in quiet hours', () => {
     await world.see({ m1: 'DOWN' });
     await world.pass(9 * HOUR);
     expect(world.titles().slice(1)).toEqual([
-      'While it was quiet (22:00–07:00): 2 monitors were down, 1 is up again, 1 is still DOWN',
+      'Quiet hours 22:00–07:00: 2 services were down: 1 recovered, 1 still down',
     ]);
     const card = world.slack.messages[1]?.card;
     expect(card && textOf(card)).toContain('Name of m0: was down for 1 minute, down 2 times');
@@ -189,7 +185,7 @@ describe('an outage in quiet hours', () => {
     await world.pass(8 * HOUR);
     expect(world.titles()).toEqual([]);
     await world.pass(HOUR);
-    expect(world.titles()).toEqual(['Name of m0 is DOWN']);
+    expect(world.titles()).toEqual(['Name of m0 is down']);
   });
 });
 
@@ -228,7 +224,7 @@ test('a night is reported once and whole after its end, whenever the program is 
         await world.pass(Math.max(0, dawnMs - world.nowMs()) + 2 * MINUTE);
         expect(loud).toEqual([]);
         const isDigest = ({ titles }: { titles: string[] }) =>
-          titles[0]?.startsWith('While it was quiet') ?? false;
+          titles[0]?.startsWith('Quiet hours') ?? false;
         expect(world.slack.messages.filter(isDigest)).toHaveLength(outages.size > 0 ? 1 : 0);
         for (const id of ['m0', 'm1', 'm2']) {
           const told = messagesOf(world.slack, `Name of ${id}`).filter(isDigest);

@@ -174,13 +174,11 @@ describe('an alert that another system reports', () => {
       world.keepUp();
     }
     // Nobody was told of any before, so one message tells of all.
-    expect(world.titles()).toEqual([
-      'Alert a fires and resolves: 10 changes in 4 minutes 30 seconds, now RESOLVED',
-    ]);
+    expect(world.titles()).toEqual(['FLAPPING: Alert a (10 changes in 4 min 30 s, now resolved)']);
     world.hear(firing('a', world.nowMs()));
     world.pass(10 * MINUTE);
     world.keepUp();
-    expect(world.titles().at(-1)).toBe('Alert a is FIRING');
+    expect(world.titles().at(-1)).toBe('FIRING: Alert a');
     expect(world.open()).toMatchObject([{ intake: 'prod', reported: { place: 'slack:C1' } }]);
     world.hear(resolved('a', world.nowMs() - 10 * MINUTE));
     world.pass(HOUR);
@@ -199,18 +197,21 @@ describe('many alerts', () => {
       world.pass(1_000);
     }
     expect(world.open()).toHaveLength(3_001);
-    expect(world.titles()).toEqual(['Alert first is FIRING', '3000 alerts are FIRING']);
+    expect(world.titles()).toEqual(['FIRING: Alert first', '3000 alerts are active']);
     for (let from = 0; from < keys.length; from += 500) {
       world.hear(...keys.slice(from, from + 500).map((key) => resolved(key)));
     }
-    expect(world.titles()).toEqual(['Alert first is FIRING', '3000 alerts resolved']);
+    expect(world.titles()).toEqual([
+      'FIRING: Alert first',
+      expect.stringMatching(/^3000 alerts resolved after /),
+    ]);
   });
 
   test('that come and go within one update are no messages of their own', () => {
     const world = reportedWorld();
     const keys = Array.from({ length: 100 }, (_, at) => `${at}`);
     world.hear(...keys.map((key) => firing(key)), ...keys.map((key) => resolved(key)));
-    expect(world.titles()).toEqual(['100 alerts resolved']);
+    expect(world.titles()).toEqual([expect.stringMatching(/^100 alerts resolved after /)]);
     expect(world.open()).toEqual([]);
   });
 

@@ -31,7 +31,7 @@ describe('a delivery', () => {
     });
     await eventually(() => slack.messages.length === 1);
     const [message] = slack.messages;
-    expect(message).toMatchObject({ channel: 'C1', titles: ['Queue is FIRING'] });
+    expect(message).toMatchObject({ channel: 'C1', titles: ['FIRING: Queue'] });
     const text = message ? textOf(message.card) : '';
     expect(text).toContain('Reported by: Production\n');
     expect(text).toContain('Cause: Queue is wrong\n');
@@ -47,7 +47,10 @@ describe('a delivery', () => {
     ]);
     await deliver(delivery([{ name: 'Queue', status: 'resolved' }]));
     await eventually(() => message?.lines.size === 1);
-    expect(message?.titles).toEqual(['Queue is FIRING', 'Queue resolved']);
+    expect(message?.titles).toEqual([
+      'FIRING: Queue',
+      expect.stringMatching(/^RESOLVED: Queue \(after /),
+    ]);
     expect(slack.messages).toHaveLength(1);
   });
 
@@ -132,7 +135,7 @@ describe('a delivery', () => {
     const acknowledged = () => slack.messages[0] && textOf(slack.messages[0].card);
     await eventually(() => acknowledged()?.includes('Acknowledged by: Production'));
     expect(await send({ ...EVENT, event_action: 'resolve' })).toMatchObject({ status: 202 });
-    await eventually(() => slack.messages[0]?.card.title === 'Disk full resolved');
+    await eventually(() => slack.messages[0]?.card.title.startsWith('RESOLVED: Disk full'));
     const { dedup_key: _, ...keyless } = EVENT;
     expect((await send(keyless)).body.dedup_key).toMatch(/./);
     const { status, body } = await send({ event_action: 'explode' });
@@ -319,7 +322,7 @@ describe('deliveries', () => {
     expect(await deliver(delivery(names))).toMatchObject({ status: 200, body: { alerts: 5_000 } });
     expect(gate.updates - before).toBeGreaterThanOrEqual(20);
     await eventually(() => slack.messages.length === 1);
-    expect(slack.messages[0]?.card.title).toMatch(/^\d+ alerts are FIRING$/);
+    expect(slack.messages[0]?.card.title).toMatch(/^\d+ alerts are active$/);
     expect(slack.messages).toHaveLength(1);
   });
 });

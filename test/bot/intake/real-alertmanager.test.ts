@@ -35,7 +35,7 @@ describe.skipIf(!hasAlertmanager)('with a real Alertmanager', () => {
     const labels = { alertname: 'ShopDown', instance: 'shop "1"', severity: 'page' };
     const annotations = { summary: 'It is down' };
     await alertmanager.tell([{ labels, annotations }]);
-    await eventually(() => shown().includes('ShopDown is FIRING'));
+    await eventually(() => shown().includes('FIRING: ShopDown'));
     expect(shown()).toContain('Cause: It is down');
 
     await press('Snooze 1 h');

@@ -30,14 +30,14 @@ test('an alert of which nothing is heard for two repeats says so, and goes on wh
   world.hear(firing('a'));
   world.pass(8 * HOUR - 1);
   world.keepUp();
-  expect(cardOf(world).title).toBe('Alert a is FIRING');
+  expect(cardOf(world).title).toBe('FIRING: Alert a');
   world.pass(1);
   const before = world.open()[0]?.version ?? 0;
   world.keepUp();
   expect(world.open()[0]?.version).toBe(before + 1);
   expect(cardOf(world)).toMatchObject({
     tone: 'warning',
-    title: 'Alert a was FIRING when it was heard of last',
+    title: 'NO NEWS: Alert a (last known: firing)',
   });
   expect(textOf(cardOf(world))).toContain(`No news since: at ${START}`);
   expect(labelsOf(cardOf(world))).toEqual(['Acknowledge', 'Snooze 1 h', 'Close', 'Ask why']);
@@ -46,10 +46,10 @@ test('an alert of which nothing is heard for two repeats says so, and goes on wh
   expect(world.watching()).toBe(after);
 
   world.hear(firing('a'));
-  expect(cardOf(world).title).toBe('Alert a is FIRING');
+  expect(cardOf(world).title).toBe('FIRING: Alert a');
   expect(labelsOf(cardOf(world))).not.toContain('Close');
   world.hear(resolved('a'));
-  expect(cardOf(world).title).toBe('Alert a resolved');
+  expect(cardOf(world).title).toMatch(/^RESOLVED: Alert a \(after /);
 });
 
 test('how long that is, is what the intake says of its sender', () => {
@@ -75,7 +75,7 @@ test('a person closes what is not heard of any more, which claims no recovery', 
   await world.incidents.close(a ?? '', 'Amy');
   expect(world.open().map(({ id }) => id)).toEqual([b]);
   const card = cardOf(world);
-  expect([card.tone, card.title]).toEqual(['info', 'Alert a was closed by Amy']);
+  expect([card.tone, card.title]).toEqual(['info', 'CLOSED: Alert a (by Amy)']);
   expect(textOf(card)).not.toMatch(/recovered|resolved/i);
   await expect(world.incidents.close(a ?? '', 'Bob')).rejects.toThrow('This incident is over.');
   await expect(world.incidents.close(b ?? '', 'Bob')).rejects.toThrow('Something was heard of it');
@@ -108,7 +108,7 @@ test('a new begin after a long silence is told as one of its own', () => {
   world.pass(9 * HOUR);
   world.keepUp();
   world.hear(firing('a', START + 8 * HOUR));
-  expect(world.titles()).toEqual(['Alert a is no longer reported', 'Alert a is FIRING']);
+  expect(world.titles()).toEqual(['NO LONGER REPORTED: Alert a', 'FIRING: Alert a']);
 });
 
 test('what a removed intake reported is no longer reported, and is forgotten', () => {
@@ -177,7 +177,7 @@ test('what nobody acknowledges in time is told elsewhere, without a poll of moni
     'slack:C1',
     'slack:C2',
   ]);
-  expect(world.titles()[1]).toBe('Escalated: Alert a is FIRING');
+  expect(world.titles()[1]).toBe('Escalated: FIRING: Alert a');
 });
 
 test('a summary without a model tells what the sender said', () => {

@@ -208,7 +208,7 @@ test('more than a thousand going down at a real poll are one message', async () 
   await eventually(() => looksAtLists() > 1);
   for (const { id } of service.monitors) service.setStatus(id, 'DOWN');
   await eventually(() => slack.messages.length > 0);
-  expect(slack.messages.map(({ card }) => card.title)).toEqual(['1200 monitors are DOWN']);
+  expect(slack.messages.map(({ card }) => card.title)).toEqual(['1200 services are down']);
   const after = looksAtLists();
   await eventually(() => looksAtLists() > after + 2);
   expect(slack.messages).toHaveLength(1);

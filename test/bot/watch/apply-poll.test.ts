@@ -31,7 +31,7 @@ function changesOf(...lists: Array<Record<string, string>>): string[][] {
 describe('comparing two lists', () => {
   const abc = { a: 'UP', b: 'UP', c: 'UP' };
 
-  test('reports of the first list ever only what is DOWN', () => {
+  test('reports of the first list ever only what is down', () => {
     const first = { a: 'DOWN', b: 'UP', c: 'Zombie', d: 'down' };
     expect(changesOf(first, first)).toEqual([['a DOWN', 'c Zombie', 'd down'], []]);
     expect(changesOf({}, { a: 'DOWN' })).toEqual([[], ['a DOWN']]);

@@ -154,7 +154,7 @@ async function openWatched(): Promise<World> {
   await world.start();
   world.service().setStatus('mon_4', 'DOWN');
   await world.polls(1);
-  expect(world.titles()).toEqual([['Old is DOWN']]);
+  expect(world.titles()).toEqual([['Old is down']]);
   return world;
 }
 
@@ -165,14 +165,17 @@ describe('a service that answers with no list', () => {
       const world = await openWatched();
       world.service().failWith(fault);
       await world.polls(6);
-      expect(world.titles()).toEqual([['Old is DOWN'], BLIND.slice(0, 1)]);
+      expect(world.titles()).toEqual([['Old is down'], BLIND.slice(0, 1)]);
       world.service().recover();
       await world.polls(5);
-      expect(world.titles()).toEqual([['Old is DOWN'], BLIND]);
+      expect(world.titles()).toEqual([['Old is down'], BLIND]);
       // It looks as it did before.
       world.service().setStatus('mon_4', 'UP');
       await world.polls(1);
-      expect(world.titles()).toEqual([['Old is DOWN', 'Old recovered'], BLIND]);
+      expect(world.titles()).toEqual([
+        ['Old is down', expect.stringMatching(/^Old recovered after /)],
+        BLIND,
+      ]);
     },
   );
 
@@ -180,11 +183,11 @@ describe('a service that answers with no list', () => {
     const world = await openWatched();
     await world.shut();
     await world.polls(6);
-    expect(world.titles()).toEqual([['Old is DOWN'], BLIND.slice(0, 1)]);
+    expect(world.titles()).toEqual([['Old is down'], BLIND.slice(0, 1)]);
     await world.open();
     world.service().setStatus('mon_1', 'DOWN');
     await world.polls(3);
-    expect(world.titles()).toEqual([['Old is DOWN'], BLIND, ['A is DOWN']]);
+    expect(world.titles()).toEqual([['Old is down'], BLIND, ['A is down']]);
   });
 
   test('but with a good one now and then is not reported', async () => {
@@ -195,7 +198,7 @@ describe('a service that answers with no list', () => {
       if (NO_LISTS[round]?.[0] === 'a refused key') world.service().recover();
       await world.polls(2);
     }
-    expect(world.titles()).toEqual([['Old is DOWN']]);
+    expect(world.titles()).toEqual([['Old is down']]);
   });
 });
 
@@ -209,7 +212,7 @@ describe('a service whose list lies', () => {
       world.service().failWith(fault, polls);
       await world.polls(polls + 1);
     }
-    expect(world.titles()).toEqual([['Old is DOWN']]);
+    expect(world.titles()).toEqual([['Old is down']]);
   });
 
   test('empty for long, is never a recovery, and what comes back up is no news', async () => {
@@ -219,7 +222,7 @@ describe('a service whose list lies', () => {
     world.service().recover();
     world.service().setStatus('mon_4', 'UP');
     await world.polls(5);
-    expect(world.titles()).toEqual([['Old is DOWN', 'Old is no longer watched']]);
+    expect(world.titles()).toEqual([['Old is down', 'Old is no longer listed']]);
   });
 
   test('invalid rows are named once, hide nothing of the others, and take no monitor away', async () => {
@@ -231,7 +234,7 @@ describe('a service whose list lies', () => {
       invalid(...rows);
       await world.polls(6);
     }
-    expect(world.titles()).toEqual([['Old is DOWN']]);
+    expect(world.titles()).toEqual([['Old is down']]);
     const named = () => world.lines.filter(({ msg }) => String(msg).includes('otherwise'));
     expect(named()).toHaveLength(2);
     expect(JSON.stringify(named()).length).toBeLessThan(2_000);
@@ -239,7 +242,7 @@ describe('a service whose list lies', () => {
     // All that is watched of a row is its id and its status.
     invalid({ id: 'mon_1', status: 'DOWN' }, { ...row, id: 7, interval_seconds: null });
     await world.polls(2);
-    expect(world.titles()).toEqual([['Old is DOWN'], ['mon_1 is DOWN']]);
+    expect(world.titles()).toEqual([['Old is down'], ['mon_1 is down']]);
   });
 
   test('with unknown statuses has them reported as they stand', async () => {
@@ -256,13 +259,16 @@ describe('a service whose list lies', () => {
     const [titles = [], ...others] = world.titles();
     expect(others).toEqual([]);
     expect(titles.slice(0, 5)).toEqual([
-      'Old is DOWN',
-      'Old is PAUSED',
-      'Old is Zombie',
-      'Old is down?',
-      'Old is 🔥 <!channel> @everyone',
+      'Old is down',
+      'Old is paused',
+      'ZOMBIE: Old',
+      'DOWN?: Old',
+      '🔥 <!CHANNEL> @EVERYONE: Old',
     ]);
-    expect(titles.slice(5)).toEqual([expect.stringMatching(/^Old is DOWNSTREAM/), 'Old recovered']);
+    expect(titles.slice(5)).toEqual([
+      expect.stringMatching(/^DOWNSTREAM/),
+      expect.stringMatching(/^Old recovered after /),
+    ]);
     expect(titles[5]?.length).toBeLessThan(60);
   });
 });
@@ -280,6 +286,6 @@ test('thousands of monitors, of which half go missing and one goes down, are one
   await world.polls(6);
   world.service().setStatus('mon_777', 'DOWN');
   await world.polls(2);
-  expect(world.titles()).toEqual([BLIND, ['Shop 776. is DOWN']]);
+  expect(world.titles()).toEqual([BLIND, ['Shop 776. is down']]);
   expect(world.state.current()?.known).toHaveLength(count);
 });

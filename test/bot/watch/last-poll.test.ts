@@ -121,7 +121,7 @@ test('a change while nobody polled is reported with the times between which it w
   const over = watch.incidents().find(({ monitorId }) => monitorId === 'a');
   expect(over).not.toHaveProperty('endUnseenFromMs');
   const line = { what: 'end' as const, id: 'x', atMs: 0, attempted: false };
-  expect(over && lineCard(over, line).title).toBe('Name of a recovered after at least 5 seconds');
+  expect(over && lineCard(over, line).title).toBe('Name of a recovered after at least 5 s');
 });
 
 test('a restart in time makes nothing late', async () => {
@@ -178,7 +178,7 @@ test('more than five late outages are one message, which says so', async () => {
   const group = told[0];
   if (!group) throw new Error('Nothing is told.');
   expect(textOf(alertCard(group, {}))).toMatch(
-    /^6 monitors are DOWN\n(.*\n)+All noticed late: Askwatch was not watching\.\n/,
+    /^6 services are down\n(.*\n)+All noticed late: Askwatch was not watching\.\n/,
   );
   for (const monitor of monitors) monitor.status = 'UP';
   await watch.poll(START + 11 * MINUTE);

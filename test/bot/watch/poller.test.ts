@@ -38,12 +38,12 @@ test('the channel that added a monitor gets one message when it goes down, which
   service.setStatus(id, 'DOWN');
   await eventually(() => platform.messages.length === 1);
   expect(platform.messages[0]).toMatchObject({ channel: 'general' });
-  expect(platform.messages[0]?.card).toMatchObject({ tone: 'bad', title: 'My shop is DOWN' });
+  expect(platform.messages[0]?.card).toMatchObject({ tone: 'bad', title: 'My shop is down' });
 
   service.setStatus(id, 'UP');
   await eventually(() => platform.messages[0]?.card.tone === 'good');
   expect(textOf(platform.messages[0]?.card as Card)).toMatch(
-    /^My shop recovered\nTarget: https:\/\/shop\.example\/\nDown from: at \d+\nDown to: at \d+\nDuration: /,
+    /^My shop recovered after .*\nTarget: https:\/\/shop\.example\/\nDown from: at \d+\nDown to: at \d+\nDuration: /,
   );
   expect(platform.messages).toHaveLength(1);
 });
@@ -60,8 +60,8 @@ test('ALERT_CHANNELS get alerts of every monitor, other channels only those of t
   service.setStatus(shop.id, 'DOWN');
   service.setStatus(blog.id, 'DOWN');
   await eventually(() => slack.messages.length === 1 && console.messages.length === 1);
-  await eventually(() => slack.messages[0]?.card.title === '2 monitors are DOWN');
-  expect(console.messages[0]?.card.title).toBe('Blog is DOWN');
+  await eventually(() => slack.messages[0]?.card.title === '2 services are down');
+  expect(console.messages[0]?.card.title).toBe('Blog is down');
 });
 
 test('channels that a monitor names are told of it and of nothing else, once each', async () => {
@@ -80,9 +80,9 @@ test('channels that a monitor names are told of it and of nothing else, once eac
   const told = polls(service);
   await eventually(() => polls(service) > told + 2);
   expect(slack.messages.map(({ channel, card }) => [channel, card.title])).toEqual([
-    ['C9', 'Shop is DOWN'],
+    ['C9', 'Shop is down'],
   ]);
-  expect(console.messages.map(({ card }) => card.title)).toEqual(['Shop is DOWN']);
+  expect(console.messages.map(({ card }) => card.title)).toEqual(['Shop is down']);
 });
 
 test('channels that only a monitor names are told when monitors cannot be seen', async () => {
@@ -105,7 +105,7 @@ test('the first poll reports what is down, in one message, and nothing of the ot
   await eventually(() => slack.messages.length === 1 && polls(service) > 3);
   const [digest, ...others] = slack.messages;
   expect(others).toEqual([]);
-  expect(digest?.titles).toEqual(['4 monitors are DOWN']);
+  expect(digest?.titles).toEqual(['4 services are down']);
   expect(textOf(digest?.card as Card)).toContain('All found when Askwatch began to watch.');
 });
 
@@ -116,13 +116,13 @@ test('a lone monitor that is down at the first poll is an alert that does not ma
   await bot.start([slack]);
   await eventually(() => slack.messages.length === 1);
   const told = () => textOf(slack.messages[0]?.card as Card);
-  expect(told()).toMatch(/^Old is DOWN\n.*\nDown since: before Askwatch watched\n/);
+  expect(told()).toMatch(/^Old is down\n.*\nDown since: before Askwatch watched\n/);
   service.setStatus(old.id, 'UP');
   await eventually(() => slack.messages[0]?.card.tone === 'good');
   expect(told()).toMatch(/\nDown to: at \d+\nDuration: at least \d+ second/);
   await eventually(() => slack.messages[0]?.lines.size === 1);
   expect([...(slack.messages[0]?.lines.values() ?? [])]).toEqual([
-    expect.stringMatching(/^Old recovered after at least \d+ second/),
+    expect.stringMatching(/^Old recovered after at least \d+ s/),
   ]);
 });
 
@@ -155,7 +155,7 @@ test('a list that is no list changes nothing, whatever is wrong with it', async 
     return { fault, during, title: slack.messages[0]?.card.title };
   }
   expect(await Promise.all(faults.map(suffer))).toEqual(
-    faults.map((fault) => ({ fault, during: 0, title: 'Shop is DOWN' })),
+    faults.map((fault) => ({ fault, during: 0, title: 'Shop is down' })),
   );
 });
 
@@ -186,8 +186,8 @@ test('a monitor that is removed while down is reported as no longer watched, nev
   service.setStatus('mon_1', 'DOWN');
   await eventually(() => slack.messages.length === 1);
   service.monitors.splice(0, 1);
-  await eventually(() => slack.messages[0]?.card.title === 'A is no longer watched');
-  expect(slack.messages[0]?.titles).toEqual(['A is DOWN', 'A is no longer watched']);
+  await eventually(() => slack.messages[0]?.card.title === 'A is no longer listed');
+  expect(slack.messages[0]?.titles).toEqual(['A is down', 'A is no longer listed']);
 });
 
 test('an unknown status is reported as it is, like DOWN, and ends only with UP', async () => {
@@ -196,20 +196,20 @@ test('an unknown status is reported as it is, like DOWN, and ends only with UP',
   const shop = service.add({ name: 'Shop' });
   await bot.start([slack]);
   await eventually(() => polls(service) > 1);
-  const titles = () => slack.messages[0]?.titles.at(-1);
+  const titles = () => slack.messages[0]?.titles.at(-1)?.replace(/ after .*/, '');
   for (const [status, title] of [
-    ['DOWN', 'Shop is DOWN'],
-    ['Zombie', 'Shop is Zombie'],
+    ['DOWN', 'Shop is down'],
+    ['Zombie', 'ZOMBIE: Shop'],
     ['UP', 'Shop recovered'],
   ] as const) {
     service.setStatus(shop.id, status);
     await eventually(() => titles() === title);
   }
   service.setStatus(shop.id, 'Critical');
-  await eventually(() => slack.messages[1]?.titles.at(-1) === 'Shop is Critical');
+  await eventually(() => slack.messages[1]?.titles.at(-1) === 'CRITICAL: Shop');
   expect(slack.messages[1]?.card.tone).toBe('bad');
   service.setStatus(shop.id, 'Online');
-  await eventually(() => slack.messages[1]?.titles.at(-1) === 'Shop recovered');
+  await eventually(() => slack.messages[1]?.titles.at(-1)?.startsWith('Shop recovered after '));
 });
 
 test('a DEGRADED monitor is reported in a milder message, and its DOWN in one of its own', async () => {
@@ -218,18 +218,19 @@ test('a DEGRADED monitor is reported in a milder message, and its DOWN in one of
   const shop = service.add({ name: 'Shop' });
   await bot.start([slack]);
   await eventually(() => polls(service) > 1);
-  const shown = () => slack.messages.map(({ card, titles }) => [card.tone, titles.at(-1)]);
+  const shown = () =>
+    slack.messages.map(({ card, titles }) => [card.tone, titles.at(-1)?.replace(/ after .*/, '')]);
   const set = async (status: string, wanted: unknown[]) => {
     service.setStatus(shop.id, status);
     await eventually(() => JSON.stringify(shown()) === JSON.stringify(wanted));
   };
-  await set('DEGRADED', [['warning', 'Shop is DEGRADED']]);
-  await set('UP', [['good', 'Shop is UP again, and was DEGRADED']]);
+  await set('DEGRADED', [['warning', 'Shop is degraded']]);
+  await set('UP', [['good', 'Shop is no longer degraded']]);
   // So soon it is the same trouble: its message goes on.
-  await set('DEGRADED', [['warning', 'Shop is DEGRADED']]);
-  const before = ['warning', 'Shop was DEGRADED, and then DOWN'];
-  await set('DOWN', [before, ['bad', 'Shop is DOWN']]);
-  await set('DEGRADED', [before, ['warning', 'Shop is DEGRADED']]);
+  await set('DEGRADED', [['warning', 'Shop is degraded']]);
+  const before = ['warning', 'Shop was degraded and then went down'];
+  await set('DOWN', [before, ['bad', 'Shop is down']]);
+  await set('DEGRADED', [before, ['warning', 'Shop is degraded']]);
   await set('UP', [before, ['good', 'Shop recovered']]);
   // The line in the thread follows the edit.
   await eventually(() => slack.messages[1]?.lines.size === 1);

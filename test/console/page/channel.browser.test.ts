@@ -83,13 +83,13 @@ inBrowser('channels in the browser', () => {
     await lookedAt(service);
     service.setStatus(monitor.id, 'DOWN');
     const alert = messages(page).locator('article', { has: page.locator('.card.bad') });
-    await alert.getByText('Shop is DOWN').waitFor();
+    await alert.getByText('Shop is down').waitFor();
     const id = await alert.getAttribute('data-message');
     service.setStatus(monitor.id, 'UP');
     await page
       .locator(`[data-message="${id}"] .card.good`, { hasText: 'Shop recovered' })
       .waitFor();
-    await eventuallyEquals(() => messages(page).getByText('Shop is DOWN').count(), 0);
+    await eventuallyEquals(() => messages(page).getByText('Shop is down').count(), 0);
     expect(complaints).toEqual([]);
     await service.close();
   });
@@ -188,7 +188,7 @@ inBrowser('channels in the browser', () => {
     await input(page).pressSequentially('half a sentence');
     for (let press = 0; press < 8; press++) await page.keyboard.press('ArrowLeft');
     running.service.setStatus(shop.id, 'DOWN');
-    await messages(page).getByText('Shop is DOWN').waitFor();
+    await messages(page).getByText('Shop is down').waitFor();
     await page.keyboard.type('whole ');
     await eventuallyEquals(() => input(page).inputValue(), 'half a whole sentence');
   });

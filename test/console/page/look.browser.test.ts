@@ -129,7 +129,7 @@ inBrowser('how the page looks', () => {
       attempted: false,
       card: {
         tone: 'bad',
-        title: 'Shop is DOWN',
+        title: 'Shop is down',
         parts: [
           {
             kind: 'table',

@@ -117,9 +117,9 @@ describe('the state of the page', () => {
   });
 
   test('announces a message once, and again when it has changed', () => {
-    const first = apply(emptyState, { kind: 'message', listed: card('x', 'Shop is DOWN') });
-    expect([first.arrivals, first.announcement]).toEqual([1, 'Shop is DOWN']);
-    const counted = card('x', 'Shop is DOWN');
+    const first = apply(emptyState, { kind: 'message', listed: card('x', 'Shop is down') });
+    expect([first.arrivals, first.announcement]).toEqual([1, 'Shop is down']);
+    const counted = card('x', 'Shop is down');
     counted.thread.replies = 1;
     expect(apply(first, { kind: 'message', listed: counted }).arrivals).toBe(1);
     const changed = card('x', 'Shop recovered', { changedAtMs: 5 });
@@ -168,7 +168,7 @@ describe('the state of the page', () => {
     expect([by(YOU), by(BOB)].map((one) => isOwn(one, YOU))).toEqual([true, false]);
     expect([list(YOU), list(BOB)].map((one) => isOwn(one, YOU))).toEqual([true, false]);
     expect(isOwn(card('x', 'Shop is UP', { private: true }).message, YOU)).toBe(true);
-    expect(isOwn(card('x', 'Shop is DOWN').message, YOU)).toBe(false);
+    expect(isOwn(card('x', 'Shop is down').message, YOU)).toBe(false);
   });
 
   test('keeps of what was private neither what grew when the server went, nor what is somebody else’s', () => {

@@ -15,7 +15,7 @@ import {
 import { eventually } from '../../helpers/eventually.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-const ALERT: Card = { tone: 'bad', title: 'Shop is DOWN', parts: [] };
+const ALERT: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
 const OVER: Card = { tone: 'good', title: 'Shop recovered after 5 minutes', parts: [] };
 const post = { channel: 'general', card: ALERT, id: 'a1', attempted: false };
 

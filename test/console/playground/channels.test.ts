@@ -113,7 +113,7 @@ describe('alerts', () => {
     await lookedAt(service);
     service.setStatus(shop.id, 'DOWN');
     const alert = await eventually(() =>
-      heardIn(tab).find((one) => /Shop is DOWN/.test(titleOf(one))),
+      heardIn(tab).find((one) => /Shop is down/.test(titleOf(one))),
     );
     expect(alert.channel).toBe('ops');
     expect(heardIn(tab).map(({ channel }) => channel)).not.toContain('general');
@@ -129,7 +129,7 @@ describe('alerts', () => {
     const monitor = await eventually(() => service.monitors[0]);
     await lookedAt(service);
     service.setStatus(monitor.id, 'DOWN');
-    const isAlert = (one: ListedMessage) => /Shop is DOWN/.test(titleOf(one));
+    const isAlert = (one: ListedMessage) => /Shop is down/.test(titleOf(one));
     await eventually(() => heardIn(tab).some(isAlert));
     expect(
       heardIn(tab)

@@ -113,7 +113,7 @@ describe('a press', () => {
       const { body } = (await repliesOf(url, alert.id)).at(-1) ?? {};
       return body?.kind === 'answer' && !body.growing && body;
     });
-    expect(answer.text).toContain('put together without a model: **Shop is DOWN**');
+    expect(answer.text).toContain('What we know so far (no model connected): **Shop is down**');
     expect(JSON.stringify(answer)).toContain('The model gateway answered with an error');
     expect(JSON.stringify(answer)).toContain('Try again');
   });

@@ -9,7 +9,7 @@ import { addFlappingShop } from '../../helpers/flapping-shop.ts';
 
 const card: Card = {
   tone: 'bad',
-  title: 'Shop is DOWN',
+  title: 'Shop is down',
   parts: [{ kind: 'text', text: 'HTTP 500' }],
 };
 
@@ -221,16 +221,15 @@ test('what flapped and stays DOWN is a new message with its buttons, and the old
   const { platform } = await startPlatform(discord, bot);
   await bot.start([platform]);
   const shop = await addFlappingShop(service);
-  const isFlap = (message: FakeMessage) =>
-    /^Shop goes down and up: .*, now DOWN$/.test(titleOf(message));
+  const isFlap = (message: FakeMessage) => /^Shop is flapping .*, now down$/.test(titleOf(message));
   const flapping = await eventually(() => posts(discord).find(isFlap));
   expect(labelsOf(flapping)).toContain('Acknowledge');
   const before = posts(discord).length;
   shop.staysDown();
   const alert = await eventually(() => posts(discord)[before]);
-  expect(titleOf(alert)).toBe('Shop is DOWN');
+  expect(titleOf(alert)).toBe('Shop is down');
   expect(labelsOf(alert)).toEqual(expect.arrayContaining(['Acknowledge', 'Snooze 1 h', 'Ask why']));
-  await eventually(() => titleOf(flapping).endsWith(', then stayed DOWN'));
+  await eventually(() => titleOf(flapping).endsWith(', then stayed down'));
   expect(JSON.stringify(flapping.embeds)).toContain('below');
   expect(labelsOf(flapping)).toEqual(['Summarise', 'Open shop.example']);
   expect(posts(discord)).toHaveLength(before + 1);

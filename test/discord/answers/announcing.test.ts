@@ -7,7 +7,7 @@ import { startTestBot } from '../../helpers/bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
-const ALERT: Card = { tone: 'bad', title: 'Shop is DOWN', parts: [] };
+const ALERT: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
 const OVER: Card = { tone: 'good', title: 'Shop recovered after 5 minutes', parts: [] };
 const SHOWN = '🟢 Shop recovered after 5 minutes';
 

@@ -9,7 +9,7 @@ async function start() {
   const { bot } = await startTestBot();
   const started = await startPlatform(discord, bot);
   const { id: role } = discord.addRole({ name: 'on call', mentionable: true });
-  const card: Card = { tone: 'bad', title: 'Shop is DOWN', parts: [], mention: role };
+  const card: Card = { tone: 'bad', title: 'Shop is down', parts: [], mention: role };
   const post = { channel: discord.general.id, card, id: 'a1', attempted: false };
   return { discord, role, card, post, ...started };
 }

@@ -56,7 +56,7 @@ test.each<Closing>([
   const shown = discord.channel(channel.id).map(({ embeds }) => embeds[0]);
   expect(shown.map((embed) => embed?.title)).toEqual([
     expect.stringContaining('Shop recovered'),
-    expect.stringContaining('2 monitors are DOWN'),
+    expect.stringContaining('2 services are down'),
   ]);
   const told = JSON.stringify(shown[1]);
   expect(told).toContain('Blog');

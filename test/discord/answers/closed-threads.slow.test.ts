@@ -90,7 +90,7 @@ test('an alert in a thread that was archived meanwhile shows its end there', asy
   const { bot } = await startTestBot();
   const { platform } = await startPlatform(discord, bot);
   const thread = discord.openThread(discord.say('Alerts go here'));
-  const down = { tone: 'bad' as const, title: 'Shop is DOWN', parts: [] };
+  const down = { tone: 'bad' as const, title: 'Shop is down', parts: [] };
   const posted = await platform.post({ channel: thread.id, card: down, id: 'a', attempted: false });
   thread.thread_metadata = closed(false);
   await platform.update(thread.id, posted, { ...down, tone: 'good', title: 'Shop is UP' });

@@ -51,7 +51,7 @@ test('a postmortem is a file under the last message of its answer, in the thread
   ]);
   expect(filesOf(discord.channel(alert.id))).toHaveLength(1);
   const text = textOf(last);
-  expect(text).toMatch(/^# Postmortem draft: Shop .* recovered\n/);
+  expect(text).toMatch(/^# Postmortem draft: Shop .* recovered after .*\n/);
   expect(text).toContain('## Open questions');
   expect(text).not.toMatch(/@everyone|<@|\]\(/);
   const withFile = discord.requests.filter(({ uploads }) => uploads.length > 0);

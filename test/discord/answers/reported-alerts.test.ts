@@ -30,7 +30,7 @@ test('an event in PagerDuty’s form is one message from its begin to its end, i
   expect(await deliver(event('trigger'))).toBe(202);
   expect(await deliver(event('resolve'))).toBe(202);
   await eventually(() => texts().length === 2);
-  expect(texts().map((one) => /resolved/.test(one))).toEqual([true, true]);
+  expect(texts().map((one) => /RESOLVED: /.test(one))).toEqual([true, true]);
   await platform.stop();
   expect(texts()).toHaveLength(2);
 });

@@ -22,7 +22,7 @@ test('the link asks for what Askwatch uses, and for nothing else', async () => {
   const asked = discord.slash('ask', { question: 'Why?' });
   const { id } = await eventually(() => asked.reply?.content && asked.reply);
   await eventually(() => discord.channel(id).at(-1)?.attachments.length === 1);
-  const card: Card = { tone: 'bad', title: 'Shop is DOWN', parts: [] };
+  const card: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
   const alert = { channel, card, id: 'i1' };
   const posted = await platform.post({ ...alert, attempted: false });
   await platform.post({ ...alert, attempted: true });

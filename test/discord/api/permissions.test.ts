@@ -18,7 +18,7 @@ async function start() {
   return { discord, deny, ...running, ...started };
 }
 
-const CARD = { tone: 'bad' as const, title: 'Shop is DOWN', parts: [] };
+const CARD = { tone: 'bad' as const, title: 'Shop is down', parts: [] };
 
 test.each([
   [['SendMessages'], 'Send Messages'],

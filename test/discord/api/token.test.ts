@@ -7,7 +7,7 @@ import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 const UNAUTHORIZED = { status: 401, body: { message: '401: Unauthorized', code: 0 } };
-const CARD = { tone: 'info' as const, title: 'Shop is DOWN', parts: [] };
+const CARD = { tone: 'info' as const, title: 'Shop is down', parts: [] };
 
 /** The types of the two fetches differ in what nobody reads. */
 const answerOf = (status: number) => new Response('{}', { status }) as unknown as ResponseLike;
@@ -39,7 +39,7 @@ describe('a single 401', () => {
     expect(text.content).toMatch(/^One two three\./);
     expect(discord.channel(thread)).toHaveLength(1);
     await post('a');
-    expect(discord.channel(discord.general.id).at(-1)?.embeds[0]?.title).toBe('Shop is DOWN');
+    expect(discord.channel(discord.general.id).at(-1)?.embeds[0]?.title).toBe('Shop is down');
     expect(fatal).toEqual([]);
   });
 

@@ -148,7 +148,7 @@ describe('a press under an alert', () => {
       const last = discord.channel(alert.id)[1];
       return last && labelsOf(last).includes('Try again') && last;
     });
-    expect(answer.content).toContain('put together without a model: **Shop is DOWN**');
+    expect(answer.content).toContain('What we know so far (no model connected): **Shop is down**');
     expect(answer.content).toContain('The model gateway answered with an error');
   });
 

@@ -160,6 +160,6 @@ test('a monitor of a filled form has its alerts in its channel, and one sent twi
   await eventually(() => service.requests.filter(({ method }) => method === 'GET').length > 1);
   service.setStatus(service.monitors[0]?.id ?? '', 'DOWN');
   const alert = await eventually(() => discord.channel(discord.general.id)[1]);
-  expect(JSON.stringify(alert.embeds)).toMatch(/Shop.*DOWN/);
+  expect(JSON.stringify(alert.embeds)).toMatch(/Shop.* is down/);
   expect(service.monitors).toHaveLength(1);
 });

@@ -60,10 +60,10 @@ test('a status change becomes an alert in the channel, and its end changes the s
   await eventually(() => service.requests.filter(({ method }) => method === 'GET').length > 1);
   service.setStatus(id, 'DOWN');
   const alert = await eventually(() => discord.channel(discord.general.id)[1]);
-  expect(JSON.stringify(alert.embeds)).toMatch(/Shop.*DOWN/);
+  expect(JSON.stringify(alert.embeds)).toMatch(/Shop.* is down/);
   service.setStatus(id, 'UP');
   const line = await eventually(() => discord.channel(discord.general.id)[2]);
-  expect(JSON.stringify(alert.embeds)).not.toMatch(/is DOWN/);
+  expect(JSON.stringify(alert.embeds)).not.toMatch(/is down/);
   expect(line.content).toMatch(/Shop recovered/);
   expect(line.message_reference?.message_id).toBe(alert.id);
 });

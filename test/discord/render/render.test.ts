@@ -28,11 +28,11 @@ test('a card becomes an embed with its colour, facts as fields and a footer', ()
           { kind: 'text', text: 'Down since a while' },
           { kind: 'facts', facts: [{ label: 'Target', value: 'https://example.com' }] },
         ],
-        { tone: 'bad', title: 'Shop is DOWN', footer: 'Askwatch' },
+        { tone: 'bad', title: 'Shop is down', footer: 'Askwatch' },
       ),
     ),
   ).toEqual({
-    title: 'Shop is DOWN',
+    title: 'Shop is down',
     color: 0xcf222e,
     description: 'Down since a while',
     fields: [{ name: 'Target', value: 'https://example.com', inline: true }],

@@ -181,7 +181,7 @@ describe.skipIf(!hasPostgres)('one shard of two processes', () => {
     await start('a');
     const { platform } = await start('b');
     const { id: channel } = discord.general;
-    const card = { tone: 'bad' as const, title: 'Shop is DOWN', parts: [], goesOn: true };
+    const card = { tone: 'bad' as const, title: 'Shop is down', parts: [], goesOn: true };
     const posted = await platform.post({ channel, card, id: 'i', attempted: false });
     await platform.update(channel, posted, { ...card, title: 'Shop is UP' });
     await platform.announce({ channel, posted, card, id: 'o', attempted: false });
@@ -190,7 +190,7 @@ describe.skipIf(!hasPostgres)('one shard of two processes', () => {
     );
     expect(
       discord.channel(channel).map(({ embeds, content }) => embeds[0]?.title ?? content),
-    ).toEqual([expect.stringContaining('Shop is UP'), expect.stringContaining('Shop is DOWN')]);
+    ).toEqual([expect.stringContaining('Shop is UP'), expect.stringContaining('Shop is down')]);
     expect(platform.hint?.()).toBeUndefined();
   });
 });

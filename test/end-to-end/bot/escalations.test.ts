@@ -65,7 +65,7 @@ test('an outage that nobody acknowledges is told elsewhere once, and calls one p
       await eventually(() => texts(CHANNEL).join().includes('is posted in #oncall'));
     }
     await slack.slash('/monitor', `add http://127.0.0.1:9/${round} name="${name}" interval=5`);
-    await eventually(() => texts(CHANNEL).some((text) => text.includes(`${name} is DOWN`)));
+    await eventually(() => texts(CHANNEL).some((text) => text.includes(`${name} is down`)));
     const openedMs = beganMs + performance.now() - readyAtMs;
     await before.kill();
 
@@ -84,7 +84,7 @@ test('an outage that nobody acknowledges is told elsewhere once, and calls one p
       ...{ round, own: 1 },
       calls: Array.from({ length: round + 1 }, () => [PERSON]),
     });
-    expect(own[0]).toContain(`Escalated: ${name} is DOWN`);
+    expect(own[0]).toContain(`Escalated: ${name} is down`);
   }
   expectNoBreach(slack);
 });

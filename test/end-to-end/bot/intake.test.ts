@@ -75,7 +75,7 @@ test('of thousands of alerts in ten seconds none that is answered for is lost, a
   await Promise.all(Array.from({ length: 400 }, send));
   const tookMs = performance.now() - beganMs;
   const memoryMb = await peakMb(askwatch);
-  await eventually(() => shown(slack).some((text) => /\d alerts are FIRING/.test(text)));
+  await eventually(() => shown(slack).some((text) => /\d alerts are active/.test(text)));
   expect(await askwatch.stop()).toBe(0);
   const state = await stored(dataDir);
   const firing = new Set(state?.reported?.filter(isFiring).map(({ name }) => name));

@@ -41,7 +41,7 @@ test('of three processes one escalates an outage, also when that is killed at ab
   await eventually(() => service.requests.length > looks + 2);
 
   service.setStatus(first?.id ?? '', 'DOWN');
-  await eventually(() => texts(CHANNEL).some((text) => text.includes('first is DOWN')));
+  await eventually(() => texts(CHANNEL).some((text) => text.includes('first is down')));
   const killAtMs = performance.now() + AFTER_MS - 1_500 + random() * 3_500;
   await eventually(() => performance.now() >= killAtMs, { withinMs: 2 * AFTER_MS });
   await processes.kill(
@@ -51,9 +51,9 @@ test('of three processes one escalates an outage, also when that is killed at ab
   await eventually(() => texts(ONCALL).length > 0, { withinMs: 2 * AFTER_MS });
   // Whoever tells the next one has had its turn with the one before.
   service.setStatus(second?.id ?? '', 'DOWN');
-  await eventually(() => texts(CHANNEL).some((text) => text.includes('second is DOWN')));
+  await eventually(() => texts(CHANNEL).some((text) => text.includes('second is down')));
   await eventually(() => texts(ONCALL).length > 1, { withinMs: 2 * AFTER_MS });
-  expect(texts(ONCALL).map((text) => /Escalated: (\w+) is DOWN/.exec(text)?.[1])).toEqual([
+  expect(texts(ONCALL).map((text) => /Escalated: (\w+) is down/.exec(text)?.[1])).toEqual([
     'first',
     'second',
   ]);

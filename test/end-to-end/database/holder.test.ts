@@ -61,7 +61,7 @@ test('the process that has every lease is killed while 500 monitors go down: at 
     discord.channel(discord.general.id).map(textOf),
   ];
   const toldDown = (texts: string[]) =>
-    texts.reduce((sum, text) => sum + Number(/(\d+) monitors are DOWN/.exec(text)?.[1] ?? 1), 0);
+    texts.reduce((sum, text) => sum + Number(/(\d+) monitors are down/.exec(text)?.[1] ?? 1), 0);
   await eventually(
     () => {
       for (const texts of messages()) {

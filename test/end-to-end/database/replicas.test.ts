@@ -52,7 +52,7 @@ describe.skipIf(!hasPostgres)('two programs on one database', () => {
     for (const tab of [here, there]) await eventually(() => textHeard(tab) === 'one two three.');
     await eventually(() => service.requests.some(({ method }) => method === 'GET'));
     service.setStatus(shop.id, 'DOWN');
-    await eventually(() => titlesHeard(there).some((title) => /Shop is DOWN/.test(title)));
+    await eventually(() => titlesHeard(there).some((title) => /Shop is down/.test(title)));
 
     // Killed in the middle of an answer.
     const letGo = provider.holdChunks(1);

@@ -93,20 +93,22 @@ export function saidOf({ title, facts }: Pick<AlertMessage, 'title' | 'facts'>, 
   const line = facts.find(({ label }) => label === name)?.value;
   if (line !== undefined) {
     const [, times = '1'] = /, (?:down|fired) (\d+) times/.exec(line) ?? [];
-    return [{ outages: Number(times), isDown: /^(DOWN|FIRING)/.test(line) }];
+    return [{ outages: Number(times), isDown: /^(down(:|,|$)|firing)/.test(line) }];
   }
-  if (!title.startsWith(`${name} `)) return [];
+  const isAbout = `${title.replace(/^[A-Z ]+: /, '')} `.startsWith(`${name} `);
+  if (!isAbout) return [];
   const [earlier = '0'] =
     facts.find(({ label }) => /^Also (down|fired) before$/.test(label))?.value.split(' ') ?? [];
-  const isDown = ['DOWN', 'FIRING'].some((status) => title === `${name} is ${status}`);
+  const isDown = [`${name} is down`, `FIRING: ${name}`].includes(title);
   return [{ outages: 1 + Number(earlier), isDown }];
 }
 
 /** Of monitors, and of alerts that other systems report. */
-export const goesOn = (title: string) => /(is|are) (DOWN|not UP|FIRING|not resolved)/.test(title);
+export const goesOn = (title: string) =>
+  / (is|are) (still )?(down|not up|active)|^(STILL )?FIRING: /.test(title);
 
 const isUnfounded = ({ title, titles }: AlertMessage) =>
-  / (recovered|resolved)/.test(title) && !titles.some(goesOn);
+  / recovered| resolved|^RESOLVED: /.test(title) && !titles.some(goesOn);
 
 const isUnended = ({ title, titles, lines }: AlertMessage) =>
   !goesOn(title) && titles.some(goesOn) && lines === 0;

@@ -11,7 +11,7 @@ export const discordEnv = (discord: DiscordFake) => ({
 
 export const textOf = ({ content, embeds }: FakeMessage) => `${content} ${JSON.stringify(embeds)}`;
 /** Whether an alert says that the outage goes on. */
-export const isDown = (alert: FakeMessage) => /is DOWN/.test(textOf(alert));
+export const isDown = (alert: FakeMessage) => /is down/.test(textOf(alert));
 export const questionShown = (asked: FakeInteraction) =>
   eventually(() => asked.reply?.content && asked.reply.id);
 

@@ -181,7 +181,9 @@ test('Summarise under an alert has a postmortem as a file in the thread of the a
   await fake.press('Summarise');
   const file = await eventually(() => filesIn(fake, alert.ts)[0]);
   expect(file.name).toMatch(/^postmortem-[a-z\d]{8}-\d{4}-\d\d-\d\d\.md$/);
-  expect(file.text).toMatch(/^# Postmortem draft: Shop .*channel.* recovered\n\n## Summary\n/);
+  expect(file.text).toMatch(
+    /^# Postmortem draft: Shop .*channel.* recovered after .*\n\n## Summary\n/,
+  );
   expect(file.text).not.toContain('<!');
   const called = fake.thread(CHANNEL, alert.ts).flatMap((message) => message.called ?? []);
   expect(called).toEqual([]);

@@ -280,16 +280,15 @@ test('what flapped and stays DOWN is a new message with its buttons, and the old
     bot: { settings: { ...WATCHING, alertPlaces: [{ platform: 'slack', channel: CHANNEL }] } },
   });
   const shop = await addFlappingShop(bot.service);
-  const isFlap = (message: Message) =>
-    /Shop goes down and up: .*, now DOWN/.test(shownText(message));
+  const isFlap = (message: Message) => /Shop is flapping .*, now down/.test(shownText(message));
   const flapping = await eventually(() => fake.messages(CHANNEL).find(isFlap));
   expect(labelsOf(flapping)).toContain('Acknowledge');
   const before = fake.messages(CHANNEL).length;
   shop.staysDown();
   const alert = await eventually(() => fake.messages(CHANNEL)[before]);
-  expect(shownText(alert)).toContain('🔴 Shop is DOWN');
+  expect(shownText(alert)).toContain('🔴 Shop is down');
   expect(labelsOf(alert)).toEqual(expect.arrayContaining(['Acknowledge', 'Snooze 1 h', 'Ask why']));
-  await eventually(() => shownText(flapping).includes('then stayed DOWN'));
+  await eventually(() => shownText(flapping).includes('then stayed down'));
   expect(shownText(flapping)).toContain('below');
   expect(labelsOf(flapping)).toEqual(['Summarise', 'Open shop.example']);
   expect(fake.thread(CHANNEL, flapping.ts)).toEqual([]);

@@ -31,7 +31,7 @@ test.each<{
   const shown = fake.messages(CHANNEL).map(shownText);
   expect(shown.map((text) => text.split('\n')[0])).toEqual([
     expect.stringContaining('🟢 Shop recovered'),
-    expect.stringContaining('🔴 2 monitors are DOWN'),
+    expect.stringContaining('🔴 2 services are down'),
   ]);
   expect(shown[1]).toContain('Blog');
   expect(shown[1]).toContain('Mail');

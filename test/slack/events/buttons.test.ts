@@ -70,7 +70,7 @@ test('“Ask why” without a model tells what is known, why it is no more, and 
     const last = fake.thread(CHANNEL, alert.ts)[1];
     return last && labelsOf(last).includes('Try again') && last;
   });
-  expect(shownText(answer)).toMatch(/put together without a model: \*+Shop is DOWN/);
+  expect(shownText(answer)).toMatch(/What we know so far \(no model connected\): \*+Shop is down/);
   expect(shownText(answer)).toContain('The model gateway answered with an error');
   expect(failures(fake)).toEqual([]);
 });

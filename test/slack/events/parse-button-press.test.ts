@@ -16,7 +16,7 @@ const PRESS = {
   message: {
     type: 'message',
     ts: '100.000001',
-    text: 'Shop is DOWN',
+    text: 'Shop is down',
     blocks: [{ type: 'divider' }, null, { type: 7 }],
   },
   response_url: 'https://hooks.example/1',
@@ -41,7 +41,7 @@ test('a press is the command of its button, said by whoever pressed', () => {
     channel: 'C1',
     addressed: true,
     inThread: false,
-    pressed: { ts: '100.000001', text: 'Shop is DOWN', blocks: [{ type: 'divider' }] },
+    pressed: { ts: '100.000001', text: 'Shop is down', blocks: [{ type: 'divider' }] },
     responseUrl: 'https://hooks.example/1',
   });
 });

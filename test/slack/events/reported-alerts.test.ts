@@ -36,7 +36,7 @@ test('an alert of another system is one message from its begin to its end, in wh
   expect(
     messages()
       .map(shownText)
-      .map((one) => /resolved/.test(one)),
+      .map((one) => /RESOLVED: /.test(one)),
   ).toEqual([true, true]);
   await slack.stop();
   expect(messages()).toHaveLength(2);

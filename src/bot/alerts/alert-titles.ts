@@ -1,0 +1,307 @@
+import { changesOf } from '../incidents/flapping.ts';
+import type { Delivery, Group, Incident } from '../incidents/watch-state.ts';
+import type { Card } from '../shared/card.ts';
+import { isDown, isSilenced, isUp } from '../shared/status.ts';
+import { counted, inShort, shortened } from '../shared/text-format.ts';
+import { isReported } from './alert-words.ts';
+
+type Member = Group['members'][number];
+
+/** One that a title is about: an incident, or a member of a message about several. */
+type Subject = Incident | Member;
+
+/** How a title is shown, besides what it is about. */
+export interface TitleView extends Pick<Delivery, 'earlier' | 'shownOpen'> {
+  /** Of a line under a message that said it before: when the line is posted. */
+  lineAtMs?: number | undefined;
+}
+
+type Title = Pick<Card, 'tone' | 'title'>;
+
+const MAX_NAME = 100;
+
+/** Words for what is counted in a message about several. */
+const COUNTED = {
+  monitors: { noun: 'service', active: 'down', back: 'recovered', was: 'down' },
+  alerts: { noun: 'alert', active: 'active', back: 'resolved', was: 'active' },
+} as const;
+
+const countedWords = (members: readonly Member[]) =>
+  members.every(isReported) ? COUNTED.alerts : COUNTED.monitors;
+
+/** Statuses that read well after "is"; any other word stands as the service writes it. */
+const STATES = new Map([
+  ...(['UP', 'DOWN', 'DEGRADED', 'SLOW', 'PAUSED', 'DISABLED', 'FIRING', 'RESOLVED'] as const).map(
+    (word): [string, string] => [word, word.toLowerCase()],
+  ),
+  ['MAINTENANCE', 'in maintenance'],
+  ['PENDING', 'waiting for its first check'],
+]);
+
+/** `down`, `in maintenance`: a status in a sentence. Pure. */
+export const stateInWords = (status: string) =>
+  STATES.get(status.trim().toUpperCase()) ?? shortened(status, 40);
+
+const hasState = (status: string) => STATES.has(status.trim().toUpperCase());
+
+/** A name that is a sentence, such as "Disk of db-1 is full", reads badly before a state. */
+const isSentence = (name: string) =>
+  /\s(is|are|was|were|has|have|had|does|did|do|cannot|can't|can|isn't|aren't|fails|failed|exceeds|exceeded)\s/i.test(
+    name,
+  );
+
+/** `Shop is down`, or `DOWN: Disk of db-1 is full` where the name or the state does not read well so. */
+function titled(
+  subject: Subject,
+  { word, phrase, detail }: { word: string; phrase: string; detail?: string | undefined },
+  reads = true,
+): string {
+  const name = shortened(subject.name, MAX_NAME);
+  if (reads && !isReported(subject) && !isSentence(name)) return `${name} ${phrase}`;
+  return `${word}: ${name}${detail ? ` (${detail})` : ''}`;
+}
+
+/** The title of a message about one. Pure. */
+export function titleOf(subject: Subject, view: TitleView): Title {
+  const { status, closedBy, endedAtMs, gone } = subject;
+  if (closedBy !== undefined) {
+    const by = `by ${closedBy}`;
+    const phrase = `was closed ${by}`;
+    return { tone: 'info', title: titled(subject, { word: 'CLOSED', phrase, detail: by }) };
+  }
+  if (gone) {
+    const words = lostWords(subject);
+    const phrase = words === 'removed' ? 'was removed' : `is ${words}`;
+    return { tone: 'info', title: titled(subject, { word: words.toUpperCase(), phrase }) };
+  }
+  if (endedAtMs === undefined && isSilent(subject)) {
+    const detail = `last known: ${stateInWords(status)}`;
+    const phrase = `sent no news, ${detail}`;
+    return { tone: 'warning', title: titled(subject, { word: 'NO NEWS', phrase, detail }) };
+  }
+  const { flapping } = subject;
+  if (flapping && !(endedAtMs === undefined && isSilenced(subject))) {
+    return flappingTitle(subject, flapping, view);
+  }
+  return endedAtMs === undefined ? openTitle(subject, view) : overTitle(subject, view);
+}
+
+/** What became of one that nothing more is known of; another service may leave paused monitors out of its list. */
+export function lostWords(subject: Subject): string {
+  if (isReported(subject)) return 'no longer reported';
+  return subject.change === undefined ? 'no longer listed' : 'removed';
+}
+
+function lostOf(members: readonly Member[]): string {
+  const first = members.find((one) => one.gone);
+  return first ? lostWords(first) : '';
+}
+
+/** An open alert of which its sender has said nothing for long. */
+export const isSilent = (subject: Subject) =>
+  ('reported' in subject ? subject.reported?.silentSinceMs : undefined) !== undefined ||
+  ('silentSinceMs' in subject && subject.silentSinceMs !== undefined);
+
+function openTitle(subject: Subject, { lineAtMs }: TitleView): Title {
+  const { status } = subject;
+  const tone = isDown(subject) ? 'bad' : 'warning';
+  const word = shortened(status.trim().toUpperCase(), 40);
+  const state = stateInWords(status);
+  if (lineAtMs === undefined) {
+    return { tone, title: titled(subject, { word, phrase: `is ${state}` }, hasState(status)) };
+  }
+  const long = lasted(subject, lineAtMs, inShort);
+  const still = { word: `STILL ${word}`, phrase: `is still ${state} after ${long}` };
+  return { tone, title: titled(subject, { ...still, detail: `for ${long}` }, hasState(status)) };
+}
+
+function overTitle(subject: Subject, view: TitleView): Title {
+  const { status, degraded } = subject;
+  const long = lasted(subject, undefined, inShort);
+  const became = stateInWords(status);
+  if (degraded !== undefined && !isUp(subject)) {
+    const was = stateInWords(degraded);
+    const end = { phrase: `was ${was} and then went ${became}`, detail: `now ${became}` };
+    return { tone: 'warning', title: titled(subject, { word: degraded.toUpperCase(), ...end }) };
+  }
+  if (!isUp(subject)) {
+    const detail = `for ${long}, then ${became}`;
+    return {
+      tone: 'warning',
+      title: titled(subject, { word: 'DOWN', phrase: `was down ${detail}`, detail }),
+    };
+  }
+  const word = isReported(subject) ? 'RESOLVED' : 'RECOVERED';
+  const was = isReported(subject) ? 'fired' : `was ${stateInWords(degraded ?? 'DOWN')}`;
+  const often = view.earlier
+    ? counted(view.earlier.count + 1, 'time')
+    : 'times' in subject && subject.times > 1
+      ? counted(subject.times, 'time')
+      : undefined;
+  // Who missed the outage reads of both at once.
+  const phrase = view.shownOpen
+    ? degraded === undefined
+      ? `recovered after ${long}`
+      : `is no longer ${stateInWords(degraded)}`
+    : `${was} ${often ?? `for ${long}`}`;
+  const detail = view.shownOpen ? `after ${long}` : `${was} ${often ?? `for ${long}`}`;
+  return { tone: 'good', title: titled(subject, { word, phrase, detail }) };
+}
+
+/** `5 changes in 3 min` */
+export const changesInShort = (flapping: NonNullable<Member['flapping']>) =>
+  `${counted(changesOf(flapping), 'change')} in ${inShort(flapping.changedAtMs - flapping.fromMs)}`;
+
+function flappingTitle(
+  subject: Subject,
+  flapping: NonNullable<Member['flapping']>,
+  { shownOpen, lineAtMs }: TitleView,
+): Title {
+  const { endedAtMs, status } = subject;
+  const state = stateInWords(status);
+  if (endedAtMs === undefined) {
+    const detail = changesInShort(flapping);
+    const still = lineAtMs === undefined ? '' : 'still ';
+    const phrase = `is ${still}flapping (${detail}), now ${state}`;
+    return {
+      tone: isDown(subject) ? 'bad' : 'warning',
+      title: titled(subject, {
+        word: `${still}flapping`.toUpperCase(),
+        phrase,
+        detail: `${detail}, now ${state}`,
+      }),
+    };
+  }
+  const was = isReported(subject) ? 'fired' : 'was down';
+  const often = `${counted(flapping.downs, 'time')} in ${inShort(flapping.changedAtMs - flapping.fromMs)}`;
+  if (!isUp(subject)) {
+    const then = isDown(subject) ? `stayed ${state}` : `was ${state}`;
+    const detail = `${was} ${often}, then ${then}`;
+    return {
+      tone: 'warning',
+      title: titled(subject, { word: 'FLAPPING', phrase: detail, detail }),
+    };
+  }
+  const phrase = shownOpen ? `is stable again (down ${often})` : `${was} ${often}`;
+  return {
+    tone: 'good',
+    title: titled(subject, { word: 'STABLE', phrase, detail: `${was} ${often}` }),
+  };
+}
+
+/** When an outage began and ended, as far as it was seen. */
+export type Times = Pick<
+  Incident,
+  'startedAtMs' | 'endedAtMs' | 'unseenFromMs' | 'endUnseenFromMs'
+>;
+
+/** How long an outage took, or takes until `untilMs`; what was not seen makes it a bound. Pure. */
+export function lasted(
+  times: Times,
+  untilMs = times.endedAtMs ?? times.startedAtMs,
+  inWords: (ms: number) => string,
+): string {
+  const { startedAtMs, unseenFromMs, endUnseenFromMs } = times;
+  if (unseenFromMs === undefined) {
+    const words = inWords(untilMs - startedAtMs);
+    return endUnseenFromMs === undefined ? words : `at most ${words}`;
+  }
+  if (endUnseenFromMs === undefined) return `at least ${inWords(untilMs - startedAtMs)}`;
+  return unseenFromMs === 0
+    ? `at least ${inWords(endUnseenFromMs - startedAtMs)}`
+    : `at most ${inWords(untilMs - unseenFromMs)}`;
+}
+
+/** It flapped, or was no outage yet, and what became of it then has a message of its own. */
+export const isNotBack = (member: Member) =>
+  !member.gone && member.closedBy === undefined && member.endedAtMs !== undefined && !isUp(member);
+
+/** Members by how they are. Pure. */
+export function standing(members: readonly Member[]) {
+  const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
+  const gone = members.filter((member) => member.gone).length;
+  const closed = members.filter(({ closedBy }) => closedBy !== undefined).length;
+  const notBack = members.filter(isNotBack).length;
+  const back = members.length - open.length - gone - closed - notBack;
+  return { open, areDown: open.filter(isDown), gone, closed, notBack, back };
+}
+
+const areOf = (count: number) => (count === 1 ? 'is' : 'are');
+
+/** The title of a message about outages that began together. Pure. */
+export function groupTitle(group: Group, view: TitleView): string {
+  const { members } = group;
+  const [only] = members;
+  if (only && members.length === 1) return titleOf(only, view).title;
+  const { open, gone, closed, notBack, back } = standing(members);
+  const { noun, back: recovered, was } = countedWords(members);
+  const lost = lostOf(members);
+  const count = counted(members.length, noun);
+  if (open.length > 0) return openGroupTitle(group, view);
+  if (back === members.length) {
+    const long = lasted({ ...group, startedAtMs: group.openedAtMs }, undefined, inShort);
+    if (view.shownOpen) return `${count} ${recovered} after ${long}`;
+    const states = members.map(({ degraded = was }) => degraded);
+    return `${count} were ${sharedState(states) ?? 'not up'} for ${long}`;
+  }
+  if (gone === members.length) return `${count} ${lost === 'removed' ? 'were' : 'are'} ${lost}`;
+  if (closed === members.length) return `${count} were closed`;
+  if (notBack === members.length) return `${count} are not up`;
+  const parts = [
+    `${back} ${recovered}`,
+    `${notBack} not up`,
+    `${closed} closed`,
+    `${gone} ${lost}`,
+  ].filter((part) => !part.startsWith('0 '));
+  return `${count}: ${parts.join(', ')}`;
+}
+
+function openGroupTitle(group: Group, { lineAtMs }: TitleView): string {
+  const { members } = group;
+  const { open, areDown } = standing(members);
+  const { noun, active } = countedWords(members);
+  const flapping = open.filter((one) => one.flapping && (isUp(one) || isDown(one))).length;
+  const isFlapping = areDown.length === 0 && flapping === open.length;
+  const shown = areDown.length > 0 && noun === 'service' ? areDown : open;
+  const state =
+    noun === 'alert' || areDown.length > 0
+      ? active
+      : (sharedState(open.map(({ status }) => status)) ?? 'not up yet');
+  const isSomeOver = open.length < members.length;
+  const still = lineAtMs !== undefined || isSomeOver ? 'still ' : '';
+  const of = shown.length === members.length ? '' : `${shown.length} of `;
+  const title = `${of}${counted(members.length, noun)} ${areOf(shown.length)} ${still}${isFlapping ? 'flapping' : state}`;
+  if (lineAtMs === undefined) return title;
+  const [longest = group] = open.toSorted((a, b) => a.startedAtMs - b.startedAtMs);
+  const times = 'startedAtMs' in longest ? longest : { startedAtMs: group.openedAtMs };
+  return `${title} after ${lasted(times, lineAtMs, inShort)}`;
+}
+
+/** The state of all, if it is the same. */
+function sharedState(statuses: readonly string[]): string | undefined {
+  const all = new Set(statuses.map((status) => status.trim().toUpperCase()));
+  const [only] = all;
+  return only !== undefined && all.size === 1 ? stateInWords(only) : undefined;
+}
+
+/** The title of what the quiet hours of a place left of the outages that began in them. Pure. */
+export function digestTitle({ members, degraded }: Group): string {
+  const [only] = members;
+  if (only && members.length === 1) return titleOf(only, {}).title;
+  const { open, areDown, gone, closed, notBack, back } = standing(members);
+  const { noun, active, back: recovered } = countedWords(members);
+  const lost = lostOf(members);
+  const flapping = open.filter((one) => one.flapping && !isDown(one)).length;
+  const parts = [
+    { count: back, are: recovered },
+    { count: areDown.length, are: `still ${active}` },
+    { count: flapping, are: 'flapping' },
+    { count: open.length - areDown.length - flapping + notBack, are: 'not up' },
+    { count: closed, are: 'closed' },
+    { count: gone, are: lost },
+  ]
+    .filter(({ count }) => count > 0)
+    .map(({ count, are }) => `${count === members.length ? 'all' : count} ${are}`);
+  const was = degraded ? 'not up' : active;
+  return `${counted(members.length, noun)} were ${was}: ${parts.join(', ')}`;
+}

@@ -125,7 +125,7 @@ test('a postmortem tells what is known in one order, each moment with its zone',
 
 - **Shop** (HTTP, https\\://shop\\.example/pay): DOWN for 12 minutes 30 seconds.
 - Of 3 checks of **Shop** in that time, 3 failed.
-- Uptime of **Shop** from 2026-10-21 14:03:00 UTC to 2026-11-20 14:15:30 UTC: 99.87 % (watched for 29 days 22 hours).
+- Uptime of **Shop** from 2026-10-21 14:03:00 UTC to 2026-11-20 14:15:30 UTC: 99.88 % (watched for 29 days 22 hours).
 - Whom it reached, and how many, is not known to Askwatch.
 
 ## What people did and said

@@ -232,9 +232,9 @@ test('/monitor show finds a monitor by id, by name, and by a part that only one 
   const { say, service } = await startTestBot();
   for (const name of ['Shop', 'Shop API', 'Blog']) service.add({ name, target: `https://${name}` });
   const shown = async (words: string) => cardOf(await say(`/monitor show ${words}`)).title;
-  expect(await shown('shop')).toBe('Shop is UP');
-  expect(await shown('mon_2')).toBe('Shop API is UP');
-  expect(await shown('BLO')).toBe('Blog is UP');
+  expect(await shown('shop')).toBe('Shop is up');
+  expect(await shown('mon_2')).toBe('Shop API is up');
+  expect(await shown('BLO')).toBe('Blog is up');
   expect(textOf(cardOf(await say('/monitor show sho')))).toContain(
     '2 monitors match “sho”: Shop (id mon_1), Shop API (id mon_2). Say which',
   );

@@ -113,7 +113,7 @@ inBrowser('by keyboard in the browser', () => {
     await page.keyboard.press('Enter');
     await eventuallyEquals(() => input(page).inputValue(), '/monitor show mon_2 ');
     await page.keyboard.press('Enter');
-    await messages(page).getByText('Blog is UP').waitFor();
+    await messages(page).getByText('Blog is up').waitFor();
     await input(page).pressSequentially('/ask model=vis');
     await page.getByRole('option', { name: 'test-vision' }).waitFor();
     await page.keyboard.press('Tab');

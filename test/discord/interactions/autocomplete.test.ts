@@ -39,7 +39,7 @@ test.each(['show', ...(long ? ['pause', 'resume', 'remove'] : [])])(
     expect(some[1]?.value).toBe(down.id);
     if (verb !== 'show') return;
     const asked = discord.slash('monitor show', { monitor: down.id });
-    await eventually(() => asked.reply?.embeds[0]?.title === 'Old shop is DOWN');
+    await eventually(() => asked.reply?.embeds[0]?.title === 'Old shop is down');
   },
 );
 

@@ -54,7 +54,9 @@ test('a report is posted once, whenever around its time the program is killed wi
   const first = await start(firstDueMs - 3_600_000);
   await slack.slash('/monitor', 'alerts on');
   await slack.slash('/monitor', 'report on daily UTC 09:00');
-  await eventually(() => slack.messages(CHANNEL).map(shownText).join().includes('Reports are posted here'));
+  await eventually(() =>
+    slack.messages(CHANNEL).map(shownText).join().includes('Reports are posted here'),
+  );
   await first.kill();
 
   for (let round = 0; round < KILLS; round += 1) {

@@ -1,4 +1,5 @@
 import type { Monitor } from '../../../contracts/monitoring.ts';
+import { stateInWords } from '../../alerts/alert-titles.ts';
 import { type Card, type Fact, factsPart, textPart } from '../../shared/card.ts';
 import { toEveryone } from '../../shared/invocation.ts';
 import { checkWords, isPaused, NO_PING_YET } from '../../shared/status.ts';
@@ -35,7 +36,7 @@ function monitorCard(monitor: Monitor, parents: string, { facts, parts }: Histor
   const { name, target, check_type, interval_seconds, id } = monitor;
   return {
     tone: listTone([monitor]),
-    title: `${name} is ${monitor.status}`,
+    title: `${name} is ${stateInWords(monitor.status)}`,
     parts: [
       ...(paused ? [textPart(WHILE_PAUSED)] : []),
       factsPart(

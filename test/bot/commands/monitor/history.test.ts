@@ -32,7 +32,7 @@ test('a monitor of our service shows its uptime and its last outages', async () 
 test('a service of the contract alone is asked for its list and nothing else', async () => {
   const { bot, service } = await startTestBot();
   service.add({ name: 'Shop' });
-  expect(await show(bot, 'shop')).toContain('Shop is UP');
+  expect(await show(bot, 'shop')).toContain('Shop is up');
   expect(service.requests.map(({ path }) => path)).toEqual(['/api/v1/public/monitors']);
   expect(service.unhandled).toEqual([]);
 });

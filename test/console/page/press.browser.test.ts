@@ -136,7 +136,7 @@ inBrowser('buttons in the browser', () => {
     }
     service.setStatus(shop.id, 'UP');
     for (const window of [page, other]) {
-      await thread(window).getByText('Shop recovered after').waitFor();
+      await thread(window).getByText('Shop recovered after').nth(1).waitFor();
       await messages(window).getByText('1 reply').waitFor();
     }
   });

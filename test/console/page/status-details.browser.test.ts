@@ -81,10 +81,10 @@ inBrowser('an opened monitor', () => {
     await bars.focus();
     await readout.getByText('100 % up').waitFor();
     for (let step = 0; step < 20; step++) await page.keyboard.press('ArrowLeft');
-    await readout.getByText('99.16 % up, down for 12 minutes').waitFor();
+    await readout.getByText('99.17 % up, down for 12 minutes').waitFor();
     await eventuallyEquals(
       () => bars.getAttribute('aria-valuetext'),
-      expect.stringContaining('99.16 % up, down for 12 minutes'),
+      expect.stringContaining('99.17 % up, down for 12 minutes'),
     );
     await page.keyboard.press('Home');
     await readout.getByText('not seen').waitFor();

@@ -173,7 +173,7 @@ function pieceOf(token: Token, open: readonly Open[]): Piece {
 }
 
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 
 /** The words with the moments that they name drawn by the reader's clock. */
 const withMoments = (words: string): string =>

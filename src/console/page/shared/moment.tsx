@@ -2,8 +2,8 @@ import { splitInstants } from '../../shared/from-bot.ts';
 
 const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(undefined, options);
 
-const clock = format({ hour: 'numeric', minute: '2-digit' });
-const clockToTheSecond = format({ hour: 'numeric', minute: '2-digit', second: '2-digit' });
+const clock = format({ timeStyle: 'short' });
+const clockToTheSecond = format({ timeStyle: 'medium' });
 const dated = format({ dateStyle: 'medium', timeStyle: 'short' });
 const datedToTheSecond = format({ dateStyle: 'medium', timeStyle: 'medium' });
 const full = format({ dateStyle: 'full', timeStyle: 'medium' });

@@ -14,7 +14,7 @@ const MIN_WIDTH = 2;
 /** Most outages that are read out. */
 const MAX_NAMED = 5;
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 
 /** Values over time, as a line with its gaps, and the times in which it was down shaded. */
 export function ChartView({ chart }: { chart: Chart }) {

@@ -16,7 +16,7 @@ const MIN_OUTAGE_PX = 2;
 
 const DAY_S = 86_400;
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 
 /** What is drawn: the columns over a span of time, and when it was down in it. */

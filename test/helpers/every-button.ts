@@ -134,7 +134,7 @@ const BUTTONS: Record<string, Button> = {
     },
   },
   'incident close': {
-    ...{ label: 'Close', model: 0, posts: 1, says: /CLOSED: Queue .{1,2}by (?!.* after )/ },
+    ...{ label: 'Close', model: 0, posts: 1, says: /CLOSED: Queue[\s\S]*Fired from/ },
     hasSilentAlert: true,
     begin: () => undefined,
   },

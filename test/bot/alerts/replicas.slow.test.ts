@@ -83,7 +83,13 @@ async function startReplicas(count = 3) {
 
     const platform: Platform = {
       ...slack,
-      post: (post) => meet(`post ${post.id}`, () => slack.post(post)),
+      post: (post) =>
+        meet(`post ${post.id}`, async () => {
+          const isThere = () => slack.messages.some(({ id }) => id === post.id);
+          // As on Slack: a message that isn't there yet may still arrive.
+          if (post.attempted && !isThere()) await pause(post.landsInMs ?? 0);
+          return await slack.post(post);
+        }),
       update: (...update) => meet('update', () => slack.update(...update)),
       announce: (line) => meet(`announce ${line.id}`, () => slack.announce(line)),
     };

@@ -57,11 +57,11 @@ test('the process that has every lease is killed while 500 monitors go down: at 
   );
 
   const messages = () => [
-    shown(slack).filter((text) => /DOWN|recovered|UP/.test(text)),
+    shown(slack).filter((text) => / down|recovered/.test(text)),
     discord.channel(discord.general.id).map(textOf),
   ];
   const toldDown = (texts: string[]) =>
-    texts.reduce((sum, text) => sum + Number(/(\d+) monitors are down/.exec(text)?.[1] ?? 1), 0);
+    texts.reduce((sum, text) => sum + Number(/(\d+) services are down/.exec(text)?.[1] ?? 1), 0);
   await eventually(
     () => {
       for (const texts of messages()) {

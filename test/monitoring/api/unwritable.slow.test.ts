@@ -5,6 +5,7 @@ import { ErrorBody } from '../../../src/contracts/error.ts';
 import { MonitorDetails } from '../../../src/contracts/monitoring-additions.ts';
 import { isMissing } from '../../../src/store/lowdb/files.ts';
 import { startWebTarget } from '../../fakes/web-target.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
 import { type Answer, type Service, startService } from '../../helpers/monitoring/service.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -37,9 +38,15 @@ function unlessMissing(error: unknown) {
   if (!isMissing(error)) throw error;
 }
 
-/** All monitors as they are shown, without what every check changes. */
+/** All monitors as they are shown once their first checks are over, without what every check changes. */
 async function shownBy({ call }: Service): Promise<MonitorDetails[]> {
-  const { body } = await call('GET', `${MONITORS}?include_paused=true`);
+  const list = async () => (await call('GET', `${MONITORS}?include_paused=true`)).body;
+  const isChecked = ({ check_type, status }: { check_type: string; status: string }) =>
+    check_type === 'HEARTBEAT' || status !== 'PENDING';
+  const body = await eventually(async () => {
+    const now = await list();
+    return now.monitors.every(isChecked) && now;
+  });
   const all: MonitorDetails[] = [];
   for (const { id } of body.monitors as Array<{ id: string }>) {
     const shown = MonitorDetails.parse((await call('GET', `${MONITORS}/${id}`)).body);
@@ -62,6 +69,9 @@ async function seeded() {
     job: (await service.create({ name: 'Backup', check_type: 'HEARTBEAT', target: 'backup' })).id,
   };
   expect((await service.call('POST', `${MONITORS}/${ids.paused}/pause`)).status).toBe(200);
+  await eventually(
+    async () => (await service.call('GET', `${MONITORS}/${ids.site}`)).body.status === 'UP',
+  );
   await service.close();
   return { folder, ids, otherUrl: other.url };
 }

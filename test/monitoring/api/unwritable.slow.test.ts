@@ -40,15 +40,17 @@ function unlessMissing(error: unknown) {
 
 /** All monitors as they are shown once their first checks are over, without what every check changes. */
 async function shownBy({ call }: Service): Promise<MonitorDetails[]> {
-  const list = async () => (await call('GET', `${MONITORS}?include_paused=true`)).body;
-  const isChecked = ({ check_type, status }: { check_type: string; status: string }) =>
+  type Listed = { id: string; check_type: string; status: string };
+  const list = async () =>
+    (await call('GET', `${MONITORS}?include_paused=true`)).body as { monitors: Listed[] };
+  const isChecked = ({ check_type, status }: Listed) =>
     check_type === 'HEARTBEAT' || status !== 'PENDING';
   const body = await eventually(async () => {
     const now = await list();
     return now.monitors.every(isChecked) && now;
   });
   const all: MonitorDetails[] = [];
-  for (const { id } of body.monitors as Array<{ id: string }>) {
+  for (const { id } of body.monitors) {
     const shown = MonitorDetails.parse((await call('GET', `${MONITORS}/${id}`)).body);
     const { last_checked_at: _at, response_time_ms: _ms, stale: _stale, ...rest } = shown;
     all.push(rest);

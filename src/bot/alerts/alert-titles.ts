@@ -149,7 +149,7 @@ function overTitle(subject: Subject, view: TitleView): Title {
 }
 
 /** `5 changes in 3 min` */
-export const changesInShort = (flapping: NonNullable<Member['flapping']>) =>
+const changesInShort = (flapping: NonNullable<Member['flapping']>) =>
   `${counted(changesOf(flapping), 'change')} in ${inShort(flapping.changedAtMs - flapping.fromMs)}`;
 
 function flappingTitle(

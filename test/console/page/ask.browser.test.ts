@@ -110,10 +110,17 @@ inBrowser('asking in the browser', () => {
     await again.getByRole('button', { name: 'Bad answer' }).waitFor();
     await again.getByRole('button', { name: 'Good answer' }).click();
     await thread(page).getByText('Thank you, kept as 👍').waitFor();
-    const good = again.getByRole('button', { name: 'Good answer', pressed: true });
+    await again.getByRole('button', { name: 'Good answer', pressed: true }).click();
+    await again.getByRole('button', { name: 'Good answer', pressed: true }).waitFor();
+    // A reload keeps what is pressed, so that a press then shows what it does: it takes the rating back.
+    await page.reload();
+    const good = thread(page).getByRole('button', { name: 'Good answer', pressed: true });
     await good.waitFor();
+    // Within two seconds it would be a double click, which changes nothing.
+    await page.waitForTimeout(2_100);
     await good.click();
-    await again.getByRole('button', { name: 'Good answer', pressed: false }).waitFor();
+    await thread(page).getByText('Nothing of yours is kept').waitFor();
+    await eventuallyEquals(() => good.count(), 0);
     expect(complaints).toEqual([]);
   });
 

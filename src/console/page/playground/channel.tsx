@@ -1,5 +1,5 @@
 import { Fragment, type RefObject } from 'preact';
-import type { ListedMessage } from '../../shared/api-types.ts';
+import type { ListedMessage, Outcome } from '../../shared/api-types.ts';
 import { Mark, ReplyIcon } from '../shared/icons.tsx';
 import { dayName, Moment } from '../shared/moment.tsx';
 import type { Pressed } from './client.ts';
@@ -17,7 +17,7 @@ export function Channel(props: {
   onSay: (text: string, files: string[]) => Promise<void>;
   onOpenThread: (root: string) => void;
   /** `at` is where to say that it did not work. */
-  onPress: (pressed: Pressed, at: ComposerControl | null) => Promise<void>;
+  onPress: (pressed: Pressed, at: ComposerControl | null) => Promise<Outcome | undefined>;
   onOlder: () => Promise<void>;
 }) {
   const { state, channel, composer, openRoot, onSay, onOpenThread, onPress } = props;

@@ -20,7 +20,7 @@ export function Playground({ client }: { client: Client }) {
   const [{ channel, root }, go] = useAddress();
   const composer = useRef<ComposerControl>(null);
   const [form, setForm] = useState(keptForm);
-  useEffect(() => keepForm(form), [form]);
+  useLayoutEffect(() => keepForm(form), [form]);
   /** What the line is given once it is shown: another line, or the focus alone. */
   const [next, setNext] = useState<{ line?: string }>();
   // Before the browser goes on: Enter right after the click is meant for this line.
@@ -49,12 +49,14 @@ export function Playground({ client }: { client: Client }) {
     follow(await client.send(text, files, where), where);
   }
 
+  /** Resolves to `undefined` when the press failed, which the line then says. */
   async function press(pressed: Pressed, where: Where, at: ComposerControl | null) {
     at?.complain('');
     try {
-      follow(await client.press(pressed, where), where);
+      return follow(await client.press(pressed, where), where);
     } catch (error) {
       at?.complain(sentenceOf(error));
+      return undefined;
     }
   }
 

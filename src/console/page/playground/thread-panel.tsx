@@ -1,5 +1,5 @@
 import { useContext, useEffect, useRef } from 'preact/hooks';
-import type { ListedMessage } from '../../shared/api-types.ts';
+import type { ListedMessage, Outcome } from '../../shared/api-types.ts';
 import { CloseIcon } from '../shared/icons.tsx';
 import type { Pressed } from './client.ts';
 import { Composer, type ComposerControl } from './composer/composer.tsx';
@@ -22,7 +22,7 @@ export function ThreadPanel(props: {
   onSay: (text: string, files: string[]) => Promise<void>;
   onClose: () => void;
   /** `at` is where to say that it did not work. */
-  onPress: (pressed: Pressed, at: ComposerControl | null) => Promise<void>;
+  onPress: (pressed: Pressed, at: ComposerControl | null) => Promise<Outcome | undefined>;
 }) {
   const { thread, listed, channel, onSay, onClose, onPress } = props;
   const composer = useRef<ComposerControl>(null);

@@ -51,6 +51,12 @@ export function keepForm(open: OpenForm | undefined): void {
   keep(FORM_KEY, open ? JSON.stringify(open) : '');
 }
 
+/** The rating that this person gave an answer in this tab; empty without one. A reload keeps it. */
+export const keptRating = (answer: string) => read(ratingKeyOf(answer));
+
+/** Keeps a rating; an empty one is deleted. */
+export const keepRating = (answer: string, rating: string) => keep(ratingKeyOf(answer), rating);
+
 /** Forgets all of them. */
 export function forgetDrafts(): void {
   try {
@@ -63,6 +69,7 @@ export function forgetDrafts(): void {
 const FORM_KEY = 'form';
 const keyOf = (name: string) => `draft ${name}`;
 const sentKeyOf = (name: string) => `sent ${name}`;
+const ratingKeyOf = (answer: string) => `rating ${answer}`;
 
 function read(key: string): string {
   try {

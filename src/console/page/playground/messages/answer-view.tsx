@@ -1,8 +1,9 @@
 import { Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { AnswerStep, Body, CardAction } from '../../../shared/api-types.ts';
+import type { AnswerStep, Body, CardAction, Outcome } from '../../../shared/api-types.ts';
 import { linkOf, ratingOfButton, stepInWords } from '../../../shared/from-bot.ts';
 import { createMarkdownView, type MarkdownView } from '../../markdown/markdown-view.ts';
+import { keepRating, keptRating } from '../../shared/draft.ts';
 import { CardButton } from './card-button.tsx';
 
 type Answer = Body & { kind: 'answer' };
@@ -16,15 +17,20 @@ export function AnswerView({
   answer: Answer;
   /** Where its file is, if it has one. */
   fileAt: string | undefined;
-  onPress: (action: CardAction) => Promise<void>;
+  onPress: (action: CardAction) => Promise<Outcome | undefined>;
 }) {
   const { actions = [], document } = answer;
-  const [rating, setRating] = useState<string>();
+  const id = actions.find(ratingOfButton)?.values.answer ?? '';
+  const [rating, setRating] = useState(() => keptRating(id));
   async function press(action: CardAction) {
-    await onPress(action);
+    const outcome = await onPress(action);
+    const pressed = ratingOfButton(action);
+    // A double click shows nothing, since only its first press counts.
+    if (!pressed || !outcome || outcome.shown === 'nothing') return;
     // The same rating again takes it back.
-    const as = ratingOfButton(action);
-    if (as) setRating((before) => (before === as ? undefined : as));
+    const now = pressed === rating ? '' : pressed;
+    keepRating(id, now);
+    setRating(now);
   }
   return (
     <>

@@ -20,7 +20,7 @@ export function CardButton({
   waits?: boolean;
   /** What a button that stays pressed shows; absent for any other. */
   pressed?: boolean | undefined;
-  onPress: (action: CardAction) => Promise<void>;
+  onPress: (action: CardAction) => Promise<unknown>;
 }) {
   const [pressing, setPressing] = useState(false);
   const sign = Object.hasOwn(SIGNS, action.label) ? SIGNS[action.label] : undefined;

@@ -30,7 +30,7 @@ export function CardView({
   onPress,
 }: {
   card: Card;
-  onPress: (action: CardAction) => Promise<void>;
+  onPress: (action: CardAction) => Promise<unknown>;
 }) {
   const { actions = [] } = card;
   const [deciding, setDeciding] = useState(false);

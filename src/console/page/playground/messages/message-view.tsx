@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { CardAction, Message } from '../../../shared/api-types.ts';
+import type { CardAction, Message, Outcome } from '../../../shared/api-types.ts';
 import { CloseIcon, LockIcon, Mark } from '../../shared/icons.tsx';
 import { Clock } from '../../shared/moment.tsx';
 import { Avatar } from '../avatar.tsx';
@@ -22,7 +22,7 @@ export function MessageView({
   /** The message that it is a reply to. */
   thread?: string;
   selected?: boolean;
-  onPress: (pressed: Pressed) => Promise<void>;
+  onPress: (pressed: Pressed) => Promise<Outcome | undefined>;
   children?: ComponentChildren;
 }) {
   const { author, body, command, by } = message;

@@ -188,19 +188,19 @@ const BUTTONS: Record<string, Button> = {
     begin: (bed) => void bed.type('monitor pause', { monitor: 'job' }),
   },
   'monitor push address': {
-    ...{ label: 'New push address', model: 0, posts: 0, says: /Make a new push address/ },
+    ...{ label: 'New push address', model: 0, posts: 0, says: /Create a new push address/ },
     ...{ isManaged: true, isPersonal: true },
     begin: (bed) => void bed.type('monitor show', { monitor: 'job' }),
   },
   'monitor push address new': {
-    ...{ ...manage, label: 'New address', posts: 0, says: /The new push address/ },
+    ...{ ...manage, label: 'New address', posts: 0, says: /New push address for/ },
     async begin(bed) {
       bed.type('monitor show', { monitor: 'job' });
       bed.press(await eventually(() => bed.showing('New push address')), 'New push address', 0);
     },
   },
   'tools accept': {
-    ...{ label: 'Accept look', model: 0, posts: 0, says: /look of docs is accepted/ },
+    ...{ label: 'Accept look', model: 0, posts: 0, says: /look from docs is accepted/ },
     ...{ isPrivate: true, hasChangedTool: true },
     begin: (bed) => void bed.type('askwatch tools', {}),
   },
@@ -226,7 +226,7 @@ export function testSnoozeOfSeveral<M>(open: (options: TestBotOptions) => Promis
       bed.texts().everybody.filter((text) => text.includes('2 services are down'));
     const message = await eventually(() => about().length === 1 && bed.showing('Snooze 1 h'));
     bed.press(message, 'Snooze 1 h', 0);
-    await eventually(() => about().some((text) => /Snoozed by \w+ until/.test(text)));
+    await eventually(() => about().some((text) => /Snoozed until/.test(text)));
     const snoozed = await eventually(() => bed.showing('End snooze'));
     expect(bed.showing('Snooze 1 h')).toBeUndefined();
     bed.press(snoozed, 'End snooze', 1);

@@ -25,7 +25,7 @@ import {
 } from '../shared/card.ts';
 import { isDown, isUp } from '../shared/status.ts';
 import { shownTarget, targetLink } from '../shared/target-link.ts';
-import { counted, inWords, shortened } from '../shared/text-format.ts';
+import { counted, inShort, inWords, shortened } from '../shared/text-format.ts';
 import {
   digestTitle,
   groupTitle,
@@ -112,7 +112,7 @@ function incidentCard(incident: Incident, telling: Telling): Card {
     ...(reported ? reportedFacts(reported) : [{ label: 'Kind', value: checkType }]),
     ...earlierFacts(telling.earlier, incident),
     ...(acknowledged ? [{ label: 'Acknowledged by', value: acknowledged.by }] : []),
-    ...(snoozed ? [snoozeFact(snoozed)] : []),
+    ...(snoozed ? snoozeFactsOf(snoozed) : []),
     ...silenceFacts([incident]),
     ...noteFacts(incident),
   ];
@@ -246,19 +246,18 @@ function earlierFacts(earlier: Delivery['earlier'], incident: Incident): Fact[] 
 const NAMED = 20;
 
 /** It stays true when more begins. */
-const MISSED = 'This channel took no messages for a while, so some of this is told late.';
+const MISSED = 'This channel accepted no messages for a while, so some of this is late.';
 
 /** What a place is to see of outages that began together. Pure. */
 function groupCard(group: Group, telling: Telling): Card {
   const { members } = group;
-  const { open } = standing(members);
   const only = telling.incident && incidentCard(withNotesOf(telling.incident, group), telling);
   const late = lateWords(members);
   const about: Card = {
     tone: toneOf(group),
     title:
       group.quiet === undefined || telling.lineAtMs !== undefined
-        ? `${group.escalation && open.length > 0 && telling.lineAtMs === undefined ? 'Escalated: ' : ''}${groupTitle(group, telling)}`
+        ? `${groupTitle(group, telling)}${escalatedWords(group, telling)}`
         : `Quiet hours ${group.quiet}: ${digestTitle(group)}`,
     parts: [
       ...escalationParts(group),
@@ -286,14 +285,19 @@ function timesParts([member]: readonly Member[]): CardPart[] {
   return [{ kind: 'facts', facts: [{ label: 'Outages', value: String(member.times) }] }];
 }
 
+/** The end of the title of an escalation, as long as it is ongoing. */
+function escalatedWords({ escalation, members }: Group, { lineAtMs }: Telling): string {
+  const isOpen = standing(members).open.length > 0;
+  if (!escalation || !isOpen || lineAtMs !== undefined) return '';
+  return `, not acknowledged within ${inShort(escalation.afterMs)}`;
+}
+
 function escalationParts({ escalation, members }: Group): CardPart[] {
   if (!escalation) return [];
-  const { afterMs, called } = escalation;
-  const it = members.length === 1 ? 'it' : 'this';
+  const { afterMs, called = 'this channel' } = escalation;
+  const it = members.length === 1 ? 'it' : 'these';
   return [
-    textPart(
-      `Nobody acknowledged ${it} within ${inWords(afterMs)} where it was told first${called === undefined ? '' : `, so ${called} is called`}.`,
-    ),
+    textPart(`Escalated to ${called}: nobody acknowledged ${it} within ${inWords(afterMs)}.`),
   ];
 }
 
@@ -469,11 +473,11 @@ function noteFacts({ notes = [] }: { notes?: Note[] | undefined }): Fact[] {
 /** Different snoozes that a message about several outages names. */
 const NAMED_SNOOZES = 3;
 
-/** Until when it is quiet, and who wants it so. */
-const snoozeFact = ({ by, untilMs }: Snooze, count = ''): Fact => ({
-  label: `Snoozed by ${by}${count} until`,
-  value: { atMs: untilMs },
-});
+/** The end of a snooze and who set it; `count` says for how many of the outages. */
+const snoozeFactsOf = ({ by, untilMs }: Snooze, count = ''): Fact[] => [
+  { label: 'Snoozed until', value: { atMs: untilMs } },
+  { label: 'Snoozed by', value: `${by}${count}` },
+];
 
 /** The same of several outages: of those that go on, or of all when none does. */
 function snoozeFacts(members: readonly Member[]): Fact[] {
@@ -488,7 +492,7 @@ function snoozeFacts(members: readonly Member[]): Fact[] {
   return [...counts.values()]
     .sort((a, b) => b.snoozed.untilMs - a.snoozed.untilMs)
     .slice(0, NAMED_SNOOZES)
-    .map(({ snoozed, count }) => snoozeFact(snoozed, countOf(count, named.length)));
+    .flatMap(({ snoozed, count }) => snoozeFactsOf(snoozed, countOf(count, named.length)));
 }
 
 /** Reasons that a message about several outages names. */
@@ -516,18 +520,18 @@ function silenceFact({ untilMs }: Snooze, { status, why = '' }: Silence): Fact {
     return { label: 'Silenced in Alertmanager until', value: { atMs: untilMs } };
   if (status === 'refused') return { label: 'Alertmanager refused', value: why };
   if (status === 'unknown') {
-    return { label: 'Perhaps not silenced in Alertmanager', value: why };
+    return { label: 'Possibly not silenced in Alertmanager', value: why };
   }
-  return { label: 'Silence in Alertmanager', value: 'asked for, and not answered yet' };
+  return { label: 'Silence in Alertmanager', value: 'requested, not confirmed yet' };
 }
 
 function silenceEndFact({ status, untilMs, why }: SilenceEnd): Fact {
   const label = 'Silence in Alertmanager';
   if (status === 'ended') return { label, value: 'ended' };
-  if (status === 'wanted') return { label, value: 'its end is asked for, and not answered yet' };
+  if (status === 'wanted') return { label, value: 'end requested, not confirmed yet' };
   if (why === undefined)
     return { label: 'Silenced in Alertmanager until', value: { atMs: untilMs } };
-  return { label: 'Silence in Alertmanager goes on', value: `its end was refused: ${why}` };
+  return { label: 'Still silenced in Alertmanager', value: `ending it was refused: ${why}` };
 }
 
 /** Those that joined since are not snoozed. */

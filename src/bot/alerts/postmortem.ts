@@ -105,16 +105,16 @@ function summary(facts: PostmortemFacts): string {
       : `${withTarget(incident)} was ${plain(incident.degraded ?? words.status, 40)} from ${began(incident)}.`;
   const end =
     toMs === undefined
-      ? `It goes on, for ${inWords(nowMs - fromMs)} at the time of this draft.`
+      ? `It was still ongoing after ${inWords(nowMs - fromMs)}, when this draft was written.`
       : incident.gone && !group
-        ? `It was ${words.lost} from ${at(toMs)} on, so whether it recovered is not known.`
+        ? `It was ${words.lost} at ${at(toMs)}, so it is unknown if it recovered.`
         : incident.closedBy !== undefined && !group
-          ? `${plain(incident.closedBy)} closed it at ${at(toMs)}, since nothing was heard of it; whether it was over then is not known.`
-          : `It was over at ${at(toMs)}, after ${group || incident.flapping ? inWords(toMs - fromMs) : lasted(incident)}.`;
+          ? `${plain(incident.closedBy)} closed it at ${at(toMs)} because no news came. It is unknown if it was over then.`
+          : `It ended at ${at(toMs)}, after ${group || incident.flapping ? inWords(toMs - fromMs) : lasted(incident)}.`;
   const care = first
     ? `${plain(first.by)} acknowledged it ${inWords(first.atMs - fromMs)} after it began.`
     : 'Nobody acknowledged it.';
-  return `${what} ${end} ${care} All times are UTC; this was put together at ${at(nowMs)}.`;
+  return `${what} ${end} ${care} All times are UTC. Written at ${at(nowMs)}.`;
 }
 
 const withTarget = (incident: Incident) =>
@@ -144,7 +144,7 @@ function timeline(facts: PostmortemFacts, marks: readonly Happening[]): string {
         ? [
             {
               atMs: delivery.remindedAtMs,
-              text: 'The last time that this channel was told that it goes on.',
+              text: 'Last reminder posted in this channel.',
             },
           ]
         : [],
@@ -156,7 +156,7 @@ function timeline(facts: PostmortemFacts, marks: readonly Happening[]): string {
     })),
     ...questions.slice(-MAX_QUESTIONS).map(({ text, atMs }) => ({
       atMs,
-      text: `Somebody asked in the thread: “${plain(text, MAX_TEXT)}”`,
+      text: `Someone asked in the thread: “${plain(text, MAX_TEXT)}”`,
     })),
   ];
   const inOrder = happenings.sort((a, b) => a.atMs - b.atMs);
@@ -165,7 +165,7 @@ function timeline(facts: PostmortemFacts, marks: readonly Happening[]): string {
   if (more <= 0) return listOf(lines);
   return listOf([
     ...lines.slice(0, MAX_FIRST),
-    `… ${more} more lines were left out here …`,
+    `… ${more} more lines not shown …`,
     ...lines.slice(-MAX_LAST),
   ]);
 }
@@ -195,7 +195,8 @@ function findingText(
   { ok, outcome, reason, response_time_ms: ms }: NonNullable<ServiceFacts['results']>[number],
   isFirst: boolean,
 ): string {
-  if (ok) return `A check passed in ${inUnits(ms)}${isFirst ? ', the last one before it' : ''}.`;
+  if (ok)
+    return `A check passed in ${inUnits(ms)}${isFirst ? ', the last one before the incident' : ''}.`;
   return `A check failed (${plain(outcome, 40)})${reason ? `: ${outside(reason)}` : ''}.`;
 }
 
@@ -209,7 +210,7 @@ function ofOne(incident: Incident): Happening[] {
         { atMs: flapping.fromMs, text: `${name} ${words.began} for the first time${why}.` },
         {
           atMs: flapping.changedAtMs,
-          text: `Its last change, to ${flapping.isDown ? words.status : incident.reported ? 'RESOLVED' : 'UP'}: it ${words.began} ${counted(flapping.downs, 'time')} until then.`,
+          text: `Last change, to ${flapping.isDown ? words.status : incident.reported ? 'RESOLVED' : 'UP'}. It ${words.began} ${counted(flapping.downs, 'time')} until then.`,
         },
       ]
     : [{ atMs: startedAtMs, text: `${name} ${unseenBegin(incident)}${why}.` }];
@@ -217,10 +218,10 @@ function ofOne(incident: Incident): Happening[] {
   const end = incident.reported
     ? reportedEnd(incident, name)
     : gone
-      ? `${name} was removed, so nobody watched it any more.`
+      ? `${name} was removed and is no longer checked.`
       : endUnseenFromMs === undefined
         ? `${name} was ${plain(status, 40)} again.`
-        : `${name} was ${plain(status, 40)} again by now; nobody looked from ${at(endUnseenFromMs)} on.`;
+        : `${name} was ${plain(status, 40)} again. It was not checked from ${at(endUnseenFromMs)} on.`;
   return [...begin, { atMs: endedAtMs, text: end }];
 }
 
@@ -230,7 +231,7 @@ function reportedEnd(
   name: string,
 ): string {
   if (closedBy !== undefined) return `${plain(closedBy)} closed ${name}.`;
-  return gone ? `Nothing more was reported of ${name}.` : `${name} was resolved.`;
+  return gone ? `${name} was no longer reported.` : `${name} was resolved.`;
 }
 
 function unseenBegin(incident: Incident): string {
@@ -238,8 +239,8 @@ function unseenBegin(incident: Incident): string {
   const became = `became ${plain(degraded ?? wordsOf(incident).status, 40)}`;
   if (unseenFromMs === undefined) return became;
   return unseenFromMs === 0
-    ? `${became} at some time before watching began`
-    : `${became} by now; nobody looked from ${at(unseenFromMs)} on`;
+    ? `${became} some time before monitoring began`
+    : `${became}, and was not checked from ${at(unseenFromMs)} until then`;
 }
 
 function ofMembers({ group }: ThreadIncident): Happening[] {
@@ -273,7 +274,7 @@ function ofMembers({ group }: ThreadIncident): Happening[] {
   if (others.length === 0) return named;
   const lastMs = others.reduce((ms, one) => Math.max(ms, spanOf(one).fromMs), 0);
   const { noun, status } = wordsOfAll(others);
-  const text = `The last of ${counted(others.length, `more ${noun}`)} became ${status}; they are not listed one by one.`;
+  const text = `The last of ${counted(others.length, `more ${noun}`)} became ${status}; they are not listed individually.`;
   return [...named, { atMs: lastMs, text }];
 }
 
@@ -321,26 +322,24 @@ function cause({ found, service }: PostmortemFacts): string[] {
         .slice(0, MAX_HOSTS)
         .map(([reason, alike]) =>
           reason === ''
-            ? `Of ${counted(alike.length, wordsOfAll(alike).noun)} ${sourceOf(alike)} gave no cause.`
-            : `As ${sourceOf(alike)} of ${counted(alike.length, wordsOfAll(alike).noun)} saw it: ${outside(reason)}`,
+            ? `No cause was given for ${counted(alike.length, wordsOfAll(alike).noun)}.`
+            : `According to ${sourceOf(alike)} for ${counted(alike.length, wordsOfAll(alike).noun)}: ${outside(reason)}`,
         )
     : [
         incident.reason
-          ? `As ${sourceOf([incident])} saw it: ${outside(incident.reason)}`
-          : `${incident.reported ? 'The sender' : 'The checks'} gave no cause: it is unknown.`,
+          ? `According to ${sourceOf([incident])}: ${outside(incident.reason)}`
+          : `${incident.reported ? 'The sender' : 'The checks'} gave no cause.`,
         ...(incident.reported?.facts ?? [])
           .slice(0, MAX_NAMED)
           .map(({ label, value }) => `${plain(label)}: ${outside(value)}`),
       ];
   return [
     ...reasons,
-    ...(isCut
-      ? [`Of the first ${compared.length} monitors alone: there are too many to compare.`]
-      : []),
+    ...(isCut ? [`Only the first ${compared.length} monitors were compared.`] : []),
     ...(own
-      ? [`The kind of failure, of ${bold(incident.name, MAX_NAME)}: ${plain(own.outcome, 40)}.`]
+      ? [`Kind of failure of ${bold(incident.name, MAX_NAME)}: ${plain(own.outcome, 40)}.`]
       : []),
-    'What led to that is not known to Askwatch, which sees a service from outside only.',
+    'Root cause unknown: Askwatch only sees the service from outside.',
   ];
 }
 
@@ -363,7 +362,7 @@ function effect({ found, service, nowMs }: PostmortemFacts): string[] {
     ...(incident.reported
       ? []
       : [checksEffect(incident, service), uptimeEffect(incident, service)]),
-    'Whom it reached, and how many, is not known to Askwatch.',
+    'User impact: not known to Askwatch.',
   ];
 }
 
@@ -389,12 +388,12 @@ function membersEffect(
     return `${bold(member.name, MAX_NAME)}: ${long}${so}.`;
   });
   const more = members.length - named.length;
-  return more > 0 ? [...named, `${more} more, which are not listed here.`] : named;
+  return more > 0 ? [...named, `${more} more, not listed here.`] : named;
 }
 
 function checksEffect(incident: Incident, { results }: ServiceFacts): string {
   const name = bold(incident.name, MAX_NAME);
-  if (!results) return `How many checks of ${name} failed could not be fetched.`;
+  if (!results) return `The checks of ${name} could not be fetched.`;
   const { fromMs, toMs = Number.POSITIVE_INFINITY } = spanOf(incident);
   const own = results.filter(
     ({ at: time }) => Date.parse(time) >= fromMs && Date.parse(time) < toMs,
@@ -402,14 +401,14 @@ function checksEffect(incident: Incident, { results }: ServiceFacts): string {
   const failed = own.filter(({ ok }) => !ok).length;
   const [oldest] = results;
   const isWhole = oldest !== undefined && Date.parse(oldest.at) <= fromMs;
-  if (own.length === 0) return `Of the checks of ${name} in that time none is kept.`;
-  return `Of ${counted(own.length, 'check')} of ${name} in that time, ${failed} failed${isWhole ? '' : '; older ones are no longer kept'}.`;
+  if (own.length === 0) return `No checks of ${name} are kept from that time.`;
+  return `${failed} of ${counted(own.length, 'check')} of ${name} failed in that time${isWhole ? '' : '; older checks are no longer kept'}.`;
 }
 
 function uptimeEffect(incident: Incident, { uptime }: ServiceFacts): string {
   const name = bold(incident.name, MAX_NAME);
   if (!uptime) return `The uptime of ${name} could not be fetched.`;
-  if (uptime.uptime === null) return `The uptime of ${name} is not known: nothing was seen.`;
+  if (uptime.uptime === null) return `The uptime of ${name} is unknown: it was never checked.`;
   const [fromMs, toMs] = [Date.parse(uptime.from), Date.parse(uptime.to)];
   const watchedMs = toMs - fromMs - uptime.unseen_ms;
   const watched = uptime.unseen_ms >= 60_000 ? ` (watched for ${inWords(watchedMs)})` : '';
@@ -423,15 +422,13 @@ function people({ found, questions }: PostmortemFacts, marks: readonly Happening
   const told = deliveries.filter(({ posted }) => posted !== undefined).length;
   const notes = notesOf(found);
   return [
-    `The alert was told in ${counted(told, 'channel')}${dead > 0 ? `; ${counted(dead, 'channel')} could not be told` : ''}.`,
+    `The alert was posted in ${counted(told, 'channel')}${dead > 0 ? ` and failed in ${counted(dead, 'channel')}` : ''}.`,
     ...(marks.length === 0 ? ['Nobody acknowledged or snoozed it.'] : []),
     ...marks.map(({ atMs, text }) => `${at(atMs)}: ${text}`).slice(0, MAX_NAMED),
-    ...(notes.length === 0 ? ['No note was kept.'] : []),
+    ...(notes.length === 0 ? ['No notes were kept.'] : []),
     ...notes.map(({ by, text, atMs }) => `${at(atMs)}: ${plain(by)}: “${plain(text, MAX_NOTE)}”`),
     ...(questions.length > 0
-      ? [
-          `${counted(questions.length, 'question')} asked of Askwatch in the thread: see the timeline.`,
-        ]
+      ? [`${counted(questions.length, 'question')} asked in the thread: see the timeline.`]
       : []),
   ];
 }
@@ -453,52 +450,51 @@ function openQuestions(facts: PostmortemFacts): string[] {
     ...(open.length > 0
       ? [
           group
-            ? `${counted(open.length, wordsOfAll(members).noun)} of ${members.length} went on at the time of this draft: when are they back?`
-            : 'It went on at the time of this draft: when is it back?',
+            ? `${counted(open.length, wordsOfAll(members).noun)} of ${members.length} were still ongoing. When will they recover?`
+            : 'It was still ongoing. When will it recover?',
         ]
       : []),
     isUnknown
-      ? `Why did it happen? ${incident.reported ? 'The sender' : 'The checks'} gave no cause.`
-      : `What led to what ${sourceOf([incident])} saw?`,
-    ...(notesOf(found).length === 0 ? ['What was done about it? No note says so.'] : []),
+      ? `What was the root cause? ${incident.reported ? 'The sender' : 'The checks'} gave no cause.`
+      : 'What was the root cause?',
+    ...(notesOf(found).length === 0 ? ['What fixed it? No notes were kept.'] : []),
     ...(firstAcknowledged(found)
       ? []
-      : ['Who looked after it, and how did they hear of it? Nobody acknowledged it.']),
+      : ['Who handled it, and how did they notice? Nobody acknowledged it.']),
     ...(flapped.length > 0
       ? [
-          `Why did ${flapped.length === 1 ? 'it' : `${flapped.length} of them`} come back in between and go down again?`,
+          `Why did ${flapped.length === 1 ? 'it' : `${flapped.length} of them`} recover in between and fail again?`,
         ]
       : []),
     ...hostQuestions(found),
     ...(unseen.length > 0
       ? [
-          `When exactly did ${group ? `${unseen.length} of them` : 'it'} begin or end? Nobody looked at some of the time.`,
+          `When exactly did ${group ? `${unseen.length} of them` : 'it'} begin or end? Not all of the time was checked.`,
         ]
       : []),
     ...(gone.length > 0
       ? [
-          `Did ${group ? `the ${gone.length} that were removed` : 'it'} recover? Nobody watches any more.`,
+          `Did ${group ? `the ${gone.length} that were removed` : 'it'} recover? No checks run any more.`,
         ]
       : []),
     ...earlierQuestion(incident, service),
-    ...(dead > 0 ? [`Why could ${counted(dead, 'channel')} not be told?`] : []),
-    'How is it kept from happening again, and would it be noticed sooner?',
+    ...(dead > 0 ? [`Why did the alert fail in ${counted(dead, 'channel')}?`] : []),
+    'How do we prevent this, or detect it sooner?',
   ];
 }
 
 /** What the monitors of one message have in common, where their targets tell it. */
 function hostQuestions({ group, all }: ThreadIncident): string[] {
   if (!group || group.members.length < 2) return [];
-  if (all.length > MAX_COMPARED) return ['What do those that went down together share?'];
+  if (all.length > MAX_COMPARED) return ['What do the services that failed together share?'];
   const monitors = all.filter(({ reported }) => !reported);
   const shared = [...groupBy(monitors, ({ target }) => hostOf(target)).entries()]
     .filter(([host, alike]) => host !== '' && alike.length > 1)
     .sort(([, a], [, b]) => b.length - a.length)
     .slice(0, MAX_HOSTS);
-  if (shared.length === 0) return ['What do those that went down together share?'];
+  if (shared.length === 0) return ['What do the services that failed together share?'];
   return shared.map(
-    ([host, alike]) =>
-      `What happened at ${plain(host)}? ${alike.length} of the monitors look at it.`,
+    ([host, alike]) => `What happened at ${plain(host)}? ${alike.length} of the monitors check it.`,
   );
 }
 
@@ -519,7 +515,7 @@ function earlierQuestion(incident: Incident, { incidents }: ServiceFacts): strin
   if (!last) return [];
   const count = `${incidents.complete ? '' : 'at least '}${counted(earlier.length, 'time')}`;
   return [
-    `Is it the same as before? ${bold(incident.name, MAX_NAME)} went down ${count} in the ${BEFORE_DAYS} days before, the last time at ${at(Date.parse(last.started_at))}: ${outside(last.cause)}`,
+    `Is it a repeat? ${bold(incident.name, MAX_NAME)} went down ${count} in the ${BEFORE_DAYS} days before, last at ${at(Date.parse(last.started_at))}: ${outside(last.cause)}`,
   ];
 }
 
@@ -527,7 +523,7 @@ function began(incident: Incident): string {
   const { startedAtMs, unseenFromMs } = incident;
   if (unseenFromMs === undefined) return at(startedAtMs);
   return unseenFromMs === 0
-    ? `some time before ${at(startedAtMs)}, when watching began,`
+    ? `some time before ${at(startedAtMs)}, when monitoring began,`
     : `some time between ${at(unseenFromMs)} and ${at(startedAtMs)}`;
 }
 

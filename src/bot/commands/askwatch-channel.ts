@@ -24,7 +24,7 @@ const isSet = (value: string | undefined): value is string =>
 /** `/askwatch model`: the model that answers in this channel when none is named. */
 export const modelCommand = command({
   name: 'askwatch model',
-  summary: 'The model that answers in this channel; with a name, sets it',
+  summary: 'Show or set the model that answers in this channel',
   right: {
     setting: 'mayManage',
     over: 'place',
@@ -34,7 +34,7 @@ export const modelCommand = command({
   input: z.object({
     model: optionalText(
       200,
-      'A model of /askwatch models, or default; left out, or show, shows the one set',
+      'A model from /askwatch models, or default; omitted, or show, shows the current one',
     ),
   }),
   examples: ['/askwatch model', '/askwatch model long-200k', '/askwatch model default'],
@@ -53,7 +53,7 @@ export const modelCommand = command({
         values: { model: own ?? DEFAULT },
         choices: { model: [DEFAULT, ...names] },
         hints: {
-          model: `default is what whoever runs Askwatch chose${isNow}. /askwatch models compares them.`,
+          model: `default is the model that Askwatch is set up with${isNow}. /askwatch models compares them.`,
         },
       };
     },
@@ -64,8 +64,8 @@ export const modelCommand = command({
       const { id } = await catalog.chatModel(own);
       const text =
         own === undefined
-          ? 'Nobody has chosen one for this channel.'
-          : 'It was chosen for this channel; /askwatch model default takes that back.';
+          ? 'This is the default model.'
+          : 'It was chosen for this channel. To return to the default: /askwatch model default';
       return shown(`${id} answers here`, text);
     }
     const isDefault = isWord(model, DEFAULT);
@@ -73,7 +73,7 @@ export const modelCommand = command({
     await channelDefaults.change(place, { model: isDefault ? null : id });
     return said(
       `${id} answers here from now on`,
-      'Whoever wants another one once: /ask model=<name> <question>',
+      'For another model in one question: /ask model=<name> <question>',
     );
   },
 });
@@ -81,7 +81,8 @@ export const modelCommand = command({
 /** `/askwatch prompt`: what the model is told before every conversation of this channel. */
 export const promptCommand = command({
   name: 'askwatch prompt',
-  summary: 'What the model is told before every conversation in this channel; with a text, sets it',
+  summary:
+    'Show or set the instructions that the model gets before every conversation in this channel',
   right: {
     setting: 'mayManage',
     over: 'place',
@@ -89,7 +90,7 @@ export const promptCommand = command({
     when: ({ prompt }) => isSet(prompt),
   },
   input: z.object({
-    prompt: optionalText(4_000, 'The text, or default; left out, or show, shows the one set'),
+    prompt: optionalText(4_000, 'The text, or default; omitted, or show, shows the current one'),
   }),
   examples: [
     '/askwatch prompt',
@@ -109,7 +110,7 @@ export const promptCommand = command({
         values: { prompt: own ?? standardPrompt(call) },
         hints: {
           prompt:
-            'What the model is told before every conversation here. The word default takes it back.',
+            'Instructions that the model gets before every conversation here. To return to the default, write default.',
         },
       };
     },
@@ -120,22 +121,25 @@ export const promptCommand = command({
     if (!isSet(prompt)) {
       const { prompt: own } = await channelDefaults.of(place);
       return shown(
-        own === undefined ? 'This channel has no prompt of its own' : 'The prompt of this channel',
+        own === undefined ? 'This channel uses the default prompt' : 'The prompt of this channel',
         own ?? standard,
       );
     }
-    if (prompt.trim() === '') throw new CommandError('A prompt needs words.');
+    if (prompt.trim() === '') throw new CommandError('The prompt is empty.');
     // A form that was sent as it began changes nothing.
     const isDefault = isWord(prompt, DEFAULT) || prompt.trim() === standard.trim();
     await channelDefaults.change(place, { prompt: isDefault ? null : prompt });
-    return said('Prompt of this channel changed', isDefault ? standard : prompt);
+    return said(
+      isDefault ? 'This channel uses the default prompt again' : 'Prompt of this channel changed',
+      isDefault ? standard : prompt,
+    );
   },
 });
 
 /** `/askwatch budget`: how many tokens models may use up for this channel. */
 export const budgetCommand = command({
   name: 'askwatch budget',
-  summary: 'How many tokens this channel may use, and has used; with a budget, sets it',
+  summary: 'Show or set how many tokens this channel may use',
   right: {
     setting: 'mayManage',
     over: 'place',
@@ -145,7 +149,7 @@ export const budgetCommand = command({
   input: z.object({
     budget: optionalText(
       60,
-      'Such as 200k/day or 5M/month, or default for none; left out, or show, shows the one set',
+      'Such as 200k/day or 5M/month, or default for none; omitted, or show, shows the current one',
     ),
   }),
   examples: ['/askwatch budget', '/askwatch budget 200k/day', '/askwatch budget default'],
@@ -154,28 +158,28 @@ export const budgetCommand = command({
     if (!isSet(text)) {
       const now = await budgets.of(place);
       if (!now) {
-        return shown('This channel has no budget', 'Set one: /askwatch budget 200k/day');
+        return shown('This channel has no token budget', 'Set one: /askwatch budget 200k/day');
       }
       return shown(
         `This channel may use ${budgetInWords(now.budget)}`,
-        `It has used ${now.used.toLocaleString('en')}. The next ${now.budget.per} begins in ${inWords(now.endsInMs)}.`,
+        `${now.used.toLocaleString('en')} are used. The count starts again in ${inWords(now.endsInMs)}.`,
       );
     }
     if (isWord(text, DEFAULT)) {
       await channelDefaults.change(place, { budget: null });
-      return said('This channel has no budget any more', 'Models may use as much as is asked for.');
+      return said('Token budget removed', 'This channel may use any number of tokens.');
     }
     const budget = readBudget(text);
     if (!budget) {
       throw new CommandError(
-        `“budget” must be 1,000 tokens a day or month at least, such as 200k/day or 5M/month, or default, not “${shortened(text, 60)}”.`,
+        `I didn’t understand “${shortened(text, 60)}”. A budget is at least 1,000 tokens a day or month, such as 200k/day or 5M/month.`,
         { input: 'budget' },
       );
     }
     await channelDefaults.change(place, { budget });
     return said(
       `This channel may use ${budgetInWords(budget)} from now on`,
-      'What is used beyond that is the end of an answer that has begun. Days and months begin at 00:00 UTC.',
+      'An answer that has begun may go slightly over it. Days and months start at 00:00 UTC.',
     );
   },
 });
@@ -183,27 +187,27 @@ export const budgetCommand = command({
 /** `/askwatch forget`: the thread goes on, without what was said in it. */
 export const forgetCommand = command({
   name: 'askwatch forget',
-  summary: 'Forget what was said in this thread; say it inside the thread',
+  summary: 'Forget the conversation in this thread; type it inside the thread',
   right: 'anyone',
   input: z.object({}),
   examples: ['/askwatch forget'],
   async run(_input, { ask, conversations, feedback, invocation: { place, thread } }) {
     if (thread === undefined) {
       throw new CommandError(
-        'This forgets one thread: say it inside that thread. Where a slash command cannot be typed there, mention Askwatch first: @Askwatch /askwatch forget.',
+        'Type this inside the thread to forget. If slash commands don’t work there, mention Askwatch: @Askwatch /askwatch forget',
       );
     }
     // It is remembered when it ends.
     if (await ask.isAnswering(place, thread)) {
       throw new CommandError(
-        'Something is being answered in this thread. Wait for that, or press Stop, and say it again.',
+        'An answer is being written in this thread. Wait for it or press Stop, then try again.',
       );
     }
     const turns = await conversations.forget(conversationKey(place, thread));
     await feedback.forgetThread({ place: placeKey(place), thread });
     return said(
       turns === 0 ? 'There was nothing to forget' : 'This thread is forgotten',
-      'The next question here is answered as if it were the first. How its answers were rated is forgotten, too.',
+      'The next question here starts a new conversation. Ratings of answers in this thread are deleted, too.',
     );
   },
 });

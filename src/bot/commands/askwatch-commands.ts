@@ -10,7 +10,7 @@ import { commandsCard } from './usage-cards.ts';
 /** `/askwatch models`: the catalog, so that a person can choose. */
 export const modelsCommand = command({
   name: 'askwatch models',
-  summary: 'The models /ask can use, with context size, what they accept and how they compare',
+  summary: 'The models /ask can use, with their context size, inputs and ranks',
   right: 'anyone',
   input: z.object({}),
   examples: ['/askwatch models'],
@@ -31,7 +31,7 @@ export const modelsCommand = command({
       ...(!roles && {
         footer: [
           chat.some((model) => model.ranks) && ranks,
-          !chat.every(isServed) && 'If nobody answers, no connected provider serves that model.',
+          !chat.every(isServed) && '“none” means that no connected provider serves that model.',
           'Choose with /ask model=<name> <question>.',
         ]
           .filter(Boolean)
@@ -61,7 +61,7 @@ function oneModel(roles: readonly Model[]): CardPart[] {
         ],
       ],
     ),
-    textPart(`It answers for every model of the catalog: ${names.join(', ')}.`),
+    textPart(`It answers for every model name in the catalog: ${names.join(', ')}.`),
   ];
 }
 
@@ -81,7 +81,7 @@ function row(model: Model, isDefault: boolean): string[] {
     String(ranks?.speed ?? ''),
     String(ranks?.quality ?? ''),
     String(ranks?.cost ?? ''),
-    isServed(model) ? nameOf(model) : 'nobody',
+    isServed(model) ? nameOf(model) : 'none',
     isServed(model) ? owned_by : '',
   ];
 }
@@ -121,7 +121,7 @@ function sizeInWords(tokens: number): string {
 /** `/askwatch help`: all commands. */
 export const helpCommand = command({
   name: 'askwatch help',
-  summary: 'What Askwatch can do, and how each command is typed',
+  summary: 'List all commands and how to type them',
   right: 'anyone',
   input: z.object({}),
   examples: ['/askwatch help'],

@@ -12,7 +12,7 @@ import { command, type Once, requiredText } from './command.ts';
 const right: Right = {
   setting: 'mayManage',
   over: 'shared',
-  to: 'see and accept tools of other servers',
+  to: 'see and accept tools from other servers',
 };
 
 /** Of a text of a definition: a description is shown whole, a schema where it differs. */
@@ -25,8 +25,7 @@ const MAX_OTHERS = 20;
 /** `/askwatch tools`: what other people's servers have, and what of it has changed. */
 export const toolsCommand = command({
   name: 'askwatch tools',
-  summary:
-    "Tools of other people's servers: which are on, and what changed and waits to be accepted",
+  summary: 'Tools from other MCP servers: which ones are on, and which changes wait for approval',
   right,
   input: z.object({
     change: z
@@ -34,7 +33,7 @@ export const toolsCommand = command({
       .min(1)
       .max(100)
       .optional()
-      .describe('Which of the changes is shown; the first when left out'),
+      .describe('Which change to show; the first if omitted'),
   }),
   examples: ['/askwatch tools', '/askwatch tools change=2'],
   async run({ change = 1 }, { otherTools }) {
@@ -47,8 +46,8 @@ function toolsCard(servers: readonly ServerState[], change: number): Card {
   if (servers.length === 0) {
     return textCard(
       'info',
-      'There are no tools of other servers',
-      'Whoever runs Askwatch can name servers whose tools /ask may use in a file: MCP_CONFIG, docs/mcp.md.',
+      'No tools from other servers',
+      '/ask can use tools from MCP servers that are listed in the file MCP_CONFIG. See docs/mcp.md.',
     );
   }
   const changes = servers.flatMap(({ name, tools }) =>
@@ -62,7 +61,7 @@ function toolsCard(servers: readonly ServerState[], change: number): Card {
     })),
   );
   const shown = changes[Math.min(change, changes.length) - 1];
-  const title = `${counted(on.length, 'tool')} of ${counted(servers.length, 'server')} ${on.length === 1 ? 'is' : 'are'} on`;
+  const title = `${counted(on.length, 'tool')} from ${counted(servers.length, 'server')} ${on.length === 1 ? 'is' : 'are'} on`;
   if (!shown) return { tone: 'info', title, parts: [facts], footer: FIRST_SEEN };
   const others = changes.length - 1;
   return {
@@ -70,7 +69,7 @@ function toolsCard(servers: readonly ServerState[], change: number): Card {
     title: `${title}, ${counted(changes.length, 'change')} ${changes.length === 1 ? 'waits' : 'wait'}`,
     parts: [...changeParts(shown), facts],
     footer: [
-      'What others say of their tools is not checked. Accept it where you know why it changed.',
+      'Askwatch does not check how servers describe their tools. Accept a change only if you know why it was made.',
       ...(others > 0
         ? [`The next change: /askwatch tools change=${(change % changes.length) + 1}`]
         : []),
@@ -93,7 +92,7 @@ function changeParts({
 }: ChangedTool & { server: string }): CardPart[] {
   const code = (text: string) => ({ kind: 'code', text: cut(text) || '(nothing)' }) as const;
   return [
-    textPart(`${tool} of ${server} is not what it was, and off until somebody accepts it.`),
+    textPart(`${tool} from ${server} has changed. It is off until someone accepts the change.`),
     ...differences(before, after).flatMap((one) => [
       textPart(`${one.what}, before:`),
       code(one.before),
@@ -128,40 +127,40 @@ function serverInWords({ address, health, tools, others, channels }: ServerState
     ...(on.length > 0 ? [`On: ${on.join(', ')}.`] : []),
     ...(changed.length > 0 ? [`Changed: ${changed.join(', ')}.`] : []),
     ...(off.length > 0 ? [`Off: ${off.join(', ')}.`] : []),
-    ...(tools.length === 0 ? ['None are set up: `tools` names them in the file.'] : []),
+    ...(tools.length === 0 ? ['No tools are set up. List them under `tools` in the file.'] : []),
     ...(others.length > 0 ? [`Not set up: ${others.slice(0, MAX_OTHERS).join(', ')}${more}.`] : []),
   ].join('\n');
 }
 
 const FIRST_SEEN =
-  'A tool is called as it describes itself when it is first seen; later only as somebody accepts it.';
+  'A tool is used as it was described when first seen. Later changes must be accepted here.';
 
 const HEALTH = {
-  unknown: 'It was not asked yet.',
-  answers: 'It answers.',
-  fails: 'It fails.',
+  unknown: 'Not contacted yet.',
+  answers: 'Connected.',
+  fails: 'Connection failed.',
 } as const;
 
-const input = z.object({ change: requiredText(40, 'The change the button stands under') });
+const input = z.object({ change: requiredText(40, 'The change that the button belongs to') });
 type Input = z.output<typeof input>;
 
 /** What the button under a change does; nobody types this. */
 export const acceptTool = command({
   name: 'tools accept',
-  summary: 'Accept what a tool of another server has become',
+  summary: 'Accept the change of a tool from another server',
   right,
   input,
   once: ({ change }: Input): Once => ({
     key: `tools accept ${change}`,
     keepMs: 10 * 60_000,
-    shown: 'It is accepted.',
+    shown: 'The change is accepted.',
   }),
   async run({ change }, { otherTools, person, log }) {
     const by = shortened(person.name, 80);
     const accepted = await otherTools.accept(change, by);
     if (!accepted) {
       throw new CommandError(
-        'Nothing was accepted: it is another one by now, or somebody has accepted it. Look again: /askwatch tools',
+        'Nothing was accepted: the tool changed again, or someone else accepted it. Check again: /askwatch tools',
       );
     }
     const { server, tool } = accepted;
@@ -170,8 +169,8 @@ export const acceptTool = command({
       {
         ...textCard(
           'good',
-          `${tool} of ${server} is accepted`,
-          'It is called as it is now. What else waits: /askwatch tools',
+          `${tool} from ${server} is accepted`,
+          'It is on again, as shown. Other changes: /askwatch tools',
         ),
         footer: `Accepted by ${by}`,
       },

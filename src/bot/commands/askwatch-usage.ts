@@ -15,10 +15,10 @@ const MAX_ROWS = 10;
 /** `/askwatch usage`: who asked how much in this channel. */
 export const usageCommand = command({
   name: 'askwatch usage',
-  summary: 'Who asked how much in this channel, which models answered, and how that was rated',
+  summary: 'Answers and tokens in this channel by person and by model, with ratings',
   right: 'anyone',
   input: z.object({
-    days: z.int().min(1).max(90).optional().describe('How many days back; 30 when left out'),
+    days: z.int().min(1).max(90).optional().describe('How many days back; 30 if omitted'),
   }),
   examples: ['/askwatch usage', '/askwatch usage days=7'],
   async run({ days = 30 }, { usageLog, feedback, place }) {
@@ -38,7 +38,7 @@ export function usageCard(
   const span = days === 1 ? 'the last day' : `the last ${days} days`;
   if (answers.length === 0) {
     const hint = 'Ask something: /ask why is the sky blue?';
-    const card = textCard('info', `Nobody asked here in ${span}`, hint);
+    const card = textCard('info', `No questions here in ${span}`, hint);
     return { ...card, parts: [...card.parts, ...ratingsTable(ratings)] };
   }
   const all = total(sumsBy(answers, 'model'));
@@ -52,11 +52,11 @@ export function usageCard(
       ...ratingsTable(ratings),
     ],
     footer: [
-      'Tokens of questions, of what was sent with them, and of answers.',
+      'Tokens count questions, what was sent with them, and answers.',
       ...(all.lookups > 0
-        ? ['Those of look-ups are among them: what models wrote to look, and prompts sent again.']
+        ? ['They include look-ups: the calls that models wrote, and the prompts sent again.']
         : []),
-      ...(isPartly ? ['Some answers came without a count.'] : []),
+      ...(isPartly ? ['Token counts are missing for some answers.'] : []),
     ].join(' '),
   };
 }

@@ -35,7 +35,7 @@ const toldSecond = (title: string, label: string, atMs: number) =>
 /** Somebody looks after it: shown in every place that was told. */
 const acknowledge = button({
   name: 'incident acknowledge',
-  summary: 'Say that you look after an incident',
+  summary: 'Acknowledge an incident',
   async run({ incident: id }, { incidents, person }) {
     const by = shortened(person.name, 80);
     const before = await incidents.mark(id, 'acknowledged', (atMs) => ({ by, atMs }));
@@ -47,7 +47,7 @@ const acknowledge = button({
 /** New outages of the same monitors wait for an hour. */
 const snooze = button({
   name: 'incident snooze',
-  summary: 'Hear nothing new of this monitor for an hour',
+  summary: 'Mute new outages of this monitor for an hour',
   async run({ incident: id }, { incidents, person }) {
     const before = await incidents.mark(id, 'snoozed', (atMs) => newSnooze(person.name, atMs));
     if (!before) return { kind: 'nothing' };
@@ -58,9 +58,9 @@ const snooze = button({
 /** What was held back is told. */
 const unsnooze = button({
   name: 'incident unsnooze',
-  summary: 'Hear of new outages of this monitor again',
+  summary: 'Post new outages of this monitor again',
   async run({ incident: id }, { incidents }) {
-    if (!(await incidents.endSnoozes(id))) throw new CommandError('This snooze is over already.');
+    if (!(await incidents.endSnoozes(id))) throw new CommandError('This snooze has already ended.');
     return { kind: 'nothing' };
   },
 });

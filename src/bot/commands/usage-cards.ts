@@ -33,7 +33,7 @@ export function commandsCard(commands: readonly Command[], title = 'What Askwatc
     tone: 'info',
     title,
     parts: [tablePart(['Command', 'Does'], rows)],
-    footer: 'Put words with spaces in quotes: name="My shop".',
+    footer: 'Put a value with spaces in quotes: name="My shop".',
   };
 }
 
@@ -41,9 +41,9 @@ export function commandsCard(commands: readonly Command[], title = 'What Askwatc
 export function unknownCard(typed: string, near: readonly Command[]): Card {
   if (typed === '') return commandsCard(near);
   const isGroup = near.some(({ name }) => name.startsWith(`${typed.toLowerCase()} `));
-  if (isGroup) return commandsCard(near, `What /${typed.toLowerCase()} can do`);
+  if (isGroup) return commandsCard(near, `Commands of /${typed.toLowerCase()}`);
   return {
-    ...commandsCard(near, `There is no command “/${shortened(typed, 60)}”`),
+    ...commandsCard(near, `Unknown command “/${shortened(typed, 60)}”`),
     tone: 'warning',
   };
 }

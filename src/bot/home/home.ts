@@ -22,7 +22,7 @@ import { type Person, type Place, parsePlace, placeKey } from '../shared/place.t
 import { hasRight } from '../shared/rights.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
-import { counted, shortened } from '../shared/text-format.ts';
+import { shortened } from '../shared/text-format.ts';
 
 /** What a person's home shows. */
 export interface Home {
@@ -80,11 +80,11 @@ const HELP: Card = {
   tone: 'info',
   title: 'How to begin',
   parts: [
-    textPart('Ask in a channel, and go on in the thread of the answer:'),
+    textPart('Ask in a channel, and continue in the thread of the answer:'),
     { kind: 'code', text: '/ask why is the sky blue?' },
-    textPart('Add a monitor; the channel hears when it goes down:'),
+    textPart('Add a monitor. The channel gets a message when it goes down:'),
     { kind: 'code', text: '/monitor add https://example.com' },
-    textPart('The channels where you did either show here. /askwatch help tells more.'),
+    textPart('Channels where you do either appear here. All commands: /askwatch help'),
   ],
 };
 
@@ -112,7 +112,7 @@ export function createHomes(
       const why = explainOutage(error, 'monitoring service');
       if (why === undefined) throw error;
       log.warn({ err: error }, 'a home could not show what is down');
-      const card = textCard('warning', 'What is down now cannot be seen', why);
+      const card = textCard('warning', 'Cannot show what is down', why);
       return { card, isEmpty: false };
     }
   }
@@ -236,7 +236,7 @@ export function nowCard(monitors: readonly Monitor[], alerts: readonly Alert[] =
     parts: [
       ...down.slice(0, MAX_SHOWN).map(outagePart),
       ...(more > 0
-        ? [textPart(`${counted(more, 'other')} DOWN: /monitor list down shows all.`)]
+        ? [textPart(`${more} more ${more === 1 ? 'is' : 'are'} down: /monitor list down`)]
         : []),
     ],
   };
@@ -257,7 +257,7 @@ function outagePart({ monitor, sinceMs, cause }: Outage & { monitor: Monitor }):
   const { name, target } = monitor;
   return factsPart(
     { label: shortened(name || target, 60), value: shortened(shownTarget(target), 80) },
-    ...(sinceMs === undefined ? [] : [{ label: 'DOWN since', value: { atMs: sinceMs } }]),
+    ...(sinceMs === undefined ? [] : [{ label: 'Down since', value: { atMs: sinceMs } }]),
     ...(cause === undefined ? [] : [{ label: 'Cause', value: shortened(cause, 200) }]),
   );
 }

@@ -22,7 +22,7 @@ export function exampleAlert(
 ): ReportedAlert {
   return {
     ...{ key: KEY, state, name: `Example of ${name}`, severity: 'warning' },
-    summary: 'Nothing is wrong: somebody wanted to see how an alert is told',
+    summary: 'Nothing is wrong: someone is testing how alerts look',
     ...(state === 'firing' ? { startedAtMs: nowMs } : { endedAtMs: nowMs }),
     facts: [{ label: 'example', value: 'yes' }],
     links: [],

@@ -69,7 +69,7 @@ export function createIntake(options: {
         kind,
         404,
         ErrorCode.notFound,
-        `There is no kind of intake called like that. There are ${INTAKE_KINDS.join(', ')}.`,
+        `Unknown kind of intake. The kinds are ${INTAKE_KINDS.join(', ')}.`,
       );
     }
     if (token === undefined) return refusal(kind, 401, ErrorCode.missingKey, NO_TOKEN);
@@ -84,7 +84,7 @@ export function createIntake(options: {
       kind,
       400,
       ErrorCode.invalidValue,
-      `This token is of an intake for ${intake.kind}, and this address takes ${kind}. Send to /hooks/${intake.kind}, or make one of this kind: /monitor intake add ${kind}.`,
+      `This token belongs to an intake for ${intake.kind}, but this address accepts ${kind}. Send to /hooks/${intake.kind}, or create an intake of this kind: /monitor intake add ${kind}.`,
     );
   }
 
@@ -182,11 +182,11 @@ export function createIntake(options: {
 const NOTHING: IntakeAnswer = { status: 200, body: undefined };
 
 const NO_TOKEN =
-  'This needs the token of an intake: in the path, as in /hooks/alertmanager/<token>, or in the header Authorization. /monitor intake add makes one.';
+  'An intake token is required, in the path (/hooks/alertmanager/<token>) or in the Authorization header. /monitor intake add creates one.';
 const WRONG_TOKEN =
-  'This token is not that of an intake, or no longer. /monitor intake list shows those of a channel, and /monitor intake add makes a new one.';
+  'Unknown or removed intake token. /monitor intake list shows the intakes of a channel, and /monitor intake add creates one.';
 const WRONG_ROUTING_KEY =
-  'This routing key is not the token of an intake, or no longer. /monitor intake add pagerduty makes one.';
+  'This routing key is an unknown or removed intake token. /monitor intake add pagerduty creates one.';
 
 const isKind = (kind: string): kind is IntakeKind =>
   (INTAKE_KINDS as readonly string[]).includes(kind);
@@ -221,11 +221,14 @@ const unavailable = (kind: string, why: string, seconds = AGAIN_SECONDS): Intake
 /** Why a delivery was not stored, and when its sender may try again. */
 function delayOf(error: unknown): { why: string; seconds: number } {
   if (error instanceof OverloadError) {
-    return { why: 'Too many alerts of this intake wait to be stored.', seconds: AGAIN_SECONDS };
+    return {
+      why: 'Too many alerts from this intake are waiting to be stored.',
+      seconds: AGAIN_SECONDS,
+    };
   }
   if (error instanceof TooManyActiveError) {
-    const why = `${counted(error.count, 'alert')} found no room, since too many are active.`;
+    const why = `${counted(error.count, 'alert')} could not be stored because too many are active.`;
     return { why, seconds: ROOM_AGAIN_SECONDS };
   }
-  return { why: 'Nothing can be stored now.', seconds: AGAIN_SECONDS };
+  return { why: 'Alerts cannot be stored right now.', seconds: AGAIN_SECONDS };
 }

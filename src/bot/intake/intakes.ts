@@ -176,7 +176,7 @@ export async function createIntakes(
         const { intakes } = current;
         if (intakes.length >= MAX_INTAKES) {
           throw new CommandError(
-            `This channel has ${MAX_INTAKES} intakes already. Remove one that is no longer used: /monitor intake list shows them.`,
+            `This channel already has ${MAX_INTAKES} intakes. Remove an unused one: /monitor intake list shows them.`,
           );
         }
         const name =
@@ -292,7 +292,7 @@ function checkedName(given: string, intakes: readonly StoredIntake[]): string {
     throw new CommandError('An intake needs a name, such as “Production”.', { input: 'name' });
   if (intakes.some((one) => isSameName(one.name, name))) {
     throw new CommandError(
-      `This channel has an intake with the name “${name}” already. Give this one another.`,
+      `This channel already has an intake called “${name}”. Choose another name.`,
       { input: 'name' },
     );
   }
@@ -302,18 +302,14 @@ function checkedName(given: string, intakes: readonly StoredIntake[]): string {
 function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !['http:', 'https:'].includes(url.protocol) || text.length > MAX_URL_LENGTH) {
-    throw new CommandError(
-      'The address of an Alertmanager looks like http://alertmanager.example:9093.',
-    );
+    throw new CommandError('An Alertmanager address looks like http://alertmanager.example:9093.');
   }
   return text;
 }
 
 function checkedRepeat(ms: number): number {
   if (Number.isInteger(ms) && ms >= REPEAT_MS.least && ms <= REPEAT_MS.most) return ms;
-  throw new CommandError(
-    'The time after which alerts are repeated is from 1 minute to 7 days, such as 4h.',
-  );
+  throw new CommandError('“repeat” must be between 1 minute and 7 days, such as 4h.');
 }
 
 const hashOf = (token: string) => hash('sha256', token, 'hex');

@@ -23,28 +23,28 @@ const FORMATS: Record<
   }
 > = {
   pagerduty: {
-    title: 'an event for PagerDuty',
+    title: 'a PagerDuty event',
     fits: ({ event_action, routing_key }) =>
       event_action !== undefined || routing_key !== undefined,
     read: alertsOfPagerDuty,
   },
   'uptime-kuma': {
-    title: 'a message of Uptime Kuma',
+    title: 'an Uptime Kuma message',
     fits: (body) => isRecord(body.heartbeat) || ('heartbeat' in body && 'monitor' in body),
     read: alertsOfUptimeKuma,
   },
   grafana: {
-    title: 'a delivery of Grafana',
+    title: 'a Grafana delivery',
     fits: (body) => isGroup(body) && body.orgId !== undefined,
     read: (body, nowMs) => alertsOfAlertmanager(body, { title: 'Grafana', nowMs }),
   },
   alertmanager: {
-    title: 'a delivery of an Alertmanager',
+    title: 'an Alertmanager delivery',
     fits: (body) => isGroup(body),
     read: (body, nowMs) => alertsOfAlertmanager(body, { title: 'Alertmanager', nowMs }),
   },
   generic: {
-    title: 'an alert of the generic form',
+    title: 'a generic alert',
     fits: ({ state, key, name }) => state !== undefined && (key ?? name) !== undefined,
     read: alertsOfGeneric,
   },
@@ -73,7 +73,7 @@ export async function parseDeliveryInTurns(
     const count = (times.get(alert.key) ?? 0) + 1;
     if (count > MAX_CHANGES) {
       throw new DeliveryError(
-        `This delivery has one alert more than ${MAX_CHANGES} times. Send each alert once, as it is now.`,
+        `This delivery has the same alert more than ${MAX_CHANGES} times. Send each alert once, in its current state.`,
       );
     }
     times.set(alert.key, count);
@@ -85,12 +85,12 @@ export async function parseDeliveryInTurns(
 
 function readingOf(kind: IntakeKind, body: unknown, nowMs: number): Reading {
   if (!isRecord(body)) {
-    throw new DeliveryError(`This takes ${FORMATS[kind].title}, which is a JSON object.`);
+    throw new DeliveryError(`This address accepts ${FORMATS[kind].title}, which is a JSON object.`);
   }
   const found = FORMATS[kind].fits(body) ? kind : kindOf(body);
   if (found !== undefined && !isSame(found, kind)) {
     throw new DeliveryError(
-      `This looks like ${FORMATS[found].title}, and this address takes ${FORMATS[kind].title}. Send it to an address of its kind: /monitor intake add ${found} makes one.`,
+      `This looks like ${FORMATS[found].title}, but this address accepts ${FORMATS[kind].title}. Send it to an intake of its own kind: /monitor intake add ${found} creates one.`,
     );
   }
   return FORMATS[kind].read(body, nowMs);

@@ -152,7 +152,7 @@ export function readAlerts(
 ): Iterable<ReportedAlert> {
   if (alerts.length > MAX_ALERTS) {
     throw new DeliveryError(
-      `This delivery has ${alerts.length} alerts, and at most ${MAX_ALERTS} are taken at once. Send fewer in a group.`,
+      `This delivery has ${alerts.length} alerts, and at most ${MAX_ALERTS} are accepted at once. Send smaller groups.`,
     );
   }
   return (function* () {
@@ -196,7 +196,7 @@ export function createFacts() {
     list() {
       if (leftOut === 0) return facts;
       const more = counted(leftOut + 1, 'fact');
-      return [...facts.slice(0, -1), { label: 'More', value: `${more} left out here` }];
+      return [...facts.slice(0, -1), { label: 'More', value: `${more} not shown` }];
     },
   };
 }

@@ -21,7 +21,7 @@ const STEPS: Record<
 > = {
   alertmanager: ({ url }) => [
     {
-      text: 'In alertmanager.yml, and name the receiver in a route:',
+      text: 'Add this to alertmanager.yml, and use the receiver in a route:',
       code: [
         'receivers:',
         '  - name: askwatch',
@@ -32,24 +32,27 @@ const STEPS: Record<
     },
   ],
   grafana: ({ url }) => [
-    { text: 'Alerting, Contact points, Add: choose Webhook, and as its URL:', code: url },
+    {
+      text: 'In Grafana, open Alerting, Contact points, Add. Choose Webhook and set its URL to:',
+      code: url,
+    },
   ],
   pagerduty: ({ baseUrl, token }) => [
     {
-      text: 'Where the system asks for the address of PagerDuty, or of its Events API v2:',
+      text: 'Set the PagerDuty address (Events API v2) of the system to:',
       code: `${baseUrl}/v2/enqueue`,
     },
-    { text: 'Where it asks for an integration key, or a routing key:', code: token },
+    { text: 'Set its integration key (routing key) to:', code: token },
   ],
   'uptime-kuma': ({ url }) => [
     {
-      text: 'Settings, Notifications, Setup: choose Webhook and the preset body application/json, and as its Post URL:',
+      text: 'In Uptime Kuma, open Settings, Notifications, Setup. Choose Webhook with the preset body application/json, and set the Post URL to:',
       code: url,
     },
   ],
   generic: ({ url }) => [
     {
-      text: 'Have it send a POST; the same key with the state resolved ends the alert:',
+      text: 'Send a POST like this. The same key with the state resolved ends the alert:',
       code: `curl -X POST -H 'Content-Type: application/json' -d '{"key":"disk-db-1","state":"firing","name":"Disk of db-1 is full","severity":"critical"}' ${url}`,
     },
   ],

@@ -21,7 +21,7 @@ const TRIES = 3;
 /** Something may have changed in another process. */
 const MAX_PAUSE_MS = 5_000;
 
-const NO_ADDRESS = 'ALERTMANAGER_URL names no address for it any more';
+const NO_ADDRESS = 'ALERTMANAGER_URL no longer lists its address';
 const NO_LABELS = 'not all of its labels are known';
 
 /**

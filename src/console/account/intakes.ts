@@ -91,7 +91,7 @@ export function createAccountIntakes(
     async remove(id: string): Promise<void> {
       const intake = intakes.get(id);
       const removed = intake && (await intakes.remove(intake.place, id));
-      if (!removed) throw notFound('This intake is removed already.');
+      if (!removed) throw notFound('This intake is already removed.');
     },
   };
 }

@@ -98,18 +98,18 @@ test('a postmortem tells what is known in one order, each moment with its zone',
 
 ## Summary
 
-**Shop** (https\\://shop\\.example/pay) was DOWN from 2026-11-20 14:03:00 UTC. It was over at 2026-11-20 14:15:30 UTC, after 12 minutes 30 seconds. Ada acknowledged it 2 minutes after it began. All times are UTC; this was put together at 2026-11-20 15:00:00 UTC.
+**Shop** (https\\://shop\\.example/pay) was DOWN from 2026-11-20 14:03:00 UTC. It ended at 2026-11-20 14:15:30 UTC, after 12 minutes 30 seconds. Ada acknowledged it 2 minutes after it began. All times are UTC. Written at 2026-11-20 15:00:00 UTC.
 
 ## Timeline
 
-- 2026-11-20 14:02:00 UTC: A check passed in 120 ms, the last one before it.
+- 2026-11-20 14:02:00 UTC: A check passed in 120 ms, the last one before the incident.
 - 2026-11-20 14:03:00 UTC: A check failed (status): answered 503 Service Unavailable, expected 200-299.
 - 2026-11-20 14:03:00 UTC: **Shop** became DOWN: answered 503 Service Unavailable, expected 200-299.
 - 2026-11-20 14:03:20 UTC: Askwatch noticed it.
-- 2026-11-20 14:03:21 UTC: The last time that this channel was told that it goes on.
+- 2026-11-20 14:03:21 UTC: Last reminder posted in this channel.
 - 2026-11-20 14:05:00 UTC: Ada acknowledged it.
 - 2026-11-20 14:06:00 UTC: Bob snoozed it until 2026-11-20 15:06:00 UTC.
-- 2026-11-20 14:07:00 UTC: Somebody asked in the thread: “is it the disk?”
+- 2026-11-20 14:07:00 UTC: Someone asked in the thread: “is it the disk?”
 - 2026-11-20 14:10:00 UTC: A check failed (status): connection refused.
 - 2026-11-20 14:12:00 UTC: Ada noted: “restarted the database”
 - 2026-11-20 14:15:30 UTC: A check passed in 120 ms.
@@ -117,31 +117,31 @@ test('a postmortem tells what is known in one order, each moment with its zone',
 
 ## Cause
 
-- As the checks saw it: answered 503 Service Unavailable, expected 200-299
-- The kind of failure, of **Shop**: status.
-- What led to that is not known to Askwatch, which sees a service from outside only.
+- According to the checks: answered 503 Service Unavailable, expected 200-299
+- Kind of failure of **Shop**: status.
+- Root cause unknown: Askwatch only sees the service from outside.
 
 ## Effect
 
 - **Shop** (HTTP, https\\://shop\\.example/pay): DOWN for 12 minutes 30 seconds.
-- Of 3 checks of **Shop** in that time, 3 failed.
+- 3 of 3 checks of **Shop** failed in that time.
 - Uptime of **Shop** from 2026-10-21 14:03:00 UTC to 2026-11-20 14:15:30 UTC: 99.88 % (watched for 29 days 22 hours).
-- Whom it reached, and how many, is not known to Askwatch.
+- User impact: not known to Askwatch.
 
 ## What people did and said
 
-- The alert was told in 1 channel; 1 channel could not be told.
+- The alert was posted in 1 channel and failed in 1 channel.
 - 2026-11-20 14:05:00 UTC: Ada acknowledged it.
 - 2026-11-20 14:06:00 UTC: Bob snoozed it until 2026-11-20 15:06:00 UTC.
 - 2026-11-20 14:12:00 UTC: Ada: “restarted the database”
-- 1 question asked of Askwatch in the thread: see the timeline.
+- 1 question asked in the thread: see the timeline.
 
 ## Open questions
 
-- What led to what the checks saw?
-- Is it the same as before? **Shop** went down 1 time in the 30 days before, the last time at 2026-11-12 09:00:00 UTC: no answer
-- Why could 1 channel not be told?
-- How is it kept from happening again, and would it be noticed sooner?`);
+- What was the root cause?
+- Is it a repeat? **Shop** went down 1 time in the 30 days before, last at 2026-11-12 09:00:00 UTC: no answer
+- Why did the alert fail in 1 channel?
+- How do we prevent this, or detect it sooner?`);
 });
 
 test('what is not known is said to be unknown, and asked', () => {
@@ -159,25 +159,25 @@ test('what is not known is said to be unknown, and asked', () => {
   expect(text).toContain('# Postmortem draft: Shop is down\n');
   for (const line of [
     'from some time between 2026-11-20 13:50:00 UTC and 2026-11-20 14:03:00 UTC.',
-    'It goes on, for 57 minutes at the time of this draft. Nobody acknowledged it.',
-    '**Shop** became DOWN by now; nobody looked from 2026-11-20 13:50:00 UTC on.',
-    'The checks gave no cause: it is unknown.',
-    'How many checks of **Shop** failed could not be fetched.',
+    'It was still ongoing after 57 minutes, when this draft was written. Nobody acknowledged it.',
+    '**Shop** became DOWN, and was not checked from 2026-11-20 13:50:00 UTC until then.',
+    'The checks gave no cause.',
+    'The checks of **Shop** could not be fetched.',
     'The uptime of **Shop** could not be fetched.',
     'Nobody acknowledged or snoozed it.',
-    'No note was kept.',
-    'It went on at the time of this draft: when is it back?',
-    'Why did it happen? The checks gave no cause.',
-    'What was done about it? No note says so.',
-    'Who looked after it, and how did they hear of it? Nobody acknowledged it.',
-    'When exactly did it begin or end? Nobody looked at some of the time.',
+    'No notes were kept.',
+    'It was still ongoing. When will it recover?',
+    'What was the root cause? The checks gave no cause.',
+    'What fixed it? No notes were kept.',
+    'Who handled it, and how did they notice? Nobody acknowledged it.',
+    'When exactly did it begin or end? Not all of the time was checked.',
     'Did it happen before? Its earlier incidents could not be fetched.',
   ]) {
     expect(text).toContain(line);
   }
   const removed = textOf(factsOf({ of: { gone: true } }));
-  expect(removed).toContain('whether it recovered is not known');
-  expect(removed).toContain('Did it recover? Nobody watches any more.');
+  expect(removed).toContain('so it is unknown if it recovered');
+  expect(removed).toContain('Did it recover? No checks run any more.');
 });
 
 test('what flapped is told with how often', () => {
@@ -189,8 +189,8 @@ test('what flapped is told with how often', () => {
   expect(text).toContain(
     'went down 4 times from 2026-11-20 14:03:00 UTC, 8 changes in 10 minutes.',
   );
-  expect(text).toContain('Its last change, to UP: it went down 4 times until then.');
-  expect(text).toContain('Why did it come back in between and go down again?');
+  expect(text).toContain('Last change, to UP. It went down 4 times until then.');
+  expect(text).toContain('Why did it recover in between and fail again?');
 });
 
 /** Outages that began together, all of one host. */
@@ -221,21 +221,19 @@ test('of five hundred monitors some are named and all counted, in bounded length
   expect(text.length).toBeLessThan(20_000);
   for (const line of [
     '500 monitors went down together from 2026-11-20 14:03:00 UTC: **Shop 0** (https\\://shop\\.example/pay), **Shop 1** (',
-    ' and 495 more. It was over',
+    ' and 495 more. It ended',
     'Ada acknowledged all 500.',
     '**Shop 19** became DOWN',
-    'The last of 480 more monitors became DOWN; they are not listed one by one.',
-    'As the checks of 500 monitors saw it: answered 503',
-    '480 more, which are not listed here.',
-    'What happened at shop\\.example? 500 of the monitors look at it.',
+    'The last of 480 more monitors became DOWN; they are not listed individually.',
+    'According to the checks for 500 monitors: answered 503',
+    '480 more, not listed here.',
+    'What happened at shop\\.example? 500 of the monitors check it.',
   ]) {
     expect(text).toContain(line);
   }
   expect(text).not.toContain('**Shop 20**');
   const goesOn = textOf(factsOf({ found: groupOf(3), service }));
-  expect(goesOn).toContain(
-    '3 monitors of 3 went on at the time of this draft: when are they back?',
-  );
+  expect(goesOn).toContain('3 monitors of 3 were still ongoing. When will they recover?');
 });
 
 test('what is known of a group without a model names the target of each', () => {
@@ -245,10 +243,10 @@ test('what is known of a group without a model names the target of each', () => 
 
 test('of thousands of monitors what was not compared is said', () => {
   const text = textOf(factsOf({ found: groupOf(3_000, day('14:15:30')), service }));
-  expect(text).toContain('As the checks of 1000 monitors saw it: answered 503');
-  expect(text).toContain('Of the first 1000 monitors alone: there are too many to compare.');
+  expect(text).toContain('According to the checks for 1000 monitors: answered 503');
+  expect(text).toContain('Only the first 1000 monitors were compared.');
   expect(text).toContain('Ada acknowledged all 3000.');
-  expect(text).toContain('What do those that went down together share?');
+  expect(text).toContain('What do the services that failed together share?');
 });
 
 test('a timeline that is too long leaves out its middle, and says how much', () => {
@@ -260,7 +258,7 @@ test('a timeline that is too long leaves out its middle, and says how much', () 
     ...{ by: 'Ada', text: `n${no}`, atMs: day('14:06:00') + no },
   }));
   const text = textOf(factsOf({ service, questions, of: { notes } }));
-  expect(text).toMatch(/\n- … \d+ more lines were left out here …\n/);
+  expect(text).toMatch(/\n- … \d+ more lines not shown …\n/);
   const lines = /## Timeline\n\n([\s\S]*?)\n\n## Cause/.exec(text)?.[1]?.split('\n') ?? [];
   expect(lines).toHaveLength(61);
   expect(lines.at(-1)).toContain('was UP again');
@@ -362,13 +360,13 @@ test('an outage of the recorded week is told as the service has it', async () =>
   });
   const { text } = await draft(new AbortController().signal);
   expect(text).toMatch(
-    /\*\*Shop checkout\*\* \(.+\) was DOWN from 2026-11-26 11:48:00 UTC\. It goes on, for 12 minutes/,
+    /\*\*Shop checkout\*\* \(.+\) was DOWN from 2026-11-26 11:48:00 UTC\. It was still ongoing after 12 minutes/,
   );
   expect(text).toMatch(
-    /2026-11-26 11:4\d:\d\d UTC: A check passed in .+, the last one before it\./,
+    /2026-11-26 11:4\d:\d\d UTC: A check passed in .+, the last one before the incident\./,
   );
-  expect(text).toContain('The kind of failure, of **Shop checkout**: status.');
-  expect(text).toMatch(/Of (\d+) checks of \*\*Shop checkout\*\* in that time, \1 failed\./);
+  expect(text).toContain('Kind of failure of **Shop checkout**: status.');
+  expect(text).toMatch(/(\d+) of \1 checks of \*\*Shop checkout\*\* failed in that time\./);
   expect(text).toMatch(
     /Uptime of \*\*Shop checkout\*\* from 2026-10-27 11:48:00 UTC to 2026-11-26 12:00:00 UTC: 9\d\.\d+ %/,
   );

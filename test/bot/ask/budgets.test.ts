@@ -25,11 +25,11 @@ test.each([
 test('a channel that has used up its budget is told until when, and no model is asked', async () => {
   const bot = await startTestBot();
   const say = async (line: string) => textOf(cardOf(await bot.say(line, { person: ADMIN })));
-  expect(await say('/askwatch budget')).toContain('has no budget');
+  expect(await say('/askwatch budget')).toContain('has no token budget');
   expect(await say('/askwatch budget 1k/day')).toContain('1,000 tokens a day');
   bot.provider.answerWith('Fine.');
   expect((await readAnswer(await bot.say('/ask one'), 't1')).text).toBe('Fine.');
-  expect(await say('/askwatch budget')).toMatch(/It has used \d+\./);
+  expect(await say('/askwatch budget')).toMatch(/\d+ are used\./);
 
   bot.provider.answerWith('word '.repeat(1_200));
   await readAnswer(await bot.say('/ask two'), 't1');
@@ -48,7 +48,7 @@ test('a channel that has used up its budget is told until when, and no model is 
       place: { platform: 'console', channel: 'other' },
     });
     expect((await readAnswer(elsewhere, 't9')).end.note).toBeUndefined();
-    expect(await say('/askwatch budget default')).toContain('no budget any more');
+    expect(await say('/askwatch budget default')).toContain('Token budget removed');
     expect((await readAnswer(await bot.say('/ask five'), 't1')).end.note).toBeUndefined();
   } finally {
     vi.useRealTimers();
@@ -59,7 +59,7 @@ test('a budget that means nothing is refused with what works, and changes nothin
   const bot = await startTestBot();
   const card = cardOf(await bot.say('/askwatch budget lots', { person: ADMIN }));
   expect(textOf(card)).toContain('such as 200k/day or 5M/month');
-  expect(textOf(cardOf(await bot.say('/askwatch budget')))).toContain('has no budget');
+  expect(textOf(cardOf(await bot.say('/askwatch budget')))).toContain('has no token budget');
 });
 
 test('what rules answer is asked of no model, so it is answered beyond the budget', async () => {

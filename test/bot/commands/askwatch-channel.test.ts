@@ -101,7 +101,7 @@ test('a prompt equal to the default is not stored as the channel’s own', async
   const { bot, say, text } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
   const request = { command: 'askwatch prompt', values: { prompt: 'Be kind.' } };
   await bot.dispatch({ id: 'form:1', request, place: OPS, person: admin });
-  expect(await text(say('/askwatch prompt'))).toContain('no prompt of its own');
+  expect(await text(say('/askwatch prompt'))).toContain('uses the default prompt');
 });
 
 test('the forms begin with what is set, for those who may change it', async () => {
@@ -160,7 +160,7 @@ test('a thread that is forgotten goes on as if it were new; others remember', as
   expect(said(await ask('third', { thread: 'T1' }))).toEqual(['third']);
   expect(said(await ask('second', { thread: 'T2' }))).toEqual(['first', 'second']);
   expect(await text(say('/askwatch forget', { thread: 'T9' }))).toContain('nothing to forget');
-  expect(await text(say('/askwatch forget'))).toContain('say it inside that thread');
+  expect(await text(say('/askwatch forget'))).toContain('Type this inside the thread');
 });
 
 test('a thread is not forgotten while an answer is generated in it', async () => {
@@ -169,7 +169,7 @@ test('a thread is not forgotten while an answer is generated in it', async () =>
   const answered = readAnswer(await say('/ask what is it?', { thread: 'T1' }), 'T1');
   await eventually(() => provider.calls.length === 1);
   const forget = () => text(say('/askwatch forget', { thread: 'T1' }));
-  expect(await forget()).toContain('Wait for that, or press Stop');
+  expect(await forget()).toContain('Wait for it or press Stop');
   release();
   await answered;
   expect(await forget()).toContain('This thread is forgotten');
@@ -179,7 +179,7 @@ test('a thread is not forgotten while an answer is generated in it', async () =>
 test('usage shows by person and by model, of this channel alone', async () => {
   const { say, text, ask } = await start();
   const [usual, other] = ['test-model', 'test-vision'];
-  expect(await text(say('/askwatch usage'))).toContain('Nobody asked here in the last 30 days');
+  expect(await text(say('/askwatch usage'))).toContain('No questions here in the last 30 days');
   await ask('one', { person: member });
   await ask('two', { person: { ...member, name: 'Ada L.' } });
   await ask(`model=${other} three`, { person: admin });

@@ -17,9 +17,9 @@ const invocationOf = (id: string): Invocation => ({
 
 describe('a command that fails answers with a card', () => {
   test.each([
-    ['/monitor', 'info', 'What /monitor can do'],
+    ['/monitor', 'info', 'Commands of /monitor'],
     ['', 'info', 'What Askwatch can do'],
-    ['/monitor explode', 'warning', 'There is no command “/monitor explode”'],
+    ['/monitor explode', 'warning', 'Unknown command “/monitor explode”'],
     ['/monitor add', 'info', '/monitor add example.com record=MX'],
     ['/monitor add https://x.example interval=soon', 'warning', 'Use 30s, 5m, 2h or 1d'],
     ['/monitor add https://x.example interval=soon', 'warning', '/monitor add <target> [name]'],
@@ -81,7 +81,7 @@ describe('a command that fails answers with a card', () => {
       request: { command: 'nope', values: {} },
       ...said,
     });
-    expect(cardOf(unknown).title).toBe('There is no command “/nope”');
+    expect(cardOf(unknown).title).toBe('Unknown command “/nope”');
   });
 });
 
@@ -301,7 +301,7 @@ test('a model that nobody serves is marked, and never chosen by itself', async (
   );
   const card = await says('/askwatch models');
   expect(card).toContain('1 model can answer');
-  expect(card).toMatch(/long .*\| nobody \|/);
+  expect(card).toMatch(/long .*\| none \|/);
   expect(card).toContain('small (default)');
   expect(await bot.suggest('model', '')).toEqual([
     { label: 'small', value: 'small' },

@@ -140,7 +140,7 @@ test('a snooze is ended by a button, also when the outage is over, and what was 
     expect(textOf(messages[0]?.card as Card)).not.toContain('Snoozed');
     expect(messages[1]?.card.title).toBe('Shop is down');
   }
-  expect(textOf(cardOf(await press(bot, over, 'End snooze')))).toContain('over already');
+  expect(textOf(cardOf(await press(bot, over, 'End snooze')))).toContain('already ended');
 });
 
 test('“Check now” shows the result to the person who pressed, or says why there is none', async () => {
@@ -161,7 +161,7 @@ test('“Ask why” is answered in the thread of the incident', async () => {
 
 test('commands of buttons cannot be typed and are in no help', async () => {
   const { bot, say } = await startTestBot();
-  expect(textOf(cardOf(await say('/incident acknowledge x')))).toContain('There is no command');
+  expect(textOf(cardOf(await say('/incident acknowledge x')))).toContain('Unknown command');
   expect(bot.commands.map(({ name }) => name)).not.toContainEqual(
     expect.stringContaining('incident'),
   );

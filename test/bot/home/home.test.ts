@@ -83,10 +83,10 @@ test('monitors that are down come first, with time and cause, and of many the ne
   const text = textOf(card);
   expect(text.indexOf('Shop 59')).toBeGreaterThan(0);
   expect(text.indexOf('Shop 59')).toBeLessThan(text.indexOf('Shop 58'));
-  expect(text).toContain(`DOWN since: at ${Date.parse(at(59))}\nCause: cause 59`);
+  expect(text).toContain(`Down since: at ${Date.parse(at(59))}\nCause: cause 59`);
   expect(text).not.toContain('Shop 39\n');
   expect(text).not.toContain('Shop 1001');
-  expect(text).toContain('40 others DOWN: /monitor list down shows all.');
+  expect(text).toContain('40 more are down: /monitor list down');
   expect(nowCard([monitor(1), monitor(2)])).toMatchObject({ tone: 'good', parts: [] });
 });
 
@@ -101,7 +101,7 @@ test('the start of an outage comes from the poller where the service gives neith
       const { now } = await home();
       const [part] = now.parts;
       const since =
-        part?.kind === 'facts' && part.facts.find(({ label }) => label === 'DOWN since');
+        part?.kind === 'facts' && part.facts.find(({ label }) => label === 'Down since');
       return since ? { now, since } : undefined;
     });
     const { value } = card.since;
@@ -118,7 +118,7 @@ test('a home says that the service does not answer, and shows the rest', async (
   await say('/askwatch help');
   service.failWith({ kind: 'status', status: 503 });
   const { now, channels, help } = await home();
-  expect(now.title).toBe('What is down now cannot be seen');
+  expect(now.title).toBe('Cannot show what is down');
   expect(textOf(now)).toContain('answered with an error (503)');
   expect(channels).toHaveLength(1);
   expect(help).toBeUndefined();

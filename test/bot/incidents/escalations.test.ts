@@ -47,12 +47,12 @@ describe('an outage that nobody acknowledges', () => {
     await world.pass(9 * MINUTE);
     expect(world.titles(DEV)).toEqual([]);
     await world.pass(2 * HOUR);
-    expect(world.titles(DEV)).toEqual(['Escalated: Name of m0 is down']);
+    expect(world.titles(DEV)).toEqual(['Name of m0 is down, not acknowledged within 10 min']);
     expect(world.posted()).toEqual([0, 10]);
     const [card] = cardsIn(world, DEV);
     expect(card?.mention).toBe('@U1');
     expect(card?.link?.url).toBe(`https://slack.example/C1/${world.slack.messages[0]?.id}`);
-    expect(JSON.stringify(card?.parts)).toContain('Nobody acknowledged it within 10 minutes');
+    expect(JSON.stringify(card?.parts)).toContain('nobody acknowledged it within 10 minutes');
     // Its buttons are those of the outage.
     const pressed = card?.actions?.find(({ label }) => label === 'Acknowledge');
     if (!pressed) throw new Error('there is no such button');
@@ -101,13 +101,13 @@ describe('an outage that nobody acknowledges', () => {
     await world.see({ m0: 'DOWN' });
     await world.pass(11 * MINUTE);
     expect(world.titles(OPS)).toEqual([]);
-    expect(world.titles(DEV)).toEqual(['Escalated: Name of m0 is down']);
+    expect(world.titles(DEV)).toEqual(['Name of m0 is down, not acknowledged within 10 min']);
     await world.see({ m0: 'UP' });
     await world.pass(HOUR);
     // Hours later, still in the quiet time: somebody is called again.
     await world.see({ m1: 'DOWN' });
     await world.pass(11 * MINUTE);
-    expect(world.titles(DEV)[1]).toBe('Escalated: Name of m1 is down');
+    expect(world.titles(DEV)[1]).toBe('Name of m1 is down, not acknowledged within 10 min');
     expect(cardsIn(world, DEV)[1]).toMatchObject({ mention: '@U1' });
     expect(world.titles(OPS)).toEqual([]);
   });
@@ -129,8 +129,8 @@ test('Several in one message are one message there, and a later outage is anothe
   await world.see({ m2: 'DOWN' });
   await world.pass(HOUR);
   expect(world.titles(DEV)).toEqual([
-    'Escalated: 2 services are down',
-    'Escalated: Name of m2 is down',
+    '2 services are down, not acknowledged within 10 min',
+    'Name of m2 is down, not acknowledged within 10 min',
   ]);
   expect(cardsIn(world, DEV)[1]).toMatchObject({ mention: '@U1' });
 });
@@ -144,7 +144,7 @@ test('New outages there have messages of their own', async () => {
   await world.see({ m1: 'DOWN' });
   expect(world.titles(DEV)).toEqual([
     'Name of m0 is down',
-    'Escalated: Name of m0 is down',
+    'Name of m0 is down, not acknowledged within 10 min',
     'Name of m1 is down',
   ]);
 });
@@ -204,7 +204,7 @@ test('It is told once, whenever the program is killed on the way', async () => {
     await world.pass(5 * MINUTE);
     expect({ step, titles: world.titles(DEV) }).toEqual({
       step,
-      titles: ['Escalated: Name of m0 is down'],
+      titles: ['Name of m0 is down, not acknowledged within 10 min'],
     });
   }
 });

@@ -389,17 +389,23 @@ describe('outages that begin together', () => {
     await world.incidents.mark(id, 'snoozed', () => ({ by: 'Ada', untilMs }));
     await world.idle();
     for (const message of [ops, dev]) {
-      expect(message && textOf(message.card)).toContain(`Snoozed by Ada until: at ${untilMs}`);
+      expect(message && textOf(message.card)).toContain(
+        `Snoozed until: at ${untilMs}\nSnoozed by: Ada\n`,
+      );
       expect(labelsOf(message)).toEqual(['Acknowledge', 'End snooze', 'Ask why']);
     }
     // Whoever joins later is not snoozed, and says so by the count.
     await world.see({ m3: 'DOWN' });
     await world.pass(MINUTE);
-    expect(ops && textOf(ops.card)).toContain(`Snoozed by Ada (3 of 4) until: at ${untilMs}`);
+    expect(ops && textOf(ops.card)).toContain(
+      `Snoozed until: at ${untilMs}\nSnoozed by: Ada (3 of 4)`,
+    );
     expect(labelsOf(ops)).toEqual(['Acknowledge', 'Snooze 1 h', 'End snooze', 'Ask why']);
     await world.incidents.mark(id, 'snoozed', () => ({ by: 'Bob', untilMs: untilMs + 1 }));
     await world.idle();
-    expect(ops && textOf(ops.card)).toContain(`Snoozed by Bob (1 of 4) until: at ${untilMs + 1}`);
+    expect(ops && textOf(ops.card)).toContain(
+      `Snoozed until: at ${untilMs + 1}\nSnoozed by: Bob (1 of 4)`,
+    );
     expect(await world.incidents.endSnoozes(id)).toBe(true);
     await world.idle();
     expect(world.slack.messages).toHaveLength(2);
@@ -410,7 +416,7 @@ describe('outages that begin together', () => {
     // It goes on when they are over, and can be ended then.
     await world.incidents.mark(id, 'snoozed', () => ({ by: 'Ada', untilMs }));
     await world.see(all(4, 'UP'));
-    expect(ops && textOf(ops.card)).toContain(`Snoozed by Ada until: at ${untilMs}`);
+    expect(ops && textOf(ops.card)).toContain(`Snoozed until: at ${untilMs}\nSnoozed by: Ada\n`);
     expect(labelsOf(ops)).toEqual(['End snooze', 'Summarise']);
     expect(await world.incidents.endSnoozes(id)).toBe(true);
     await world.idle();
@@ -431,11 +437,11 @@ describe('outages that begin together', () => {
     }
     await world.idle();
     const texts = () => world.slack.messages.map(({ card }) => textOf(card));
-    expect(texts().filter((text) => text.includes('Snoozed by Ada'))).toHaveLength(4);
+    expect(texts().filter((text) => text.includes('Snoozed by: Ada'))).toHaveLength(4);
     await world.see({ m3: 'UP' });
     await world.pass(59 * MINUTE);
     await world.endOverSnoozes();
-    expect(texts().filter((text) => text.includes('Snoozed by Ada'))).toHaveLength(4);
+    expect(texts().filter((text) => text.includes('Snoozed by: Ada'))).toHaveLength(4);
     const posted = world.slack.messages.length;
     await world.pass(MINUTE);
     await world.endOverSnoozes();

@@ -99,12 +99,12 @@ describe('a delivery', () => {
     const { deliver, ask, token, slack, intake, intakes } = await openIntakeServer();
     const firing = delivery([{ name: 'Queue' }]);
     const all = [
-      [deliver(firing, `/hooks/grafana/${token}`), 'is of an intake for alertmanager'],
+      [deliver(firing, `/hooks/grafana/${token}`), 'belongs to an intake for alertmanager'],
       [
         ask('/v2/enqueue', post({ ...EVENT, routing_key: token })),
-        'is of an intake for alertmanager',
+        'belongs to an intake for alertmanager',
       ],
-      [deliver(EVENT), 'looks like an event for PagerDuty'],
+      [deliver(EVENT), 'looks like a PagerDuty event'],
       [deliver('{"alerts": ['), 'not valid JSON'],
       [deliver('x'), 'not valid JSON'],
       [deliver(' '), 'The body is empty'],
@@ -226,7 +226,7 @@ describe('deliveries', () => {
     for (const _ of [1, 2]) {
       const { status, headers, text } = await deliver(delivery([{ name: 'Queue' }]));
       expect([status, headers.get('retry-after')]).toEqual([503, '5']);
-      expect(text).toContain('Nothing can be stored now.');
+      expect(text).toContain('Alerts cannot be stored right now.');
     }
     const logged = lines.filter(({ msg }) => `${msg}`.startsWith('alerts that came in could not'));
     expect(logged).toHaveLength(1);
@@ -299,7 +299,7 @@ describe('deliveries', () => {
     const one = delivery([{ name: 'Database is down' }]);
     const { status, headers, text } = await deliver(one, `/hooks/alertmanager/${token}`);
     expect([status, headers.get('retry-after')]).toEqual([503, '60']);
-    expect(text).toContain('1 alert found no room, since too many are active.');
+    expect(text).toContain('1 alert could not be stored because too many are active.');
     expect(await deliver(one)).toMatchObject({ status: 200, body: { ok: true, alerts: 1 } });
   });
 

@@ -85,7 +85,7 @@ test('an intake without a name is called like what sends, and names of one chann
     ...['Grafana 2', 'Grafana 3'],
   ]);
   const twice = intakes.add(OPS, { ...AMY, name: ' alertManager ' });
-  await expect(twice).rejects.toThrow('has an intake with the name “alertManager” already');
+  await expect(twice).rejects.toThrow('already has an intake called “alertManager”');
   await expect(intakes.add(OPS, { ...AMY, name: ' \n ' })).rejects.toThrow(CommandError);
   const elsewhere = await intakes.add(SHOP, { ...AMY, name: 'a\n\n b'.repeat(99) });
   expect(elsewhere.intake.name).toHaveLength(80);
@@ -98,7 +98,7 @@ test('a channel has at most 50 intakes, however many are made at once', async ()
   const made = await Promise.allSettled(Array.from({ length: 60 }, () => intakes.add(OPS, AMY)));
   const refused = made.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
   expect(refused).toHaveLength(10);
-  expect(String(refused[0])).toContain('This channel has 50 intakes already');
+  expect(String(refused[0])).toContain('This channel already has 50 intakes');
   expect(await intakes.list(OPS)).toHaveLength(50);
   expect((await intakes.add(SHOP, AMY)).intake.name).toBe('Alertmanager');
 });

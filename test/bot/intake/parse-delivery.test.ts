@@ -33,7 +33,7 @@ const refusal = (kind: IntakeKind, body: unknown) => {
 const factsOf = ({ facts }: ReportedAlert) =>
   Object.fromEntries(facts.map(({ label, value }) => [label, value]));
 
-describe('a delivery of an Alertmanager', () => {
+describe('an Alertmanager delivery', () => {
   test('says of each alert by itself how it is', () => {
     const { alerts, truncated } = parsed('alertmanager', payload('alertmanager-firing'));
     expect(truncated).toBe(3);
@@ -187,7 +187,7 @@ describe('a delivery of an Alertmanager', () => {
     );
     expect(refusal('alertmanager', { hello: 'world' })).toContain('no list “alerts”');
     expect(refusal('alertmanager', [])).toBe(
-      'This takes a delivery of an Alertmanager, which is a JSON object.',
+      'This address accepts an Alertmanager delivery, which is a JSON object.',
     );
   });
 
@@ -202,7 +202,7 @@ describe('a delivery of an Alertmanager', () => {
   });
 });
 
-test('a delivery of Grafana holds values and its pages besides', () => {
+test('a Grafana delivery holds values and its pages besides', () => {
   const alert = only('grafana', payload('grafana-firing'));
   expect(alert).toMatchObject({
     key: 'c6eadffa33fcdf37',
@@ -232,7 +232,7 @@ test('a delivery of Grafana holds values and its pages besides', () => {
   expect(parsed('grafana', payload('alertmanager-firing')).alerts).toHaveLength(2);
 });
 
-describe('an event for PagerDuty', () => {
+describe('a PagerDuty event', () => {
   test('of an Alertmanager', () => {
     const alert = only('pagerduty', payload('pagerduty-alertmanager'));
     expect(alert).toMatchObject({
@@ -325,7 +325,7 @@ describe('an event for PagerDuty', () => {
   });
 });
 
-describe('a message of Uptime Kuma', () => {
+describe('an Uptime Kuma message', () => {
   test('says what is down', () => {
     expect(only('uptime-kuma', payload('uptime-kuma-down'))).toEqual({
       key: '7',
@@ -397,7 +397,7 @@ describe('a message of Uptime Kuma', () => {
   });
 });
 
-describe('an alert of the generic form', () => {
+describe('a generic alert', () => {
   test('of Datadog', () => {
     const alert = only('generic', payload('generic-datadog'));
     expect(alert).toMatchObject({
@@ -484,11 +484,11 @@ describe('an alert of the generic form', () => {
 
 describe('a delivery of another kind', () => {
   const SENT: [IntakeKind, string, string][] = [
-    ['alertmanager', 'alertmanager-firing', 'a delivery of an Alertmanager'],
-    ['grafana', 'grafana-firing', 'a delivery of Grafana'],
-    ['pagerduty', 'pagerduty-trigger', 'an event for PagerDuty'],
-    ['uptime-kuma', 'uptime-kuma-certificate', 'a message of Uptime Kuma'],
-    ['generic', 'generic-gatus', 'an alert of the generic form'],
+    ['alertmanager', 'alertmanager-firing', 'an Alertmanager delivery'],
+    ['grafana', 'grafana-firing', 'a Grafana delivery'],
+    ['pagerduty', 'pagerduty-trigger', 'a PagerDuty event'],
+    ['uptime-kuma', 'uptime-kuma-certificate', 'an Uptime Kuma message'],
+    ['generic', 'generic-gatus', 'a generic alert'],
   ];
   const cases = SENT.flatMap(([sent, file, title]) =>
     SENT.filter(([kind]) => kind !== sent)

@@ -177,7 +177,7 @@ test('what nobody acknowledges in time is told elsewhere, without a poll of moni
     'slack:C1',
     'slack:C2',
   ]);
-  expect(world.titles()[1]).toBe('Escalated: FIRING: Alert a');
+  expect(world.titles()[1]).toBe('FIRING: Alert a, not acknowledged within 10 min');
 });
 
 test('a summary without a model tells what the sender said', () => {
@@ -209,7 +209,7 @@ test('a postmortem of it is of what the sender said, and of no checks', async ()
   const text = draftText(draft);
   expect(text).toContain('**Alert a** (reported by Production) was FIRING from');
   expect(text).toContain('Amy closed it at');
-  expect(text).toContain('- As the sender saw it: Many fail');
+  expect(text).toContain('- According to the sender: Many fail');
   expect(text).toContain('- job: shop');
   expect(text).not.toMatch(/DOWN|uptime|checks|recovered/i);
 });

@@ -193,7 +193,7 @@ describe('the message says what became of a silence', () => {
     live();
     await snooze();
     await eventually(() => now()?.snoozed?.silence?.status === 'unknown');
-    expect(shown()).toContain('Perhaps not silenced in Alertmanager: ');
+    expect(shown()).toContain('Possibly not silenced in Alertmanager: ');
     expect(fake.requests.filter((one) => one.startsWith('POST'))).toHaveLength(3);
     expect(fake.requests.filter((one) => one.startsWith('GET'))).toHaveLength(2);
     await unsnooze();
@@ -217,10 +217,10 @@ describe('the message says what became of a silence', () => {
     live();
     await snooze();
     await eventually(() => now()?.snoozed?.silence?.status === 'asked');
-    expect(shown()).toContain('Silence in Alertmanager: asked for, and not answered yet');
+    expect(shown()).toContain('Silence in Alertmanager: requested, not confirmed yet');
     await eventually(() => fake.requests.length > 0);
     await unsnooze();
-    expect(shown()).toContain('Silence in Alertmanager: its end is asked for');
+    expect(shown()).toContain('Silence in Alertmanager: end requested');
     fake.release();
     await eventually(() => now()?.silenceEnd?.status === 'ended');
     expect(fake.silences.map(({ state }) => state)).toEqual(['expired']);
@@ -253,7 +253,7 @@ describe('the message says what became of a silence', () => {
     await unsnooze();
     await eventually(() => now()?.silenceEnd?.status === 'refused');
     expect(shown()).toContain(
-      'Silence in Alertmanager goes on: its end was refused: bad matcher format',
+      'Still silenced in Alertmanager: ending it was refused: bad matcher format',
     );
     // The next one says nothing of it any more.
     fake.make(() => undefined);

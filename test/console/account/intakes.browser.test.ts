@@ -31,7 +31,7 @@ inBrowser('intakes in the account area', () => {
     await button(page, /^Done/).click();
     await dialog(page).waitFor({ state: 'detached' });
     await rows(page).getByText('On call').waitFor();
-    await rows(page).getByText('Nothing yet').waitFor();
+    await rows(page).getByText('Never').waitFor();
     await button(page, 'Remove On call').click();
     await button(page, 'Remove intake').click();
     await page.getByText('its address is refused from now on').waitFor();

@@ -44,7 +44,7 @@ test('an intake that is made here is that of its channel, and its token is in no
   expect((await list(url)).intakes).toEqual([]);
   const again = await writeAccount(url, `intakes/${made.id}/remove`, {});
   expect(again.status).toBe(404);
-  expect(await again.text()).toContain('removed already');
+  expect(await again.text()).toContain('already removed');
 });
 
 test.each([
@@ -67,7 +67,7 @@ test('a name that its channel has already is refused in a sentence', async () =>
   await add(url, body);
   const response = await writeAccount(url, 'intakes', body);
   expect(response.status).toBe(400);
-  expect(await response.text()).toContain('“Shop” already');
+  expect(await response.text()).toContain('already has an intake called “Shop”');
 });
 
 test('nobody makes or removes one from a page of another site', async () => {

@@ -168,7 +168,7 @@ inBrowser('buttons in the browser', () => {
     await eventuallyEquals(() => button.evaluate((one) => one === document.activeElement), true);
     await page.unroute('**/console/presses');
     await button.click();
-    await messages(page).getByText('Snoozed by Guest 1 at the web console').waitFor();
+    await messages(page).getByText('Snoozed until').waitFor();
     await eventuallyEquals(() => page.getByRole('alert').count(), 0);
   });
 });

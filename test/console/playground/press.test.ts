@@ -199,7 +199,7 @@ describe('what is refused', () => {
   test('a command, an incident or values that are none, in a card for who pressed', async () => {
     const { url, alert, provider } = await startWithAlert();
     for (const [action, says] of [
-      ['toString?incident=x', /There is no command/],
+      ['toString?incident=x', /Unknown command/],
       ['incident acknowledge?incident=none', /too old/],
       ['incident acknowledge?__proto__=x', /“incident” is missing/],
     ] as const) {

@@ -106,7 +106,7 @@ test('a prompt too long for a form is shown', async () => {
   const askSystemPrompt = 'Be brief. '.repeat(500).trim();
   const { discord, grace: user, cardOf } = await start({ settings: { askSystemPrompt } });
   const interaction = discord.slash('askwatch prompt', {}, { user });
-  expect(JSON.stringify((await cardOf(interaction)).embeds)).toContain('no prompt of its own');
+  expect(JSON.stringify((await cardOf(interaction)).embeds)).toContain('uses the default prompt');
   expect(interaction.form).toBeUndefined();
 });
 

@@ -84,7 +84,7 @@ test('an outage that nobody acknowledges is told elsewhere once, and calls one p
       ...{ round, own: 1 },
       calls: Array.from({ length: round + 1 }, () => [PERSON]),
     });
-    expect(own[0]).toContain(`Escalated: ${name} is down`);
+    expect(own[0]).toContain(`${name} is down, not acknowledged within `);
   }
   expectNoBreach(slack);
 });

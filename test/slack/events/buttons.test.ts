@@ -182,7 +182,7 @@ describe('under a message in a thread', () => {
       const whispers = fake.whispers(CHANNEL);
       return whispers.length > 0 && whispers;
     });
-    expect(seen).toContain('There is no command');
+    expect(seen).toContain('Unknown command');
   });
 });
 

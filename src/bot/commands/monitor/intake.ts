@@ -15,16 +15,16 @@ const input = z.object({
   action: z
     .enum(['list', 'add', 'remove', 'test'])
     .optional()
-    .describe('list, add, remove or test; list when left out'),
-  kind: z.enum(INTAKE_KINDS).optional().describe('What sends, for add'),
-  name: optionalText(80, 'What it is called here; for the others which one, by its name or id'),
+    .describe('list, add, remove or test; list if omitted'),
+  kind: z.enum(INTAKE_KINDS).optional().describe('The system that sends, for add'),
+  name: optionalText(80, 'Its name here, for add; for the other actions, the name or id of one'),
   alertmanager: optionalText(
     500,
-    'Where a snooze makes silences, for add: one of the addresses in ALERTMANAGER_URL',
+    'The Alertmanager where a snooze creates silences, for add: one of the addresses in ALERTMANAGER_URL',
   ),
   repeat: optionalDuration(
     { minMs: 60_000, maxMs: 24 * 3_600_000 },
-    'How often the sender repeats an ongoing alert, for add, such as 12h; 4h when left out',
+    'How often the sender repeats an ongoing alert, for add, such as 12h; 4h if omitted',
   ),
 });
 
@@ -36,11 +36,11 @@ const MAX_ROWS = 20;
 /** `/monitor intake`: where alerts of other systems come in for this channel. */
 export const monitorIntake = command({
   name: 'monitor intake',
-  summary: 'Have alerts of Alertmanager, Grafana, Uptime Kuma and others told here',
+  summary: 'Receive alerts from Alertmanager, Grafana, Uptime Kuma and others in this channel',
   right: {
     setting: 'mayManage',
     over: 'place',
-    to: 'set what sends alerts here',
+    to: 'change which systems send alerts here',
     when: ({ action = 'list' }) => action !== 'list',
   },
   input,
@@ -74,7 +74,7 @@ export const endExample = command({
   input: z.object({ intake: requiredText(60, 'The id of its intake') }),
   async run({ intake: id }, { intakes, intake, place }) {
     const found = (await intakes.list(place)).find((one) => one.id === id);
-    if (!found) throw new CommandError('This intake is removed, and its example ends with it.');
+    if (!found) throw new CommandError('This intake was removed, and its example ended with it.');
     const alerts = [exampleAlert(found, 'resolved', Date.now())];
     await intake.take(found, { alerts, truncated: 0 });
     return { kind: 'nothing' };
@@ -88,8 +88,8 @@ async function example(asked: Asked, { intakes, intake, place }: Call) {
   await intake.take(found, { alerts, truncated: 0 });
   const card = textCard(
     'info',
-    `An example of an alert of ${shortened(found.name, 80)} is told here`,
-    'It ends with the button, or by itself in a minute. To see whether the system that sends reaches Askwatch, use its own test.',
+    `Test alert for ${shortened(found.name, 80)} posted here`,
+    'It ends by itself in a minute, or with the button. This only tests the channel: to check that the other system reaches Askwatch, use the test that system offers.',
   );
   const end = { label: 'End it', command: endExample.name, values: { intake: found.id } };
   return toAsker({ ...card, actions: [end] });
@@ -99,7 +99,7 @@ async function add({ kind, name, alertmanager, repeat }: Asked, call: Call) {
   const { intakes, place, person, settings } = call;
   if (kind === undefined) {
     throw new CommandError(
-      `Say what sends: /monitor intake add ${INTAKE_KINDS.join(' | ')}. For a system that is not named, use generic.`,
+      `Name the system that sends: /monitor intake add ${INTAKE_KINDS.join(' | ')}. For any other system, use generic.`,
       { input: 'kind' },
     );
   }
@@ -123,7 +123,7 @@ function chosenUrl(text: string, urls: readonly string[] = []): string {
   if (found !== undefined) return found;
   throw new CommandError(
     urls.length === 0
-      ? 'Askwatch knows no Alertmanager where it may make silences. Whoever runs it names it in ALERTMANAGER_URL.'
+      ? 'No Alertmanager is set up for silences. Whoever runs Askwatch sets ALERTMANAGER_URL.'
       : `“alertmanager” must be one of the addresses in ALERTMANAGER_URL: ${urls.map(bareUrl).join(', ')}, not “${shortened(maskedTarget(text), 100)}”.`,
     { input: 'alertmanager' },
   );
@@ -134,10 +134,10 @@ function madeCard(intake: Intake, token: string, { hooksUrl }: Call['settings'])
   const steps = setupSteps(intake.kind, { baseUrl, token });
   return {
     tone: 'good',
-    title: `Alerts of ${shortened(intake.name, 80)} come here`,
+    title: `Intake “${shortened(intake.name, 80)}” added`,
     parts: [
       textPart(
-        'Its address is shown this once; whoever has it can have alerts told here. If it is lost, remove the intake and add it again.',
+        'Its address is shown only once, and anyone who has it can post alerts here. If you lose it, remove the intake and add it again.',
       ),
       ...steps.flatMap(({ text, code }): CardPart[] => [
         textPart(text),
@@ -146,7 +146,7 @@ function madeCard(intake: Intake, token: string, { hooksUrl }: Call['settings'])
       ...(isOnlyHere(baseUrl)
         ? [
             textPart(
-              `Only systems on the machine of Askwatch itself reach ${baseUrl}. For others, whoever runs it sets PUBLIC_URL to the address under which they do.`,
+              `Only systems on Askwatch’s own machine can reach ${baseUrl}. For others, whoever runs Askwatch sets PUBLIC_URL to an address they can reach.`,
             ),
           ]
         : []),
@@ -163,11 +163,11 @@ function isOnlyHere(url: string): boolean {
 async function remove(asked: Asked, { intakes, place, person }: Call) {
   const intake = meant(await intakes.list(place), asked);
   const removed = await intakes.remove(place, intake.id);
-  if (!removed) throw new CommandError('This intake is removed already.');
+  if (!removed) throw new CommandError('This intake is already removed.');
   const card = textCard(
     'good',
-    `Alerts of ${shortened(removed.name, 80)} come here no more`,
-    'Its address is refused from now on. What it told of stays as it is.',
+    `Intake “${shortened(removed.name, 80)}” removed`,
+    'Its address is refused from now on. Alerts it already sent are kept.',
   );
   return toEveryone({ ...card, footer: `By ${shortened(person.name, 80)}` });
 }
@@ -175,14 +175,14 @@ async function remove(asked: Asked, { intakes, place, person }: Call) {
 /** The intake that somebody names; a typed kind may be its name, or the beginning of that. */
 function meant(all: readonly Intake[], { kind, name }: Pick<Asked, 'kind' | 'name'>): Intake {
   const said = [kind, name].filter((word) => word !== undefined).join(' ');
-  if (said === '') throw new CommandError('Say which one: /monitor intake shows their names.');
+  if (said === '') throw new CommandError('Name the intake. /monitor intake lists them.');
   const named = all.find(({ id, name: own }) => [id, own].some((text) => isSame(text, said)));
   const ofKind = name === undefined ? all.filter((one) => one.kind === kind) : [];
   const found = named ?? (ofKind.length === 1 ? ofKind[0] : undefined);
   if (found) return found;
   throw new CommandError(
     all.length === 0
-      ? 'No alerts of other systems come here. /monitor intake add makes an address for some.'
+      ? 'This channel has no intakes. /monitor intake add creates one.'
       : `No intake here is called “${shortened(said, 60)}”, only ${all.map((one) => `“${shortened(one.name, 60)}”`).join(', ')}.`,
     { input: 'name' },
   );
@@ -203,10 +203,10 @@ function listCard(
   if (shown.length === 0) {
     return textCard(
       'info',
-      all.length === 0 ? 'No alerts of other systems come here' : 'No such intake here',
+      all.length === 0 ? 'No intakes yet' : 'No matching intake',
       all.length === 0
-        ? 'Have some told here: /monitor intake add alertmanager. Other kinds are grafana, pagerduty, uptime-kuma and generic.'
-        : `${counted(all.length, 'intake')} in all; /monitor intake shows them.`,
+        ? 'An intake lets another system post its alerts in this channel. Add one: /monitor intake add alertmanager. Other kinds are grafana, pagerduty, uptime-kuma and generic.'
+        : `This channel has ${counted(all.length, 'intake')}. /monitor intake lists ${all.length === 1 ? 'it' : 'them'}.`,
     );
   }
   const nowMs = Date.now();
@@ -222,15 +222,13 @@ function listCard(
   const more = shown.length - rows.length;
   return {
     tone: 'info',
-    title: `${counted(shown.length, 'intake')} of this channel`,
+    title: `${counted(shown.length, 'intake')} in this channel`,
     parts: [
-      tablePart(['Name', 'Kind', 'Last heard', 'Made by', 'Id'], rows),
+      tablePart(['Name', 'Kind', 'Last used', 'Added by', 'Id'], rows),
       ...(more > 0 ? [textPart(`And ${more} more: /monitor intake list <part of a name>`)] : []),
     ],
   };
 }
 
 const heardInWords = ({ lastHeardAtMs }: Intake, nowMs: number) =>
-  lastHeardAtMs === undefined
-    ? 'nothing yet'
-    : `${inWords(Math.max(60_000, nowMs - lastHeardAtMs))} ago`;
+  lastHeardAtMs === undefined ? 'never' : `${inWords(Math.max(60_000, nowMs - lastHeardAtMs))} ago`;

@@ -17,20 +17,20 @@ import { onceFor } from './manage.ts';
 
 const input = z.object({ monitor: requiredText(200, 'Its id') });
 
-const right: Right = { setting: 'mayManage', over: 'shared', to: 'make push addresses' };
+const right: Right = { setting: 'mayManage', over: 'shared', to: 'create push addresses' };
 
 /** What the button under a heartbeat does: asks whether that is meant, since the address that its job has stops working. */
 export const newPushAddress = command({
   name: 'monitor push address',
-  summary: 'Make a new push address for a heartbeat; asks first',
+  summary: 'Create a new push address for a heartbeat; asks first',
   right,
   input,
   async run({ monitor: id }, { monitoring }) {
     const { name } = heartbeat(await monitoring.list(), id);
     const question = textCard(
       'warning',
-      `Make a new push address for ${shortened(name, 100)}?`,
-      'The one that its job has stops working at once. What is known of the job stays.',
+      `Create a new push address for ${shortened(name, 100)}?`,
+      'The current address stops working at once. The history of the heartbeat is kept.',
     );
     const action = {
       label: 'New address',
@@ -44,7 +44,7 @@ export const newPushAddress = command({
 /** What the button under that question does. */
 export const renewPushAddress = command({
   name: 'monitor push address new',
-  summary: 'Make a new push address for a heartbeat, as its button says',
+  summary: 'Create a new push address for a heartbeat, as its button says',
   right,
   input,
   once: onceFor('push address'),
@@ -53,7 +53,7 @@ export const renewPushAddress = command({
     const { push_url } = await monitoring.renewPushToken(id).catch((error: unknown) => {
       if (error instanceof StatusError && [404, 405, 501].includes(error.status)) {
         throw new CommandError(
-          'The monitoring service does not offer to make a new push address, or this monitor was just removed.',
+          'The monitoring service cannot create a new push address, or this monitor was just removed.',
         );
       }
       throw error;
@@ -61,7 +61,7 @@ export const renewPushAddress = command({
     // Whoever has the address can report the job as alive.
     return toAsker({
       tone: 'good',
-      title: `The new push address of ${shortened(name, 100)}`,
+      title: `New push address for ${shortened(name, 100)}`,
       parts: pushParts(push_url),
     });
   },
@@ -71,14 +71,14 @@ function heartbeat(monitors: readonly Monitor[], id: string): Monitor {
   const known = monitors.find((one) => one.id === id);
   if (known?.check_type === 'HEARTBEAT') return known;
   throw new CommandError(
-    known ? `${shortened(known.name, 60)} is no heartbeat.` : 'This monitor is already removed.',
+    known ? `${shortened(known.name, 60)} is not a heartbeat.` : 'This monitor is already removed.',
   );
 }
 
 /** How a job reports itself, with an address that is shown this once. Pure. */
 export const pushParts = (pushUrl: string): CardPart[] => [
   textPart(
-    'Let the job ask for this address when it has run. It is shown this once; whoever has it can report the job as alive.',
+    'Have the job call this address each time it finishes. It is shown only once, and anyone who has it can send the heartbeat.',
   ),
   { kind: 'code', text: `curl -X POST ${pushUrl}` },
 ];
@@ -95,12 +95,12 @@ export function pingHelp(monitor: Monitor): { parts: CardPart[]; actions: CardAc
     values: { monitor: monitor.id },
   };
   const lost = isCarried(action)
-    ? ' If it is lost, those who may manage monitors make a new one with the button.'
+    ? ' If the address is lost, anyone who may manage monitors can create a new one with the button.'
     : '';
   return {
     parts: [
       textPart(
-        `Its job asks for its push address when it has run: curl -fsS <push address>. With /start at the end it says that it begins, with /fail or its exit code how it ended.${lost}`,
+        `The job calls its push address each time it finishes: curl -fsS <push address>. Add /start to report that it began, and /fail or its exit code to report how it ended.${lost}`,
       ),
     ],
     actions: lost === '' ? [] : [action],

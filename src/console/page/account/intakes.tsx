@@ -101,8 +101,8 @@ function IntakeRow({ intake, onOpen }: { intake: ListedIntake; onOpen: (opened: 
         <Fact label="Created">
           <Moment atMs={createdAtMs} /> by <Name>{by}</Name>
         </Fact>
-        <Fact label="Last heard">
-          {lastHeardAtMs === undefined ? 'Nothing yet' : <Moment atMs={lastHeardAtMs} />}
+        <Fact label="Last used">
+          {lastHeardAtMs === undefined ? 'Never' : <Moment atMs={lastHeardAtMs} />}
         </Fact>
       </dl>
       <div class="actions">
@@ -232,7 +232,7 @@ function RemoveDialog({
     >
       {(close) => (
         <DialogForm act="Remove intake" danger onAct={() => () => remove(close)} onCancel={close}>
-          <p>Whatever sends to it is refused at once. What it told of stays as it is.</p>
+          <p>Its address is refused from now on. Alerts it already sent are kept.</p>
         </DialogForm>
       )}
     </Dialog>

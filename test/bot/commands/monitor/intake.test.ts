@@ -43,7 +43,7 @@ test('an intake is made, shown once to whoever made it, listed and removed', asy
   const { say } = await start();
   const made = await say('/monitor intake add alertmanager');
   expect(made).toMatchObject({ kind: 'card', private: true });
-  expect(said(made)).toContain('Alerts of Alertmanager come here');
+  expect(said(made)).toContain('Intake “Alertmanager” added');
   expect(codeIn(made)).toEqual([
     expect.stringMatching(
       /^receivers:\n {2}- name: askwatch\n {4}webhook_configs:\n {6}- url: https:\/\/askwatch\.example\/hooks\/alertmanager\/[A-Za-z0-9]{32}\n {8}send_resolved: true$/,
@@ -53,20 +53,18 @@ test('an intake is made, shown once to whoever made it, listed and removed', asy
   const listed = await say('/monitor intake');
   expect(listed).toMatchObject({ kind: 'card', private: true });
   expect(said(listed)).toMatch(
-    /1 intake of this channel\n.*\nAlertmanager \| Alertmanager \| nothing yet \| Grace \| /,
+    /1 intake in this channel\n.*\nAlertmanager \| Alertmanager \| never \| Grace \| /,
   );
   expect(said(listed)).not.toContain(token.slice(8));
-  expect(said(await say('/monitor intake list', admin, OTHER))).toContain(
-    'No alerts of other systems',
-  );
+  expect(said(await say('/monitor intake list', admin, OTHER))).toContain('No intakes yet');
   expect(said(await say('/monitor intake remove Alertmanager', admin, OTHER))).toContain(
-    'No alerts of other systems come here',
+    'This channel has no intakes',
   );
   const removed = await say('/monitor intake remove alertmanager');
   expect(removed).toMatchObject({ kind: 'card', private: false });
-  expect(said(removed)).toContain('Alerts of Alertmanager come here no more');
+  expect(said(removed)).toContain('Intake “Alertmanager” removed');
   expect(said(removed)).toContain('By Grace');
-  expect(said(await say('/monitor intake'))).toContain('No alerts of other systems come here');
+  expect(said(await say('/monitor intake'))).toContain('No intakes yet');
 });
 
 test.each([
@@ -82,7 +80,7 @@ test.each([
 test('an address that nothing beyond the machine reaches is said to be one', async () => {
   const { say } = await start({ hooksUrl: 'http://127.0.0.1:3000' });
   expect(said(await say('/monitor intake add generic'))).toMatch(
-    /Only systems on the machine.*PUBLIC_URL/,
+    /Only systems on Askwatch’s own machine.*PUBLIC_URL/,
   );
   const { say: sayInPublic } = await start();
   expect(said(await sayInPublic('/monitor intake add generic'))).not.toContain('PUBLIC_URL');
@@ -94,24 +92,26 @@ test('names are what people say: words after the kind, a kind alone, an id', asy
   await say('/monitor intake add generic name="pagerduty events"');
   await say('/monitor intake add grafana');
   const list = said(await say('/monitor intake list'));
-  expect(list).toContain('3 intakes of this channel');
-  expect(said(await say('/monitor intake list night'))).toContain('1 intake of this channel');
-  expect(said(await say('/monitor intake list nowhere'))).toContain('No such intake here');
+  expect(list).toContain('3 intakes in this channel');
+  expect(said(await say('/monitor intake list night'))).toContain('1 intake in this channel');
+  expect(said(await say('/monitor intake list nowhere'))).toContain('No matching intake');
   expect(said(await say('/monitor intake remove pagerduty events'))).toContain(
-    'Alerts of pagerduty events',
+    'Intake “pagerduty events” removed',
   );
-  expect(said(await say('/monitor intake remove generic'))).toContain('Alerts of Night watch');
+  expect(said(await say('/monitor intake remove generic'))).toContain(
+    'Intake “Night watch” removed',
+  );
   const id = / ([A-Za-z0-9]{8})$/m.exec(said(await say('/monitor intake')))?.[1];
   expect(said(await say('/monitor intake remove Shop'))).toContain(
     'No intake here is called “Shop”, only “Grafana”.',
   );
-  expect(said(await say(`/monitor intake remove ${id}`))).toContain('Alerts of Grafana');
+  expect(said(await say(`/monitor intake remove ${id}`))).toContain('Intake “Grafana” removed');
 });
 
 test.each([
-  ['/monitor intake add', 'Say what sends'],
-  ['/monitor intake add fax', 'Say what sends'],
-  ['/monitor intake remove', 'Say which one'],
+  ['/monitor intake add', 'Name the system that sends'],
+  ['/monitor intake add fax', 'Name the system that sends'],
+  ['/monitor intake remove', 'Name the intake'],
   ['/monitor intake remove x alertmanager=http://a.example', '“alertmanager” belongs to add'],
   ['/monitor intake add alertmanager alertmanager=http://a.example', 'ALERTMANAGER_URL'],
   ['/monitor intake remove x repeat=12h', '“repeat” belongs to add'],
@@ -120,7 +120,7 @@ test.each([
 ])('%s is refused, and changes nothing', async (line, why) => {
   const { say } = await start();
   expect(said(await say(line))).toContain(why);
-  expect(said(await say('/monitor intake'))).toContain('No alerts of other systems come here');
+  expect(said(await say('/monitor intake'))).toContain('No intakes yet');
 });
 
 test('an intake knows how often its sender repeats itself', async () => {
@@ -137,7 +137,9 @@ test('an intake knows how often its sender repeats itself', async () => {
 test('a name that is taken is refused', async () => {
   const { say } = await start();
   await say('/monitor intake add generic Shop');
-  expect(said(await say('/monitor intake add grafana shop'))).toContain('“shop” already');
+  expect(said(await say('/monitor intake add grafana shop'))).toContain(
+    'already has an intake called “shop”',
+  );
 });
 
 test('silences are made only where the operator says, and no credentials are shown or kept', async () => {
@@ -168,7 +170,7 @@ test.each([
   const { say } = await start();
   await say('/monitor intake add generic');
   expect(said(await say(line, member))).toContain('Only those who manage this channel may');
-  expect(said(await say('/monitor intake', member))).toContain('1 intake of this channel');
+  expect(said(await say('/monitor intake', member))).toContain('1 intake in this channel');
 });
 
 test('a test tells an example in the channel, which its button ends', async () => {

@@ -169,11 +169,11 @@ test('a new push address of a job is shown only to the manager who asked for it'
   expect(textOf(cardOf(shown))).toContain('curl -fsS <push address>');
   const refused = await press(shown, 'New push address', member);
   expect(textOf(cardOf(refused))).toMatch(
-    /Only those who manage the workspace or server may make push/,
+    /Only those who manage the workspace or server may create push/,
   );
   const asked = await press(shown, 'New push address');
   expect(asked).toMatchObject({ kind: 'card', private: true });
-  expect(textOf(cardOf(asked))).toContain('The one that its job has stops working at once.');
+  expect(textOf(cardOf(asked))).toContain('The current address stops working at once.');
   expect(textOf(cardOf(await press(asked, 'New address', member)))).toMatch(/Only those who/);
   const made = await press(asked, 'New address');
   expect(made).toMatchObject({ kind: 'card', private: true });

@@ -93,6 +93,6 @@ describe.skipIf(!hasPostgres)('bots of several processes', () => {
     );
     for (const bot of bots) await untilOffered(bot, 'issues__find');
     for (const bot of bots)
-      expect(textOf(await tools(bot))).toMatch(/^2 tools of 1 server are on\n/);
+      expect(textOf(await tools(bot))).toMatch(/^2 tools from 1 server are on\n/);
   });
 });

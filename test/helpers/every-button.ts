@@ -126,7 +126,7 @@ const BUTTONS: Record<string, Button> = {
   },
   'incident snooze': { label: 'Snooze 1 h', begin: down, model: 0, posts: 0, says: /Snoozed by/ },
   'incident unsnooze': {
-    ...{ label: 'End snooze', model: 0, posts: 0, says: /over already/ },
+    ...{ label: 'End snooze', model: 0, posts: 0, says: /already ended/ },
     isForSecond: true,
     async begin(bed) {
       await down(bed);

@@ -121,7 +121,7 @@ describe('a channel that was closed and is open again', () => {
     const told = missed ? textOf(missed.card) : '';
     expect(told).toContain('Name of m2: down');
     expect(told).not.toContain('m3');
-    expect(told).toContain('so some of this is told late.');
+    expect(told).toContain('so some of this is late.');
     // The first of its two outages began and ended while nobody could be told.
     expect(told).not.toContain('2 times');
     await world.pass(HOUR);

@@ -56,7 +56,7 @@ describe.skipIf(!hasPostgres)('bots of several processes', () => {
     await readAnswer(await other.say('/ask how is it?', { person: ADA }));
     expect(offeredTo(other)).not.toContain('issues__create');
     expect(textOf(cardOf(await press(other, card.actions?.[0])))).toContain(
-      'create of issues is accepted',
+      'create from issues is accepted',
     );
     for (const bot of [one, other]) {
       await untilOffered(bot, 'issues__create');

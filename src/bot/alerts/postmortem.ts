@@ -408,7 +408,8 @@ function checksEffect(incident: Incident, { results }: ServiceFacts): string {
 function uptimeEffect(incident: Incident, { uptime }: ServiceFacts): string {
   const name = bold(incident.name, MAX_NAME);
   if (!uptime) return `The uptime of ${name} could not be fetched.`;
-  if (uptime.uptime === null) return `The uptime of ${name} is unknown: it was not checked in that time.`;
+  if (uptime.uptime === null)
+    return `The uptime of ${name} is unknown: it was not checked in that time.`;
   const [fromMs, toMs] = [Date.parse(uptime.from), Date.parse(uptime.to)];
   const watchedMs = toMs - fromMs - uptime.unseen_ms;
   const watched = uptime.unseen_ms >= 60_000 ? ` (watched for ${inWords(watchedMs)})` : '';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { Model } from '../../contracts/gateway.ts';
 import { SYSTEM_PROMPT } from '../ask/ask.ts';
 import { budgetInWords, readBudget } from '../ask/budgets.ts';
-import { chatModels, isServed } from '../ask/catalog.ts';
+import { chatModels, isServed, nameOf } from '../ask/catalog.ts';
 import { conversationKey } from '../ask/conversations.ts';
 import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
@@ -61,18 +62,18 @@ export const modelCommand = command({
   async run({ model }, { channelDefaults, catalog, place }) {
     if (!isSet(model)) {
       const { model: own } = await channelDefaults.of(place);
-      const { id } = await catalog.chatModel(own);
+      const chosen = await catalog.chatModel(own);
       const text =
         own === undefined
           ? 'This is the default model.'
           : 'It was chosen for this channel. To return to the default: /askwatch model default';
-      return shown(`${id} answers here`, text);
+      return shown(`${titleOf(chosen)} answers here`, text);
     }
     const isDefault = isWord(model, DEFAULT);
-    const { id } = await catalog.chatModel(isDefault ? undefined : model);
-    await channelDefaults.change(place, { model: isDefault ? null : id });
+    const chosen = await catalog.chatModel(isDefault ? undefined : model);
+    await channelDefaults.change(place, { model: isDefault ? null : chosen.id });
     return said(
-      `${id} answers here from now on`,
+      `${titleOf(chosen)} answers here from now on`,
       'For another model in one question: /ask model=<name> <question>',
     );
   },
@@ -211,6 +212,12 @@ export const forgetCommand = command({
     );
   },
 });
+
+/** `gpt-5-mini (fast-8k)`: the provider's name, and the one to choose the model by if that differs. */
+function titleOf(model: Model): string {
+  const name = nameOf(model);
+  return name === model.id ? name : `${name} (${model.id})`;
+}
 
 const standardPrompt = ({ settings }: Pick<Call, 'settings'>) =>
   settings.askSystemPrompt ?? SYSTEM_PROMPT;

@@ -32,6 +32,8 @@ test('names the catalog’s model beside the provider’s if several answer', as
   const text = textOf(cardOf(await say('/askwatch models')));
   expect(text).toMatch(/fast-8k \(default\) .* stub-large \| openai/);
   expect(text).toMatch(/vision-16k .* stub-vision \| openai/);
+  const model = textOf(cardOf(await say('/askwatch model')));
+  expect(model).toContain('stub-large (fast-8k) answers here');
 });
 
 test('signs with the catalog’s name at a gateway that gives no other', async () => {

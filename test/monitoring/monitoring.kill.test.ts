@@ -139,7 +139,9 @@ function changesOf(told: Told, now: Monitor | undefined): string[] {
   }
   // What was under way at the kill may have made it another.
   const isSame = now.status === shown?.status && now.status_changed_at === shown.status_changed_at;
-  if (shown && changes === shown.status_changes && !isSame) {
+  // The first status is no change; a create may be answered before it is known.
+  const hadStatus = shown !== undefined && shown.status !== 'PENDING';
+  if (hadStatus && changes === shown.status_changes && !isSame) {
     problems.push(
       `it was ${shown.status} since ${shown.status_changed_at}, now ${now.status} since ${now.status_changed_at}`,
     );

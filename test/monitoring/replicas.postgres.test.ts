@@ -67,8 +67,10 @@ describe.skipIf(!hasPostgres)('several processes of the service on one database'
     // The status that the first check found was stored before its result was counted.
     await a.call('POST', `${MONITORS}/${id}/check`);
     await a.close();
-    expect((await handed())[0]?.extra).toMatch(/,2,0,/);
-    await query(`update #.register set extra = replace(extra::text, ',2,0,', ',7,0,')::json`);
+    // The two of them, and one more if the hour of its rhythm strikes now; none failed.
+    const [counted] = /,[23],0,/.exec(String((await handed())[0]?.extra)) ?? [];
+    expect(counted).toBeDefined();
+    await query(`update #.register set extra = replace(extra::text, '${counted}', ',7,0,')::json`);
     const taken: string[] = [];
     const b = await start({ onTakenOver: (monitors) => taken.push(...monitors) });
     await eventually(() => taken.includes(id));

@@ -14,7 +14,7 @@ const HELP = `Usage: npx askwatch [<command>]
   keys limit <id> --tokens-per-day <number>|none           limit a key of the gateway, or no longer
   keys usage [<id>] [--days <number>]                      what was asked of the gateway, by day, key and model
   keys revoke <id>                                         refuse a key from now on
-  feedback export [--since <day>|<duration>] [--down]       the answers that people rated, as lines of JSON; --down only those with 👎
+  feedback export [--since <day>|<duration>] [--down]      the answers that people rated, as lines of JSON; --down only those with 👎
   monitors plan [<file>]                                   show what MONITORS_FILE, or another file, would change; exit code 2 if anything
   monitors apply [--yes]                                   wait until MONITORS_FILE is applied; --yes also where it lost many monitors
   monitors export                                          all monitors as YAML, to be declared in a file

@@ -21,9 +21,9 @@ const OF_CHANNEL = 'reported_alerts';
 /** If it differs from a chat, such as without a channel. */
 const DESCRIPTIONS: Partial<Record<string, string>> = {
   list_monitors:
-    'Lists monitors with their live status, how many there are of each status, and since when and why a monitor is not UP.',
+    'Lists monitors with status, since when and why one is not UP, and counts by status.',
   list_incidents:
-    'Lists incidents (times in which a monitor was down) that fall into a time span, newest first, with begin, end and cause, and sums them up by monitor. Of one monitor, or of all.',
+    'Lists incidents (outages) of one monitor or all in a time span, newest first, with start, end and cause, and totals by monitor.',
   [CREATE]:
     'Adds a monitor that watches an address, a text in a page, a DNS name, a port of a host, a certificate or a job. No channel is told of it: those that hear all alerts hear of it, too.',
 };

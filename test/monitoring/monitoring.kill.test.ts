@@ -139,7 +139,7 @@ function changesOf(told: Told, now: Monitor | undefined): string[] {
   }
   // What was under way at the kill may have made it another.
   const isSame = now.status === shown?.status && now.status_changed_at === shown.status_changed_at;
-  // The first status is no change; a create may be answered before it is known.
+  // The first status is no change: what was shown while it was PENDING may be UP by now.
   const hadStatus = shown !== undefined && shown.status !== 'PENDING';
   if (hadStatus && changes === shown.status_changes && !isSame) {
     problems.push(

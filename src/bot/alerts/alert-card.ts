@@ -189,7 +189,7 @@ const troubleOf = (incident: Incident) =>
 const capitalised = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
 /** How long an outage took, or takes until `untilMs`; what was not seen makes it a bound. Pure. */
-export const lasted = (times: Times, untilMs?: number) => lastedIn(times, untilMs, inWords);
+export const lasted = (times: Times, untilMs?: number) => lastedIn(times, inWords, untilMs);
 
 function beginFacts(incident: Incident): Fact[] {
   const { startedAtMs, endedAtMs, unseenFromMs, foundAtStart } = incident;
@@ -386,7 +386,10 @@ function lateWords(
 }
 
 /** What is told of a monitor that flaps, in a message of its own or in one about several. */
-type FlappingView = Pick<Member, 'name' | 'status' | 'endedAtMs' | 'gone' | 'isReported'> & {
+type FlappingView = Pick<
+  Member,
+  'name' | 'status' | 'endedAtMs' | 'gone' | 'change' | 'isReported'
+> & {
   flapping: NonNullable<Member['flapping']>;
   reported?: Incident['reported'];
 };
@@ -420,7 +423,7 @@ const spanOf = ({ fromMs, changedAtMs }: FlappingView['flapping']) => inWords(ch
 function flappingMember(told: FlappingView, { shownOpen }: Telling): string {
   const { flapping, status, endedAtMs, gone } = told;
   const words = wordsOf(told);
-  if (gone) return lostWords(told as Member);
+  if (gone) return lostWords(told);
   if (endedAtMs === undefined) {
     const since = `${new Date(flapping.changedAtMs).toISOString().slice(11, 16)} UTC`;
     const now = `${stateInWords(status)} since ${since}`;

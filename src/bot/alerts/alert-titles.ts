@@ -87,7 +87,9 @@ export function titleOf(subject: Subject, view: TitleView): Title {
 }
 
 /** What became of one that nothing more is known of; another service may leave paused monitors out of its list. */
-export function lostWords(subject: Subject): string {
+export function lostWords(
+  subject: Pick<Member, 'isReported' | 'change'> & Pick<Incident, 'reported'>,
+): string {
   if (isReported(subject)) return 'no longer reported';
   return subject.change === undefined ? 'no longer listed' : 'removed';
 }
@@ -110,14 +112,14 @@ function openTitle(subject: Subject, { lineAtMs }: TitleView): Title {
   if (lineAtMs === undefined) {
     return { tone, title: titled(subject, { word, phrase: `is ${state}` }, hasState(status)) };
   }
-  const long = lasted(subject, lineAtMs, inShort);
+  const long = lasted(subject, inShort, lineAtMs);
   const still = { word: `STILL ${word}`, phrase: `is still ${state} after ${long}` };
   return { tone, title: titled(subject, { ...still, detail: `for ${long}` }, hasState(status)) };
 }
 
 function overTitle(subject: Subject, view: TitleView): Title {
   const { status, degraded } = subject;
-  const long = lasted(subject, undefined, inShort);
+  const long = lasted(subject, inShort);
   const became = stateInWords(status);
   if (degraded !== undefined && !isUp(subject)) {
     const was = stateInWords(degraded);
@@ -198,8 +200,8 @@ export type Times = Pick<
 /** How long an outage took, or takes until `untilMs`; what was not seen makes it a bound. Pure. */
 export function lasted(
   times: Times,
-  untilMs = times.endedAtMs ?? times.startedAtMs,
   inWords: (ms: number) => string,
+  untilMs = times.endedAtMs ?? times.startedAtMs,
 ): string {
   const { startedAtMs, unseenFromMs, endUnseenFromMs } = times;
   if (unseenFromMs === undefined) {
@@ -212,7 +214,7 @@ export function lasted(
     : `at most ${inWords(untilMs - unseenFromMs)}`;
 }
 
-/** It flapped, or was no outage yet, and what became of it then has a message of its own. */
+/** It ended in another state than UP, such as after flapping; an outage that followed has its own message. */
 export const isNotBack = (member: Member) =>
   !member.gone && member.closedBy === undefined && member.endedAtMs !== undefined && !isUp(member);
 
@@ -239,7 +241,7 @@ export function groupTitle(group: Group, view: TitleView): string {
   const count = counted(members.length, noun);
   if (open.length > 0) return openGroupTitle(group, view);
   if (back === members.length) {
-    const long = lasted({ ...group, startedAtMs: group.openedAtMs }, undefined, inShort);
+    const long = lasted({ ...group, startedAtMs: group.openedAtMs }, inShort);
     if (view.shownOpen) return `${count} ${recovered} after ${long}`;
     const states = members.map(({ degraded = was }) => degraded);
     return `${count} were ${sharedState(states) ?? 'not up'} for ${long}`;
@@ -274,7 +276,7 @@ function openGroupTitle(group: Group, { lineAtMs }: TitleView): string {
   if (lineAtMs === undefined) return title;
   const [longest = group] = open.toSorted((a, b) => a.startedAtMs - b.startedAtMs);
   const times = 'startedAtMs' in longest ? longest : { startedAtMs: group.openedAtMs };
-  return `${title} after ${lasted(times, lineAtMs, inShort)}`;
+  return `${title} after ${lasted(times, inShort, lineAtMs)}`;
 }
 
 /** The state of all, if it is the same. */

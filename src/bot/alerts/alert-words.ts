@@ -8,8 +8,6 @@ interface AlertWords {
   /** In the label of a time. */
   label: string;
   began: string;
-  /** Nothing more is known of it. */
-  lost: string;
   /** Its state while it is in trouble. */
   status: string;
 }
@@ -20,7 +18,6 @@ const MONITOR: AlertWords = {
   times: 'down',
   label: 'down',
   began: 'went down',
-  lost: 'removed',
   status: 'DOWN',
 };
 
@@ -31,7 +28,6 @@ const ALERT: AlertWords = {
   times: 'fired',
   label: 'fired',
   began: 'began to fire',
-  lost: 'no longer reported',
   status: 'FIRING',
 };
 

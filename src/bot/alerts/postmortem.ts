@@ -6,6 +6,7 @@ import { bold, plain } from '../shared/inert-markdown.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, inUnits, inWords, percentText } from '../shared/text-format.ts';
 import { alertCard, changesInWords, lasted } from './alert-card.ts';
+import { lostWords } from './alert-titles.ts';
 import { isReported, wordsOf, wordsOfAll } from './alert-words.ts';
 import { targetInWords } from './incident-facts.ts';
 import {
@@ -107,7 +108,7 @@ function summary(facts: PostmortemFacts): string {
     toMs === undefined
       ? `It was still ongoing after ${inWords(nowMs - fromMs)}, when this draft was written.`
       : incident.gone && !group
-        ? `It was ${words.lost} at ${at(toMs)}, so it is unknown if it recovered.`
+        ? `It was ${lostWords(incident)} at ${at(toMs)}, so it is unknown if it recovered.`
         : incident.closedBy !== undefined && !group
           ? `${plain(incident.closedBy)} closed it at ${at(toMs)} because no news came. It is unknown if it was over then.`
           : `It ended at ${at(toMs)}, after ${group || incident.flapping ? inWords(toMs - fromMs) : lasted(incident)}.`;

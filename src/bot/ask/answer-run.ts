@@ -1,5 +1,6 @@
 import type { Usage } from '../../contracts/gateway.ts';
 import { counted, inWords } from '../shared/text-format.ts';
+import { nameBeside } from './catalog.ts';
 
 /** One answer under way: its limits in time, why it was cut, and what its footer says. */
 export type AnswerRun = ReturnType<typeof createAnswerRun>;
@@ -148,7 +149,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
       const tokens = tokensUsed();
       const { name = began.id, role } = { ...began, ...(answeredBy && { name: answeredBy }) };
       return [
-        role === undefined || role === name ? name : `${name} (${role})`,
+        nameBeside(name, role),
         `${seconds} s`,
         ...(tokens === undefined ? [] : [tokensInWords(tokens)]),
       ].join(' · ');

@@ -98,6 +98,10 @@ export function nameOf(model: Model): string {
   return oneLine(model.upstream?.model ?? '').slice(0, MAX_NAME) || model.id;
 }
 
+/** `gpt-5-mini (fast-8k)`: a model's own name, and the name or reason to show beside it if that differs. */
+export const nameBeside = (name: string, beside: string | undefined) =>
+  beside === undefined || beside === name ? name : `${name} (${beside})`;
+
 /** All models that can answer, if there are several and one provider's model answers for all of them. */
 export function rolesOfOneModel(models: readonly Model[]): Model[] | undefined {
   const roles = chatModels(models).filter(isServed);

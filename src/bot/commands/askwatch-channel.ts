@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { Model } from '../../contracts/gateway.ts';
 import { SYSTEM_PROMPT } from '../ask/ask.ts';
 import { budgetInWords, readBudget } from '../ask/budgets.ts';
-import { chatModels, isServed, nameOf } from '../ask/catalog.ts';
+import { chatModels, isServed, nameBeside, nameOf } from '../ask/catalog.ts';
 import { conversationKey } from '../ask/conversations.ts';
 import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
@@ -67,13 +66,13 @@ export const modelCommand = command({
         own === undefined
           ? 'This is the default model.'
           : 'It was chosen for this channel. To return to the default: /askwatch model default';
-      return shown(`${titleOf(chosen)} answers here`, text);
+      return shown(`${nameBeside(nameOf(chosen), chosen.id)} answers here`, text);
     }
     const isDefault = isWord(model, DEFAULT);
     const chosen = await catalog.chatModel(isDefault ? undefined : model);
     await channelDefaults.change(place, { model: isDefault ? null : chosen.id });
     return said(
-      `${titleOf(chosen)} answers here from now on`,
+      `${nameBeside(nameOf(chosen), chosen.id)} answers here from now on`,
       'For another model in one question: /ask model=<name> <question>',
     );
   },
@@ -212,12 +211,6 @@ export const forgetCommand = command({
     );
   },
 });
-
-/** `gpt-5-mini (fast-8k)`: the provider's name, and the one to choose the model by if that differs. */
-function titleOf(model: Model): string {
-  const name = nameOf(model);
-  return name === model.id ? name : `${name} (${model.id})`;
-}
 
 const standardPrompt = ({ settings }: Pick<Call, 'settings'>) =>
   settings.askSystemPrompt ?? SYSTEM_PROMPT;

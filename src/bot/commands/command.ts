@@ -26,8 +26,8 @@ import type { UsageLog } from '../usage/usage-log.ts';
 
 /**
  * A command, declared once; platforms, help, manifests and docs/commands.md are made from it.
- * `input` is flat: texts (`requiredText`, `optionalText`), durations (`optionalDuration`), whole numbers, booleans, choices and files (`attachedFile`), each
- * with `.describe()`.
+ * `input` is flat: texts (`requiredText`, `optionalText`), durations (`optionalDuration`), whole numbers, booleans, choices and
+ * files (`attachedFile`), each with `.describe()`.
  */
 export interface Command<Input extends z.ZodObject = z.ZodObject> {
   /** What is typed after the slash: `ask`, `monitor add`. */

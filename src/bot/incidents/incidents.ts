@@ -86,10 +86,11 @@ const AGAIN_MS = 15 * 60_000;
 
 /**
  * Opens an incident for each monitor that became DOWN or DEGRADED and carries changes into those open: UP ends one, a monitor
- * that is gone ends it without a recovery, any other status, such as MAINTENANCE or PAUSED, shows in it; while a monitor flaps, changes are counted. What was
- * DEGRADED and goes DOWN is a new incident, since nobody was called for the first. What people were called for a moment ago,
- * because it stayed DOWN after it flapped, goes on flapping when it goes DOWN again. A monitor has at most one change; the
- * time taken grows with alerts and changes, not with their product. Gives the same array when nothing is different.
+ * that is gone ends it without a recovery, any other status, such as MAINTENANCE or PAUSED, shows in it; while a monitor flaps,
+ * changes are counted. What was DEGRADED and goes DOWN is a new incident, since nobody was called for the first. What people were
+ * called for a moment ago, because it stayed DOWN after it flapped, goes on flapping when it goes DOWN again. A monitor has at
+ * most one change; the time taken grows with alerts and changes, not with their product. Gives the same array when nothing is
+ * different.
  */
 export function applyChanges(alerts: Alert[], changes: Changes, around: PollContext): Alert[] {
   if (changes.size === 0) return alerts;

@@ -43,8 +43,8 @@ export const NOTHING_WATCHED: Watching = { known: [], learnt: false, shortLooks:
 
 /**
  * What is known and to be told after deliveries, in their order; the same document when nothing is different. `leftOut` counts
- * the firing alerts of each delivery for which there was no room, `dropped` alerts that were not told everywhere and are given up. The time taken
- * grows with what is known and said, and with how often one alert changes in it. Pure.
+ * the firing alerts of each delivery for which there was no room, `dropped` alerts that were not told everywhere and are given up.
+ * The time taken grows with what is known and said, and with how often one alert changes in it. Pure.
  */
 export function applyReported(
   watching: Watching | undefined,

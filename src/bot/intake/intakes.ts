@@ -1,5 +1,6 @@
 import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
+import { type DurationRange, inWords } from '../../contracts/duration.ts';
 import { oneLine } from '../../contracts/one-line.ts';
 import type { Store } from '../../store/store.ts';
 import { CommandError } from '../shared/errors.ts';
@@ -80,8 +81,8 @@ const MAX_INTAKES = 50;
 const MAX_NAME_LENGTH = 80;
 const MAX_URL_LENGTH = 500;
 
-/** What a sender may say of how often it repeats itself. */
-const REPEAT_MS = { least: 60_000, most: 7 * 86_400_000 };
+/** How often a sender repeats an ongoing alert. */
+export const REPEAT: DurationRange = { minMs: 60_000, maxMs: 24 * 3_600_000 };
 
 /** When something came in last is stored so often at most. */
 const HEARD_EVERY_MS = 60_000;
@@ -308,8 +309,10 @@ function checkedUrl(text: string): string {
 }
 
 function checkedRepeat(ms: number): number {
-  if (Number.isInteger(ms) && ms >= REPEAT_MS.least && ms <= REPEAT_MS.most) return ms;
-  throw new CommandError('“repeat” must be between 1 minute and 7 days, such as 4h.');
+  if (Number.isInteger(ms) && ms >= REPEAT.minMs && ms <= REPEAT.maxMs) return ms;
+  throw new CommandError(
+    `“repeat” must be ${inWords(REPEAT.minMs)} to ${inWords(REPEAT.maxMs)}, such as 4h.`,
+  );
 }
 
 const hashOf = (token: string) => hash('sha256', token, 'hex');

@@ -21,7 +21,7 @@ const FRESH_MS = 15_000;
 const KEPT_MS = 10 * 60_000;
 const KEPT_COUNT = 200;
 
-/** Monitors asked about in a minute, each with four requests: the service takes 120 from us in all. */
+/** Monitors asked about in a minute, each with four requests: a service of the contract takes 120 a minute from one key. */
 const ASKED_PER_MINUTE: Record<Viewer, number> = { member: 15, anyone: 12 };
 
 /** What the service knows of one monitor; what it does not have is absent. */

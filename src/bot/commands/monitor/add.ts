@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { type CheckType, IntervalSeconds } from '../../../contracts/monitoring.ts';
+import type { DurationRange } from '../../../contracts/duration.ts';
+import { type CheckType, HeartbeatConfig, probeSettings } from '../../../contracts/monitoring.ts';
 import { maskedTarget } from '../../../contracts/secret-values.ts';
 import { type Invocation, toAsker, toEveryone } from '../../shared/invocation.ts';
 import { create, createMonitor, draftOf, mayAdd } from '../../tools/create-monitor.ts';
@@ -13,19 +14,23 @@ import { pushParts } from './push-address.ts';
 /** What a form asks for every type of check. */
 const ALWAYS = ['type', 'target', 'name', 'interval'] as const;
 
-const secondsRange = (min: number, max: number) => ({ minMs: min * 1000, maxMs: max * 1000 });
-const MAX_GRACE_DAYS = 30;
-const MAX_PERIOD_DAYS = 366;
-const DAY_SECONDS = 86_400;
+/** The range that the service takes for some seconds. */
+const rangeOf = ({ minValue, maxValue }: z.ZodNumber): DurationRange => ({
+  minMs: Number(minValue) * 1000,
+  maxMs: Number(maxValue) * 1000,
+});
 
 const input = NewMonitor.extend({
   interval: optionalDuration(
-    secondsRange(IntervalSeconds.min, MAX_PERIOD_DAYS * DAY_SECONDS),
+    rangeOf(HeartbeatConfig.shape.period_seconds.unwrap()),
     'Time between checks or pings, such as 30s, 5m or 1d; 1m when left out, 1d for a heartbeat',
   ),
-  timeout: optionalDuration(secondsRange(1, 60), 'How long a check may take, such as 10s'),
+  timeout: optionalDuration(
+    rangeOf(probeSettings.timeout_seconds.unwrap()),
+    'How long a check may take, such as 10s',
+  ),
   grace: optionalDuration(
-    secondsRange(1, MAX_GRACE_DAYS * DAY_SECONDS),
+    rangeOf(HeartbeatConfig.shape.grace_seconds.unwrap()),
     'How late a heartbeat may be, such as 10m; 1h when left out',
   ),
 });

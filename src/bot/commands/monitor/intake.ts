@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { maskedTarget } from '../../../contracts/secret-values.ts';
 import { bareUrl } from '../../intake/alertmanager-of.ts';
 import { exampleAlert } from '../../intake/example-alert.ts';
-import { INTAKE_TITLES, type Intake } from '../../intake/intakes.ts';
+import { INTAKE_TITLES, type Intake, REPEAT } from '../../intake/intakes.ts';
 import { INTAKE_KINDS, type IntakeKind } from '../../intake/reported-alert.ts';
 import { setupSteps } from '../../intake/setup-lines.ts';
 import { type Card, type CardPart, tablePart, textCard, textPart } from '../../shared/card.ts';
@@ -23,7 +23,7 @@ const input = z.object({
     'The Alertmanager where a snooze creates silences, for add: one of the addresses in ALERTMANAGER_URL',
   ),
   repeat: optionalDuration(
-    { minMs: 60_000, maxMs: 24 * 3_600_000 },
+    REPEAT,
     'How often the sender repeats an ongoing alert, for add, such as 12h; 4h if omitted',
   ),
 });

@@ -177,6 +177,12 @@ test('what is not known is said to be unknown, and asked', () => {
   }
   const removed = textOf(factsOf({ of: { gone: true } }));
   expect(removed).toContain('so it is unknown if it recovered');
+  // As its alert says: a service that counts changes has removed it, another one may only leave it out.
+  expect(removed).toContain('# Postmortem draft: Shop was removed\n');
+  expect(removed).toContain('It was removed at ');
+  const unlisted = textOf(factsOf({ of: { gone: true, change: undefined } }));
+  expect(unlisted).toContain('# Postmortem draft: Shop is no longer listed\n');
+  expect(unlisted).toContain('It was no longer listed at ');
   expect(removed).toContain('Did it recover? No checks run any more.');
 });
 

@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { feedbackOptions, keyOptions, monitorsOptions } from '../src/cli/options.ts';
+import { ErrorCode } from '../src/contracts/error.ts';
 import {
   CertificateConfig,
   DnsConfig,
@@ -15,6 +17,7 @@ import { AddedPath } from '../src/contracts/monitoring-additions.ts';
 import { Catalog, type CatalogInput } from '../src/gateway/catalog/catalog-schema.ts';
 import type { ProviderProfile } from '../src/gateway/providers/provider.ts';
 import { PROVIDER_NAMES, PROVIDERS } from '../src/gateway/providers/provider-table.ts';
+import { forbidden, HttpError } from '../src/http/errors.ts';
 import { startGateway } from './helpers/gateway/running-gateway.ts';
 import { startService } from './helpers/monitoring/service.ts';
 
@@ -64,15 +67,65 @@ test('The page on providers names each of them, and every parameter that is left
   }
 });
 
-test('The page on operating names every metric of both services', async () => {
+test('The page on metrics names every metric of both services', async () => {
   const { kit } = await startGateway();
   const { body } = await kit.server.inject('/metrics');
   const texts = [body, await (await startService({ monitorsFile: '/nowhere' })).metrics()].join(
     '\n',
   );
   const declared = [...texts.matchAll(/^# TYPE (askwatch_\S+)/gm)].map(([, name]) => name);
-  const named = firstCells(section('operating.md', 'Metrics')).flatMap((cell) => cell.split(', '));
+  const named = firstCells(section('metrics.md', 'Metrics')).flatMap((cell) => cell.split(', '));
   expect(new Set(named)).toEqual(new Set(declared));
+});
+
+test('The page on errors names every code of both services', () => {
+  const codes = firstCells(section('errors.md', 'Codes'));
+  expect(codes.sort()).toEqual([...Object.values(ErrorCode), forbidden('').code].sort());
+});
+
+test('The page on errors names every type of both services', () => {
+  const limiter = read('../src/gateway/usage/key-limits.ts');
+  const ofLimits = [
+    ...limiter.matchAll(/(?:rateLimited|quotaUsedUp)\(\s*(?:'(\w+)'|ErrorCode\.(\w+)),/g),
+  ].map(([, type, code]) => type ?? ErrorCode[code as keyof typeof ErrorCode]);
+  expect(ofLimits.length).toBeGreaterThan(3);
+  const ofStatuses = [400, 500].map((status) => new HttpError(status, '', '').type);
+  const types = firstCells(section('errors.md', 'Types'));
+  expect(new Set(types)).toEqual(new Set([...ofStatuses, ...ofLimits]));
+});
+
+test('The page on errors names every status that the services document', async () => {
+  const { kit } = await startGateway();
+  const { url } = await startService();
+  const documents = [
+    await kit.server.inject('/openapi.json').then((answer) => answer.json()),
+    await fetch(new URL('/openapi.json', url)).then((answer) => answer.json()),
+  ] as { paths: Record<string, Record<string, { responses: Record<string, unknown> }>> }[];
+  const documented = documents
+    .flatMap(({ paths }) => Object.values(paths).flatMap(Object.values))
+    .flatMap(({ responses }) => Object.keys(responses))
+    .filter((status) => Number(status) >= 400);
+  expect(documented).toContain('410');
+  const named = section('errors.md', 'Statuses').match(/\b[45]\d\d\b/g);
+  expect(named).toEqual(expect.arrayContaining([...new Set(documented)]));
+});
+
+test('The page on the command line names every command and option', () => {
+  const help = read('../src/cli.ts').match(/const HELP = `(.*?)`/s)?.[1] ?? '';
+  const commands = [...help.matchAll(/^ {2}([a-z-]+(?: [a-z_]+)?)(?= )/gm)].map(
+    ([, name = '']) => name,
+  );
+  const known = { ...keyOptions, ...feedbackOptions, ...monitorsOptions };
+  const options = [
+    ...(help.match(/--[a-z-]+/g) ?? []),
+    ...Object.keys(known).map((name) => `--${name}`),
+  ];
+  expect(commands.length).toBeGreaterThan(12);
+  const text = read('../docs/cli.md');
+  const missing = [...new Set([...commands, ...options])].filter(
+    (name) => !text.includes(`\`${name}`),
+  );
+  expect(missing).toEqual([]);
 });
 
 test('The page on monitoring names every route of the service', () => {
@@ -152,19 +205,30 @@ test.each(PAGES)('Every link of %s leads to a file and a heading that exist', (p
   expect(broken).toEqual([]);
 });
 
-test.each(['README.md', 'docs/README.md'])('%s leads to every page', (index) => {
-  const linked = relativeLinks(read(`../${index}`)).map((link) =>
-    join(dirname(index), link.split('#')[0] ?? ''),
-  );
-  const pages = PAGES.filter(
-    (page) => page !== index && (index === 'README.md' || page.startsWith('docs/')),
-  );
-  expect(linked).toEqual(expect.arrayContaining(pages));
+test('docs/README.md leads to every page of docs', () => {
+  const pages = PAGES.filter((page) => page.startsWith('docs/') && page !== 'docs/README.md');
+  expect(pagesLinkedFrom('docs/README.md')).toEqual(expect.arrayContaining(pages));
 });
 
-test('The README has fewer than 250 lines', () => {
-  expect(read('../README.md').split('\n').length).toBeLessThan(250);
+test('README.md leads to the index of docs and to every page beside itself', () => {
+  const pages = PAGES.filter((page) => !page.includes('/') && page !== 'README.md');
+  const linked = pagesLinkedFrom('README.md');
+  expect(linked).toEqual(expect.arrayContaining(['docs/README.md', ...pages]));
 });
+
+test('The README has at most 150 lines', () => {
+  expect(read('../README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150);
+});
+
+const TOPICS = PAGES.filter((page) => page.startsWith('docs/') && page !== 'docs/README.md');
+
+test.each(TOPICS)('%s begins an example within its first 15 lines', (page) => {
+  const begin = read(`../${page}`).split('\n').slice(0, 15);
+  expect(begin.some((line) => /^ *(?:```|> |!\[|<img |<picture)/.test(line))).toBe(true);
+});
+
+const pagesLinkedFrom = (page: string) =>
+  relativeLinks(read(`../${page}`)).map((link) => join(dirname(page), link.split('#')[0] ?? ''));
 
 /** Where links and pictures of a page lead, but for those to other sites. An anchor of its own page has no path. */
 function relativeLinks(text: string): string[] {

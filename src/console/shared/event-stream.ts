@@ -14,6 +14,8 @@ export function beginStream(reply: HttpReply): ServerResponse {
   reply.hijack();
   reply.header('content-type', 'text/event-stream; charset=utf-8');
   reply.header('cache-control', 'no-store');
+  // nginx buffers an answer unless it says this. Source: nginx docs, ngx_http_proxy_module, "proxy_buffering".
+  reply.header('x-accel-buffering', 'no');
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) reply.raw.setHeader(name, value);
   }

@@ -10,6 +10,14 @@ const postTo = ({ console }: TestConsole, title: string) =>
   console.post({ channel: 'general', card: card(title), id: title, attempted: false });
 
 describe('the event stream', () => {
+  test('asks a proxy such as nginx not to buffer it', async () => {
+    const { url } = await startTestConsole();
+    const abort = new AbortController();
+    const { headers } = await fetch(`${url}/console/events`, { signal: abort.signal });
+    abort.abort();
+    expect(headers.get('x-accel-buffering')).toBe('no');
+  });
+
   test('begins with a snapshot, and after a break goes on with what was missed', async () => {
     const started = await startTestConsole();
     const first = await openTab(started.url);

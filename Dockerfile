@@ -1,4 +1,4 @@
-# How to build and run it: docs/operating.md, "In a container".
+# How to build and run it: docs/install.md, "Container".
 # The image holds what the npm package holds, beside the packages that it depends on.
 
 # Node.js 24 gets security fixes until April 2028. Source: nodejs/Release, "Release schedule". A digest pins it for builds that have

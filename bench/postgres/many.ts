@@ -74,7 +74,7 @@ async function measure(parts: {
 
   progress(`  starting ${processes} processes`);
   const startedMs = performance.now();
-  // As docs/operating.md advises with so many.
+  // As docs/several-processes.md advises with so many.
   const nodeArgs = ['--max-semi-space-size=4'];
   if (profile) nodeArgs.push('--cpu-prof', `--cpu-prof-dir=${profile}`);
   const members = await Promise.all(

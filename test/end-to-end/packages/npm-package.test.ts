@@ -42,7 +42,7 @@ describe('the npm package', () => {
       expect.arrayContaining([
         ...['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', '.env.example'],
         ...['dist/cli.js', 'dist/main.js', 'dist/console/page/playground.js'],
-        ...['docs/settings.md', 'docs/operating.md', 'manifests/slack.json'],
+        ...['docs/settings.md', 'docs/install.md', 'manifests/slack.json'],
       ]),
     );
     expect(

@@ -99,7 +99,7 @@ inBrowser('the whole program in a real browser', () => {
     const firstAlert = await alerts.getAttribute('data-message');
     await alerts.getByRole('button', { name: 'Check now' }).click();
     await thread.getByText('Shop is down').nth(1).waitFor();
-    await thread.getByText('Looked at just now').waitFor();
+    await thread.getByText('Checked just now').waitFor();
     await page.keyboard.press('Escape');
     await target.up();
     await page

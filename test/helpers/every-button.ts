@@ -139,7 +139,7 @@ const BUTTONS: Record<string, Button> = {
     begin: () => undefined,
   },
   'incident check': {
-    ...{ label: 'Check now', begin: down, model: 0, posts: 0, says: /cannot be looked at now/ },
+    ...{ label: 'Check now', begin: down, model: 0, posts: 0, says: /can’t be checked now/ },
     isPersonal: true,
   },
   'incident why': { label: 'Ask why', begin: down, model: 1, posts: 2, says: /Why is this down/ },
@@ -148,7 +148,7 @@ const BUTTONS: Record<string, Button> = {
     async begin(bed) {
       // With every heading, so that nothing is added and it fits into one message.
       bed.provider.answerWith(
-        ['Summary', 'Timeline', 'Cause', 'Effect', 'What people did and said', 'Open questions']
+        ['Summary', 'Timeline', 'Cause', 'Impact', 'Response', 'Open questions']
           .map((heading) => `## ${heading}`)
           .join('\n\n'),
       );

@@ -73,23 +73,23 @@ function monitoringOutageCard({ startedAtMs, endedAtMs, why }: MonitoringOutage)
       title: 'Askwatch cannot see the monitors',
       parts: [
         { kind: 'facts', facts: [{ label: 'Since', value: { atMs: startedAtMs } }] },
-        textPart(`${why} Until it sees them again, nobody is told of outages.`),
+        textPart(`${why} No outage alerts are sent until Askwatch can see them again.`),
       ],
     };
   }
   return {
     tone: 'good',
-    title: 'Askwatch sees the monitors again',
+    title: 'Askwatch can see the monitors again',
     parts: [
       {
         kind: 'facts',
         facts: [
-          { label: 'Blind from', value: { atMs: startedAtMs } },
-          { label: 'Blind to', value: { atMs: endedAtMs } },
+          { label: 'From', value: { atMs: startedAtMs } },
+          { label: 'To', value: { atMs: endedAtMs } },
           { label: 'Duration', value: inWords(endedAtMs - startedAtMs) },
         ],
       },
-      textPart('What went down meanwhile, and still is, is told now.'),
+      textPart('Outages that began in the meantime and are still ongoing are posted now.'),
     ],
   };
 }
@@ -177,7 +177,7 @@ function truncatedParts(all: ReadonlyArray<Pick<ReportDetails, 'truncated'>>): C
   const most = all.reduce((max, { truncated = 0 }) => Math.max(max, truncated), 0);
   return most === 0
     ? []
-    : [textPart(`The sender left out ${most} more, of which Askwatch knows nothing.`)];
+    : [textPart(`Not shown: ${counted(most, 'more alert')} that the sender left out.`)];
 }
 
 /** `Down`, or what else it was. */
@@ -193,19 +193,20 @@ export const lasted = (times: Times, untilMs?: number) => lastedIn(times, inWord
 
 function beginFacts(incident: Incident): Fact[] {
   const { startedAtMs, endedAtMs, unseenFromMs, foundAtStart } = incident;
-  if (unseenFromMs === 0) return [{ label: 'Down since', value: 'before Askwatch watched' }];
+  if (unseenFromMs === 0)
+    return [{ label: 'Down since', value: 'before Askwatch started watching' }];
   if (unseenFromMs !== undefined) {
     const began = incident.degraded === undefined ? 'Went down' : 'Began';
     return [
       { label: `${began} after`, value: { atMs: unseenFromMs } },
       { label: `${began} before`, value: { atMs: startedAtMs } },
-      { label: 'Noticed late', value: 'Askwatch was not watching in between' },
+      { label: 'Noticed late', value: 'Askwatch wasn’t watching in between' },
     ];
   }
   const goesOn = endedAtMs === undefined && (isDown(incident) || incident.degraded !== undefined);
   return [
     { label: goesOn ? 'Since' : `${troubleOf(incident)} from`, value: { atMs: startedAtMs } },
-    ...(foundAtStart ? [{ label: 'Noticed', value: 'when Askwatch began to watch' }] : []),
+    ...(foundAtStart ? [{ label: 'Noticed', value: 'when Askwatch started watching' }] : []),
   ];
 }
 
@@ -230,7 +231,7 @@ function behindFacts(incident: Incident): Fact[] {
   const names = behindInWords(incident);
   if (names === undefined) return [];
   const isOver = incident.endedAtMs !== undefined;
-  return [{ label: isOver ? 'Was down behind it' : 'Also down behind it', value: names }];
+  return [{ label: isOver ? 'Dependents affected' : 'Dependents down', value: names }];
 }
 
 function earlierFacts(earlier: Delivery['earlier'], incident: Incident): Fact[] {
@@ -364,7 +365,7 @@ function factOf(member: Member, telling: Telling): Fact {
           : `${was} for ${lasted(member)}`,
         ...(times > 1 ? [`${words.times} ${counted(times, 'time')}`] : []),
         ...(behind !== undefined && endedAtMs === undefined
-          ? [`${counted(behind, 'monitor')} behind it`]
+          ? [`${counted(behind, 'dependent')} down`]
           : []),
         ...by,
       ];
@@ -379,8 +380,8 @@ function lateWords(
   const atStart = all.filter(({ foundAtStart }) => foundAtStart);
   const inGap = all.filter(({ unseenFromMs = 0 }) => unseenFromMs > 0);
   const words = [
-    ...(atStart.length > 0 ? [`${count(atStart)} found when Askwatch began to watch.`] : []),
-    ...(inGap.length > 0 ? [`${count(inGap)} noticed late: Askwatch was not watching.`] : []),
+    ...(atStart.length > 0 ? [`${count(atStart)} found when Askwatch started watching.`] : []),
+    ...(inGap.length > 0 ? [`${count(inGap)} noticed late: Askwatch wasn’t watching.`] : []),
   ];
   return words.length === 0 ? undefined : words.join(' ');
 }
@@ -445,11 +446,11 @@ function flappingFacts(told: FlappingView): Fact[] {
   const isCalm = endedAtMs !== undefined && !isLastDown;
   const [down, up] = isReported(told)
     ? [isDown({ status }) ? 'Firing since' : 'Not resolved since', 'Resolved since']
-    : [isDown({ status }) ? 'Down since' : 'Not UP since', 'Up since'];
+    : [isDown({ status }) ? 'Down since' : 'Not up since', 'Up since'];
   return [
     { label: `First ${wordsOf(told).label}`, value: { atMs: fromMs } },
     {
-      label: isLastDown ? down : isCalm && !gone ? 'Calm since' : up,
+      label: isLastDown ? down : isCalm && !gone ? 'Stable since' : up,
       value: { atMs: changedAtMs },
     },
     { label, value: counted(downs, 'time') },
@@ -464,7 +465,7 @@ const SHOWN_NOTES = 3;
 const SHOWN_NOTE_LENGTH = 200;
 
 /** Tells people under an alert that there are notes. */
-const NOTE_HINT = 'Reply “note: …” to keep a note here';
+const NOTE_HINT = 'Reply “note: …” to add a note';
 
 /** The newest notes, as an alert shows them. */
 function noteFacts({ notes = [] }: { notes?: Note[] | undefined }): Fact[] {
@@ -521,7 +522,7 @@ function silenceFacts(all: ReadonlyArray<Pick<Incident, 'snoozed' | 'silenceEnd'
 function silenceFact({ untilMs }: Snooze, { status, why = '' }: Silence): Fact {
   if (status === 'made')
     return { label: 'Silenced in Alertmanager until', value: { atMs: untilMs } };
-  if (status === 'refused') return { label: 'Alertmanager refused', value: why };
+  if (status === 'refused') return { label: 'Not silenced in Alertmanager', value: why };
   if (status === 'unknown') {
     return { label: 'Possibly not silenced in Alertmanager', value: why };
   }

@@ -123,7 +123,7 @@ function overTitle(subject: Subject, view: TitleView): Title {
   const became = stateInWords(status);
   if (degraded !== undefined && !isUp(subject)) {
     const was = stateInWords(degraded);
-    const end = { phrase: `was ${was} and then went ${became}`, detail: `now ${became}` };
+    const end = { phrase: `was ${was}, then ${became}`, detail: `now ${became}` };
     return { tone: 'warning', title: titled(subject, { word: degraded.toUpperCase(), ...end }) };
   }
   if (!isUp(subject)) {
@@ -268,7 +268,7 @@ function openGroupTitle(group: Group, { lineAtMs }: TitleView): string {
   const state =
     noun === 'alert' || areDown.length > 0
       ? active
-      : (sharedState(open.map(({ status }) => status)) ?? 'not up yet');
+      : (sharedState(open.map(({ status }) => status)) ?? 'not up');
   const isSomeOver = open.length < members.length;
   const still = lineAtMs !== undefined || isSomeOver ? 'still ' : '';
   const of = shown.length === members.length ? '' : `${shown.length} of `;

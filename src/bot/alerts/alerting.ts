@@ -44,7 +44,7 @@ export function createAlerting(options: {
         if (lease) await hold(lease);
         else await clock.pause(AGAIN_MS, stopping.signal);
       } catch (error) {
-        log.debug({ err: error }, 'alerts could not be taken over; it is tried again');
+        log.debug({ err: error }, 'could not take over the alerts; retrying');
         await clock.pause(AGAIN_MS, stopping.signal);
       }
     }
@@ -58,10 +58,10 @@ export function createAlerting(options: {
       const begun = await begin(lease, heldBy(lease));
       tenure = begun;
       if (!over.aborted) begun.start();
-      if (store.isShared) log.info('this process sends the alerts from now on');
+      if (store.isShared) log.info('this process now sends the alerts');
       await aborted(over);
       if (store.isShared && !stopping.signal.aborted) {
-        log.warn('this process sends no alerts any more: it was not heard of in time');
+        log.warn('this process stopped sending alerts: it did not renew its lease in time');
       }
       await begun.stop();
     } finally {
@@ -76,7 +76,7 @@ export function createAlerting(options: {
       state.update((watching) => {
         if (!lease.isHeld()) {
           void tenure?.stop();
-          throw new Error('Another process may send the alerts by now.');
+          throw new Error('Another process may be sending the alerts by now.');
         }
         return change(watching);
       }),

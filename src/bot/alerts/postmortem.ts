@@ -71,8 +71,8 @@ export function draftPostmortem(facts: PostmortemFacts): Draft {
       { heading: 'Summary', text: summary(facts) },
       { heading: 'Timeline', text: timeline(facts, marks) },
       { heading: 'Cause', text: listOf(cause(facts)) },
-      { heading: 'Effect', text: listOf(effect(facts)) },
-      { heading: 'What people did and said', text: listOf(people(facts, marks)) },
+      { heading: 'Impact', text: listOf(effect(facts)) },
+      { heading: 'Response', text: listOf(people(facts, marks)) },
       { heading: 'Open questions', text: listOf(openQuestions(facts)) },
     ],
   };
@@ -462,7 +462,7 @@ function openQuestions(facts: PostmortemFacts): string[] {
     ...(notesOf(found).length === 0 ? ['What fixed it? No notes were kept.'] : []),
     ...(firstAcknowledged(found)
       ? []
-      : ['Who handled it, and how did they notice? Nobody acknowledged it.']),
+      : ['Nobody acknowledged it. Who handled it, and how did they notice?']),
     ...(flapped.length > 0
       ? [
           `Why did ${flapped.length === 1 ? 'it' : `${flapped.length} of them`} recover in between and fail again?`,

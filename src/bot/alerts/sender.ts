@@ -98,7 +98,7 @@ export function createSender(options: {
   const isHeld = () => lease?.isHeld() ?? true;
 
   function assertHeld() {
-    if (!isHeld()) throw new Error('Another process may send the alerts by now.');
+    if (!isHeld()) throw new Error('Another process may be sending the alerts by now.');
   }
 
   /** Milliseconds in which a request that an earlier holder began for a delivery may still arrive. */
@@ -212,7 +212,10 @@ export function createSender(options: {
         if (!isHeld()) break;
         // Only the store throws here. What was sent but not noted is sent again under the same id.
         storeFailures += 1;
-        log.error({ err: error, place: key }, 'how far an alert is told could not be stored');
+        log.error(
+          { err: error, place: key },
+          'could not store the delivery state of an alert; retrying',
+        );
         await clock.pause(backoffMs(storeFailures, random), stopping.signal);
       }
     }
@@ -241,7 +244,7 @@ export function createSender(options: {
       return true;
     }
     if (clock.nowMs() - alert.openedAtMs < GIVE_UP_MS) return false;
-    const dead = `No platform serves ${delivery.place}.`;
+    const dead = `No connected platform serves ${delivery.place}.`;
     await changeOrGiveUp(delivery.postId, (now) => ({ ...now, dead }), asHolder);
     return true;
   }
@@ -305,7 +308,7 @@ export function createSender(options: {
     try {
       return await platformOf(place)?.linkTo?.(place.channel, posted);
     } catch (error) {
-      log.debug({ err: error, place: from }, 'where a message stands could not be asked for');
+      log.debug({ err: error, place: from }, 'could not get the link to a message');
       return undefined;
     }
   }
@@ -350,7 +353,7 @@ export function createSender(options: {
       const card = lineCard(work.alert, line);
       await platform.announce({ channel, posted, card, mention, id, attempted, isOurs: isHeld });
     } catch (error) {
-      log.warn({ err: error, channel }, 'a line under an alert was not taken');
+      log.warn({ err: error, channel }, 'could not post a line under an alert');
       if (isClosing(error)) {
         await recordClosed({ place, postId, request: 'new' }, error, lineOf(id, withoutLine));
         return;
@@ -379,7 +382,7 @@ export function createSender(options: {
       return delivered && withTaken(delivered, { place: key, request }, around());
     });
     if (!wasClosed || closedAt(state.current(), key)) return;
-    log.info({ place: key }, 'a channel that was closed to alerts is open again');
+    log.info({ place: key }, 'a channel accepts alerts again');
     wake();
   }
 
@@ -392,7 +395,7 @@ export function createSender(options: {
     const after = state.current();
     if (!before || !after || before === after || closedAt(after, key)) return;
     const dropped = waitingAt(before, key) - waitingAt(after, key);
-    log.error({ place: key, dropped }, `alerts were given up; ${adviceFor(key)}`);
+    log.error({ place: key, dropped }, `gave up on alerts for a channel. ${adviceFor(key)}`);
   }
 
   /** Stores that a place is closed. What it refused is as if it had never been tried. */
@@ -412,7 +415,7 @@ export function createSender(options: {
     });
     if (isKnown) return;
     const why = error.message;
-    log.error({ place: key, why }, `a channel is closed to alerts, which wait; ${adviceFor(key)}`);
+    log.error({ place: key, why }, `a channel refuses alerts, so they wait. ${adviceFor(key)}`);
     wake();
   }
 
@@ -427,7 +430,7 @@ export function createSender(options: {
     if (!work) return;
     const { place, failures } = work.delivery;
     const next = { nowMs: clock.nowMs(), random };
-    if (failures === 0) log.warn({ err: error, place }, 'an alert was not taken');
+    if (failures === 0) log.warn({ err: error, place }, 'could not post or change an alert');
     await changeOrGiveUp(postId, (delivery) => afterFailure(delivery, error, next));
   }
 
@@ -445,7 +448,7 @@ export function createSender(options: {
     const given = findWork(state.current(), postId)?.delivery;
     if (given?.dead === undefined) return;
     const { place, dead: why } = given;
-    log.error({ place, why }, `an alert was given up; ${adviceFor(place)}`);
+    log.error({ place, why }, `gave up on an alert. ${adviceFor(place)}`);
     wake();
   }
 
@@ -500,7 +503,7 @@ function cardOf(alert: Alert, delivery: Delivery, incident: Incident | undefined
   const { mention, link: url } = delivery;
   return {
     ...alertCard(alert, { ...delivery, incident }),
-    ...(url !== undefined && { link: { label: 'Open its message', url } }),
+    ...(url !== undefined && { link: { label: 'Open original message', url } }),
     ...(mention !== undefined && { mention }),
     ...(goesOn(alert) && { goesOn: true }),
   };

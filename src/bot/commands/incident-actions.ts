@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { StatusError } from '../../clients/errors.ts';
+import { stateInWords } from '../alerts/alert-titles.ts';
 import { conversationKey } from '../ask/conversations.ts';
 import { newSnooze } from '../incidents/snoozes.ts';
 import { factsPart, textCard } from '../shared/card.ts';
@@ -10,7 +11,7 @@ import { type Command, command, requiredText } from './command.ts';
 import { listTone } from './monitor/list.ts';
 
 const input = z.object({
-  incident: requiredText(60, 'The incident the button stands under'),
+  incident: requiredText(60, 'The incident above the button'),
 });
 
 /** What a button under an incident does. Whoever sees the incident may press it. */
@@ -19,7 +20,7 @@ const button = (declaration: Omit<Command<typeof input>, 'right' | 'input'>) =>
 
 const WHY = 'Why is this down, and what should we look at first?';
 const POSTMORTEM =
-  'Write a postmortem draft of this incident for those who were not here: what happened when, why as far as it is known, its effect, what people did and said, and what is still open.';
+  'Write a postmortem draft of this incident for people who were not here: what happened and when, the known cause, the impact, what people did and said, and what is still open.';
 
 /** Whether this is what the buttons under an incident ask a model, which is then asked again in the same words. Pure. */
 export const isIncidentQuestion = (question: string) =>
@@ -68,7 +69,7 @@ const unsnooze = button({
 /** Ends what nobody has heard of for long, which says nothing about whether it is over. */
 const close = button({
   name: 'incident close',
-  summary: 'End an incident of which nobody has heard for long',
+  summary: 'Close an incident without recent news',
   async run({ incident: id }, { incidents, person }) {
     await incidents.close(id, person.name);
     return { kind: 'nothing' };
@@ -78,26 +79,26 @@ const close = button({
 /** A check at once, where the service offers it. */
 const check = button({
   name: 'incident check',
-  summary: 'Look at the monitor of an incident at once',
+  summary: 'Check the monitor of an incident now',
   async run({ incident: id }, { incidents, monitoring }) {
     const [{ monitorId, name, target, reported }] = incidents.get(id);
     if (reported) {
       throw new CommandError(
-        `${shortened(name, 60)} is reported by ${shortened(target, 60)}, and only that can look at it.`,
+        `${shortened(name, 60)} is reported by ${shortened(target, 60)}, so Askwatch can’t check it.`,
       );
     }
     const now = await monitoring.check(monitorId).catch((error: unknown) => {
       if (error instanceof StatusError && [404, 405, 409].includes(error.status)) {
         throw new CommandError(
-          `${shortened(name, 60)} cannot be looked at now: it is paused, removed, waits for pings, or the service does not offer it.`,
+          `${shortened(name, 60)} can’t be checked now: it is paused, removed or waiting for pings, or the monitoring service does not offer this.`,
         );
       }
       throw error;
     });
-    const title = `${shortened(now.name, 100)} is ${shortened(now.status, 40)}`;
+    const title = `${shortened(now.name, 100)} is ${stateInWords(now.status)}`;
     const text = now.status_reason
-      ? `Looked at just now: ${now.status_reason}`
-      : `Looked at just now${typeof now.response_time_ms === 'number' ? `, answered in ${Math.round(now.response_time_ms)} ms` : ''}.`;
+      ? `Checked just now: ${now.status_reason}`
+      : `Checked just now${typeof now.response_time_ms === 'number' ? `, answered in ${Math.round(now.response_time_ms)} ms` : ''}.`;
     return toAsker(textCard(listTone([now]), title, text));
   },
 });
@@ -126,5 +127,5 @@ export const incidentActions = [
   close,
   check,
   question('incident why', 'Ask the model why', WHY),
-  question('incident summary', 'Have a postmortem of the incident drafted', POSTMORTEM),
+  question('incident summary', 'Draft a postmortem of the incident', POSTMORTEM),
 ];

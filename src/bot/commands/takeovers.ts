@@ -41,7 +41,7 @@ export function createTakeovers(options: {
       try {
         for (const left of await seenInvocations.left()) hold(goOn(left));
       } catch (error) {
-        log.debug({ err: error }, 'what other processes left cannot be looked for now');
+        log.debug({ err: error }, 'could not look for work left by other processes; retrying');
       }
       await clock.pause(LOOK_EVERY_MS, stopping.signal);
     }
@@ -50,7 +50,7 @@ export function createTakeovers(options: {
   function hold(work: Promise<void>) {
     const held = work
       .catch((error: unknown) => {
-        log.error({ err: error }, 'what another process left could not be gone on with');
+        log.error({ err: error }, 'could not continue work left by another process');
       })
       .finally(() => underWay.delete(held));
     underWay.add(held);
@@ -63,7 +63,7 @@ export function createTakeovers(options: {
     const { invocation, takeovers } = left;
     const place = placeKey(invocation.place);
     const platform = platformOf(invocation);
-    log.info({ place, takeovers }, 'what another process was asked is gone on with');
+    log.info({ place, takeovers }, 'continuing work left by another process');
     const isAnswered = await untilDone(left, async () => {
       if (!platform || (await unfinished.endLeft(platform, left))) return false;
       let kind: Reply['kind'] | undefined;
@@ -91,10 +91,13 @@ export function createTakeovers(options: {
       } catch (error) {
         const waitMs = againAfterMs(error);
         if (waitMs === undefined) {
-          log.warn({ err: error, place }, 'what another process left comes to nothing');
+          log.warn({ err: error, place }, 'gave up on work left by another process');
           return undefined;
         }
-        log.warn({ err: error, place }, 'what another process left cannot be gone on with yet');
+        log.warn(
+          { err: error, place },
+          'could not continue work left by another process; retrying',
+        );
         await clock.pause(Math.max(waitMs, backoffMs(failures, random)), stopping.signal);
       }
     }

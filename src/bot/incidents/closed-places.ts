@@ -141,7 +141,7 @@ function withNoticeOver(watching: Watching, place: string, nowMs: number): Watch
     version: notice.version + 1,
     endedAtMs: nowMs,
     title: `Alerts reach ${place} again`,
-    text: 'What was missed there and still goes on is told there now.',
+    text: 'Ongoing alerts that were missed there are posted there now.',
   });
 }
 
@@ -219,7 +219,7 @@ function withoutLines(alert: Alert, place: string): Alert {
 function withoutOldest(watching: Watching, place: string, count: number): Watching {
   let left = waitingAt(watching, place) - count;
   if (left <= 0) return watching;
-  const dead = 'It waited too long, or too much waited, for its channel to be open again.';
+  const dead = 'Its channel refused messages for too long, or too many were waiting for it.';
   const alerts = watching.alerts.map((alert) => {
     const isOurs = isWaiting(alert, place);
     if (left <= 0 || !alert.deliveries.some(isOurs)) return alert;

@@ -25,9 +25,9 @@ import {
 export type Incidents = ReturnType<typeof createIncidents>;
 
 const HEARD_AGAIN =
-  'Something was heard of it in the meantime, so it is known how it is, and it stays open until its sender says that it is over.';
+  'Its sender reported it again in the meantime, so it stays open until the sender resolves it.';
 
-const EMPTY = 'Write the note after “note:”, such as “note: restarted the database”.';
+const EMPTY = 'Write the note after “note:”, for example “note: restarted the database”.';
 
 /** `onChange` is called when there is something to show, with everything stored. */
 export function createIncidents(options: {
@@ -166,7 +166,7 @@ function known(alerts: readonly Alert[] = [], id: string): [Incident, ...Inciden
     asked?.kind === 'group' ? asked.members.map(({ incidentId }) => incidentId) : [id],
   );
   const [first, ...others] = incidentsIn(alerts).filter((incident) => ids.has(incident.id));
-  if (!first) throw new CommandError('This incident is too old: Askwatch no longer knows it.');
+  if (!first) throw new CommandError('This incident is too old. Askwatch no longer has its data.');
   return [first, ...others];
 }
 
@@ -260,6 +260,10 @@ export function withNote<T extends Extract<Alert, { notes?: unknown }>>(alert: T
 /** Says that a note is kept. Pure. */
 export function notedCard(text: string): Card {
   const cut =
-    text.length > MAX_NOTE_LENGTH ? ` Only its first ${MAX_NOTE_LENGTH} characters are kept.` : '';
-  return textCard('info', 'Noted', `The alert shows it, and answers in this thread know it.${cut}`);
+    text.length > MAX_NOTE_LENGTH ? ` Only the first ${MAX_NOTE_LENGTH} characters are kept.` : '';
+  return textCard(
+    'info',
+    'Noted',
+    `The alert shows this note, and answers in this thread take it into account.${cut}`,
+  );
 }

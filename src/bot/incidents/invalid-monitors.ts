@@ -45,7 +45,7 @@ export function createInvalidMonitorsLog(
     if (words !== logged && words !== '') {
       log.warn(
         { rows: words },
-        'the monitoring service lists monitors otherwise than its contract says; what can be read of them is watched',
+        'the monitoring service returned monitors that break its contract; watching what can be read of them',
       );
     }
     logged = words;

@@ -48,7 +48,7 @@ export async function askResponseTimes(
         return [id, timesOf(await monitoring.results(id, wanted))];
       } catch (error) {
         quota.failed(error);
-        log.debug({ err: error, monitor: id }, 'response times could not be asked for');
+        log.debug({ err: error, monitor: id }, 'could not fetch response times');
         return [id, []];
       }
     }),

@@ -79,7 +79,7 @@ export async function askMissed(
       quota.failed(error);
       // A service that has no such answer, or has removed the monitor, will not have it later either.
       if (error instanceof StatusError && error.status < 429) continue;
-      log.debug({ err: error, monitor: monitor.id }, 'what was missed could not be asked for');
+      log.debug({ err: error, monitor: monitor.id }, 'could not fetch missed incidents');
       later.add(monitor.id);
     }
   }

@@ -55,7 +55,9 @@ export function withMonitoringOutage(
     openedAtMs: around.nowMs,
     deliveries: [...new Set(around.places)].map((place) => newDelivery(place, id)),
     startedAtMs: sinceMs,
-    why: explainOutage(error, 'monitoring service') ?? 'Something went wrong within Askwatch.',
+    why:
+      explainOutage(error, 'monitoring service') ??
+      'Something went wrong inside Askwatch. Your Askwatch admin can find the cause in the log.',
   };
   // Nothing was seen yet, so the first poll is still to be learnt from in silence.
   const before = watching ?? { known: [], learnt: false, shortLooks: 0, alerts: [] };

@@ -75,7 +75,8 @@ export function createListReader(options: {
       fresh = (await readList(signal)).held;
     } catch (error) {
       listDueMs = nowMs() + LIST_AGAIN_MS;
-      if (!signal.aborted) log.warn({ err: error }, 'the whole list cannot be read; trying again');
+      if (!signal.aborted)
+        log.warn({ err: error }, 'could not read the whole list of monitors; retrying');
     }
   }
 
@@ -98,7 +99,10 @@ export function createListReader(options: {
       if (!saysNothing(error)) throw error;
       if (!isReset(error)) {
         changesFromMs = nowMs() + LIST_EVERY_MS;
-        log.warn({ err: error }, 'changes of the list are not told; it is read whole for a while');
+        log.warn(
+          { err: error },
+          'could not read the changes of the monitor list; reading the whole list for 10 minutes',
+        );
       }
     }
     return undefined;

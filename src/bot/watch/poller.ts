@@ -27,7 +27,7 @@ import { createListReader } from './list-reader.ts';
 const MAX_WAIT_MS = 600_000;
 
 /** Without it an outage may later seem to be noticed late, which is no reason to stop polling. */
-const NOT_KEPT = 'when the monitors were last seen could not be stored';
+const NOT_KEPT = 'could not store when the monitors were last read';
 
 /**
  * Polls the monitoring service again and again, and notes what changed. `onChange` is called when there may be something to
@@ -76,7 +76,7 @@ export function createPoller(options: {
 
   /** Takes snoozes that are over out of messages, whether or not the monitors can be seen. */
   const expireSnoozes = () =>
-    attempt('that a snooze is over could not be stored', async () => {
+    attempt('could not store the end of a snooze', async () => {
       const before = state.current();
       await state.update((watching) => withoutExpiredSnoozes(watching, clock.nowMs()));
       if (state.current() !== before) onChange();
@@ -89,7 +89,7 @@ export function createPoller(options: {
       logInvalid(invalid);
       const unread = placeholdersFor(invalid, listed, state.current()?.known ?? []);
       await apply(unread.length === 0 ? listed : [...listed, ...unread]);
-      if (failed) log.info({ failures: failed.count }, 'monitors can be seen again');
+      if (failed) log.info({ failures: failed.count }, 'the monitors can be read again');
       failed = undefined;
     } catch (error) {
       if (stopping.signal.aborted) return 0;
@@ -103,7 +103,7 @@ export function createPoller(options: {
   async function afterFailure(error: unknown): Promise<number> {
     const { count = 0, sinceMs = clock.nowMs() } = failed ?? {};
     failed = { count: count + 1, sinceMs, error };
-    if (count === 0) log.warn({ err: error }, 'monitors cannot be seen; trying again');
+    if (count === 0) log.warn({ err: error }, 'could not read the monitors; retrying');
     if (isMonitoringOutage(failed, clock.nowMs(), pollMs)) await reportOutage(failed);
     await escalate();
     const askedMs = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0;
@@ -111,7 +111,7 @@ export function createPoller(options: {
   }
 
   const reportOutage = (polls: FailedPolls) =>
-    attempt('that monitors cannot be seen could not be noted', async () => {
+    attempt('could not store that the monitors cannot be read', async () => {
       const places = [...alertPlaces, ...(await channels.places()), ...named].map(placeKey);
       const around = { nowMs: clock.nowMs(), newId: randomUUID, places };
       await state.update((watching) => withMonitoringOutage(watching, polls, around));
@@ -120,7 +120,7 @@ export function createPoller(options: {
 
   /** What nobody acknowledges is told to others also while nothing can be seen. */
   const escalate = () =>
-    attempt('that an outage is escalated could not be stored', async () => {
+    attempt('could not store an escalation', async () => {
       const before = state.current();
       const around = { nowMs: clock.nowMs(), settingsOf: await channels.settings() };
       await state.update((watching) => {
@@ -176,7 +176,7 @@ export function createPoller(options: {
       await yieldToEventLoop();
     }
     if (dropped > 0)
-      log.error({ dropped }, 'the oldest undelivered alerts were dropped: too many wait');
+      log.error({ dropped }, 'dropped the oldest undelivered alerts: too many are waiting');
     await attempt(NOT_KEPT, () => lastPoll.polled(nowMs));
   }
 

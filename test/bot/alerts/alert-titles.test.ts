@@ -65,7 +65,7 @@ test.each<[string, Group]>([
   ['3 services are down', of([member('a'), member('b'), member('c')])],
   ['2 of 3 services are still down', of([member('a'), member('b'), up('c')])],
   ['2 services are in maintenance', of([member('a', 'MAINTENANCE'), member('b', 'MAINTENANCE')])],
-  ['2 services are not up yet', of([member('a', 'MAINTENANCE'), member('b', 'PAUSED')])],
+  ['2 services are not up', of([member('a', 'MAINTENANCE'), member('b', 'PAUSED')])],
   ['2 alerts are active', of([alert('a'), alert('b')])],
   ['a is down', of([member('a')])],
   [

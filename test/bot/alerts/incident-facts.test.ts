@@ -41,10 +41,10 @@ test('the thread of an alert is a conversation that knows the incident, as it is
   expect(system).toMatch(
     /Now: \d{4}-\d\d-\d\dT[\d:]+Z\nMonitor: Shop\nTarget: https:\/\/shop.example\n/,
   );
-  expect(system).toMatch(/It goes on, for \d+ seconds? now; its status is DOWN\./);
-  expect(system).toContain('Also DOWN now, of 3 monitors: Blog (https://blog.example)');
+  expect(system).toMatch(/It is ongoing, for \d+ seconds? so far; its status is DOWN\./);
+  expect(system).toContain('Also DOWN now (3 monitors in all): Blog (https://blog.example)');
   // A service of the contract alone has nothing more to tell, and the model is told so.
-  expect(system).toContain('Its last checks could not be fetched, so nothing is known of it.');
+  expect(system).toContain('Its last checks could not be fetched.');
 
   service.setStatus(shop.id, 'UP');
   await eventually(() => slack.messages[0]?.card.tone === 'good');
@@ -63,7 +63,7 @@ test('facts that cannot be fetched are said to be unknown, and the answer comes 
   service.failWith({ kind: 'hang' });
   const { system } = await ask('/ask why?');
   expect(system).toContain('Monitor: Shop');
-  expect(system).toContain('The list of monitors could not be fetched, so nothing is known of it.');
+  expect(system).toContain('The list of monitors could not be fetched.');
 }, 60_000);
 
 test('texts from outside stand as data in one line each, however they are written', async () => {

@@ -8,7 +8,7 @@ import { eventually } from '../../helpers/eventually.ts';
 
 const OPS: Place = { platform: 'slack', channel: 'C1' };
 const HEADINGS = [
-  ...['## Summary', '## Timeline', '## Cause', '## Effect', '## What people did and said'],
+  ...['## Summary', '## Timeline', '## Cause', '## Impact', '## Response'],
   '## Open questions',
 ];
 

@@ -121,14 +121,14 @@ test('a postmortem tells what is known in one order, each moment with its zone',
 - Kind of failure of **Shop**: status.
 - Root cause unknown: Askwatch only sees the service from outside.
 
-## Effect
+## Impact
 
 - **Shop** (HTTP, https\\://shop\\.example/pay): DOWN for 12 minutes 30 seconds.
 - 3 of 3 checks of **Shop** failed in that time.
 - Uptime of **Shop** from 2026-10-21 14:03:00 UTC to 2026-11-20 14:15:30 UTC: 99.88 % (watched for 29 days 22 hours).
 - User impact: not known to Askwatch.
 
-## What people did and said
+## Response
 
 - The alert was posted in 1 channel and failed in 1 channel.
 - 2026-11-20 14:05:00 UTC: Ada acknowledged it.
@@ -169,7 +169,7 @@ test('what is not known is said to be unknown, and asked', () => {
     'It was still ongoing. When will it recover?',
     'What was the root cause? The checks gave no cause.',
     'What fixed it? No notes were kept.',
-    'Who handled it, and how did they notice? Nobody acknowledged it.',
+    'Nobody acknowledged it. Who handled it, and how did they notice?',
     'When exactly did it begin or end? Not all of the time was checked.',
     'Did it happen before? Its earlier incidents could not be fetched.',
   ]) {
@@ -290,8 +290,8 @@ test('nothing that people, names or checks say makes a heading, a row, a link or
   const text = textOf(facts);
   const headings = text.split('\n').filter((line) => /^\s*#/.test(line));
   expect(headings.map((line) => line.replace(/:.*/, ''))).toEqual([
-    ...['# Postmortem draft', '## Summary', '## Timeline', '## Cause', '## Effect'],
-    ...['## What people did and said', '## Open questions'],
+    ...['# Postmortem draft', '## Summary', '## Timeline', '## Cause', '## Impact'],
+    ...['## Response', '## Open questions'],
   ]);
   for (const line of text.split('\n')) expect(line).toMatch(/^($|# |## |- |\*\*)/);
   const unescaped = text.replace(/\\[\s\S]/g, '');
@@ -333,7 +333,7 @@ describe('a file', () => {
     );
     const long = inertFile('x'.repeat(300_000), 'T');
     expect(long.length).toBeLessThan(201_000);
-    expect(long).toMatch(/… The rest was left out: it was too long\.\n$/);
+    expect(long).toMatch(/… The rest is cut off because the text is too long\.\n$/);
   });
 
   test('is named by the incident and its day alone', () => {

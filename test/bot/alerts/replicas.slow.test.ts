@@ -104,7 +104,7 @@ async function startReplicas(count = 3) {
   const watching = setInterval(() => {
     for (const { no, lines, link } of bots) {
       const said = lines.map(({ msg }) => String(msg)).filter((msg) => msg.includes('alerts'));
-      if (!link.isCut() && said.at(-1)?.includes('from now on')) holder = no;
+      if (!link.isCut() && said.at(-1)?.includes('now sends')) holder = no;
     }
   }, 20);
   onTestFinished(() => clearInterval(watching));

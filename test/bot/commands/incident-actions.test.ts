@@ -148,7 +148,7 @@ test('“Check now” shows the result to the person who pressed, or says why th
   const reply = await press(bot, slack.messages[0]?.card, 'Check now');
   expect(reply).toMatchObject({ kind: 'card', private: true });
   // The fake keeps the contract alone, which has no check at once.
-  expect(textOf(cardOf(reply))).toMatch(/Shop cannot be looked at now: .*does not offer it/);
+  expect(textOf(cardOf(reply))).toMatch(/Shop can’t be checked now: .*does not offer this/);
 });
 
 test('“Ask why” is answered in the thread of the incident', async () => {

@@ -150,7 +150,7 @@ describe('a monitor whose parent is down', () => {
     world.until(110);
     expect(world.openIds()).toEqual(['db']);
     expect(world.held()).toEqual(['shop']);
-    expect(factsOf(world.incidentOf('db'))).toContain('Also down behind it: Name of shop');
+    expect(factsOf(world.incidentOf('db'))).toContain('Dependents down: Name of shop');
     world.until(600);
     expect(world.opened.map(({ incident }) => incident.monitorId)).toEqual(['db']);
     expect(world.held()).toEqual([]);
@@ -300,7 +300,7 @@ test('Monitors behind a chain of parents are told of by the one that is down by 
   world.until(120);
   expect(world.openIds()).toEqual(['db']);
   expect(factsOf(world.incidentOf('db'))).toContain(
-    'Also down behind it: Name of api, Name of web, Name of app, and 1 more',
+    'Dependents down: Name of api, Name of web, Name of app, and 1 more',
   );
 });
 
@@ -347,7 +347,7 @@ test('An alert of another system holds back what depends on it while it fires, a
     const isHeld = severity === 'critical';
     expect(opened(watching)).toEqual(isHeld ? ['Disk full'] : ['Disk full', 'Shop']);
     if (!isHeld) continue;
-    expect(factsOf(incidentsIn(watching.alerts)[0])).toContain('Also down behind it: Shop');
+    expect(factsOf(incidentsIn(watching.alerts)[0])).toContain('Dependents down: Shop');
     const over = { ...said, state: 'resolved' as const, endedAtMs: nowMs + 5 * SECOND };
     watching = report(watching, over, nowMs + 6 * SECOND) ?? watching;
     watching = poll(watching, shop('DOWN', nowMs), nowMs + 7 * SECOND);

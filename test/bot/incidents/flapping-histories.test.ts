@@ -289,9 +289,7 @@ function checkMessages({ posted, slack, alerts, incidents, wrong }: Lived) {
   expect(slack.messages.map(({ id }) => id)).toEqual(posted.map(({ id }) => id));
   for (const { id, card, titles, lines } of slack.messages) {
     if (isMild(id)) {
-      expect(card.title).toMatch(
-        /^A (is no longer degraded|was degraded (for .*|and then went down))$/,
-      );
+      expect(card.title).toMatch(/^A (is no longer degraded|was degraded( for .*|, then down))$/);
       expect([...lines.values()]).toEqual([]);
       continue;
     }

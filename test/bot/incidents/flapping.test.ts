@@ -88,7 +88,7 @@ describe('a monitor that goes down and up', () => {
     const end = 'Name of shop is stable again (down 7 times in 14 min)';
     expect(world.titles()).toEqual([...world.titles().slice(0, 2), end]);
     expect(world.lines()[2]).toEqual([end]);
-    expect(textAt(world, 2)).toMatch(/First down: at \d+\nCalm since: at \d+\nDown: 7 times\n/);
+    expect(textAt(world, 2)).toMatch(/First down: at \d+\nStable since: at \d+\nDown: 7 times\n/);
     // From then on it is like any other.
     await flap(world, 1);
     expect(world.titles()[3]).toMatch(/^Name of shop recovered after /);
@@ -588,6 +588,6 @@ test('“Ask why” mentions that the monitor flaps', async () => {
   await readAnswer(await bot.say('/ask why?', { place: OPS, thread }), thread);
   const messages = bot.provider.calls.at(-1)?.body.messages as Array<{ content: string }>;
   expect(messages[0]?.content).toMatch(
-    /It went DOWN 3 times, the first time at .*: 5 changes in \d+ seconds?\.\nThe last change was to DOWN at .*\nIt flaps, so Askwatch tells the channel nothing but the count and how it is; its status is DOWN\./,
+    /It went DOWN 3 times, the first time at .*: 5 changes in \d+ seconds?\.\nThe last change was to DOWN at .*\nIt is flapping, so its alert only shows the count and the current state; its status is DOWN\./,
   );
 });

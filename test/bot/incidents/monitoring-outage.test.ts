@@ -109,7 +109,7 @@ test('channels get one message when monitoring fails and one when it is back, wi
   await eventually(() => slack.messages.length === 2);
   await eventually(() => slack.messages[0]?.card.tone === 'good');
   expect(slack.messages.map(({ titles }) => titles)).toEqual([
-    ['Askwatch cannot see the monitors', 'Askwatch sees the monitors again'],
+    ['Askwatch cannot see the monitors', 'Askwatch can see the monitors again'],
     ['Shop is down'],
   ]);
   await eventually(() => console.messages[0]?.card.tone === 'good');

@@ -37,10 +37,10 @@ async function start(names: string[]) {
 
 test('a note is kept with the incident, shown in every place, and not sent to a model', async () => {
   const { ask, alert, other, provider, service } = await start(['Shop']);
-  expect(alert.card.footer).toMatch(/^Incident \w{8} · Reply “note: …” to keep a note here$/);
+  expect(alert.card.footer).toMatch(/^Incident \w{8} · Reply “note: …” to add a note$/);
   const reply = await ask('  NOTE:  restarted\n the database ');
   expect(reply).toMatchObject({ kind: 'card', private: false });
-  expect(textOf(cardOf(reply))).toMatch(/^Noted\nThe alert shows it/);
+  expect(textOf(cardOf(reply))).toMatch(/^Noted\nThe alert shows this note/);
   for (const message of [alert, other]) {
     await eventually(() =>
       textOf(message.card).includes('\nNote by Ada: restarted the database\n'),
@@ -52,7 +52,7 @@ test('a note is kept with the incident, shown in every place, and not sent to a 
   await readAnswer(await ask('why is it down?'), alert.id);
   const messages = provider.calls[0]?.body.messages as Array<{ role: string; content: string }>;
   expect(messages[0]?.content).toMatch(
-    /\nLooked after by: nobody said so\nNotes of people, oldest first:\n- [\d-]+T[\d:]+Z Ada: restarted the database\n/,
+    /\nAcknowledged by: nobody\nNotes from people, oldest first:\n- [\d-]+T[\d:]+Z Ada: restarted the database\n/,
   );
 
   // For the summary, also when it is over.

@@ -98,10 +98,10 @@ test('“Ask why” tells the model what the sender says, and what else fires he
   provider.answerWith('Because.');
   await readAnswer(reply, message?.id);
   const told = JSON.stringify(provider.calls.at(-1)?.body);
-  expect(told).toContain('Reported by another system, whose intake here is called: Production');
-  expect(told).toContain('What is wrong, as the sender says: Queue is wrong');
+  expect(told).toContain('Reported by another system through the intake: Production');
+  expect(told).toContain('Problem according to the sender: Queue is wrong');
   expect(told).toContain('- severity: critical');
-  expect(told).toContain('No other reported alert of this channel fires now.');
+  expect(told).toContain('No other alert reported to this channel is firing now.');
   // Nobody asks the monitoring service of what it does not know.
   const after = service.requests.filter(({ path }) => /results|incidents/.test(path)).length;
   expect(after).toBe(asked);

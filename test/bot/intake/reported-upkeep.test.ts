@@ -68,7 +68,9 @@ test('a person closes what is not heard of any more, which claims no recovery', 
   const world = reportedWorld();
   world.hear(firing('a'), firing('b'));
   const [a, b] = world.open().map(({ id }) => id);
-  await expect(world.incidents.close(a ?? '', 'Amy')).rejects.toThrow('Something was heard of it');
+  await expect(world.incidents.close(a ?? '', 'Amy')).rejects.toThrow(
+    'Its sender reported it again',
+  );
   world.pass(8 * HOUR);
   world.hear(firing('b'));
   world.keepUp();
@@ -78,7 +80,9 @@ test('a person closes what is not heard of any more, which claims no recovery', 
   expect([card.tone, card.title]).toEqual(['info', 'CLOSED: Alert a (by Amy)']);
   expect(textOf(card)).not.toMatch(/recovered|resolved/i);
   await expect(world.incidents.close(a ?? '', 'Bob')).rejects.toThrow('This incident is over.');
-  await expect(world.incidents.close(b ?? '', 'Bob')).rejects.toThrow('Something was heard of it');
+  await expect(world.incidents.close(b ?? '', 'Bob')).rejects.toThrow(
+    'Its sender reported it again',
+  );
   // Both stand in one message, which says what became of each.
   const group = world.watching()?.alerts.find(({ kind }) => kind === 'group');
   expect(group && textOf(alertCard(group, { shownOpen: true }))).toContain(

@@ -179,7 +179,7 @@ describe('the message says what became of a silence', () => {
     live();
     await snooze();
     await eventually(() => now()?.snoozed?.silence?.status === 'refused');
-    expect(shown()).toContain('Alertmanager refused: bad matcher format: <@here> no');
+    expect(shown()).toContain('Not silenced in Alertmanager: bad matcher format: <@here> no');
     expect(fake.requests).toEqual(['POST /api/v2/silences']);
     // There is none to end.
     await unsnooze();
@@ -268,7 +268,7 @@ describe('the message says what became of a silence', () => {
     const { live, snooze, shown } = await start(fake.url, incident({ reported: unlabelled }));
     live();
     await snooze();
-    expect(shown()).toContain('Alertmanager refused: not all of its labels are known');
+    expect(shown()).toContain('Not silenced in Alertmanager: not all of its labels are known');
     expect(fake.requests).toEqual([]);
     expect(silenceFor(incident(), { hasAddress: false })).toBe(undefined);
   });
@@ -280,7 +280,7 @@ describe('the message says what became of a silence', () => {
     live();
     await snooze();
     await eventually(() => now()?.snoozed?.silence?.status === 'refused');
-    expect(shown()).toContain('Alertmanager refused: Unauthorized');
+    expect(shown()).toContain('Not silenced in Alertmanager: Unauthorized');
   });
 });
 

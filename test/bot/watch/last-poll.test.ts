@@ -108,7 +108,7 @@ test('a change while nobody polled is reported with the times between which it w
   expect(a).toMatchObject({ monitorId: 'a', unseenFromMs: START + 30_000, startedAtMs: later });
   const card = alertCard(a, {});
   expect(textOf(card)).toContain(
-    `\nWent down after: at ${START + 30_000}\nWent down before: at ${later}\nNoticed late: Askwatch was not watching in between\n`,
+    `\nWent down after: at ${START + 30_000}\nWent down before: at ${later}\nNoticed late: Askwatch wasn’t watching in between\n`,
   );
   expect(textOf(card)).not.toContain('Since');
   expect(b).toMatchObject({ endUnseenFromMs: START + 30_000, endedAtMs: later });
@@ -155,7 +155,7 @@ test('a service that gives the time of a change is believed, whenever it is poll
   const [found] = watch.incidents();
   expect(found).toMatchObject({ startedAtMs: saidMs, foundAtStart: true });
   expect(found && textOf(alertCard(found, {}))).toContain(
-    `\nSince: at ${saidMs}\nNoticed: when Askwatch began to watch\n`,
+    `\nSince: at ${saidMs}\nNoticed: when Askwatch started watching\n`,
   );
   const downMs = START + 30 * MINUTE;
   Object.assign(monitors[1] ?? {}, {
@@ -178,7 +178,7 @@ test('more than five late outages are one message, which says so', async () => {
   const group = told[0];
   if (!group) throw new Error('Nothing is told.');
   expect(textOf(alertCard(group, {}))).toMatch(
-    /^6 services are down\n(.*\n)+All noticed late: Askwatch was not watching\.\n/,
+    /^6 services are down\n(.*\n)+All noticed late: Askwatch wasn’t watching\.\n/,
   );
   for (const monitor of monitors) monitor.status = 'UP';
   await watch.poll(START + 11 * MINUTE);

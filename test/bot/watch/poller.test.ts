@@ -106,7 +106,7 @@ test('the first poll reports what is down, in one message, and nothing of the ot
   const [digest, ...others] = slack.messages;
   expect(others).toEqual([]);
   expect(digest?.titles).toEqual(['4 services are down']);
-  expect(textOf(digest?.card as Card)).toContain('All found when Askwatch began to watch.');
+  expect(textOf(digest?.card as Card)).toContain('All found when Askwatch started watching.');
 });
 
 test('a lone monitor that is down at the first poll is an alert that does not make up a time', async () => {
@@ -116,7 +116,7 @@ test('a lone monitor that is down at the first poll is an alert that does not ma
   await bot.start([slack]);
   await eventually(() => slack.messages.length === 1);
   const told = () => textOf(slack.messages[0]?.card as Card);
-  expect(told()).toMatch(/^Old is down\n.*\nDown since: before Askwatch watched\n/);
+  expect(told()).toMatch(/^Old is down\n.*\nDown since: before Askwatch started watching\n/);
   service.setStatus(old.id, 'UP');
   await eventually(() => slack.messages[0]?.card.tone === 'good');
   expect(told()).toMatch(/\nDown to: at \d+\nDuration: at least \d+ second/);
@@ -148,7 +148,9 @@ test('a list that is no list changes nothing, whatever is wrong with it', async 
     await eventually(() => polls(service) > 1);
     service.failWith(fault);
     service.setStatus(shop.id, 'DOWN');
-    await eventually(() => lines.some(({ msg }) => String(msg).includes('cannot be seen')));
+    await eventually(() =>
+      lines.some(({ msg }) => String(msg).includes('could not read the monitors')),
+    );
     const during = slack.messages.length;
     service.recover();
     await eventually(() => slack.messages.length === 1);
@@ -228,7 +230,7 @@ test('a DEGRADED monitor is reported in a milder message, and its DOWN in one of
   await set('UP', [['good', 'Shop is no longer degraded']]);
   // So soon it is the same trouble: its message goes on.
   await set('DEGRADED', [['warning', 'Shop is degraded']]);
-  const before = ['warning', 'Shop was degraded and then went down'];
+  const before = ['warning', 'Shop was degraded, then down'];
   await set('DOWN', [before, ['bad', 'Shop is down']]);
   await set('DEGRADED', [before, ['warning', 'Shop is degraded']]);
   await set('UP', [before, ['good', 'Shop recovered']]);

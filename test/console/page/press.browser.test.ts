@@ -99,7 +99,7 @@ inBrowser('buttons in the browser', () => {
     await thread(page).getByRole('button', { name: 'Acknowledge' }).click();
     await thread(other).getByText('Guest 1 at the web console').waitFor();
     await eventuallyEquals(() => other.getByText('Only you can see this').count(), 0);
-    await eventuallyEquals(() => other.getByText('cannot be looked at').count(), 0);
+    await eventuallyEquals(() => other.getByText('can’t be checked').count(), 0);
   });
 
   test('under a card that only one window has work, and what everybody sees takes its place', async () => {

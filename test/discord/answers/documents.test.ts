@@ -11,9 +11,7 @@ const NAME = /^postmortem-[a-z\d]{8}-\d{4}-\d\d-\d\d\.md$/;
 const HOSTILE = 'Shop @everyone <@&1> [x](https://evil.example)';
 
 /** What a model writes below a summary, so that nothing is added. */
-const OTHERS = [
-  ...['## Timeline', '## Cause', '## Effect', '## What people did and said', '## Open questions'],
-];
+const OTHERS = [...['## Timeline', '## Cause', '## Impact', '## Response', '## Open questions']];
 
 const labelsOf = ({ components }: FakeMessage) =>
   components.flatMap((row) => row.components.map(({ label }) => label));

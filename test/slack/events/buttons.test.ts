@@ -83,7 +83,7 @@ test('“Check now” is shown to who pressed, below an alert that stays', async
     const whispers = fake.whispers(CHANNEL, GRACE.user);
     return whispers.length > 0 && whispers;
   });
-  expect(seen).toContain('Shop cannot be looked at now');
+  expect(seen).toContain('Shop can’t be checked now');
   expect(fake.whispers(CHANNEL)).toEqual([]);
   expect(fake.messages(CHANNEL)).toEqual([alert]);
   expect(shownText(alert)).toBe(before);

@@ -160,11 +160,11 @@ const BUTTONS: Record<string, Button> = {
     },
   },
   'monitor intake test end': {
-    ...{ label: 'End it', model: 0, posts: 0, says: /RESOLVED: Example of Production/ },
+    ...{ label: 'End it', model: 0, posts: 0, says: /RESOLVED: Test alert for Production/ },
     ...{ isPrivate: true, hasSilentAlert: true },
     async begin(bed) {
       bed.type('monitor intake', { action: 'test', name: 'Production' });
-      const isTold = (text: string) => text.includes('WARNING: Example of Production');
+      const isTold = (text: string) => text.includes('WARNING: Test alert for Production');
       await eventually(() => bed.texts().everybody.some(isTold));
     },
   },

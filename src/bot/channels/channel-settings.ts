@@ -110,7 +110,7 @@ export function escalationInWords({ afterMs, place, placeName, mention }: Escala
 }
 
 const mentionInWords = ({ id, name, isPerson }: Mention & { isPerson?: boolean | undefined }) =>
-  name ?? `${isPerson ? 'the person' : 'the group'} with the id ${id}`;
+  name ?? `${isPerson ? 'the person' : 'the group'} with id ${id}`;
 
 /** The group or role that a text means on a platform; `undefined` when it means none. Pure. */
 export function readMention(

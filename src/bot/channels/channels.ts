@@ -53,7 +53,7 @@ export function createChannels(store: Store) {
         const others = current.added.filter(({ id }) => id !== monitor.id);
         if (others.length >= MAX_ADDED) {
           throw new CommandError(
-            `This channel already gets alerts for ${MAX_ADDED} single monitors. /monitor alerts on turns them on for all.`,
+            `This channel already gets alerts for ${MAX_ADDED} individual monitors. To get alerts for all monitors, use /monitor alerts on.`,
           );
         }
         const { id, name, target } = monitor;
@@ -208,13 +208,13 @@ function turned(current: Subscription, on: boolean, filter: string | undefined):
 function bounded(filters: string[]): string[] {
   if (filters.length > MAX_FILTERS) {
     throw new CommandError(
-      `This channel already has ${MAX_FILTERS} filters. /monitor alerts off removes them all.`,
+      `This channel already has ${MAX_FILTERS} filters. To remove them all, use /monitor alerts off.`,
     );
   }
   return filters;
 }
 
-const ALWAYS = 'This channel gets every alert, because ALERT_CHANNELS names it.';
+const ALWAYS = 'This channel gets every alert because it is listed in ALERT_CHANNELS.';
 
 function inASentence({ added, all, filters, except }: Subscription): string {
   const quoted = (texts: string[]) => texts.map((text) => `“${text}”`).join(', ');

@@ -71,7 +71,10 @@ export function createPersonPlaces(
         await write(id, placeKey(place));
       } catch (error) {
         noted.delete(visit);
-        log.warn({ err: error }, 'where a person spoke could not be noted; their home lacks it');
+        log.warn(
+          { err: error },
+          'could not store where a person spoke; their home will not show that channel',
+        );
       }
     },
     /** Where somebody was in the last 90 days, the last place first. */

@@ -82,7 +82,7 @@ export function zoneIn(text: string): string {
   const zone = readZone(text);
   if (zone !== undefined) return zone;
   throw new CommandError(
-    `There is no time zone “${text}”. Use one such as Europe/Berlin, America/New_York or UTC.`,
+    `Unknown time zone “${text}”. Use a name such as Europe/Berlin, America/New_York or UTC.`,
     { input: 'zone' },
   );
 }

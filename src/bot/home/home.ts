@@ -78,20 +78,20 @@ const FORMS = [
 
 const HELP: Card = {
   tone: 'info',
-  title: 'How to begin',
+  title: 'Getting started',
   parts: [
-    textPart('Ask in a channel, and continue in the thread of the answer:'),
+    textPart('Ask a question in a channel, then follow up in the answer’s thread:'),
     { kind: 'code', text: '/ask why is the sky blue?' },
-    textPart('Add a monitor. The channel gets a message when it goes down:'),
+    textPart('Add a monitor. The channel gets an alert when it goes down:'),
     { kind: 'code', text: '/monitor add https://example.com' },
-    textPart('Channels where you do either appear here. All commands: /askwatch help'),
+    textPart('Channels where you do either appear here. To see all commands, type /askwatch help.'),
   ],
 };
 
 const UNKNOWN_PLACE = textCard(
   'warning',
   'That did not work',
-  'Askwatch does not know you in that channel. Type /askwatch model or /askwatch prompt there.',
+  'Askwatch hasn’t seen you in that channel. Type /askwatch model or /askwatch prompt there instead.',
 );
 
 export function createHomes(
@@ -111,8 +111,8 @@ export function createHomes(
     } catch (error) {
       const why = explainOutage(error, 'monitoring service');
       if (why === undefined) throw error;
-      log.warn({ err: error }, 'a home could not show what is down');
-      const card = textCard('warning', 'Cannot show what is down', why);
+      log.warn({ err: error }, 'could not load the monitors for a home');
+      const card = textCard('warning', 'Can’t show what is down', why);
       return { card, isEmpty: false };
     }
   }
@@ -129,7 +129,7 @@ export function createHomes(
   /** The model that answers where nobody chose one. */
   async function standardModel(): Promise<string> {
     const chosen = await catalog.chatModel().catch(() => undefined);
-    return chosen?.id ?? settings.askModel ?? 'not known now';
+    return chosen?.id ?? settings.askModel ?? 'unknown';
   }
 
   async function channelAt({ place, person }: { place: Place; person: Person }, standard: string) {
@@ -178,7 +178,7 @@ export function createHomes(
       try {
         return await made(owner);
       } catch (error) {
-        const now = failedCard('a home could not be put together', error, log);
+        const now = failedCard('could not build a home', error, log);
         return { now, channels: [], more: 0 };
       }
     },
@@ -193,7 +193,7 @@ export function createHomes(
         const opened = await options.openForm(command, found);
         return 'card' in opened ? opened : { ...opened, command, place: found.place };
       } catch (error) {
-        return { card: failedCard('a form of a home could not be opened', error, log) };
+        return { card: failedCard('could not open a form from a home', error, log) };
       }
     },
   };

@@ -42,7 +42,7 @@ export function alertsOfAlertmanager(
 ): Reading {
   if (!Array.isArray(body.alerts)) {
     throw new DeliveryError(
-      'This delivery has no list “alerts”. Send the body of a webhook as it is, not one of your own.',
+      'This delivery has no “alerts” list. Send the original body of the webhook, not a custom one.',
     );
   }
   // What the group says of itself belongs to an alert only where there is no other.
@@ -88,7 +88,7 @@ function stateOf(
   if (word === 'firing' || word === 'alerting') return 'firing';
   if (word === 'resolved' || word === 'ok') return 'resolved';
   throw new DeliveryError(
-    `${where}.status must be firing or resolved, ${given === undefined ? 'and is missing' : `not “${word}”`}.`,
+    `${where}.status must be firing or resolved, ${given === undefined ? 'but is missing' : `not “${word}”`}.`,
   );
 }
 

@@ -30,7 +30,7 @@ export class TooManyActiveError extends Error {
   readonly count: number;
 
   constructor(count: number) {
-    super(`${count} alerts found no room.`);
+    super(`No room for ${count} alerts: too many are active.`);
     this.count = count;
   }
 }
@@ -139,7 +139,7 @@ export function createApplyQueue(options: {
     });
     const { dropped = 0, leftOut } = outcome ?? {};
     if (dropped > 0)
-      log.error({ dropped }, 'the oldest undelivered alerts were dropped: too many wait');
+      log.error({ dropped }, 'dropped the oldest undelivered alerts: too many are waiting');
     for (const { one, part } of parts) one.leftOut += leftOut?.get(part) ?? 0;
     if (state.current() !== before) onChange();
     return known;

@@ -21,10 +21,10 @@ export function exampleAlert(
   nowMs: number,
 ): ReportedAlert {
   return {
-    ...{ key: KEY, state, name: `Example of ${name}`, severity: 'warning' },
+    ...{ key: KEY, state, name: `Test alert for ${name}`, severity: 'warning' },
     summary: 'Nothing is wrong: someone is testing how alerts look',
     ...(state === 'firing' ? { startedAtMs: nowMs } : { endedAtMs: nowMs }),
-    facts: [{ label: 'example', value: 'yes' }],
+    facts: [{ label: 'test', value: 'yes' }],
     links: [],
   };
 }
@@ -46,7 +46,7 @@ export function createExampleEnder(options: {
       try {
         await endOld();
       } catch (error) {
-        log.error({ err: error }, 'an example of an alert could not be ended; it is tried again');
+        log.error({ err: error }, 'could not end a test alert; retrying');
       }
       await clock.pause(LOOK_EVERY_MS, stopping.signal);
     }

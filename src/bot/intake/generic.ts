@@ -92,7 +92,7 @@ function stateOf(value: unknown, where: string) {
   const found = STATES.get(word);
   if (found) return found;
   throw new DeliveryError(
-    `${where} must have a “state” that is one of these words, ${word === '' ? 'and has none' : `not “${word}”`}: ${[...STATES.keys()].join(', ')}.`,
+    `${where} ${word === '' ? 'has no “state”' : `has an unknown “state”: “${word}”`}. Use one of: ${[...STATES.keys()].join(', ')}.`,
   );
 }
 
@@ -106,7 +106,7 @@ function keyIn(
   const hasLabels = Object.keys(labels).length > 0;
   if (named === undefined && !hasLabels) {
     throw new DeliveryError(
-      `${where} must have a “key” that is the same when it begins and when it ends, or at least a “name”.`,
+      `${where} must have a “key” that stays the same until it is resolved, or at least a “name”.`,
     );
   }
   if (!hasLabels) return madeKey('name', named);

@@ -101,7 +101,7 @@ export function createIntake(options: {
       ...{ alerts, truncated },
     });
     intakes.heard(id, nowMs()).catch((error: unknown) => {
-      log.warn({ err: error, intake: id }, 'when an intake was heard of last could not be stored');
+      log.warn({ err: error, intake: id }, 'could not store when an intake was last used');
     });
   }
 
@@ -136,7 +136,7 @@ export function createIntake(options: {
       const { seconds, why } = delayOf(error);
       if (performance.now() - loggedAtMs >= LOG_EVERY_MS) {
         loggedAtMs = performance.now();
-        log.error({ err: error }, 'alerts that came in could not be stored');
+        log.error({ err: error }, 'could not store received alerts');
       }
       return unavailable(kind, why, seconds);
     }

@@ -187,7 +187,7 @@ export async function createIntakes(
         added = { ...base, name };
         return { intakes: [...intakes, added] };
       });
-      if (!added) throw new Error('An intake was stored that nobody has made.');
+      if (!added) throw new Error('The intake was not stored.');
       return { intake: shown(added, place), token };
     },
     /** The intakes of a place, oldest first. */
@@ -311,7 +311,7 @@ function checkedUrl(text: string): string {
 function checkedRepeat(ms: number): number {
   if (Number.isInteger(ms) && ms >= REPEAT.minMs && ms <= REPEAT.maxMs) return ms;
   throw new CommandError(
-    `“repeat” must be ${inWords(REPEAT.minMs)} to ${inWords(REPEAT.maxMs)}, such as 4h.`,
+    `“repeat” must be between ${inWords(REPEAT.minMs)} and ${inWords(REPEAT.maxMs)}, such as 4h.`,
   );
 }
 

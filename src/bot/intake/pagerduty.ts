@@ -39,21 +39,25 @@ export function alertsOfPagerDuty(body: Record<string, unknown>, nowMs: number):
   const state = Object.hasOwn(STATES, action) ? STATES[action as keyof typeof STATES] : undefined;
   if (state === undefined) {
     throw new DeliveryError(
-      `“event_action” must be trigger, acknowledge or resolve, ${action === '' ? 'and is missing' : `not “${action}”`}.`,
+      `“event_action” must be trigger, acknowledge or resolve, ${action === '' ? 'but is missing' : `not “${action}”`}.`,
     );
   }
   const payload = recordOf(body.payload);
   if (state === 'firing') {
     for (const name of REQUIRED) {
       if (summaryOf(payload[name]) === undefined) {
-        throw new DeliveryError(`An event that triggers must have “payload.${name}”.`);
+        throw new DeliveryError(`A trigger event must have “payload.${name}”.`);
       }
     }
   }
   const summary = summaryOf(payload.summary);
   const isOfNoMonitor = typeof body.dedup_key === 'string' && OF_NO_MONITOR.test(body.dedup_key);
   if (isOfNoMonitor && / Testing$/.test(summary ?? '')) {
-    return { alerts: [], truncated: 0, note: 'This is a test of Uptime Kuma: the address works.' };
+    return {
+      alerts: [],
+      truncated: 0,
+      note: 'This is a test message from Uptime Kuma: the address works.',
+    };
   }
   const key = keyIn(body, { state, summary, isOfNoMonitor });
   const name = firstOf(nameOf, payload.summary, payload.class, payload.component) ?? key;
@@ -92,18 +96,18 @@ function keyIn(
   if (typeof given === 'string' && given !== '') {
     if (given.length <= MAX_KEY_LENGTH) return keyOf(given);
     throw new DeliveryError(
-      `“dedup_key” may have ${MAX_KEY_LENGTH} characters, and has ${given.length}.`,
+      `“dedup_key” has ${given.length} characters. The limit is ${MAX_KEY_LENGTH}.`,
     );
   }
   if (given !== undefined && given !== null && given !== '') {
-    throw new DeliveryError('“dedup_key” must be a text.');
+    throw new DeliveryError('“dedup_key” must be a string.');
   }
   if (state === 'firing') {
     const { routing_key: _, ...event } = body;
     return madeKey('event', event);
   }
   throw new DeliveryError(
-    `An event that says ${String(body.event_action)} must have the “dedup_key” of the one that triggered.`,
+    `An event with the “event_action” ${state === 'resolved' ? 'resolve' : 'acknowledge'} must have the “dedup_key” of its trigger event.`,
   );
 }
 

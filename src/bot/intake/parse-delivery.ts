@@ -85,12 +85,12 @@ export async function parseDeliveryInTurns(
 
 function readingOf(kind: IntakeKind, body: unknown, nowMs: number): Reading {
   if (!isRecord(body)) {
-    throw new DeliveryError(`This address accepts ${FORMATS[kind].title}, which is a JSON object.`);
+    throw new DeliveryError(`This address accepts ${FORMATS[kind].title} as a JSON object.`);
   }
   const found = FORMATS[kind].fits(body) ? kind : kindOf(body);
   if (found !== undefined && !isSame(found, kind)) {
     throw new DeliveryError(
-      `This looks like ${FORMATS[found].title}, but this address accepts ${FORMATS[kind].title}. Send it to an intake of its own kind: /monitor intake add ${found} creates one.`,
+      `This looks like ${FORMATS[found].title}, but this address accepts ${FORMATS[kind].title}. Send it to an intake of that kind: /monitor intake add ${found} creates one.`,
     );
   }
   return FORMATS[kind].read(body, nowMs);

@@ -15,7 +15,8 @@ export function readBody(bytes: Uint8Array): unknown {
     return parseUntrustedJson(text, LIMITS);
   } catch (error) {
     if (!(error instanceof JsonLimitError)) throw new DeliveryError('The body is not valid JSON.');
-    const advice = error.limit === 'depth' ? 'Send a flatter one.' : 'Send fewer alerts at once.';
+    const advice =
+      error.limit === 'depth' ? 'Send one with less nesting.' : 'Send fewer alerts at once.';
     throw new DeliveryError(`The body ${error.message}. ${advice}`);
   }
 }

@@ -152,7 +152,7 @@ export function readAlerts(
 ): Iterable<ReportedAlert> {
   if (alerts.length > MAX_ALERTS) {
     throw new DeliveryError(
-      `This delivery has ${alerts.length} alerts, and at most ${MAX_ALERTS} are accepted at once. Send smaller groups.`,
+      `This delivery has ${alerts.length} alerts, but at most ${MAX_ALERTS} are accepted at once. Send smaller groups.`,
     );
   }
   return (function* () {

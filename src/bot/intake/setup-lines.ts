@@ -39,7 +39,7 @@ const STEPS: Record<
   ],
   pagerduty: ({ baseUrl, token }) => [
     {
-      text: 'Set the PagerDuty address (Events API v2) of the system to:',
+      text: 'Set the system’s PagerDuty address (Events API v2) to:',
       code: `${baseUrl}/v2/enqueue`,
     },
     { text: 'Set its integration key (routing key) to:', code: token },
@@ -52,7 +52,7 @@ const STEPS: Record<
   ],
   generic: ({ url }) => [
     {
-      text: 'Send a POST like this. The same key with the state resolved ends the alert:',
+      text: 'Send a POST request like this. To end the alert, send the same key with the state resolved:',
       code: `curl -X POST -H 'Content-Type: application/json' -d '{"key":"disk-db-1","state":"firing","name":"Disk of db-1 is full","severity":"critical"}' ${url}`,
     },
   ],

@@ -91,7 +91,7 @@ export function createSilencer(options: {
     } catch (error) {
       if (signal.aborted) return true;
       if (!(error instanceof CallError || error instanceof ContractError)) {
-        log.error({ err: error }, 'a silence could not be stored');
+        log.error({ err: error }, 'could not store a silence');
         return false;
       }
       const tries = (tried.get(key) ?? 0) + 1;
@@ -99,7 +99,10 @@ export function createSilencer(options: {
       const isRefused = error instanceof StatusError && error.status < 500;
       if (!isRefused && tries < TRIES) return false;
       tried.delete(key);
-      log.warn({ err: error, incident: incident.id }, 'an Alertmanager made or ended no silence');
+      log.warn(
+        { err: error, incident: incident.id },
+        'Alertmanager did not create or end a silence',
+      );
       return await stored(incident, failed(does, error, isRefused));
     }
   }
@@ -141,7 +144,7 @@ export function createSilencer(options: {
       await settle(...of);
       return true;
     } catch (error) {
-      log.error({ err: error }, 'what came of a silence could not be stored');
+      log.error({ err: error }, 'could not store the state of a silence');
       return false;
     }
   }

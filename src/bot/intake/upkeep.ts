@@ -31,7 +31,7 @@ export function createUpkeep(options: {
       try {
         await keepUp();
       } catch (error) {
-        log.error({ err: error }, 'what became of alerts of other systems could not be stored');
+        log.error({ err: error }, 'could not update alerts from other systems; retrying');
       }
       await clock.pause(everyMs, stopping.signal);
     }
@@ -55,7 +55,10 @@ export function createUpkeep(options: {
         if (!watching || isNew) return watching;
         const kept = withUpkeep(watching, { ...around, nowMs: clock.nowMs() });
         if (kept.dropped > 0)
-          log.error({ dropped: kept.dropped }, 'the oldest undelivered alerts were dropped');
+          log.error(
+            { dropped: kept.dropped },
+            'dropped the oldest undelivered alerts: too many are waiting',
+          );
         isMore = kept.isMore;
         return kept.watching;
       });

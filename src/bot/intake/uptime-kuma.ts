@@ -30,7 +30,7 @@ export function alertsOfUptimeKuma(body: Record<string, unknown>, nowMs: number)
   if (!isRecord(heartbeat) && !isRecord(monitor)) return noticeOf(body.msg);
   if (!isRecord(heartbeat) || !isRecord(monitor)) {
     throw new DeliveryError(
-      'A message of Uptime Kuma must have “heartbeat” and “monitor”. Choose its preset body “application/json”.',
+      'An Uptime Kuma message must have “heartbeat” and “monitor”. In Uptime Kuma, choose the preset body “application/json”.',
     );
   }
   const id = lineOf(monitor.id, 100);
@@ -40,7 +40,7 @@ export function alertsOfUptimeKuma(body: Record<string, unknown>, nowMs: number)
     return {
       alerts: [],
       truncated: 0,
-      note: 'Nothing is told of a monitor that is pending or in maintenance.',
+      note: 'No alert is posted for a monitor that is pending or in maintenance.',
     };
   }
   const summary = summaryOf(heartbeat.msg);
@@ -72,11 +72,15 @@ function noticeOf(msg: unknown): ReportedAlerts {
   const text = summaryOf(msg);
   if (text === undefined) {
     throw new DeliveryError(
-      'A message of Uptime Kuma must have “heartbeat” and “monitor”, or “msg”.',
+      'An Uptime Kuma message must have “heartbeat” and “monitor”, or “msg”.',
     );
   }
   if (/ Testing$/.test(text)) {
-    return { alerts: [], truncated: 0, note: 'This is a test of Uptime Kuma: the address works.' };
+    return {
+      alerts: [],
+      truncated: 0,
+      note: 'This is a test message from Uptime Kuma: the address works.',
+    };
   }
   const found = NOTICE.exec(text)?.groups;
   const alert: ReportedAlert = {

@@ -34,17 +34,17 @@ export function reportCard(
   if (monitors === 0) {
     return {
       tone: 'info',
-      title: `${title}: nothing is heard here`,
+      title: `${title}: nothing to report`,
       parts: [
         textPart(
-          'This channel hears of no monitor, so there is nothing to tell. /monitor alerts on lets it hear all, and /monitor alerts on shop those with “shop” in name or target.',
+          'This channel gets no alerts, so there is nothing to report. Turn alerts on for all monitors: /monitor alerts on. Or only for those with “shop” in name or target: /monitor alerts on shop.',
         ),
       ],
     };
   }
   return {
     tone: percent === undefined ? 'info' : facts.downMs > 0 ? 'warning' : 'good',
-    title: `${title}: ${percent === undefined ? 'nothing was seen' : `${percent} % up`}`,
+    title: `${title}: ${percent === undefined ? 'no data' : `${percent} % up`}`,
     parts: [
       ...(sentences ? [textPart(sentences.text)] : []),
       factsPart(...factsOf(facts), ...(reported ? reportedFacts(reported) : [])),
@@ -52,7 +52,7 @@ export function reportCard(
       ...reportChart(facts),
     ],
     ...(sentences && {
-      footer: `The sentences above the figures are by ${shortened(sentences.model, MAX_NAME)}.`,
+      footer: `Summary by ${shortened(sentences.model, MAX_NAME)}`,
     }),
   };
 }
@@ -81,7 +81,7 @@ const beforeInWords = ({ every, isSoFar }: ReportSpan) =>
 function factsOf(facts: ReportFacts): Fact[] {
   const { span, monitors, seen, longest, unseenPercent } = facts;
   const unseen = monitors - seen;
-  const not = unseen === 0 ? '' : `, of which nothing was seen of ${unseen}`;
+  const not = unseen === 0 ? '' : ` (no data for ${unseen})`;
   return [
     { label: 'Time', value: spanInWords(span) },
     { label: 'Monitors', value: `${monitors}${not}` },
@@ -91,7 +91,7 @@ function factsOf(facts: ReportFacts): Fact[] {
       ? [
           {
             label: 'Longest',
-            value: `${named(longest.name)} from ${wallWords(span.zone, longest.fromMs)} for ${inWords(longest.lastedMs)}${longest.goesOn ? ', and it went on' : ''}: ${shortened(longest.cause, MAX_CAUSE)}`,
+            value: `${named(longest.name)} from ${wallWords(span.zone, longest.fromMs)} for ${inWords(longest.lastedMs)}${longest.goesOn ? ', still ongoing at the end' : ''}: ${shortened(longest.cause, MAX_CAUSE)}`,
           },
         ]
       : []),
@@ -102,8 +102,8 @@ function factsOf(facts: ReportFacts): Fact[] {
     ...(unseenPercent >= MIN_UNSEEN_PERCENT
       ? [
           {
-            label: 'Not seen',
-            value: `${Math.round(unseenPercent * 10) / 10} % of the monitors’ time: they were paused or in maintenance, or nobody checked. It counts neither as up nor as down.`,
+            label: 'Not monitored',
+            value: `${Math.round(unseenPercent * 10) / 10} % of the monitors’ time: paused, in maintenance or not checked. Not counted in uptime.`,
           },
         ]
       : []),
@@ -114,10 +114,10 @@ function factsOf(facts: ReportFacts): Fact[] {
 function reportedFacts({ fired, isLeast, alerts, longest, firingNow }: ReportedFigures): Fact[] {
   const times = `${isLeast ? 'at least ' : ''}${counted(fired, 'time')}`;
   return [
-    { label: 'Alerts of other systems', value: `${counted(alerts, 'alert')} fired ${times}` },
+    { label: 'Alerts from other systems', value: `${counted(alerts, 'alert')} fired ${times}` },
     {
       label: 'Longest alert',
-      value: `${named(longest.name)} for ${inWords(longest.lastedMs)}${longest.goesOn ? ', and it goes on' : ''}`,
+      value: `${named(longest.name)} for ${inWords(longest.lastedMs)}${longest.goesOn ? ', still ongoing' : ''}`,
     },
     ...namesFact('Firing now', firingNow),
   ];
@@ -126,14 +126,14 @@ function reportedFacts({ fired, isLeast, alerts, longest, firingNow }: ReportedF
 function uptimeInWords(facts: ReportFacts): string {
   const { span, percent = 0, percentBefore } = facts;
   const points = pointsMore(facts);
-  if (points === undefined) return `${percent} %; nothing was seen in ${beforeInWords(span)}`;
-  if (points === 0) return `${percent} %, as in ${beforeInWords(span)}`;
-  const than = points > 0 ? 'more' : 'less';
-  return `${percent} %, ${Math.abs(points)} percentage points ${than} than in ${beforeInWords(span)} (${percentBefore} %)`;
+  if (points === undefined) return `${percent} % (no data for ${beforeInWords(span)})`;
+  if (points === 0) return `${percent} %, same as ${beforeInWords(span)}`;
+  const than = points > 0 ? 'higher' : 'lower';
+  return `${percent} %, ${Math.abs(points)} percentage points ${than} than ${beforeInWords(span)} (${percentBefore} %)`;
 }
 
 function outagesInWords({ span, outages, outagesBefore, downMs }: ReportFacts): string {
-  const long = downMs > 0 ? `, ${inWords(downMs)} down in all` : '';
+  const long = downMs > 0 ? `, ${inWords(downMs)} of downtime in total` : '';
   return `${countInWords(outages)} (${beforeInWords(span)}: ${countInWords(outagesBefore)})${long}`;
 }
 
@@ -143,7 +143,7 @@ const countInWords = ({ count, isLeast }: OutageCount) =>
 function slowFacts({ slowest, span }: ReportFacts): Fact[] {
   if (slowest.length === 0) return [];
   const all = slowest.slice(0, MAX_SLOW).map(({ name, meanMs, beforeMs }, at) => {
-    const before = beforeMs === undefined ? 'not seen' : inUnits(beforeMs);
+    const before = beforeMs === undefined ? 'no data' : inUnits(beforeMs);
     const then = at === 0 ? `${beforeInWords(span)}: ${before}` : before;
     return `${named(name)} ${inUnits(meanMs)} (${then})`;
   });
@@ -162,7 +162,7 @@ const named = (name: string) => shortened(name, MAX_NAME);
 /** Those that were down the most, and what there is of others. */
 function downParts({ down, seen, span }: ReportFacts) {
   if (down.length === 0) return [];
-  const percent = (share: number | undefined) => (share === undefined ? 'not seen' : `${share} %`);
+  const percent = (share: number | undefined) => (share === undefined ? 'no data' : `${share} %`);
   const rows = down
     .slice(0, MAX_ROWS)
     .map((one) => [
@@ -175,7 +175,7 @@ function downParts({ down, seen, span }: ReportFacts) {
   const more = down.length - rows.length;
   const never = seen - down.length;
   const others = [
-    ...(more > 0 ? [`${counted(more, 'monitor')} more ${more === 1 ? 'was' : 'were'} down`] : []),
+    ...(more > 0 ? [`${counted(more, 'more monitor')} ${more === 1 ? 'was' : 'were'} down`] : []),
     ...(never > 0
       ? [`${counted(never, 'monitor')} ${never === 1 ? 'was' : 'were'} never down`]
       : []),

@@ -36,7 +36,7 @@ export function reportChart(facts: ReportFacts): Chart[] {
   return [
     {
       kind: 'chart',
-      title: wasDown ? `Time down, of all together, by ${by}` : `Response time, by ${by}`,
+      title: wasDown ? `Total downtime by ${by}` : `Response time by ${by}`,
       unit: wasDown ? downUnit.name : 'ms',
       points,
       stepMs: by === 'hour' ? HOUR_MS : 24 * HOUR_MS,
@@ -59,7 +59,7 @@ function worstStep({ steps, span: { every, zone, isSoFar } }: ReportFacts): stri
   if (!worst) return '';
   const when =
     every === 'daily' || isSoFar ? wallWords(zone, worst.fromMs) : wallDay(zone, worst.fromMs);
-  return `most from ${when} on: ${inWords(worst.downMs)}`;
+  return `most: ${inWords(worst.downMs)} (${when})`;
 }
 
 function rangeOf(values: readonly number[]): string {

@@ -189,7 +189,7 @@ async function readParts(
   let after: string | undefined;
   do {
     const page = await offered(
-      'how parts of a time went',
+      'uptime by hour and day',
       monitoring.parts({
         moments: moments.map(isoTime),
         ...(after !== undefined && { after }),

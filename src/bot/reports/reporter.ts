@@ -52,7 +52,7 @@ export function createReporter(options: {
         failures = 0;
       } catch (error) {
         failures += 1;
-        log.error({ err: error }, 'which reports are due could not be read');
+        log.error({ err: error }, 'could not read which reports are due; retrying');
         waitMs = backoffMs(failures, random);
       }
       await clock.pause(waitMs, stopping.signal);
@@ -119,7 +119,8 @@ export function createReporter(options: {
       if (stopping.signal.aborted) return;
       const before = failed.get(key);
       const failures = before?.dueMs === dueMs ? before.failures + 1 : 1;
-      if (failures === 1) log.warn({ err: error, place: key }, 'a report could not be made yet');
+      if (failures === 1)
+        log.warn({ err: error, place: key }, 'could not create a report yet; retrying');
       const askedMs = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0;
       const waitMs = Math.min(MAX_WAIT_MS, Math.max(askedMs, backoffMs(failures, random)));
       failed.set(key, { dueMs, failures, nextTryAtMs: clock.nowMs() + waitMs });

@@ -57,7 +57,7 @@ export function createReports(options: {
             return await cardOf(place, { ...(await asked), span }, signal);
           } catch (error) {
             if (!(error instanceof CommandError)) throw error;
-            return textCard('info', `${titleOf(span)}: nothing is known`, error.message);
+            return textCard('info', `${titleOf(span)}: no data`, error.message);
           }
         },
       };

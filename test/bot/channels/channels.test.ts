@@ -79,7 +79,7 @@ describe('the alert settings of a channel', () => {
     expect((await say('off')).text).toMatch(
       /^Alerts off\nThis channel gets no alerts. When alerts are on: Quiet hours are 22:00/,
     );
-    expect((await say('on')).text).toContain('mentions the group with the id 123456789012345678.');
+    expect((await say('on')).text).toContain('mentions the group with id 123456789012345678.');
   });
 
   test('have a time zone that can be changed by itself', async () => {
@@ -107,14 +107,14 @@ describe('a setting without a meaning', () => {
   test.each([
     ['on quiet=night', '“quiet” must be two different times of day such as 22:00-07:00'],
     ['on quiet=07:00-07:00', 'not “07:00-07:00”'],
-    ['on quiet=22-7 zone=Berlin', 'There is no time zone “Berlin”. Use one such as Europe/Berlin'],
+    ['on quiet=22-7 zone=Berlin', 'Unknown time zone “Berlin”. Use a name such as Europe/Berlin'],
     ['on zone=Europe/Berlin', 'this channel has none'],
-    ['on quiet=off zone=UTC', 'leave it out with quiet=off'],
+    ['on quiet=off zone=UTC', 'Leave it out with quiet=off'],
     ['on remind=5m', '“remind”: “5m” is 5 minutes. Choose 15 minutes to 1 day, or off'],
     ['on remind=25h', 'is 1 day 1 hour'],
-    ['on remind=h', 'Use 30s, 5m, 2h or 1d, or off to end it.'],
+    ['on remind=h', 'Use 30s, 5m, 2h or 1d, or off to stop it.'],
     ['on quiet=22-7 remind=soon', "I didn't understand “soon”"],
-    ['off quiet=22-7', 'Settings go with on'],
+    ['off quiet=22-7', 'Settings only work with “on”'],
     ['on mention=@oncall', 'chosen from the list that Slack shows after @'],
     ['on mention=<!channel>', 'must be a user group'],
     ['on mention=<@U123>', 'must be a user group'],
@@ -138,15 +138,15 @@ describe('a mention', () => {
     const before = await stored();
     for (const value of ['off', '<!subteam^S9>', 'nonsense']) {
       const { text } = await say(`on quiet=22-7 mention=${value}`, person);
-      expect(text).toContain('Only those who manage this channel may set how it is told of alerts');
+      expect(text).toContain('Only those who manage this channel may change its alert settings');
     }
     expect(await stored()).toEqual(before);
   });
 
   test.each([
-    [SLACK, '<!subteam^S123>', 'mentions the group with the id S123.'],
+    [SLACK, '<!subteam^S123>', 'mentions the group with id S123.'],
     [SLACK, '"<!subteam^S123|oncall>"', 'mentions @oncall.'],
-    [DISCORD, '<@&123456789012345678>', 'mentions the group with the id 123456789012345678.'],
+    [DISCORD, '<@&123456789012345678>', 'mentions the group with id 123456789012345678.'],
     [CONSOLE, '@oncall', 'mentions @oncall.'],
   ])('on %o is %s', async (place, typed, shown) => {
     const { say } = await openChannel(place);

@@ -254,7 +254,7 @@ test('/monitor alerts shows the filter of the channel', async () => {
   await say('/monitor add https://shop.example');
   expect(await said('on blog')).toContain('the monitor added here and monitors with “blog”');
   expect(await said('off shop')).toMatch(/gets alerts for monitors with “blog” in name or target/);
-  expect(await said('off', { place: ops })).toContain('ALERT_CHANNELS names it');
+  expect(await said('off', { place: ops })).toContain('it is listed in ALERT_CHANNELS');
 });
 
 test('/askwatch models shows what each model can, with the default marked', async () => {

@@ -118,7 +118,7 @@ test('a home says that the service does not answer, and shows the rest', async (
   await say('/askwatch help');
   service.failWith({ kind: 'status', status: 503 });
   const { now, channels, help } = await home();
-  expect(now.title).toBe('Cannot show what is down');
+  expect(now.title).toBe('Can’t show what is down');
   expect(textOf(now)).toContain('answered with an error (503)');
   expect(channels).toHaveLength(1);
   expect(help).toBeUndefined();
@@ -178,6 +178,6 @@ test('a form opens for those who may, and for nobody by a forged press', async (
     { place },
     {},
   ]) {
-    expect(await refused(grace, asked as Record<string, string>)).toContain('does not know you');
+    expect(await refused(grace, asked as Record<string, string>)).toContain('hasn’t seen you');
   }
 });

@@ -261,7 +261,9 @@ test('others have their turn while a delivery of many alerts is read', async () 
   expect(turns).toBeGreaterThan(2);
   expect(taken).toEqual(parseDelivery('generic', body, NOW));
   const bad = { alerts: [...body.alerts, { key: 'a' }].slice(1) };
-  await expect(parseDeliveryInTurns('generic', bad, NOW)).rejects.toThrow('alerts[9999] must have');
+  await expect(parseDeliveryInTurns('generic', bad, NOW)).rejects.toThrow(
+    'alerts[9999] has no “state”',
+  );
 });
 
 test('any JSON is an answer', () => {

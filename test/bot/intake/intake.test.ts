@@ -228,7 +228,9 @@ describe('deliveries', () => {
       expect([status, headers.get('retry-after')]).toEqual([503, '5']);
       expect(text).toContain('Alerts cannot be stored right now.');
     }
-    const logged = lines.filter(({ msg }) => `${msg}`.startsWith('alerts that came in could not'));
+    const logged = lines.filter(({ msg }) =>
+      `${msg}`.startsWith('could not store received alerts'),
+    );
     expect(logged).toHaveLength(1);
     gate.fails = false;
     expect((await deliver(delivery([{ name: 'Queue' }]))).status).toBe(200);

@@ -180,14 +180,14 @@ describe('an Alertmanager delivery', () => {
       'alerts[0].status must be firing or resolved, not “burning”.',
     );
     expect(refusal('alertmanager', { alerts: [{ fingerprint: 'a' }] })).toBe(
-      'alerts[0].status must be firing or resolved, and is missing.',
+      'alerts[0].status must be firing or resolved, but is missing.',
     );
     expect(refusal('alertmanager', { alerts: [null], receiver: 'x' })).toBe(
       'alerts[0] must be an object.',
     );
-    expect(refusal('alertmanager', { hello: 'world' })).toContain('no list “alerts”');
+    expect(refusal('alertmanager', { hello: 'world' })).toContain('no “alerts” list');
     expect(refusal('alertmanager', [])).toBe(
-      'This address accepts an Alertmanager delivery, which is a JSON object.',
+      'This address accepts an Alertmanager delivery as a JSON object.',
     );
   });
 
@@ -289,14 +289,14 @@ describe('a PagerDuty event', () => {
       '“event_action” must be trigger, acknowledge or resolve, not “close”.',
     ],
     [{ event_action: '__proto__' }, 'not “ proto ”'],
-    [{ routing_key: 'x' }, 'and is missing'],
+    [{ routing_key: 'x' }, 'but is missing'],
     [{ event_action: 'trigger', payload: { source: 'x' } }, '“payload.summary”'],
     [{ event_action: 'trigger', payload: { summary: 'x', source: ' ' } }, '“payload.source”'],
     [{ event_action: 'resolve' }, 'must have the “dedup_key”'],
-    [{ event_action: 'resolve', dedup_key: 7 }, '“dedup_key” must be a text.'],
+    [{ event_action: 'resolve', dedup_key: 7 }, '“dedup_key” must be a string.'],
     [
       { event_action: 'resolve', dedup_key: 'x'.repeat(256) },
-      'may have 255 characters, and has 256',
+      'has 256 characters. The limit is 255.',
     ],
   ])('%j is refused', (body, message) => {
     expect(refusal('pagerduty', body)).toContain(message);
@@ -319,7 +319,7 @@ describe('a PagerDuty event', () => {
       {
         alerts: [],
         truncated: 0,
-        note: 'This is a test of Uptime Kuma: the address works.',
+        note: 'This is a test message from Uptime Kuma: the address works.',
       },
     );
   });
@@ -377,7 +377,7 @@ describe('an Uptime Kuma message', () => {
   test('may say of nothing that goes on', () => {
     expect(parsed('uptime-kuma', payload('uptime-kuma-test'))).toMatchObject({
       alerts: [],
-      note: 'This is a test of Uptime Kuma: the address works.',
+      note: 'This is a test message from Uptime Kuma: the address works.',
     });
     const down = payload('uptime-kuma-down');
     for (const status of [2, 3]) {
@@ -462,15 +462,17 @@ describe('a generic alert', () => {
 
   test('is refused with a state that means nothing, or nothing to know it by', () => {
     expect(refusal('generic', { key: 'a', state: 'purple' })).toMatch(
-      /not “purple”: firing, .*resolved/,
+      /unknown “state”: “purple”. Use one of: firing, .*resolved/,
     );
-    expect(refusal('generic', { key: 'a', state: 'constructor' })).toContain('not “constructor”');
-    expect(refusal('generic', { key: 'a' })).toContain('and has none');
+    expect(refusal('generic', { key: 'a', state: 'constructor' })).toContain(
+      'unknown “state”: “constructor”',
+    );
+    expect(refusal('generic', { key: 'a' })).toContain('has no “state”');
     expect(refusal('generic', { state: 'down', key: '', name: ' ' })).toContain(
       'must have a “key”',
     );
     expect(refusal('generic', { alerts: [{ key: 'a', state: 'up' }, { key: 'b' }] })).toContain(
-      'alerts[1] must have a “state”',
+      'alerts[1] has no “state”',
     );
   });
 

@@ -130,12 +130,12 @@ describe('a report of the recorded week', () => {
     expect(card.title).toBe(`Weekly report: ${rounded(right.now.uptime)} % up`);
     expect(text).toContain('Time: 2026-11-19 12:00 to 2026-11-26 12:00 (UTC)');
     expect(text).toContain(`(the 7 days before: ${right.incidentsBefore.length})`);
-    expect(text).toContain(`${inWords(right.now.downMs)} down in all`);
+    expect(text).toContain(`${inWords(right.now.downMs)} of downtime in total`);
     const more = right.down.length - 8;
-    expect(text).toContain(`${counted(more, 'monitor')} more were down`);
+    expect(text).toContain(`${counted(more, 'more monitor')} were down`);
     const chart = card.parts.find((part) => part.kind === 'chart');
     // More than ten hours on one of these days: five days in all.
-    expect(chart).toMatchObject({ unit: 'h', title: 'Time down, of all together, by day' });
+    expect(chart).toMatchObject({ unit: 'h', title: 'Total downtime by day' });
     const hours = chart?.kind === 'chart' ? chart.points.map(({ value }) => value ?? 0) : [];
     expect(hours.reduce((sum, value) => sum + value, 0)).toBeCloseTo(right.now.downMs / HOUR, 0);
     const rows = card.parts.flatMap((part) => (part.kind === 'table' ? part.rows : []));
@@ -153,7 +153,7 @@ describe('a report of the recorded week', () => {
     );
     const seen = right.now.upMs + right.now.downMs;
     expect(facts.unseenPercent).toBe(rounded(1 - seen / there));
-    expect(text).toMatch(/Not seen: [\d.]+ % of the monitors’ time/);
+    expect(text).toMatch(/Not monitored: [\d.]+ % of the monitors’ time/);
   });
 
   test('tells of a calendar week, and of a day by its hours, as the clocks of Berlin have them', async () => {
@@ -215,7 +215,7 @@ describe('a report of the recorded week', () => {
     expect(card).toMatchObject({ tone: 'good', title: 'Daily report: 100 % up' });
     expect(textOf(card)).toContain('Outages: none (the 24 hours before: none)');
     expect(card.parts.map(({ kind }) => kind)).toEqual(['facts', 'chart']);
-    expect(card.parts.at(-1)).toMatchObject({ title: 'Response time, by hour', unit: 'ms' });
+    expect(card.parts.at(-1)).toMatchObject({ title: 'Response time by hour', unit: 'ms' });
   });
 
   test('of a monitor that was made in that time says what is not known', async () => {
@@ -227,13 +227,13 @@ describe('a report of the recorded week', () => {
     );
     expect(facts.percentBefore).toBeUndefined();
     const text = textOf(reportCard(facts));
-    expect(text).toContain('nothing was seen in the 7 days before');
+    expect(text).toContain('no data for the 7 days before');
     expect(text).toContain(`New: ${young.name}`);
   });
 
   test('of a channel that hears nothing says how it can', async () => {
     const card = reportCard(await toldOf(spanSoFar('weekly', 'UTC', NOW_MS), () => false));
-    expect(card.title).toBe('Weekly report: nothing is heard here');
+    expect(card.title).toBe('Weekly report: nothing to report');
     expect(textOf(card)).toContain('/monitor alerts on');
   });
 });

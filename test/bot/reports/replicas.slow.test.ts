@@ -99,9 +99,7 @@ describe.skipIf(!hasPostgres)('reports of two processes on one database', () => 
     }
     await pause(1_000);
     for (const round of story.keys()) {
-      expect(told(`R${round}`).map(({ card }) => card.title)).toEqual([
-        'Daily report: nothing is known',
-      ]);
+      expect(told(`R${round}`).map(({ card }) => card.title)).toEqual(['Daily report: no data']);
     }
     const [first] = posts;
     expect(posts.filter(({ id }) => id === first?.id)).toHaveLength(1);

@@ -58,7 +58,7 @@ describe('/monitor report', () => {
       'A report is posted every Monday at 08:30 (Europe/Berlin).',
     );
     const off = await say('/monitor report off');
-    expect(off.text).toContain('They came every Monday at 08:30 (Europe/Berlin).');
+    expect(off.text).toContain('They were posted every Monday at 08:30 (Europe/Berlin).');
     expect(await stored()).toBeUndefined();
   });
 
@@ -96,14 +96,14 @@ describe('/monitor report', () => {
   });
 
   test.each([
-    ['on zone=Mars/Olympus', 'There is no time zone “Mars/Olympus”.'],
+    ['on zone=Mars/Olympus', 'Unknown time zone “Mars/Olympus”.'],
     ['on hourly', "I didn't understand “hourly”. Choose daily, weekly or monthly"],
-    ['on +02:00', 'There is no time zone “+02:00”.'],
+    ['on +02:00', 'Unknown time zone “+02:00”.'],
     ['on time=25:00', "I didn't understand “25:00”. Use a 24-hour time such as 08:30."],
     ['on time=9', "I didn't understand “9”"],
-    ['on UTC Europe/Berlin', 'Give one zone and one time'],
-    ['weekly', 'Say on before these settings'],
-    ['off daily', 'Say on before these settings'],
+    ['on UTC Europe/Berlin', 'Use one time zone and one time'],
+    ['weekly', 'These settings only work with “on”'],
+    ['off daily', 'These settings only work with “on”'],
     ['on every=hourly', '“every” must be one of daily, weekly, monthly, not “hourly”.'],
   ])('refuses with nothing changed: %s', async (words, sentence) => {
     const { say, stored } = await openChannel();
@@ -119,19 +119,19 @@ describe('/monitor report', () => {
     onTestFinished(() => void vi.useRealTimers());
     const { say, stored, provider } = await openChannel({}, service);
     provider.answerWith('Look at Intranet first. It was down the longest.');
-    expect((await say('/monitor report now')).text).toContain('nothing is heard here');
+    expect((await say('/monitor report now')).text).toContain('nothing to report');
     await say('/monitor alerts on');
     const week = await say('/monitor report now', member);
     expect(week).toMatchObject({ isPrivate: false });
     expect(week.text).toContain('Weekly report: 99.6 % up\nLook at Intranet first.');
     expect(week.text).toContain('Time: 2026-11-19 12:00 to 2026-11-26 12:00 (UTC)');
-    expect(week.text).toContain('The sentences above the figures are by test-model.');
+    expect(week.text).toContain('Summary by test-model');
     const day = await say('/monitor report now daily Asia/Tokyo');
     expect(day.text).toContain('Time: 2026-11-25 21:00 to 2026-11-26 21:00 (Asia/Tokyo)');
     await say('/monitor report on monthly America/New_York');
     const month = await say('/monitor report now');
     expect(month.text).toContain('Time: 2026-10-27 08:00 to 2026-11-26 07:00 (America/New_York)');
-    expect((await say('/monitor report now time=09:00')).text).toContain('“time” goes with on');
+    expect((await say('/monitor report now time=09:00')).text).toContain('“time” only works with “on”');
     expect(await stored()).toMatchObject({ every: 'monthly', setAtMs: NOW_MS });
     expect((await say('/askwatch usage')).text).toContain('Reports');
   });

@@ -151,7 +151,9 @@ describe('a report that is due', () => {
     world.live();
     await pass(world, 20 * MINUTE, MINUTE);
     expect(times(world)).toEqual([]);
-    const warned = world.lines.filter(({ msg }) => msg === 'a report could not be made yet');
+    const warned = world.lines.filter(
+      ({ msg }) => msg === 'could not create a report yet; retrying',
+    );
     expect(warned).toHaveLength(1);
     // It is asked again and again, at longer and longer intervals.
     expect(gate.refused()).toBeGreaterThan(10);
@@ -168,7 +170,7 @@ describe('a report that is due', () => {
     world.live();
     await pass(world, MINUTE);
     await eventually(() => cards(world).length === 1);
-    expect(textOf(cards(world)[0] as Card)).toMatch(/nothing is known[\s\S]*does not offer/);
+    expect(textOf(cards(world)[0] as Card)).toMatch(/no data[\s\S]*does not offer/);
   });
 
   test('that could not be made and is due no more is not looked for all the time', async () => {

@@ -63,7 +63,7 @@ describe('a monitor that a file declares', () => {
       person: { id: 'U9', name: 'Grace', mayManage: async () => true },
     });
     expect(textOf(cardOf(reply))).toContain(
-      '1 monitor not changed: a file declares their maintenance, such as Shop in monitors.yaml, line 12. Change it there.',
+      '1 monitor not changed: their maintenance is declared in a file, such as Shop in monitors.yaml, line 12. Change it there.',
     );
   });
 

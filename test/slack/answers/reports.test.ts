@@ -38,5 +38,5 @@ test('a report is posted with the text of its chart where the workspace takes no
   const [message, ...others] = fake.messages(CHANNEL);
   expect(others).toEqual([]);
   expect(chartsIn(message?.blocks ?? [])).toEqual([]);
-  expect(message && shownText(message)).toContain('Time down, of all together, by day: ');
+  expect(message && shownText(message)).toContain('Total downtime by day: ');
 });

@@ -195,7 +195,7 @@ test('a monitoring service that is away is said, and the channels are shown', as
   const { fake, bot } = await run();
   await speakIn(fake, ADA);
   bot.service.failWith({ kind: 'reset' });
-  const shown = await openHome(fake, ADA, 'Cannot show what is down');
+  const shown = await openHome(fake, ADA, 'Can’t show what is down');
   expect(shown).toContain('The monitoring service cannot be reached.');
   expect(shown).toContain(`#${CHANNEL}`);
 });

@@ -23,7 +23,7 @@ const rangeOf = ({ minValue, maxValue }: z.ZodNumber): DurationRange => ({
 const input = NewMonitor.extend({
   interval: optionalDuration(
     rangeOf(HeartbeatConfig.shape.period_seconds.unwrap()),
-    'Time between checks or pings, such as 30s, 5m or 1d; 1m when left out, 1d for a heartbeat',
+    'Time between checks or pings, such as 30s, 5m or 1d; default: 1m (heartbeat: 1d)',
   ),
   timeout: optionalDuration(
     rangeOf(probeSettings.timeout_seconds.unwrap()),
@@ -31,7 +31,7 @@ const input = NewMonitor.extend({
   ),
   grace: optionalDuration(
     rangeOf(HeartbeatConfig.shape.grace_seconds.unwrap()),
-    'How late a heartbeat may be, such as 10m; 1h when left out',
+    'How late a heartbeat may be, such as 10m; default: 1h',
   ),
 });
 

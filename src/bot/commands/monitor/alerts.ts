@@ -12,14 +12,17 @@ const REMIND = { minMs: 15 * 60_000, maxMs: 24 * 3_600_000 };
 
 const input = z.object({
   switch: z.enum(['on', 'off']).describe('on or off'),
-  filter: optionalText(200, 'Only monitors with this text in name or target; all when left out'),
-  quiet: optionalText(
-    40,
-    'Hours in which nothing new is posted, such as 22:00-07:00; off ends them',
+  filter: optionalText(200, 'Only monitors with this text in name or target; default: all'),
+  quiet: optionalText(40, 'Hours without new alerts, such as 22:00-07:00; off removes them'),
+  zone: optionalText(60, 'Time zone of the quiet hours, such as Europe/Berlin; default: UTC'),
+  remind: optionalText(
+    20,
+    'How often to repeat an unacknowledged outage, 15m to 24h; off stops it',
   ),
-  zone: optionalText(60, 'Time zone of the quiet hours, such as Europe/Berlin; UTC when left out'),
-  remind: optionalText(20, 'How often to repeat an unacknowledged outage, 15m to 24h; off ends it'),
-  mention: optionalText(200, 'A user group or role to call when an outage begins; off ends it'),
+  mention: optionalText(
+    200,
+    'A user group or role to mention when an outage begins; off removes it',
+  ),
 });
 
 /** `/monitor alerts`: which alerts this channel hears, and how it is told. */
@@ -30,7 +33,7 @@ export const monitorAlerts = command({
   right: {
     setting: 'mayManage',
     over: 'place',
-    to: 'set how it is told of alerts',
+    to: 'change its alert settings',
     when: ({ quiet, zone, remind, mention }) =>
       [quiet, zone, remind, mention].some((value) => value !== undefined),
   },
@@ -53,7 +56,7 @@ export const monitorAlerts = command({
     const isSet = Object.keys(settings).length > 0;
     if (isSet && turned === 'off') {
       throw new CommandError(
-        'Settings go with on; off as a value ends one: /monitor alerts on quiet=off. /monitor alerts off turns the alerts themselves off.',
+        'Settings only work with “on”. To remove one, set it to off: /monitor alerts on quiet=off. To turn all alerts off: /monitor alerts off',
       );
     }
     // Whoever sets only how a channel is told says nothing about what it hears.
@@ -87,14 +90,14 @@ function quietIn({ quiet: hoursText, zone: zoneText }: Asked, now: SettingsChang
   if (hoursText === undefined && zoneText === undefined) return {};
   if (hoursText !== undefined && isOff(hoursText)) {
     if (zoneText === undefined) return { quiet: null };
-    throw new CommandError('“zone” belongs to quiet hours: leave it out with quiet=off.');
+    throw new CommandError('“zone” belongs to quiet hours. Leave it out with quiet=off.');
   }
   const zone = zoneText === undefined ? (now?.zone ?? 'UTC') : zoneIn(zoneText);
   const hours = hoursText === undefined ? now : readHours(hoursText);
   if (hours) return { quiet: { ...hours, zone } };
   throw new CommandError(
     hoursText === undefined
-      ? '“zone” belongs to quiet hours, and this channel has none: /monitor alerts on quiet=22:00-07:00 zone=Europe/Berlin.'
+      ? '“zone” belongs to quiet hours, and this channel has none. Set both: /monitor alerts on quiet=22:00-07:00 zone=Europe/Berlin'
       : `“quiet” must be two different times of day such as 22:00-07:00, or off, not “${hoursText}”.`,
   );
 }
@@ -103,7 +106,7 @@ function remindIn(text: string): number | null {
   if (isOff(text)) return null;
   const problem = durationProblem(text, REMIND);
   if (problem === undefined) return readDuration(text) ?? null;
-  throw new CommandError(`“remind”: ${problem}, or off to end it.`);
+  throw new CommandError(`“remind”: ${problem}, or off to stop it.`);
 }
 
 function mentionIn(text: string, call: Call) {

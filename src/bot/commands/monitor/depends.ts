@@ -12,7 +12,7 @@ const input = z.object({
   monitor: requiredText(2048, 'Its name, a part of its name or target, or its id'),
   on: optionalText(
     2048,
-    'What it depends on, separated by commas; nothing ends it; shows it when left out',
+    'Monitors it depends on, comma-separated; “nothing” clears them; if omitted, shows them',
   ),
 });
 
@@ -21,7 +21,7 @@ export const monitorDepends = command({
   name: 'monitor depends',
   summary: 'Set what a monitor depends on: while that is down, its own alerts are held back',
   right: {
-    ...mayManage('set what monitors depend on'),
+    ...mayManage('change dependencies'),
     when: ({ on }) => on !== undefined,
   },
   input,
@@ -36,7 +36,7 @@ export const monitorDepends = command({
     const monitor = findMonitor(all, meant);
     if (on === undefined) return toAsker(dependsCard('info', monitor, all));
     const changed = await offered(
-      'to change monitors',
+      'changing monitors',
       call.monitoring.change(monitor.id, { depends_on: parentsIn(on, all) }),
     );
     const card = dependsCard('good', changed, all);

@@ -19,9 +19,9 @@ const EXAMPLE = 'Example: /monitor escalate after 10m to #oncall @person.';
 const input = z.object({
   after: optionalText(
     400,
-    'How long an outage may stay unacknowledged, 1m to 24h; off ends it; shows the setting when left out',
+    'How long an outage may go unacknowledged, 1m to 24h; off ends it; if omitted, shows the setting',
   ),
-  to: optionalText(200, 'The channel that gets the outage then; this one when left out'),
+  to: optionalText(200, 'The channel that gets the alert then; default: this one'),
   mention: optionalText(200, 'The person, user group or role to mention then'),
 });
 
@@ -98,7 +98,7 @@ async function escalationIn(asked: Asked, call: Call): Promise<Escalation | null
     else throw new CommandError(notUnderstood(word));
   }
   if (afterMs === undefined) {
-    throw new CommandError(`Say after how long, 1m to 24h. ${EXAMPLE}`);
+    throw new CommandError(`Say how long to wait, 1m to 24h. ${EXAMPLE}`);
   }
   const to = channel && (await placeOf(channel.id, call));
   const isHere = to === undefined || to === placeKey(call.place);
@@ -125,7 +125,7 @@ async function placeOf(id: string, { person, place, settings }: Call): Promise<s
   const found = await person.channelOf?.(id);
   if (!found) {
     throw new CommandError(
-      "I can't find that channel. Choose one of this workspace or server that Askwatch is a member of.",
+      "I can't find that channel. Choose one in this workspace or server that Askwatch is a member of.",
     );
   }
   const to = { platform: place.platform, channel: found.channel };
@@ -148,7 +148,7 @@ function standingCard(tone: 'good' | 'info', now: Escalation | undefined) {
   return textCard(
     tone,
     escalationInWords(now),
-    'Sent once per outage, also in quiet hours. Not sent if someone acknowledges it or it ends in time, or if the monitor is only degraded. A snoozed outage waits until its snooze ends.',
+    'Sent once per outage, even in quiet hours. Not sent if someone acknowledges it or it ends in time, or if the monitor is only degraded. A snoozed outage waits until its snooze ends.',
     ...(now.place === undefined ? [] : ['Askwatch must be a member of that channel.']),
   );
 }

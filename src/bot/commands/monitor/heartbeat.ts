@@ -18,12 +18,14 @@ export const monitorHeartbeat = command({
   async run({ token }, { monitoring }) {
     await monitoring.push(tokenIn(token)).catch((error: unknown) => {
       if (error instanceof StatusError && error.status === 404) {
-        throw new CommandError('The monitoring service knows no heartbeat with this token.');
+        throw new CommandError(
+          'No heartbeat has this token. Copy the whole push address, or create a new one: /monitor show',
+        );
       }
       throw error;
     });
     // Whoever has the token can report the job as alive.
-    return toAsker(textCard('good', 'Heartbeat sent', 'The job counts as alive from now.'));
+    return toAsker(textCard('good', 'Heartbeat sent', 'The job now counts as alive.'));
   },
 });
 

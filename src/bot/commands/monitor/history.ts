@@ -51,7 +51,7 @@ export async function historyOf(
     try {
       return await asked;
     } catch (error) {
-      log.debug({ err: error, monitor: id }, 'a part of the past could not be asked for');
+      log.debug({ err: error, monitor: id }, 'could not fetch part of the history of a monitor');
       return undefined;
     }
   }
@@ -82,14 +82,14 @@ export async function historyOf(
   };
 }
 
-/** `99.98 % in 24 hours, 48.63 % (watched for 2 days)`; spans of which nothing more was seen are left out. Pure. */
+/** `99.98 % over 24 hours, 48.63 % (watched for 2 days)`; spans of which nothing more was seen are left out. Pure. */
 export function uptimeFacts(uptimes: ReadonlyArray<Uptime | undefined>): Fact[] {
   const answered = SPANS.flatMap(({ words, ms }, at) => {
     const { uptime = null, up_ms = 0, down_ms = 0 } = uptimes[at] ?? {};
     return uptime === null ? [] : [{ words, spanMs: ms, seenMs: up_ms + down_ms, uptime }];
   });
   const value = observedSpans(answered).map(({ words, seenMs, uptime, most }) => {
-    return `${percentText(uptime)} ${most ? `in ${words}` : `(watched for ${inWords(seenMs)})`}`;
+    return `${percentText(uptime)} ${most ? `over ${words}` : `(watched for ${inWords(seenMs)})`}`;
   });
   return value.length === 0 ? [] : [{ label: 'Uptime', value: value.join(', ') }];
 }

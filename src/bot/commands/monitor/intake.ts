@@ -15,16 +15,19 @@ const input = z.object({
   action: z
     .enum(['list', 'add', 'remove', 'test'])
     .optional()
-    .describe('list, add, remove or test; list if omitted'),
-  kind: z.enum(INTAKE_KINDS).optional().describe('The system that sends, for add'),
-  name: optionalText(80, 'Its name here, for add; for the other actions, the name or id of one'),
+    .describe('list, add, remove or test; default: list'),
+  kind: z.enum(INTAKE_KINDS).optional().describe('The system that sends the alerts, for add'),
+  name: optionalText(
+    80,
+    'For add, its name here; for the other actions, the name or id of an intake',
+  ),
   alertmanager: optionalText(
     500,
     'The Alertmanager where a snooze creates silences, for add: one of the addresses in ALERTMANAGER_URL',
   ),
   repeat: optionalDuration(
     REPEAT,
-    'How often the sender repeats an ongoing alert, for add, such as 12h; 4h if omitted',
+    'How often the sender repeats an ongoing alert, for add, such as 12h; default: 4h',
   ),
 });
 
@@ -40,7 +43,7 @@ export const monitorIntake = command({
   right: {
     setting: 'mayManage',
     over: 'place',
-    to: 'change which systems send alerts here',
+    to: 'manage its intakes',
     when: ({ action = 'list' }) => action !== 'list',
   },
   input,
@@ -55,10 +58,10 @@ export const monitorIntake = command({
   async run(asked, call) {
     if (asked.action === 'add') return await add(asked, call);
     if (asked.alertmanager !== undefined) {
-      throw new CommandError('“alertmanager” belongs to add.', { input: 'alertmanager' });
+      throw new CommandError('“alertmanager” only works with add.', { input: 'alertmanager' });
     }
     if (asked.repeat !== undefined) {
-      throw new CommandError('“repeat” belongs to add.', { input: 'repeat' });
+      throw new CommandError('“repeat” only works with add.', { input: 'repeat' });
     }
     if (asked.action === 'remove') return await remove(asked, call);
     if (asked.action === 'test') return await example(asked, call);
@@ -69,12 +72,13 @@ export const monitorIntake = command({
 /** What the button under the answer to a test does; nobody types it. */
 export const endExample = command({
   name: 'monitor intake test end',
-  summary: 'End the example of an alert',
-  right: { setting: 'mayManage', over: 'place', to: 'end an example' },
+  summary: 'End the test alert',
+  right: { setting: 'mayManage', over: 'place', to: 'end test alerts' },
   input: z.object({ intake: requiredText(60, 'The id of its intake') }),
   async run({ intake: id }, { intakes, intake, place }) {
     const found = (await intakes.list(place)).find((one) => one.id === id);
-    if (!found) throw new CommandError('This intake was removed, and its example ended with it.');
+    if (!found)
+      throw new CommandError('This intake was removed, and its test alert ended with it.');
     const alerts = [exampleAlert(found, 'resolved', Date.now())];
     await intake.take(found, { alerts, truncated: 0 });
     return { kind: 'nothing' };
@@ -89,7 +93,7 @@ async function example(asked: Asked, { intakes, intake, place }: Call) {
   const card = textCard(
     'info',
     `Test alert for ${shortened(found.name, 80)} posted here`,
-    'It ends by itself in a minute, or with the button. This only tests the channel: to check that the other system reaches Askwatch, use the test that system offers.',
+    'It ends in a minute, or when you press the button. It only tests this channel. To check that the other system can reach Askwatch, use that system’s own test.',
   );
   const end = { label: 'End it', command: endExample.name, values: { intake: found.id } };
   return toAsker({ ...card, actions: [end] });
@@ -99,7 +103,7 @@ async function add({ kind, name, alertmanager, repeat }: Asked, call: Call) {
   const { intakes, place, person, settings } = call;
   if (kind === undefined) {
     throw new CommandError(
-      `Name the system that sends: /monitor intake add ${INTAKE_KINDS.join(' | ')}. For any other system, use generic.`,
+      `Name the system that sends the alerts: /monitor intake add ${INTAKE_KINDS.join(' | ')}. For any other system, use generic.`,
       { input: 'kind' },
     );
   }
@@ -123,7 +127,7 @@ function chosenUrl(text: string, urls: readonly string[] = []): string {
   if (found !== undefined) return found;
   throw new CommandError(
     urls.length === 0
-      ? 'No Alertmanager is set up for silences. Whoever runs Askwatch sets ALERTMANAGER_URL.'
+      ? 'No Alertmanager is set up for silences. Ask your Askwatch admin to set ALERTMANAGER_URL.'
       : `“alertmanager” must be one of the addresses in ALERTMANAGER_URL: ${urls.map(bareUrl).join(', ')}, not “${shortened(maskedTarget(text), 100)}”.`,
     { input: 'alertmanager' },
   );
@@ -146,7 +150,7 @@ function madeCard(intake: Intake, token: string, { hooksUrl }: Call['settings'])
       ...(isOnlyHere(baseUrl)
         ? [
             textPart(
-              `Only systems on Askwatch’s own machine can reach ${baseUrl}. For others, whoever runs Askwatch sets PUBLIC_URL to an address they can reach.`,
+              `Only systems on Askwatch’s own machine can reach ${baseUrl}. For others, ask your Askwatch admin to set PUBLIC_URL to an address they can reach.`,
             ),
           ]
         : []),
@@ -167,7 +171,7 @@ async function remove(asked: Asked, { intakes, place, person }: Call) {
   const card = textCard(
     'good',
     `Intake “${shortened(removed.name, 80)}” removed`,
-    'Its address is refused from now on. Alerts it already sent are kept.',
+    'Its address no longer works. Alerts it already sent are kept.',
   );
   return toEveryone({ ...card, footer: `By ${shortened(person.name, 80)}` });
 }
@@ -183,7 +187,7 @@ function meant(all: readonly Intake[], { kind, name }: Pick<Asked, 'kind' | 'nam
   throw new CommandError(
     all.length === 0
       ? 'This channel has no intakes. /monitor intake add creates one.'
-      : `No intake here is called “${shortened(said, 60)}”, only ${all.map((one) => `“${shortened(one.name, 60)}”`).join(', ')}.`,
+      : `No intake called “${shortened(said, 60)}” in this channel. It has ${all.map((one) => `“${shortened(one.name, 60)}”`).join(', ')}.`,
     { input: 'name' },
   );
 }

@@ -41,8 +41,8 @@ export const listPage = command({
   summary: 'A page of the list of monitors',
   right: 'anyone',
   input: z.object({
-    page: z.int().min(1).max(10_000).describe('Which page'),
-    filter: optionalText(200, 'As in the list'),
+    page: z.int().min(1).max(10_000).describe('Page number'),
+    filter: optionalText(200, 'The list’s filter'),
   }),
   async run({ page, filter }, { monitoring }) {
     return toAsker(listCard(await monitoring.list(), filter, page));
@@ -68,7 +68,7 @@ function listCard(monitors: readonly Monitor[], filter?: string, page = 1): Card
       `No monitors${some}`,
       monitors.length === 0
         ? 'Add one: /monitor add https://example.com'
-        : `${counted(monitors.length, 'monitor')} in all; /monitor list shows them.`,
+        : `To see ${monitors.length === 1 ? 'the one monitor' : `all ${monitors.length} monitors`}, use /monitor list.`,
     );
   }
   const pages = Math.ceil(ordered.length / MAX_ROWS);

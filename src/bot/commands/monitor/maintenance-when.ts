@@ -64,7 +64,7 @@ export function readWhen(text: string, now: Now): When {
   for (let at = 0; at < words.length; ) at += readWord(words, at, said);
   const window = windowOf(said, now);
   const endMs = windowEndMs(window);
-  if (endMs !== undefined && endMs <= now.nowMs) throw wrong('That is over already.');
+  if (endMs !== undefined && endMs <= now.nowMs) throw wrong('That time has already passed.');
   return { window };
 }
 
@@ -131,7 +131,7 @@ function readWord(words: readonly string[], at: number, said: Said): number {
     return set(said, { lastsMinutes: minutes }, count + 1);
   }
   if (lower === 'to' || lower === 'until') {
-    if (said.minute === undefined) throw wrong(`Say from when before “${word}”.`);
+    if (said.minute === undefined) throw wrong(`Put a start time before “${word}”.`);
     const toMinute = minuteIn(words[at + 1] ?? '');
     return set(said, { lastsMinutes: minutesBetween(said.minute, toMinute) }, 2);
   }
@@ -147,7 +147,7 @@ function readWord(words: readonly string[], at: number, said: Said): number {
   if (zone !== undefined) return set(said, { zone });
   throw wrong(
     word.includes('/')
-      ? `There is no time zone “${word}”. Use one such as Europe/Berlin.`
+      ? `Unknown time zone “${word}”. Use a name such as Europe/Berlin.`
       : `I didn't understand “${word}”. Use a day, a 24-hour time such as 03:00, or a time zone.`,
   );
 }
@@ -166,16 +166,16 @@ function windowOf(said: Said, now: Now): MaintenanceWindow {
   if (lastsMinutes === undefined) throw wrong(SAY_HOW_LONG);
   if (isNow) {
     if (days || isNext || date !== undefined || minute !== undefined) {
-      throw wrong('Give either now or a time.');
+      throw wrong('Use either now or a time, not both.');
     }
     const utc = (ms: number) => new Date(ms).toISOString();
     return { starts_at: utc(now.nowMs), ends_at: utc(now.nowMs + lastsMinutes * MINUTE_MS) };
   }
-  if (minute === undefined) throw wrong('Say from which time on, such as 02:00.');
-  if (days && date !== undefined) throw wrong('Give either days of the week or a date.');
+  if (minute === undefined) throw wrong('Add a start time, such as 02:00.');
+  if (days && date !== undefined) throw wrong('Use either weekdays or a date, not both.');
   const duration_minutes = lastsMinutes;
   if (days && !isNext) {
-    if (lastsMinutes > 7 * DAY_MINUTES) throw wrong('What comes every week lasts a week at most.');
+    if (lastsMinutes > 7 * DAY_MINUTES) throw wrong('Weekly maintenance can last a week at most.');
     const weekly = isDayAfter
       ? WEEKDAYS.filter((_, at) => days.includes(WEEKDAYS[(at + 6) % 7] as Weekday))
       : days;
@@ -196,7 +196,7 @@ function dayOf({ days, isNext, date, minute = 0, isDayAfter }: Said, { nowMs, zo
   if (date !== undefined) return inDays(date);
   if (isNext) {
     const [day, ...others] = days ?? [];
-    if (!day || others.length > 0) throw wrong('Say one day after next, such as next sat.');
+    if (!day || others.length > 0) throw wrong('Put one day after “next”, such as next sat.');
     const today = (new Date(wallMs(zone, nowMs)).getUTCDay() + 6) % 7;
     return inDays(((WEEKDAYS.indexOf(day) - today + 6) % 7) + 1);
   }
@@ -277,4 +277,4 @@ const minutesBetween = (from: number, to: number) =>
   ((to - from + DAY_MINUTES - 1) % DAY_MINUTES) + 1;
 
 const wrong = (sentence: string) =>
-  new CommandError(`${sentence} Say when like this: ${WHEN_EXAMPLES}.`, { input: 'when' });
+  new CommandError(`${sentence} Examples: ${WHEN_EXAMPLES}.`, { input: 'when' });

@@ -47,7 +47,7 @@ const DAY_MS = 86_400_000;
 const right = mayManage('plan maintenance');
 const WHEN_TEXT =
   'sat 02:00 for 2h Europe/Berlin (every week), 2026-12-01 22:00 for 90m, now for 30m, or off';
-const reasonText = optionalText(200, 'Why; shown on the status page, except to the public');
+const reasonText = optionalText(200, 'Why; shown on the status page, but not to the public');
 
 /** `/monitor maintenance`: plans and shows times in which monitors send no alerts. */
 export const monitorMaintenance = command({
@@ -57,7 +57,7 @@ export const monitorMaintenance = command({
   input: z.object({
     monitor: optionalText(
       2_048,
-      'Its name, a part of it, or all with a text; left out, what is planned',
+      'Its name, a part of it, or “all with <text>”; if omitted, shows what is planned',
     ),
     when: optionalText(200, WHEN_TEXT),
     reason: reasonText,
@@ -99,8 +99,8 @@ export const planMaintenance = command({
   },
   async run() {
     const texts = [
-      'Fill in the form, or write it: /monitor maintenance <monitor> <when>',
-      `When is such as ${WHEN_EXAMPLES}.`,
+      'Fill in the form, or type it: /monitor maintenance <monitor> <when>',
+      `Examples of <when>: ${WHEN_EXAMPLES}.`,
     ];
     return toAsker(textCard('info', 'Plan maintenance', ...texts));
   },
@@ -112,7 +112,10 @@ export const maintenanceForm = command({
   summary: 'Plan maintenance as its form says',
   right,
   input: z.object({
-    monitor: requiredText(2_048, 'Its name, a part of it, or all with a text such as: all with eu'),
+    monitor: requiredText(
+      2_048,
+      'Its name, a part of it, or “all with <text>”, such as: all with eu',
+    ),
     when: requiredText(200, WHEN_TEXT),
     reason: reasonText,
   }),
@@ -165,7 +168,7 @@ async function setWindows(
   for (let from = 0; from < ids.length; from += MAX_PLANNED) {
     const some = { monitors: ids.slice(from, from + MAX_PLANNED), window };
     const { planned, full, declared, missing } = await offered(
-      'to plan maintenance',
+      'planning maintenance',
       monitoring.planMaintenance(some),
     );
     became.planned.push(...planned);
@@ -183,7 +186,7 @@ async function setWindows(
     values: { monitor: only?.id ?? '', when: 'off' },
   };
   const actions: CardAction[] =
-    window && others.length === 0 && isCarried(off) ? [{ label: 'Take away', ...off }] : [];
+    window && others.length === 0 && isCarried(off) ? [{ label: 'Remove', ...off }] : [];
   const title = window ? `Maintenance planned: ${names}` : `Maintenance removed: ${names}`;
   return toEveryone({
     tone: left === '' ? 'good' : 'warning',
@@ -221,7 +224,7 @@ function leftOut(
       : []),
     ...(declared.length > 0
       ? [
-          `${counted(declared.length, 'monitor')} not changed: a file declares their maintenance, such as ${whereDeclared(declared, monitors)}. Change it there.`,
+          `${counted(declared.length, 'monitor')} not changed: their maintenance is declared in a file, such as ${whereDeclared(declared, monitors)}. Change it there.`,
         ]
       : []),
     ...(missing.length > 0
@@ -267,7 +270,7 @@ function monitorsMeant(monitors: readonly Monitor[], meant: string): Monitor[] {
 /** All windows that go on or begin within a week. */
 async function plannedCard({ monitoring }: Call): Promise<Card> {
   const { windows, total } = await offered(
-    'what is planned',
+    'planned maintenance',
     monitoring.planned({ days: DAYS, limit: MAX_ASKED }),
   );
   const nowMs = Date.now();
@@ -275,16 +278,18 @@ async function plannedCard({ monitoring }: Call): Promise<Card> {
   const actions = [{ label: 'Plan maintenance', command: planMaintenance.name, values: {} }];
   if (together.length === 0) {
     const text = `Plan some: ${monitorMaintenance.examples?.[0] ?? ''}`;
-    return { ...textCard('info', `No maintenance within ${DAYS} days`, text), actions };
+    return { ...textCard('info', `No maintenance in the next ${DAYS} days`, text), actions };
   }
   const left = together.length - MAX_ROWS;
   const more = [
     ...(left > 0 ? [`And ${left} more.`] : []),
-    ...(total > windows.length ? [`The first ${windows.length} of ${total} windows.`] : []),
+    ...(total > windows.length
+      ? [`Only the first ${windows.length} of ${total} windows are shown.`]
+      : []),
   ];
   return {
     tone: 'info',
-    title: `Maintenance now and within ${DAYS} days`,
+    title: `Maintenance now and in the next ${DAYS} days`,
     parts: [
       tablePart(
         ['When', 'Monitors', 'Why'],
@@ -320,11 +325,11 @@ function windowsCard({ id, name, maintenance }: MonitorDetails): Card {
     (window) => (windowEndMs(window) ?? Number.POSITIVE_INFINITY) > nowMs,
   );
   const off = {
-    label: 'Take away',
+    label: 'Remove',
     command: monitorMaintenance.name,
     values: { monitor: id, when: 'off' },
   };
-  const title = `Maintenance of ${shortened(name, 100)}`;
+  const title = `Maintenance for ${shortened(name, 100)}`;
   if (kept.length === 0) return textCard('info', title, 'Nothing is planned.');
   return {
     tone: 'info',

@@ -45,7 +45,7 @@ export const monitorPause = command({
 /** `/monitor resume`: starts its checks again. */
 export const monitorResume = command({
   name: 'monitor resume',
-  summary: 'Check a paused monitor again',
+  summary: 'Start checking a paused monitor again',
   right: mayManage('resume monitors'),
   input: monitorInput,
   once: onceFor('resume'),
@@ -61,7 +61,7 @@ export const monitorResume = command({
 /** `/monitor remove`: asks whether that is meant, since nothing brings its history back. */
 export const monitorRemove = command({
   name: 'monitor remove',
-  summary: 'Stop watching something for good; asks first',
+  summary: 'Remove a monitor for good; asks first',
   right: mayManage('remove monitors'),
   input: monitorInput,
   examples: ['/monitor remove shop'],
@@ -73,7 +73,7 @@ export const monitorRemove = command({
     const values = { monitor: id };
     if (!isCarried({ command: removeForGood.name, values })) {
       throw new CommandError(
-        `The id of ${shortened(name, 60)} is too long for the button that would ask again. Remove it at the monitoring service.`,
+        `The id of ${shortened(name, 60)} is too long for a confirmation button. Remove it in the monitoring service.`,
       );
     }
     return toAsker({

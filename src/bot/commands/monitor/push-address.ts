@@ -95,7 +95,7 @@ export function pingHelp(monitor: Monitor): { parts: CardPart[]; actions: CardAc
     values: { monitor: monitor.id },
   };
   const lost = isCarried(action)
-    ? ' If the address is lost, anyone who may manage monitors can create a new one with the button.'
+    ? ' If the address is lost, people who can manage monitors can create a new one with the button.'
     : '';
   return {
     parts: [

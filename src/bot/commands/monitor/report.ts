@@ -17,26 +17,26 @@ const input = z.object({
   switch: z
     .enum(['on', 'off', 'now'])
     .optional()
-    .describe('on, off, or now for one up to this moment; how it stands when left out'),
+    .describe('on, off, or now for a report up to this moment; if omitted, shows the setting'),
   every: z
     .enum(['daily', 'weekly', 'monthly'])
     .optional()
-    .describe('Of the day, the calendar week or the month before; weekly when left out'),
+    .describe('Covers the day, calendar week or month before; default: weekly'),
   zone: optionalText(
     60,
-    'Time zone of its days, such as Europe/Berlin; that of the quiet hours, or UTC, when left out',
+    'Time zone, such as Europe/Berlin; default: the time zone of the quiet hours, or UTC',
   ),
-  time: optionalText(20, 'When on its day it comes, such as 08:30; 09:00 when left out'),
+  time: optionalText(20, 'Time of day, such as 08:30; default: 09:00'),
 });
 
 /** `/monitor report`: a message at its time that sums up how the monitors of this channel did. */
 export const monitorReport = command({
   name: 'monitor report',
-  summary: 'How the monitors here did, daily, weekly or monthly: uptime, outages, what is slow',
+  summary: 'Daily, weekly or monthly report on the monitors here: uptime, outages, slowest checks',
   right: {
     setting: 'mayManage',
     over: 'place',
-    to: 'set its reports',
+    to: 'change its reports',
     when: ({ switch: turned }) => turned === 'on' || turned === 'off',
   },
   input,
@@ -56,7 +56,7 @@ export const monitorReport = command({
     const now = (await channels.settingsOf(placeKey(place))).report;
     if (asked.switch === 'off') {
       await channels.change(place, { settings: { report: null } });
-      const text = now ? `They came ${scheduleInWords(now)}.` : 'They were off before, too.';
+      const text = now ? `They were posted ${scheduleInWords(now)}.` : 'They were already off.';
       return toEveryone(textCard('good', 'Reports turned off', text));
     }
     if (now) return toAsker(scheduledCard('info', now));
@@ -75,7 +75,9 @@ type Asked = z.output<typeof input>;
 /** A report of the last day, week or month, up to now. */
 async function reportNow(asked: Asked, { channels, reports, place }: Call) {
   if (asked.time !== undefined) {
-    throw new CommandError('“time” goes with on. A report now covers the time up to this moment.');
+    throw new CommandError(
+      '“time” only works with “on”. A report with “now” covers the time up to this moment.',
+    );
   }
   const { quiet, report } = await channels.settingsOf(placeKey(place));
   const zone = zoneAndMinute(asked).zone ?? report?.zone ?? quiet?.zone ?? 'UTC';
@@ -86,7 +88,7 @@ async function reportNow(asked: Asked, { channels, reports, place }: Call) {
 
 function refuseMore({ every, zone, time }: Asked) {
   if ([every, zone, time].every((value) => value === undefined)) return;
-  throw new CommandError('Say on before these settings: /monitor report on weekly UTC');
+  throw new CommandError('These settings only work with “on”: /monitor report on weekly UTC');
 }
 
 async function turnOn(asked: Asked, call: Call) {
@@ -143,7 +145,7 @@ function zoneAndMinute({ every, zone: zoneText = '', time: timeText = '' }: Aske
   const zones = words.filter((word) => !/^\d/.test(word));
   if (times.length > 1 || zones.length > 1) {
     throw new CommandError(
-      'Give one zone and one time, such as: /monitor report on weekly Europe/Berlin 08:30',
+      'Use one time zone and one time: /monitor report on weekly Europe/Berlin 08:30',
     );
   }
   const [[time], [zone]] = [times, zones];

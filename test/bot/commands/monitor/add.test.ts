@@ -41,7 +41,7 @@ test('an interval and a timeout are durations', async () => {
 test.each([
   ['cron=0 3 * * *', "I didn't understand “0”. A crontab has five fields"],
   ['cron="0 3 * * *" interval=1d', 'Give “interval” or “cron”, not both.'],
-  ['cron="0 3 * * *" zone=Europe/Berln', 'There is no time zone “Europe/Berln”.'],
+  ['cron="0 3 * * *" zone=Europe/Berln', 'Unknown time zone “Europe/Berln”.'],
   ['cron="61 3 * * *"', 'minute 61'],
   ['zone=UTC', 'A “zone” goes with “cron”'],
   ['type=HEARTBEAT timeout=5s', 'A heartbeat has no “timeout”.'],

@@ -88,7 +88,7 @@ describe('who is told of what nobody acknowledges', () => {
   test.each([
     ['after 30s to <#C2>', '“30s” is 30 seconds. Choose 1 minute to 1 day.'],
     ['after 25 hours to <#C2>', '“25 hours” is 1 day 1 hour. Choose 1 minute to 1 day.'],
-    ['to <#C2>', 'Say after how long'],
+    ['to <#C2>', 'Say how long to wait'],
     ['after 10m', 'Say who gets the escalation'],
     ['after 10m to <#C1>', 'That is this channel'],
     ['after 10m to #oncall', 'Pick the channel after # and the person after @ from the list'],

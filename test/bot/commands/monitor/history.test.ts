@@ -47,15 +47,15 @@ const uptimeOf = (uptime: number | null, seenMs = 30 * DAY_MS) => ({
 
 test('a monitor that was down for a moment never shows 100 %, and time without checks is left out', () => {
   expect(uptimeFacts([uptimeOf(0.999_999, DAY_MS), uptimeOf(1, 7 * DAY_MS), undefined])).toEqual([
-    { label: 'Uptime', value: '99.99 % in 24 hours, 100 % in 7 days' },
+    { label: 'Uptime', value: '99.99 % over 24 hours, 100 % over 7 days' },
   ]);
   expect(uptimeFacts([uptimeOf(null), undefined, undefined])).toEqual([]);
 });
 
 test.each([
   [[120_000, 120_000, 120_000], '48.63 % (watched for 2 minutes)'],
-  [[DAY_MS, 2 * DAY_MS, 2 * DAY_MS], '48.63 % in 24 hours, 48.63 % (watched for 2 days)'],
-  [[DAY_MS, 6 * DAY_MS, 6 * DAY_MS], '48.63 % in 24 hours, 48.63 % in 7 days'],
+  [[DAY_MS, 2 * DAY_MS, 2 * DAY_MS], '48.63 % over 24 hours, 48.63 % (watched for 2 days)'],
+  [[DAY_MS, 6 * DAY_MS, 6 * DAY_MS], '48.63 % over 24 hours, 48.63 % over 7 days'],
 ])(
   'the uptime of one that was watched for %j ms of three spans says of what it is',
   (seen, value) => {

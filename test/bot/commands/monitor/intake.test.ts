@@ -103,7 +103,7 @@ test('names are what people say: words after the kind, a kind alone, an id', asy
   );
   const id = / ([A-Za-z0-9]{8})$/m.exec(said(await say('/monitor intake')))?.[1];
   expect(said(await say('/monitor intake remove Shop'))).toContain(
-    'No intake here is called “Shop”, only “Grafana”.',
+    'No intake called “Shop” in this channel. It has “Grafana”.',
   );
   expect(said(await say(`/monitor intake remove ${id}`))).toContain('Intake “Grafana” removed');
 });
@@ -112,9 +112,9 @@ test.each([
   ['/monitor intake add', 'Name the system that sends'],
   ['/monitor intake add fax', 'Name the system that sends'],
   ['/monitor intake remove', 'Name the intake'],
-  ['/monitor intake remove x alertmanager=http://a.example', '“alertmanager” belongs to add'],
+  ['/monitor intake remove x alertmanager=http://a.example', '“alertmanager” only works with add'],
   ['/monitor intake add alertmanager alertmanager=http://a.example', 'ALERTMANAGER_URL'],
-  ['/monitor intake remove x repeat=12h', '“repeat” belongs to add'],
+  ['/monitor intake remove x repeat=12h', '“repeat” only works with add'],
   ['/monitor intake add alertmanager repeat=often', 'Use 30s, 5m, 2h or 1d'],
   ['/monitor intake add alertmanager repeat=25h', 'Choose 1 minute to 1 day'],
 ])('%s is refused, and changes nothing', async (line, why) => {
@@ -183,7 +183,7 @@ test('a test tells an example in the channel, which its button ends', async () =
   await eventually(() => platform.messages.length === 1);
   const [message] = platform.messages;
   expect(message?.channel).toBe('general');
-  expect(message?.card.title).toContain('Example of Grafana');
+  expect(message?.card.title).toContain('Test alert for Grafana');
   expect(message?.card.tone).toBe('warning');
   const button = cardOf(tested).actions?.[0];
   expect(button?.label).toBe('End it');
@@ -196,5 +196,7 @@ test('a test tells an example in the channel, which its button ends', async () =
   // There is another one whenever it is wanted, in the same message while that is new.
   await say('/monitor intake test grafana');
   await eventually(() => platform.messages[0]?.card.tone === 'warning');
-  expect(said(await say('/monitor intake test shop'))).toContain('No intake here is called “shop”');
+  expect(said(await say('/monitor intake test shop'))).toContain(
+    'No intake called “shop” in this channel',
+  );
 });

@@ -78,28 +78,28 @@ test('off takes all away', () => {
 
 test.each([
   ['sat 02:00', 'Say how long: for 2h'],
-  ['sat for 2h', 'Say from which time on'],
+  ['sat for 2h', 'Add a start time'],
   ['sat 02:00 for ages', "I didn't understand “ages”. Use 30s, 5m, 2h or 1d"],
   ['sat 02:00 for', 'Say how long'],
   ['sat 25:00 for 2h', "I didn't understand “25:00”. Use a 24-hour time such as 03:00."],
   ['sat 2 for 2h', "I didn't understand “2”"],
   ['sat 02:00-02:00', 'begins and ends at the same time'],
-  ['sat 02:00 for 2h Europe/Berlim', 'There is no time zone “Europe/Berlim”'],
+  ['sat 02:00 for 2h Europe/Berlim', 'Unknown time zone “Europe/Berlim”'],
   ['sat 02:00 for 2h please', "I didn't understand “please”"],
   ['sat 02:00 for 2h for 3h', 'the same thing twice'],
   ['now sat 02:00 for 2h', 'either now or a time'],
-  ['sat 2026-12-01 02:00 for 2h', 'either days of the week or a date'],
-  ['next sat,sun 02:00 for 2h', 'Say one day after next'],
+  ['sat 2026-12-01 02:00 for 2h', 'either weekdays or a date'],
+  ['next sat,sun 02:00 for 2h', 'Put one day after “next”'],
   ['sat 02:00 for 8d', 'a week at most'],
   ['2026-12-01 02:00 for 9999d', 'Choose 1 minute to 366 days'],
   ['2026-02-30 02:00 for 2h', "The date 2026-02-30 doesn't exist."],
   ['2011-12-30 02:00 for 2h Pacific/Apia', "The date 2011-12-30 doesn't exist in Pacific/Apia"],
-  ['2026-11-27 10:00 for 2h', 'over already'],
+  ['2026-11-27 10:00 for 2h', 'already passed'],
   ['off sat', "I didn't understand “off”"],
-  ['until 04:00', 'Say from when'],
+  ['until 04:00', 'Put a start time before'],
 ])('%s is refused: %s', (text, says) => {
   expect(() => readWhen(text, NOW)).toThrow(says);
-  expect(() => readWhen(text, NOW)).toThrow('Say when like this: sat 02:00 for 2h Europe/Berlin');
+  expect(() => readWhen(text, NOW)).toThrow('Examples: sat 02:00 for 2h Europe/Berlin');
 });
 
 test.each([

@@ -40,7 +40,7 @@ async function start(names = ['Shop', 'Shop eu', 'Blog eu']) {
 
 test('a window each week is planned, shown and taken away', async () => {
   const { handle, say, press, planned } = await start();
-  expect(await say('/monitor maintenance')).toContain('No maintenance within 7 days');
+  expect(await say('/monitor maintenance')).toContain('No maintenance in the next 7 days');
   const line =
     '/monitor maintenance reason="updates of the database" shop sat 02:00 for 2h Europe/Berlin';
   const set = await handle({ line });
@@ -60,9 +60,9 @@ test('a window each week is planned, shown and taken away', async () => {
   );
   expect(await say('/monitor maintenance Shop', member)).toContain('Every Sat from 02:00');
   expect(await say('/monitor show Shop', member)).toMatch(/Maintenance.*Sat \d+ \w+ 02:00–04:00/);
-  expect(textOf(cardOf(await press(set, 'Take away', member)))).toContain('Only those who manage');
+  expect(textOf(cardOf(await press(set, 'Remove', member)))).toContain('Only those who manage');
   expect(await planned()).toEqual(['Shop']);
-  expect(textOf(cardOf(await press(set, 'Take away')))).toContain('Maintenance removed: Shop');
+  expect(textOf(cardOf(await press(set, 'Remove')))).toContain('Maintenance removed: Shop');
   expect(await planned()).toEqual([]);
   expect(await say('/monitor maintenance Shop')).toContain('Nothing is planned');
 });

@@ -159,7 +159,7 @@ test('a monitor whose id no button can carry is not removed by one, and the answ
   const request = { line: '/monitor remove shop' };
   const id = `manage:${++invocations}`;
   const card = cardOf(await bot.dispatch({ id, request, place: CHANNEL, person: admin }));
-  expect(textOf(card)).toContain('too long for the button');
+  expect(textOf(card)).toContain('too long for a confirmation button');
   expect(card.actions).toBeUndefined();
 });
 
@@ -201,7 +201,7 @@ test('a heartbeat by hand makes its job alive, and only who sent it sees that', 
   }
   expect((await service.list())[0]?.last_checked_at).not.toBe(before);
   const unknown = await say('/monitor heartbeat hb_unknown');
-  expect(textOf(cardOf(unknown))).toContain('knows no heartbeat with this token');
+  expect(textOf(cardOf(unknown))).toContain('No heartbeat has this token');
 });
 
 test('what a monitor depends on is set by name, shown, and taken back', async () => {
@@ -220,7 +220,7 @@ test('what a monitor depends on is set by name, shown, and taken back', async ()
   const round = textOf(cardOf(await say('/monitor depends blog on shop')));
   expect(round).toContain('it would go round: Blog → Shop → Blog');
   const refused = textOf(cardOf(await say('/monitor depends shop on nothing', member)));
-  expect(refused).toContain('set what monitors depend on');
+  expect(refused).toContain('change dependencies');
   expect(await parentsOf('Shop')).toHaveLength(2);
   await say('/monitor depends shop on nothing');
   expect(await parentsOf('Shop')).toBeUndefined();

@@ -27,7 +27,7 @@ const ALERT: AlertWords = {
   was: 'fired',
   times: 'fired',
   label: 'fired',
-  began: 'began to fire',
+  began: 'started firing',
   status: 'FIRING',
 };
 

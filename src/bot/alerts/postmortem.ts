@@ -338,7 +338,7 @@ function cause({ found, service }: PostmortemFacts): string[] {
     ...reasons,
     ...(isCut ? [`Only the first ${compared.length} monitors were compared.`] : []),
     ...(own
-      ? [`Kind of failure of ${bold(incident.name, MAX_NAME)}: ${plain(own.outcome, 40)}.`]
+      ? [`Type of failure for ${bold(incident.name, MAX_NAME)}: ${plain(own.outcome, 40)}.`]
       : []),
     'Root cause unknown: Askwatch only sees the service from outside.',
   ];
@@ -427,7 +427,7 @@ function people({ found, questions }: PostmortemFacts, marks: readonly Happening
     `The alert was posted in ${counted(told, 'channel')}${dead > 0 ? ` and failed in ${counted(dead, 'channel')}` : ''}.`,
     ...(marks.length === 0 ? ['Nobody acknowledged or snoozed it.'] : []),
     ...marks.map(({ atMs, text }) => `${at(atMs)}: ${text}`).slice(0, MAX_NAMED),
-    ...(notes.length === 0 ? ['No notes were kept.'] : []),
+    ...(notes.length === 0 ? ['No notes were added.'] : []),
     ...notes.map(({ by, text, atMs }) => `${at(atMs)}: ${plain(by)}: “${plain(text, MAX_NOTE)}”`),
     ...(questions.length > 0
       ? [`${counted(questions.length, 'question')} asked in the thread: see the timeline.`]
@@ -459,7 +459,7 @@ function openQuestions(facts: PostmortemFacts): string[] {
     isUnknown
       ? `What was the root cause? ${incident.reported ? 'The sender' : 'The checks'} gave no cause.`
       : 'What was the root cause?',
-    ...(notesOf(found).length === 0 ? ['What fixed it? No notes were kept.'] : []),
+    ...(notesOf(found).length === 0 ? ['What fixed it? No notes were added.'] : []),
     ...(firstAcknowledged(found)
       ? []
       : ['Nobody acknowledged it. Who handled it, and how did they notice?']),
@@ -476,7 +476,7 @@ function openQuestions(facts: PostmortemFacts): string[] {
       : []),
     ...(gone.length > 0
       ? [
-          `Did ${group ? `the ${gone.length} that were removed` : 'it'} recover? No checks run any more.`,
+          `Did ${group ? `the ${gone.length} that were removed` : 'it'} recover? No checks run anymore.`,
         ]
       : []),
     ...earlierQuestion(incident, service),
@@ -488,13 +488,14 @@ function openQuestions(facts: PostmortemFacts): string[] {
 /** What the monitors of one message have in common, where their targets tell it. */
 function hostQuestions({ group, all }: ThreadIncident): string[] {
   if (!group || group.members.length < 2) return [];
-  if (all.length > MAX_COMPARED) return ['What do the services that failed together share?'];
+  if (all.length > MAX_COMPARED)
+    return ['What do the services that failed together have in common?'];
   const monitors = all.filter(({ reported }) => !reported);
   const shared = [...groupBy(monitors, ({ target }) => hostOf(target)).entries()]
     .filter(([host, alike]) => host !== '' && alike.length > 1)
     .sort(([, a], [, b]) => b.length - a.length)
     .slice(0, MAX_HOSTS);
-  if (shared.length === 0) return ['What do the services that failed together share?'];
+  if (shared.length === 0) return ['What do the services that failed together have in common?'];
   return shared.map(
     ([host, alike]) => `What happened at ${plain(host)}? ${alike.length} of the monitors check it.`,
   );
@@ -507,7 +508,7 @@ function hostOf(target: string): string {
 }
 
 function earlierQuestion(incident: Incident, { incidents }: ServiceFacts): string[] {
-  if (!incidents) return ['Did it happen before? Its earlier incidents could not be fetched.'];
+  if (!incidents) return ['Has it happened before? Its earlier incidents could not be fetched.'];
   const own = ownAtService(incident, { incidents });
   const { fromMs } = spanOf(incident);
   const earlier = incidents.incidents.filter(
@@ -517,7 +518,7 @@ function earlierQuestion(incident: Incident, { incidents }: ServiceFacts): strin
   if (!last) return [];
   const count = `${incidents.complete ? '' : 'at least '}${counted(earlier.length, 'time')}`;
   return [
-    `Is it a repeat? ${bold(incident.name, MAX_NAME)} went down ${count} in the ${BEFORE_DAYS} days before, last at ${at(Date.parse(last.started_at))}: ${outside(last.cause)}`,
+    `Is this a repeat? ${bold(incident.name, MAX_NAME)} went down ${count} in the ${BEFORE_DAYS} days before, last at ${at(Date.parse(last.started_at))}: ${outside(last.cause)}`,
   ];
 }
 

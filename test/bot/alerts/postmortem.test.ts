@@ -118,7 +118,7 @@ test('a postmortem tells what is known in one order, each moment with its zone',
 ## Cause
 
 - According to the checks: answered 503 Service Unavailable, expected 200-299
-- Kind of failure of **Shop**: status.
+- Type of failure for **Shop**: status.
 - Root cause unknown: Askwatch only sees the service from outside.
 
 ## Impact
@@ -139,7 +139,7 @@ test('a postmortem tells what is known in one order, each moment with its zone',
 ## Open questions
 
 - What was the root cause?
-- Is it a repeat? **Shop** went down 1 time in the 30 days before, last at 2026-11-12 09:00:00 UTC: no answer
+- Is this a repeat? **Shop** went down 1 time in the 30 days before, last at 2026-11-12 09:00:00 UTC: no answer
 - Why did the alert fail in 1 channel?
 - How do we prevent this, or detect it sooner?`);
 });
@@ -165,13 +165,13 @@ test('what is not known is said to be unknown, and asked', () => {
     'The checks of **Shop** could not be fetched.',
     'The uptime of **Shop** could not be fetched.',
     'Nobody acknowledged or snoozed it.',
-    'No notes were kept.',
+    'No notes were added.',
     'It was still ongoing. When will it recover?',
     'What was the root cause? The checks gave no cause.',
-    'What fixed it? No notes were kept.',
+    'What fixed it? No notes were added.',
     'Nobody acknowledged it. Who handled it, and how did they notice?',
     'When exactly did it begin or end? Not all of the time was checked.',
-    'Did it happen before? Its earlier incidents could not be fetched.',
+    'Has it happened before? Its earlier incidents could not be fetched.',
   ]) {
     expect(text).toContain(line);
   }
@@ -183,7 +183,7 @@ test('what is not known is said to be unknown, and asked', () => {
   const unlisted = textOf(factsOf({ of: { gone: true, change: undefined } }));
   expect(unlisted).toContain('# Postmortem draft: Shop is no longer listed\n');
   expect(unlisted).toContain('It was no longer listed at ');
-  expect(removed).toContain('Did it recover? No checks run any more.');
+  expect(removed).toContain('Did it recover? No checks run anymore.');
 });
 
 test('what flapped is told with how often', () => {
@@ -252,7 +252,7 @@ test('of thousands of monitors what was not compared is said', () => {
   expect(text).toContain('According to the checks for 1000 monitors: answered 503');
   expect(text).toContain('Only the first 1000 monitors were compared.');
   expect(text).toContain('Ada acknowledged all 3000.');
-  expect(text).toContain('What do the services that failed together share?');
+  expect(text).toContain('What do the services that failed together have in common?');
 });
 
 test('a timeline that is too long leaves out its middle, and says how much', () => {
@@ -371,7 +371,7 @@ test('an outage of the recorded week is told as the service has it', async () =>
   expect(text).toMatch(
     /2026-11-26 11:4\d:\d\d UTC: A check passed in .+, the last one before the incident\./,
   );
-  expect(text).toContain('Kind of failure of **Shop checkout**: status.');
+  expect(text).toContain('Type of failure for **Shop checkout**: status.');
   expect(text).toMatch(/(\d+) of \1 checks of \*\*Shop checkout\*\* failed in that time\./);
   expect(text).toMatch(
     /Uptime of \*\*Shop checkout\*\* from 2026-10-27 11:48:00 UTC to 2026-11-26 12:00:00 UTC: 9\d\.\d+ %/,

@@ -131,7 +131,9 @@ describe('/monitor report', () => {
     await say('/monitor report on monthly America/New_York');
     const month = await say('/monitor report now');
     expect(month.text).toContain('Time: 2026-10-27 08:00 to 2026-11-26 07:00 (America/New_York)');
-    expect((await say('/monitor report now time=09:00')).text).toContain('“time” only works with “on”');
+    expect((await say('/monitor report now time=09:00')).text).toContain(
+      '“time” only works with “on”',
+    );
     expect(await stored()).toMatchObject({ every: 'monthly', setAtMs: NOW_MS });
     expect((await say('/askwatch usage')).text).toContain('Reports');
   });

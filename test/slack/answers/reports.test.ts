@@ -27,7 +27,7 @@ test('a report of 200 monitors with long hostile names is one message with Slack
   });
   const shown = message ? shownText(message) : '';
   expect(shown).toContain('Outages: at least 200');
-  expect(shown).toContain('192 monitors more were down.');
+  expect(shown).toContain('192 more monitors were down.');
   expect(fake.unhandled).toEqual([]);
 });
 

@@ -159,7 +159,7 @@ test('who may not change anything sees no buttons, and a forged press is refused
   await press(`slack:${CHANNEL}`);
   await homeShows(fake, ADA, 'Only those who manage this channel may');
   await press(`slack:${SECRET}`);
-  await homeShows(fake, ADA, 'Askwatch does not know you in that channel');
+  await homeShows(fake, ADA, 'Askwatch hasn’t seen you in that channel');
   expect(fake.form()).toBeUndefined();
 });
 
@@ -185,7 +185,7 @@ test('a form of a home for a channel that is not theirs, or no longer theirs to 
       state: { values: { model: { model: { selected_option: { value: 'test-vision' } } } } },
     },
   });
-  const shown = await homeShows(fake, GRACE, 'Askwatch does not know you in that channel');
+  const shown = await homeShows(fake, GRACE, 'Askwatch hasn’t seen you in that channel');
   expect(shown).toContain('test-model (default)');
   await fake.slash('/askwatch', 'model show', { channel: 'D00ADA' });
   await eventually(() => fake.whispers('D00ADA').some((text) => text.includes('test-model')));

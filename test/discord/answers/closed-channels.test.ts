@@ -109,7 +109,7 @@ test.each<Closing & { event: string }>([
     await eventually(() => service.requests.length > polls + 2);
     given.close(discord, channel);
     service.setStatus(shop.id, 'DOWN');
-    await eventually(() => lines.some(({ msg }) => /^a channel is closed/.test(String(msg))));
+    await eventually(() => lines.some(({ msg }) => /^a channel refuses alerts/.test(String(msg))));
     given.open(discord, channel);
     const alert = await eventually(() => discord.channel(channel.id)[0]);
     expect(alert.embeds[0]?.title).toContain('Shop');

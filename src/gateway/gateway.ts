@@ -105,7 +105,7 @@ export async function createGateway(options: {
   });
   for (const [name, { local, title, setting }] of Object.entries(table)) {
     if (!local || !set.has(name) || providers.has(name)) continue;
-    log.warn(`${title} did not answer at ${setting}, or has no model installed; it is asked again`);
+    log.warn(`${title} did not answer at ${setting}, or has no model installed; retrying`);
   }
   const circuitBreaker = createCircuitBreaker({ metrics: kit.metrics, log });
   const ledger = await createUsageLedger({ store: options.store, metrics: kit.metrics, log });
@@ -133,14 +133,14 @@ export async function createGateway(options: {
       const [first] = models.flatMap((model) => routing.upstreamsOf(model));
       if (!first) {
         const [why] = models.map((model) => routing.unservedReason(model));
-        return { provider: OFFLINE_PROVIDER, description: `nobody: ${why}`, ...said };
+        return { provider: OFFLINE_PROVIDER, description: `none: ${why}`, ...said };
       }
       const provider = providers.get(first.provider);
       if (!provider) {
         return {
           provider: OFFLINE_PROVIDER,
           description:
-            "the built-in offline engine, which is no language model; set OPENAI_API_KEY or another provider's key",
+            "none (built-in offline engine). Set OPENAI_API_KEY or another provider's key for real answers.",
         };
       }
       const who = provider.isElsewhere ? 'the service at OPENAI_BASE_URL' : provider.title;

@@ -4,10 +4,7 @@ import { PROVIDERS } from '../providers/provider-table.ts';
 
 const ModelId = z
   .string()
-  .regex(
-    /^[A-Za-z0-9][\w.:/-]{0,99}$/,
-    'use letters, digits and . _ : / - , at most 100 characters',
-  );
+  .regex(/^[A-Za-z0-9][\w.:/-]{0,99}$/, 'use at most 100 letters, digits and . _ : / -');
 
 /** Unix time, seconds, that models carry when the catalog gives none: 1 November 2026. */
 const CREATED = 1_793_491_200;
@@ -54,7 +51,11 @@ export function catalogSchema(providerNames: readonly string[]) {
         const ids = new Set<string>();
         for (const [at, { id }] of models.entries()) {
           if (ids.has(id)) {
-            context.addIssue({ code: 'custom', path: [at, 'id'], message: `'${id}' stands twice` });
+            context.addIssue({
+              code: 'custom',
+              path: [at, 'id'],
+              message: `'${id}' is listed twice`,
+            });
           }
           ids.add(id);
         }

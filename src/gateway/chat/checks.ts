@@ -31,14 +31,14 @@ export function findTextModel(catalog: Catalog, id: string): TextModel {
     throw new HttpError(
       400,
       ErrorCode.modelNotSupported,
-      `The model '${id}' makes images and cannot chat. ${able}`,
+      `The model '${id}' generates images and can't chat. ${able}`,
       { param: 'model' },
     );
   }
   throw new HttpError(
     404,
     ErrorCode.modelNotFound,
-    `There is no model '${id.slice(0, 100)}'. ${able}`,
+    `Unknown model '${id.slice(0, 100)}'. ${able}`,
     {
       param: 'model',
     },
@@ -62,11 +62,12 @@ export function checkInput(request: ChatRequest, model: TextModel, catalog: Cata
     const part = content.findIndex(({ type }) => type === 'image_url');
     if (part === -1) continue;
     const able = textModels(catalog).filter(({ input }) => input.includes('image'));
-    const hint = able.length > 0 ? ` Use ${able.map(({ id }) => id).join(' or ')}.` : '';
+    const hint =
+      able.length > 0 ? ` For images, use ${able.map(({ id }) => id).join(' or ')}.` : '';
     throw new HttpError(
       400,
       ErrorCode.modelNotSupported,
-      `The model '${model.id}' takes text only.${hint}`,
+      `The model '${model.id}' accepts text only.${hint}`,
       { param: `messages.${at}.content.${part}` },
     );
   }
@@ -90,7 +91,7 @@ export function checkContext(
   throw new HttpError(
     400,
     ErrorCode.contextLengthExceeded,
-    `${what} is about ${prompt} tokens${wanted}; the model '${model.id}' takes ${model.context_length} for both together. Send less, or use a model with a larger context.`,
+    `${what} is about ${prompt} tokens${wanted}. The model '${model.id}' accepts ${model.context_length} for prompt and reply together. Send less, or use a model with a larger context.`,
     { param: prompt >= model.context_length ? 'messages' : 'max_tokens' },
   );
 }

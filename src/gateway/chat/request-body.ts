@@ -123,7 +123,8 @@ function leaveOutLongStrings(parts: readonly Buffer[]): { rest: Buffer[]; long: 
           start = at + 1;
         } else if (byte === 0x7b || byte === 0x5b) {
           depth += 1;
-          if (depth > DEPTH_LIMIT) throw invalidJson(`it is nested more than ${DEPTH_LIMIT} deep`);
+          if (depth > DEPTH_LIMIT)
+            throw invalidJson(`it is nested more than ${DEPTH_LIMIT} levels deep`);
           values += 1;
         } else if (byte === 0x7d || byte === 0x5d) {
           depth -= 1;

@@ -114,7 +114,7 @@ export async function answerStream(
       circuitBreaker.brokeOff(answering, error);
     }
     meter.end('upstream_error');
-    log.warn({ reqId: exchange.id, ...failureForLog(error) }, 'a streamed answer broke');
+    log.warn({ reqId: exchange.id, ...failureForLog(error) }, 'a streamed answer broke off');
     events.fail(errorBody(error instanceof UpstreamError ? error.answer : asHttpError(error)));
   } finally {
     events.release();
@@ -164,7 +164,7 @@ function eligibleUpstreams({ exchange, upstreams, request, model }: ChatCall): r
   throw new HttpError(
     400,
     ErrorCode.unsupportedParameter,
-    `The model '${model.id}' does not heed ${names.join(', ')}, and the request says ${ParameterHeader.strict}: true. Leave out what it does not heed, send no ${ParameterHeader.strict}, or use a model whose supported_parameters in GET /v1/models name it.`,
+    `The model '${model.id}' does not support ${names.join(', ')}, and the request has ${ParameterHeader.strict}: true. Leave out these parameters or that header, or use a model that lists them in supported_parameters (GET /v1/models).`,
     { param: names[0] ?? null },
   );
 }

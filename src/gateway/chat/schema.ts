@@ -16,24 +16,27 @@ const words = { type: 'string' } as const;
 /** On every answer to a key that has the limit. */
 const limitHeaders: Record<string, Header> = {
   [LimitHeader.limitRequests]: {
-    description: 'Requests the key may make a minute.',
+    description: 'Requests per minute that the key may make.',
     schema: whole,
   },
-  [LimitHeader.remainingRequests]: { description: 'Requests left of them.', schema: whole },
+  [LimitHeader.remainingRequests]: { description: 'Requests remaining.', schema: whole },
   [LimitHeader.resetRequests]: {
-    description: 'Until all of them are free again, such as `12ms`, `8.64s` or `6m0s`.',
+    description: 'Time until the full limit is available again, such as `12ms`, `8.64s` or `6m0s`.',
     schema: words,
   },
-  [LimitHeader.limitTokens]: { description: 'Tokens the key may use a minute.', schema: whole },
-  [LimitHeader.remainingTokens]: { description: 'Tokens left of them.', schema: whole },
+  [LimitHeader.limitTokens]: {
+    description: 'Tokens per minute that the key may use.',
+    schema: whole,
+  },
+  [LimitHeader.remainingTokens]: { description: 'Tokens remaining.', schema: whole },
   [LimitHeader.resetTokens]: {
-    description: 'Until all of them are free again, such as `12ms`, `8.64s` or `6m0s`.',
+    description: 'Time until the full limit is available again, such as `12ms`, `8.64s` or `6m0s`.',
     schema: words,
   },
 };
 
 const noRetryHeader: Record<string, Header> = {
-  'x-should-retry': { description: '`false` where trying again cannot help.', schema: words },
+  'x-should-retry': { description: "`false` if a retry can't help.", schema: words },
 };
 
 const STREAM_EXAMPLE = [
@@ -54,7 +57,7 @@ export const chatSchema = {
   operationId: 'createChatCompletion',
   summary: 'Create a reply for a conversation',
   description:
-    'Fields that are not named here are passed on to the provider as they are; `null` is as good as absent.',
+    'Fields not listed here are passed to the provider unchanged. `null` counts as absent.',
   tags: ['gateway'],
   security: [{ bearer: [] }],
   body: ChatRequest,
@@ -62,17 +65,18 @@ export const chatSchema = {
   answers: {
     ...keyAnswers,
     200: {
-      description: 'The reply: whole, or with `stream: true` as events while it is written.',
+      description:
+        'The reply: one JSON object or, with `stream: true`, events while it is generated.',
       headers: {
         ...limitHeaders,
         [UPSTREAM_HEADER]: {
           description:
-            'Which upstream answered, as `provider/model`; of a stream only where it had begun to answer before the first comment went out.',
+            'The upstream that answered, as `provider/model`. Missing from a stream if the first comment was sent before the upstream began to answer.',
           schema: words,
         },
         [ParameterHeader.dropped]: {
           description:
-            'Parameters that the model does not take and that were left out, such as `temperature,top_p`; a request with `x-askwatch-strict: true` is refused instead.',
+            "Parameters that were left out because the model doesn't support them, such as `temperature,top_p`. A request with `x-askwatch-strict: true` is refused instead.",
           schema: words,
         },
       },
@@ -82,32 +86,35 @@ export const chatSchema = {
           schema: {
             type: 'string',
             description:
-              'One `data:` event with a ChatCompletionChunk each, then `data: [DONE]`; lines that begin with a colon are comments. A stream that broke has an event with an ErrorBody instead, no `[DONE]`, and its connection is cut.',
+              'Each `data:` event holds one ChatCompletionChunk; the last event is `data: [DONE]`. Lines that begin with a colon are comments. A stream that breaks off ends with an ErrorBody event instead of `[DONE]`, and its connection is closed.',
           },
           example: STREAM_EXAMPLE,
         },
       },
     },
     400: refusal(
-      'The body is no valid JSON, a parameter is wrong (`param` names it), the model cannot do this, or the conversation is too long for it; or the provider refused the request.',
+      "The body isn't valid JSON, a parameter is wrong (`param` names it), the model can't do this, the conversation is too long for it, or the provider refused the request.",
       noRetryHeader,
     ),
-    404: refusal('There is no such model.'),
-    408: 'The request did not come in time.',
-    413: refusal('The body is larger than 8 MiB, or than the provider takes.', noRetryHeader),
-    415: refusal('The body is not sent as `application/json`.'),
+    404: refusal('Unknown model.'),
+    408: 'The request did not arrive in time.',
+    413: refusal(
+      'The body is larger than 8 MiB, or larger than the provider accepts.',
+      noRetryHeader,
+    ),
+    415: refusal('The Content-Type is not `application/json`.'),
     422: refusal('The provider understood the request and refused it.', noRetryHeader),
     429: refusal(
-      'A limit of the key or of the provider is reached (`rate_limit_exceeded`), the key has used up its budget (`insufficient_quota`), or too many requests without a valid key came from this address.',
+      'The key or the provider has reached a limit (`rate_limit_exceeded`), the key has used up its budget (`insufficient_quota`), or too many requests without a valid key came from this address.',
       { ...rateLimitHeaders, ...retryAfterHeader, ...noRetryHeader },
     ),
     500: refusal(keyAnswers[500]),
     502: refusal(
-      'No provider gave an answer that can be used: it could not be reached, failed, or refused this gateway itself.',
+      'No provider returned a usable answer: it could not be reached, failed, or rejected the gateway.',
       noRetryHeader,
     ),
     503: refusal(
-      'The provider is overloaded or down, or the gateway is stopping.',
+      'The provider is overloaded or down, no provider serves the model, or the gateway is stopping.',
       retryAfterHeader,
     ),
     504: refusal('The provider took too long to answer.'),

@@ -46,7 +46,7 @@ export function addModels(options: {
         security: [{ bearer: [] }],
         response: { 200: ModelList },
         components: { Model, ModelList },
-        answers: { ...keyOnlyAnswers, 200: 'The catalog, in its order.' },
+        answers: { ...keyOnlyAnswers, 200: 'The models, in catalog order.' },
       },
       onRequest,
     },
@@ -61,17 +61,17 @@ export function addModels(options: {
         summary: 'Show one model',
         tags: ['gateway'],
         security: [{ bearer: [] }],
-        params: z.object({ id: z.string().describe('Id of the model, as the list has it.') }),
+        params: z.object({ id: z.string().describe('ID of the model, as listed.') }),
         response: { 200: Model },
         components: { Model },
-        answers: { ...keyOnlyAnswers, 200: 'The model.', 404: 'There is no such model.' },
+        answers: { ...keyOnlyAnswers, 200: 'The model.', 404: 'Unknown model.' },
       },
       onRequest,
     },
     ({ params }) => {
       const model = list().find(({ id }) => id === params.id);
       if (model) return model;
-      throw new HttpError(404, ErrorCode.modelNotFound, `There is no model '${params.id}'.`, {
+      throw new HttpError(404, ErrorCode.modelNotFound, `Unknown model '${params.id}'.`, {
         param: 'model',
       });
     },

@@ -175,11 +175,11 @@ export function explainNames(
   return [
     ...[...standIns].map(([name, ids]) => ({
       isProblem: false,
-      text: `OPENAI_BASE_URL does not list the catalog's names: ${name}${contextOf(name)} answers for ${all(ids)}.`,
+      text: `OPENAI_BASE_URL does not list the catalog's model names, so ${name}${contextOf(name)} answers for ${all(ids)}.`,
     })),
     ...[...missing].map(([name, ids]) => ({
       isProblem: true,
-      text: `OPENAI_BASE_URL does not list ${name}, which the catalog names for ${all(ids)}. It lists ${some(served)}. Name one of those in ASKWATCH_CATALOG, or "${ANY_MODEL}" for any.`,
+      text: `OPENAI_BASE_URL does not list ${name}, which the catalog uses for ${all(ids)}. It lists ${some(served)}. Set one of these in ASKWATCH_CATALOG, or "${ANY_MODEL}" for any.`,
     })),
   ];
 }

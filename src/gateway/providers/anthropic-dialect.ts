@@ -119,7 +119,7 @@ function passedFields(fields: Fields, provider: Provider): Fields {
     given.filter(([name, value]) => {
       if (!Object.hasOwn(REFUSED, name)) return true;
       if (REFUSED[name]?.(value)) return false;
-      throw unsupportedError(provider, name, 'has nothing like it; leave it out');
+      throw unsupportedError(provider, name, 'does not support this; leave it out');
     }),
   );
 }
@@ -141,7 +141,7 @@ function outputConfig(format: unknown, given: unknown, provider: Provider): Fiel
   if (isFields(format) && format.type === 'json_schema' && isFields(schema)) {
     return { output_config: { ...config, format: { type: 'json_schema', schema } } };
   }
-  const why = 'gives JSON by a schema only; use the type json_schema with a schema';
+  const why = 'returns JSON only for a schema; use the type json_schema';
   throw unsupportedError(provider, 'response_format', why);
 }
 

@@ -38,7 +38,7 @@ const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', none: 'none', 
 export function encodeTools(given: Fields, provider: Provider): Fields {
   const { tools, tool_choice, parallel_tool_calls } = given;
   if (tools == null || (Array.isArray(tools) && tools.length === 0)) return {};
-  if (!Array.isArray(tools)) throw unsupportedError(provider, 'tools', 'takes a list of tools');
+  if (!Array.isArray(tools)) throw unsupportedError(provider, 'tools', 'expects a list of tools');
   const choice = encodeChoice(tool_choice, parallel_tool_calls === false, provider);
   return {
     tools: tools.map((tool, at) => encodeTool(tool, at, provider)),
@@ -49,7 +49,7 @@ export function encodeTools(given: Fields, provider: Provider): Fields {
 function encodeTool(tool: unknown, at: number, provider: Provider): unknown {
   if ((tool as Fields | null)?.type !== 'function') return tool;
   const { data } = FunctionTool.safeParse(tool);
-  if (!data) throw unsupportedError(provider, `tools.${at}`, 'takes functions with a name');
+  if (!data) throw unsupportedError(provider, `tools.${at}`, 'expects functions with a name');
   const { name, description, parameters } = data.function;
   return {
     name,
@@ -73,7 +73,7 @@ function encodeChoice(
   throw unsupportedError(
     provider,
     'tool_choice',
-    'takes auto, none, required or a function by its name',
+    'accepts auto, none, required or the name of a function',
   );
 }
 
@@ -82,12 +82,12 @@ function encodeToolCalls(message: ChatMessage, place: string, provider: Provider
   const { tool_calls } = message;
   if (tool_calls == null) return [];
   const { data } = z.array(ToolCall).safeParse(tool_calls);
-  if (!data) throw unsupportedError(provider, `${place}.tool_calls`, 'takes calls of functions');
+  if (!data) throw unsupportedError(provider, `${place}.tool_calls`, 'accepts only function calls');
   return data.map(({ id, function: called }, at) => {
     const input = readArguments(called.arguments);
     if (input) return { type: 'tool_use', id, name: called.name, input };
     const param = `${place}.tool_calls.${at}.function.arguments`;
-    throw unsupportedError(provider, param, 'takes a JSON object as arguments');
+    throw unsupportedError(provider, param, 'expects a JSON object as arguments');
   });
 }
 
@@ -102,7 +102,7 @@ function encodeToolResult(
     throw unsupportedError(
       provider,
       `${place}.tool_call_id`,
-      'wants to know which call it answers',
+      'needs the ID of the call that this message answers',
     );
   }
   return { type: 'tool_result', tool_use_id: tool_call_id, ...(content.length > 0 && { content }) };
@@ -159,7 +159,7 @@ function resultsFirst(a: Block, b: Block): number {
 export function encodeMessage(message: ChatMessage, place: string, provider: Provider): Spoken {
   const { role, refusal } = message;
   const unsayable = UNSAYABLE.find((field) => message[field] != null);
-  if (unsayable) throw unsupportedError(provider, `${place}.${unsayable}`, 'has nothing like it');
+  if (unsayable) throw unsupportedError(provider, `${place}.${unsayable}`, 'does not support this');
   const said = message.content ?? (typeof refusal === 'string' ? refusal : []);
   const parts: Block[] = typeof said === 'string' ? [{ type: 'text', text: said }] : said;
   const blocks = parts.flatMap((part, at) => {
@@ -168,7 +168,7 @@ export function encodeMessage(message: ChatMessage, place: string, provider: Pro
     if (part.type === 'image_url' && role === 'user') {
       return [encodeImage(part, `${place}.content.${at}`, provider)];
     }
-    const why = `takes no ${part.type} in a message of the ${role}`;
+    const why = `does not accept ${part.type} in a message with the role ${role}`;
     throw unsupportedError(provider, `${place}.content.${at}`, why);
   });
   const content =
@@ -190,7 +190,7 @@ function imageSource(url: string, place: string, provider: Provider): Record<str
   const media_type = type.toLowerCase() === 'image/jpg' ? 'image/jpeg' : type.toLowerCase();
   if (head === undefined || !/;base64$/i.test(flags) || !IMAGE_TYPES.has(media_type)) {
     const why =
-      'takes pictures as http addresses, or as data URLs of JPEG, PNG, GIF or WebP in base64';
+      'accepts images as http or https URLs, or as base64 data URLs of JPEG, PNG, GIF or WebP';
     throw unsupportedError(provider, place, why);
   }
   return { type: 'base64', media_type, data: url.slice(head.length) };

@@ -49,7 +49,7 @@ export function errorOfResponse(
       return ofAccount(`${title} rejected the API key (${status}). Check ${setting}.`);
     case 403:
       return ofAccount(
-        `${title} denied access (${status}). Check ${setting} and what that key may use.`,
+        `${title} denied access (${status}). Check ${setting} and the permissions of that key.`,
       );
     case 402:
       return ofAccount(`The account at ${title} has no credit left (${status}). Add credit there.`);

@@ -55,7 +55,7 @@ export const PROVIDERS = {
     baseUrl: 'https://api.openai.com/v1',
     address: {
       setting: 'OPENAI_BASE_URL',
-      about: 'another address that speaks the OpenAI API',
+      about: 'base URL of another service with an OpenAI-compatible API',
     },
     catalog: {
       names: { light: 'gpt-5.6-luna', middle: 'gpt-5.6-terra', best: 'gpt-5.6-sol' },
@@ -284,9 +284,9 @@ export const PROVIDERS = {
     baseUrl: 'http://127.0.0.1:11434',
     address: {
       setting: 'OLLAMA_BASE_URL',
-      about: 'a running Ollama; on its usual port it is found by itself',
+      about: 'URL of a running Ollama; it is found automatically on its default port',
     },
-    local: { howToStart: 'Start it, and get a model: ollama pull llama3.2' },
+    local: { howToStart: 'Start it and pull a model: ollama pull llama3.2' },
     catalog: {
       names: { light: '*', middle: '*', best: '*' },
       takesLongPrompts: true,

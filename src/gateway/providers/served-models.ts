@@ -54,7 +54,7 @@ export async function fetchServedModels(
     body.setEncoding('utf8');
     for await (const part of body) {
       text += part;
-      if (text.length > LIST_LIMIT_BYTES) throw new Error('its list is too long');
+      if (text.length > LIST_LIMIT_BYTES) throw new Error('the list is too long');
     }
   } catch (error) {
     const { name, code, message } = error as { name?: string; code?: string; message: string };
@@ -63,8 +63,8 @@ export async function fetchServedModels(
     );
   }
   const served = readServedModels(text);
-  if (served === undefined) throw new Error('its answer is no list of models');
-  if (served.length === 0) throw new Error('it lists no model that can chat');
+  if (served === undefined) throw new Error('the answer is not a list of models');
+  if (served.length === 0) throw new Error('the list has no chat model');
   return served;
 }
 

@@ -50,12 +50,12 @@ export function createCircuitBreaker(options: {
   const circuits = new Map<string, Circuit>();
   const attempts = options.metrics?.counter(
     'askwatch_gateway_attempts_total',
-    'Requests to upstreams, by provider and what became of them.',
+    'Requests to upstreams, by provider and outcome.',
     ['provider', 'outcome'],
   );
   options.metrics?.gauges(
     'askwatch_gateway_upstream_resting',
-    'Whether an upstream rests because it failed, 1 or 0.',
+    '1 while an upstream is avoided because it failed, else 0.',
     ['provider', 'model'],
     () =>
       [...circuits.values()].map(({ provider, model, state }) => ({
@@ -94,8 +94,8 @@ export function createCircuitBreaker(options: {
     log[lengthMs < WORTH_A_WARNING_MS ? 'debug' : 'warn'](
       { provider, model, openMs: Math.round(lengthMs), ...failureForLog(error) },
       state === 'closed'
-        ? 'an upstream fails: its circuit opens'
-        : 'an upstream still fails: its circuit opens again',
+        ? 'upstream failing; circuit opened'
+        : 'upstream still failing; circuit opened again',
     );
   }
 
@@ -104,7 +104,7 @@ export function createCircuitBreaker(options: {
     change(circuit, 'closed');
     log[openMs < WORTH_A_WARNING_MS ? 'debug' : 'info'](
       { provider, model },
-      'an upstream answers: its circuit closes',
+      'upstream answers again; circuit closed',
     );
   }
 

@@ -196,7 +196,7 @@ function missingFrom(part: Part, came: ReadonlySet<number>, { provider }: Upstre
       came.size,
     );
   }
-  const message = `The provider ${provider} sent an answer without a choice.`;
+  const message = `The provider ${provider} sent an answer without choices.`;
   throw new UpstreamError(new HttpError(502, ErrorCode.upstreamError, message), {
     tryNext: true,
     kind: 'unusable',

@@ -139,9 +139,9 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
     if (status !== 200) {
       this.refusal = new BufferList();
     } else if ((headerOf(rawHeaders, 'content-encoding') ?? 'identity') !== 'identity') {
-      this.stop(unusableError(this.target.provider, 'is in an encoding nobody asked for'));
+      this.stop(unusableError(this.target.provider, 'uses an encoding that was not requested'));
     } else if (this.streams && !headerOf(rawHeaders, 'content-type')?.startsWith(EVENT_STREAM)) {
-      this.stop(unusableError(this.target.provider, 'is no stream'));
+      this.stop(unusableError(this.target.provider, 'is not a stream'));
     }
     return !this.paused;
   }

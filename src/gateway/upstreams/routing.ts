@@ -105,9 +105,9 @@ export function unservedSentence(
     table?: ProviderTable;
   },
 ): string {
-  const nobody = `No provider that is connected serves the model '${id}'.`;
+  const nobody = `No connected provider serves the model '${id}'.`;
   if (upstreams.length === 0) {
-    return `${nobody} Whoever runs the gateway can name upstreams for it in ASKWATCH_CATALOG.`;
+    return `${nobody} The gateway's operator can add upstreams for it in ASKWATCH_CATALOG.`;
   }
   const names = [...new Set(upstreams.map(({ provider }) => provider))];
   const missing = names.filter((name) => !providers.has(name) && !set.has(name));
@@ -118,12 +118,12 @@ export function unservedSentence(
   });
   const settingOf = (name: string) => table[name]?.setting ?? name;
   const todo = [
-    ...silent.map((name) => `start what ${settingOf(name)} names, which does not answer`),
+    ...silent.map((name) => `start the service at ${settingOf(name)} (it does not answer)`),
     ...(missing.length > 0 ? [`set ${alternatives(missing.map(settingOf))}`] : []),
     ...(lacking.length > 0 ? ['correct ASKWATCH_CATALOG'] : []),
   ];
   const found = lacking.length > 0 ? ` ${lacking.join('; ')}.` : '';
-  return `${nobody}${found} Whoever runs the gateway can ${alternatives(todo)}.`;
+  return `${nobody}${found} The gateway's operator can ${alternatives(todo)}.`;
 }
 
 /** Several as one reads them: `a, b or c`. */

@@ -110,7 +110,7 @@ export async function openUsageDays(options: {
     try {
       if (counts.length > 0) await collection?.update(nameOf(day), () => ({ counts }));
     } catch (error) {
-      log.warn({ err: error, day: nameOf(day) }, 'usage of a day was added up, but not stored');
+      log.warn({ err: error, day: nameOf(day) }, 'could not store the added-up usage of a day');
     }
     return counts;
   }

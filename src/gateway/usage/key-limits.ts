@@ -95,7 +95,7 @@ export class Allowance {
       throw this.rateLimited(
         'requests',
         taken.window.waitMs(requestsPerMinute - 1, steadyMs()),
-        `This key may make ${requestsPerMinute} ${requestsPerMinute === 1 ? 'request' : 'requests'} a minute, and has made them.`,
+        `This key has reached its limit of ${requestsPerMinute} ${requestsPerMinute === 1 ? 'request' : 'requests'} per minute.`,
       );
     });
   }
@@ -204,11 +204,11 @@ export class Allowance {
     const needs = () =>
       `this request needs about ${need} (${prompt} for the prompt, up to ${reply} for the answer)`;
     const spentOf = (limit: number, period: string, used: number) =>
-      `This key may use ${limit} tokens a ${period}: ${used} were used, ${reserved} are set aside for requests under way, and ${needs()}.`;
+      `This key may use ${limit} tokens per ${period}: ${used} are used, ${reserved} are reserved for requests in progress, and ${needs()}.`;
     if (tokensPerMinute !== undefined && !(need <= tokensPerMinute)) {
       return this.quotaUsedUp(
         'tokens',
-        `This key may use ${tokensPerMinute} tokens a minute, and ${needs()}, so it never fits. Send less, or ask for a shorter answer with max_tokens.`,
+        `This key may use ${tokensPerMinute} tokens per minute, but ${needs()}. Send less, or ask for a shorter answer with max_tokens.`,
       );
     }
     for (const [period, limit] of [
@@ -221,10 +221,10 @@ export class Allowance {
       // Tokens set aside are mostly more than are used in the end.
       if (used + need <= limit) return this.rateLimited('tokens', 0, told);
       const unixMs = this.counts.books.nowMs();
-      const anew = new Date(nextStartMs(period, unixMs)).toISOString().slice(0, 16);
+      const nextStart = new Date(nextStartMs(period, unixMs)).toISOString().slice(0, 16);
       return this.quotaUsedUp(
         ErrorCode.insufficientQuota,
-        `${told} The next ${period} begins at ${anew}Z.`,
+        `${told} The next ${period} begins at ${nextStart}Z.`,
       );
     }
     const limit = tokensPerMinute ?? 0;
@@ -234,7 +234,7 @@ export class Allowance {
   }
 }
 
-const WHO = 'Who runs this gateway can change the limit (askwatch keys limit).';
+const WHO = "The gateway's operator can change the limit (askwatch keys limit).";
 
 function nextStartMs(period: 'day' | 'month', nowMs: number): number {
   const now = new Date(nowMs);

@@ -43,7 +43,7 @@ export async function createUsageLedger(options: {
   function tidy() {
     tidying ??= books
       .tidy()
-      .catch((error: unknown) => log.error({ err: error }, 'usage could not be tidied up'))
+      .catch((error: unknown) => log.error({ err: error }, 'could not clean up old usage'))
       .finally(() => {
         tidying = undefined;
       });
@@ -207,7 +207,7 @@ export class UsageMeter {
     try {
       return this.tokens();
     } catch (error) {
-      this.tools.log.error({ err: error }, 'the tokens of a request could not be estimated');
+      this.tools.log.error({ err: error }, 'could not estimate the tokens of a request');
       return undefined;
     }
   }

@@ -11,39 +11,39 @@ export function createUsageMetrics(metrics: Metrics, waiting: () => number) {
 
   const requests = metrics.counter(
     'askwatch_gateway_requests_total',
-    'Chat requests with a valid key, by model of the catalog and how they ended.',
+    'Chat requests with a valid key, by catalog model and how they ended.',
     ['model', 'end'],
   );
   const tokens = metrics.counter(
     'askwatch_gateway_tokens_total',
-    'Tokens of chat requests, by model of the catalog and whether of the prompt or the answer.',
+    'Tokens of chat requests, by catalog model and by prompt or answer.',
     ['model', 'of'],
   );
   const seconds = metrics.histogram(
     'askwatch_gateway_request_seconds',
-    'Time from a chat request to its end, by model of the catalog and how it ended.',
+    'Time from a chat request to its end, by catalog model and how it ended.',
     ['model', 'end'],
     SECONDS_BOUNDS,
   );
   const firstToken = metrics.histogram(
     'askwatch_gateway_first_token_seconds',
-    'Time from a chat request to the first text of its answer; of one that is not streamed, to all of it.',
+    'Time from a chat request to the first text of its answer, or to the whole answer if it is not streamed.',
     ['model', 'end'],
     FIRST_TOKEN_BOUNDS,
   );
   metrics.gauge(
     'askwatch_gateway_requests_under_way',
-    'Chat requests that have not ended, streams among them.',
+    'Chat requests in progress, including streams.',
     () => underWay,
   );
   metrics.gauge(
     'askwatch_gateway_streams_under_way',
-    'Chat requests whose streamed answer has not ended.',
+    'Streamed answers in progress.',
     () => streaming,
   );
   metrics.gauge(
     'askwatch_gateway_usage_waiting',
-    'Usage records that are not stored yet; thousands mean that the disk refuses them.',
+    'Usage records waiting to be stored; thousands mean that the disk rejects them.',
     waiting,
   );
 

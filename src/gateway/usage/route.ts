@@ -23,7 +23,7 @@ const Query = z.object({
     .min(1)
     .max(USAGE_DAYS.max)
     .default(USAGE_DAYS.default)
-    .describe('Days to look back, today included.'),
+    .describe('Days to look back, including today.'),
 });
 
 /** Adds GET /v1/usage: what the key that asks has used, and what it may still use. */
@@ -49,11 +49,11 @@ export function addUsageRoute(options: {
         components: { UsageReport },
         answers: {
           ...keyOnlyAnswers,
-          200: 'What the key that asks has used, by day and model, and what it may still use.',
+          200: "The key's usage by day and model, and what remains of its limits.",
           400: 'The number of days is out of range.',
           429: {
             ...keyOnlyAnswers[429],
-            description: `More than ${REPORTS_PER_MINUTE} looks in a minute; or too many requests without a valid key came from this address.`,
+            description: `More than ${REPORTS_PER_MINUTE} requests for usage in a minute, or too many requests without a valid key from this address.`,
           },
         },
       },
@@ -67,7 +67,7 @@ export function addUsageRoute(options: {
     },
     async (request) => {
       const key = asking.get(request);
-      if (!key) throw new Error('Nobody asked.');
+      if (!key) throw new Error('The request has no key.');
       const nowMs = Date.now();
       const from = dayOf(nowMs - (request.query.days - 1) * DAY_MS);
       const to = dayOf(nowMs);
@@ -113,7 +113,7 @@ function tooMany(resetMs: number): HttpError {
   return new HttpError(
     429,
     ErrorCode.rateLimited,
-    `More than ${REPORTS_PER_MINUTE} looks at usage in a minute. Wait ${seconds} s (Retry-After) and try again.`,
+    `More than ${REPORTS_PER_MINUTE} requests for usage in a minute. Wait ${seconds} s (Retry-After) and try again.`,
     { headers: { 'retry-after': String(seconds) } },
   );
 }

@@ -12,7 +12,11 @@ const status = (code: number, retryAfter?: string, body?: unknown): Fault => ({
 
 test.each<[Fault, string, number]>([
   [status(401), 'OpenAI rejected the API key (401). Check OPENAI_API_KEY.', 1],
-  [status(403), 'OpenAI denied access (403). Check OPENAI_API_KEY and what that key may use.', 1],
+  [
+    status(403),
+    'OpenAI denied access (403). Check OPENAI_API_KEY and the permissions of that key.',
+    1,
+  ],
   [
     status(429, undefined, { error: { message: 'No.', code: 'insufficient_quota' } }),
     'The account at OpenAI has no credit left (429). Add credit there.',

@@ -31,7 +31,7 @@ describe('the catalog', () => {
     ['not JSON', '{', /JSON/],
     ['no list', {}, /models: /],
     ['no text model', { models: [] }, /models: needs at least one text model/],
-    ['an id twice', { models: [text, text] }, /models\.1\.id: 'mine' stands twice/],
+    ['an id twice', { models: [text, text] }, /models\.1\.id: 'mine' is listed twice/],
     [
       'a wrong size',
       { models: [{ ...text, context_length: '8K' }] },

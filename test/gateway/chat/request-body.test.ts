@@ -126,7 +126,7 @@ describe('a request body', () => {
     ['an unknown escape in a long string', `"${'x'.repeat(2000)}\\q"`, 'not valid JSON'],
     ['a short \\u in a long string', `"${'x'.repeat(2000)}\\u00g0"`, 'not valid JSON'],
     ['a long string that never ends', `"${'x'.repeat(2000)}`, 'not valid JSON'],
-    ['ten million brackets', '['.repeat(10_000_000), 'more than 100 deep'],
+    ['ten million brackets', '['.repeat(10_000_000), 'more than 100 levels deep'],
     ['380,000 keys', `{${keys(380_000)}}`, 'more than 20000 keys'],
     [
       '100,000 messages',

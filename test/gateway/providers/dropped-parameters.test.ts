@@ -81,7 +81,7 @@ test('a strict request is refused, or answered by an upstream that takes all its
     expect(JSON.parse(refused.text).error).toMatchObject({
       param: 'presence_penalty',
       code: 'unsupported_parameter',
-      message: expect.stringContaining("The model 'less' does not heed presence_penalty"),
+      message: expect.stringContaining("The model 'less' does not support presence_penalty"),
     });
   }
   const answered = await post({ ...asked, model: 'both' }, strict);

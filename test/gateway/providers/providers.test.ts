@@ -328,7 +328,7 @@ describe('who answers', () => {
     const { gateway, logged, post } = await startGateway({
       providers: { ollama: { baseUrl: silent.url } },
     });
-    expect(gateway.answering().description).toMatch(/^nobody: .*OLLAMA_BASE_URL/);
+    expect(gateway.answering().description).toMatch(/^none: .*OLLAMA_BASE_URL/);
     expect((await post({ model: 'small-4k', messages })).status).toBe(503);
     expect(logged.join('')).toContain('Ollama did not answer');
   });

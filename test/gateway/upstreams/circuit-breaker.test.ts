@@ -285,14 +285,14 @@ test('Opening and closing log one line each, and a short pause that a provider a
   const { circuitBreaker, clock, fail, a, lines } = standingBreaker();
   const told = () => lines.splice(0).map(({ level, msg, openMs }) => [level, msg, openMs]);
   for (let times = 0; times < 10; times += 1) fail();
-  expect(told()).toEqual([[40, 'an upstream fails: its circuit opens', 15_000]]);
+  expect(told()).toEqual([[40, 'upstream failing; circuit opened', 15_000]]);
   clock.ms += 15_000;
   fail();
   fail();
-  expect(told()).toEqual([[40, 'an upstream still fails: its circuit opens again', 30_000]]);
+  expect(told()).toEqual([[40, 'upstream still failing; circuit opened again', 30_000]]);
   clock.ms += 30_000;
   for (let times = 0; times < 10; times += 1) circuitBreaker.attempt(a).answered();
-  expect(told()).toEqual([[30, 'an upstream answers: its circuit closes', undefined]]);
+  expect(told()).toEqual([[30, 'upstream answers again; circuit closed', undefined]]);
   fail(a, failure('limited', 1_000));
   clock.ms += 1_000;
   circuitBreaker.attempt(a).answered();

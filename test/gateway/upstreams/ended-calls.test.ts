@@ -92,7 +92,7 @@ describe('a call that has ended leaves nothing in memory', () => {
 
 test('a stream that broke counts against its upstream, until one came whole', async () => {
   const { post, upstream, logged } = await startWithUpstream();
-  const circuitBreaker = () => logged.filter((line) => line.includes('its circuit opens')).length;
+  const circuitBreaker = () => logged.filter((line) => line.includes('circuit opened')).length;
   const ask = () => post({ model: 'one', messages, stream: true }).catch(() => undefined);
   const broken = goodAnswer('bytes', true).slice(0, 3);
   const fail = () =>

@@ -268,7 +268,7 @@ describe.skipIf(!hasPostgres)('usage that several processes count', () => {
       for each row execute function #.refuse()`);
     books.enter(requestOf('key', 20), hold);
     await eventually(() =>
-      lines.some(({ msg }) => /cannot be stored; they are kept/.test(`${msg}`)),
+      lines.some(({ msg }) => /could not store usage records; they are kept/.test(`${msg}`)),
     );
     expect(books.waiting()).toBe(1);
     expect(await books.spending('key')).toMatchObject({ day: 0, reserved: 50 });

@@ -210,7 +210,7 @@ describe('requests per minute', () => {
       'retry-after': '30',
     });
     expect(refusal.message).toBe(
-      'This key may make 2 requests a minute, and has made them. Wait 30 s (Retry-After) and try again. Who runs this gateway can change the limit (askwatch keys limit).',
+      "This key has reached its limit of 2 requests per minute. Wait 30 s (Retry-After) and try again. The gateway's operator can change the limit (askwatch keys limit).",
     );
     clock.nowMs += Number(refusal.headers['retry-after']) * 1000;
     expect(headersOf()).toMatchObject({ 'x-ratelimit-remaining-requests': '0' });
@@ -274,7 +274,7 @@ describe('tokens per minute', () => {
     const second = ledger.open(key);
     const early = refusalOf(() => second.reserve(301, 0));
     expect(early.message).toContain(
-      '1000 tokens a minute: 0 were used, 700 are set aside for requests under way, and this request needs about 301 (301 for the prompt, up to 0 for the answer)',
+      '1000 tokens per minute: 0 are used, 700 are reserved for requests in progress, and this request needs about 301 (301 for the prompt, up to 0 for the answer)',
     );
     expect(early.headers['retry-after']).toBe('1');
     first.usage = usageOf(300, 50);
@@ -297,7 +297,7 @@ describe('tokens per minute', () => {
     const refusal = refusalOf(() => meter.reserve(600.2, 400));
     expect(refusal).toMatchObject({ status: 429, code: 'insufficient_quota', type: 'tokens' });
     expect(refusal.message).toBe(
-      'This key may use 1000 tokens a minute, and this request needs about 1001 (601 for the prompt, up to 400 for the answer), so it never fits. Send less, or ask for a shorter answer with max_tokens. Who runs this gateway can change the limit (askwatch keys limit).',
+      "This key may use 1000 tokens per minute, but this request needs about 1001 (601 for the prompt, up to 400 for the answer). Send less, or ask for a shorter answer with max_tokens. The gateway's operator can change the limit (askwatch keys limit).",
     );
     expect(refusal.headers).toMatchObject({ 'x-should-retry': 'false' });
     expect(refusal.headers).not.toHaveProperty('retry-after');
@@ -338,7 +338,7 @@ describe('a budget', () => {
     expect(refusal).toMatchObject({ code: 'insufficient_quota', type: 'insufficient_quota' });
     expect(refusal.headers).toEqual({ 'x-should-retry': 'false' });
     expect(refusal.message).toBe(
-      'This key may use 1000 tokens a day: 900 were used, 0 are set aside for requests under way, and this request needs about 101 (101 for the prompt, up to 0 for the answer). The next day begins at 2026-11-21T00:00Z. Who runs this gateway can change the limit (askwatch keys limit).',
+      "This key may use 1000 tokens per day: 900 are used, 0 are reserved for requests in progress, and this request needs about 101 (101 for the prompt, up to 0 for the answer). The next day begins at 2026-11-21T00:00Z. The gateway's operator can change the limit (askwatch keys limit).",
     );
     clock.nowMs += DAY_MS / 2;
     ledger.open(key).reserve(1_000, 0);
@@ -353,7 +353,7 @@ describe('a budget', () => {
     first.end('client_gone');
     clock.nowMs += DAY_MS;
     const refusal = refusalOf(() => ledger.open(key).reserve(1, 0));
-    expect(refusal.message).toContain('10 tokens a month: 10 were used');
+    expect(refusal.message).toContain('10 tokens per month: 10 are used');
     expect(refusal.message).toContain('The next month begins at 2027-01-01T00:00Z.');
     clock.nowMs += DAY_MS;
     ledger.open(key).reserve(10, 0);

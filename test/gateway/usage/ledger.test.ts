@@ -208,7 +208,7 @@ describe('the journal', () => {
     await writeFile(path, '');
     request(ledger, { used: [0, 0] });
     await eventually(() =>
-      lines.some(({ msg }) => /cannot be stored; they are kept/.test(String(msg))),
+      lines.some(({ msg }) => /could not store usage records; they are kept/.test(String(msg))),
     );
     for (let n = 1; n <= 12_500; n += 1) {
       if (n % 10 === 0) clock.nowMs += 1;

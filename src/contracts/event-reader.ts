@@ -32,7 +32,7 @@ export async function* readEvents(
     line = lineAt === 0 ? line + text : text.slice(lineAt);
     parser.feed(text);
     yield* arrived.splice(0);
-    if (tooLong) throw new GarbledStreamError('streams more than one answer can hold');
+    if (tooLong) throw new GarbledStreamError('streams more than the limit for one answer');
   }
   parser.feed('\n\n');
   const [rest] = arrived;
@@ -47,6 +47,6 @@ function decode(decoder: InstanceType<typeof TextDecoder>, bytes: Uint8Array): s
   try {
     return decoder.decode(bytes, { stream: true });
   } catch (cause) {
-    throw new GarbledStreamError('streams something that is not UTF-8 text', { cause });
+    throw new GarbledStreamError('streams text that is not UTF-8', { cause });
   }
 }

@@ -136,7 +136,7 @@ export const ContentPart = z.discriminatedUnion(
   {
     error: (issue) =>
       issue.code === 'invalid_union'
-        ? 'write text, image_url, refusal, file or input_audio'
+        ? 'must be text, image_url, refusal, file or input_audio'
         : undefined,
   },
 );
@@ -178,7 +178,7 @@ export const ChatMessage = z
     if (value.content != null) return;
     if (value.role === 'assistant' && INSTEAD_OF_CONTENT.some((field) => value[field] != null))
       return;
-    const message = 'write a text or a list';
+    const message = 'must be a string or a list';
     issues.push({ code: 'custom', message, path: ['content'], input: value.content });
   });
 export type ChatMessage = z.infer<typeof ChatMessage>;

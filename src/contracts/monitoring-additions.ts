@@ -72,9 +72,12 @@ export const GivenTime = z.iso
   .datetime({
     offset: true,
     local: true,
-    error: 'write a time like 2026-12-01T09:30:00Z, with Z or an offset such as +01:00',
+    error: 'must be a time such as 2026-12-01T09:30:00Z, with Z or an offset such as +01:00',
   })
-  .refine((text) => unixMs(text) >= 0 && unixMs(text) <= LAST_MS, 'give a year from 1970 to 9999')
+  .refine(
+    (text) => unixMs(text) >= 0 && unixMs(text) <= LAST_MS,
+    'the year must be from 1970 to 9999',
+  )
   .overwrite(inUtc);
 
 /** Unix milliseconds; NaN when it is no time. */
@@ -97,9 +100,9 @@ const LocalTime = z
   .string()
   .regex(
     /^\d{4}-\d\d-\d\dT\d\d:\d\d$/,
-    'beside timezone write what the clocks there show, like 2026-12-01T22:00, without Z or an offset',
+    'with timezone, use the local time there, such as 2026-12-01T22:00, without Z or an offset',
   )
-  .refine((text) => isMinute(text), 'there is no such day or time');
+  .refine((text) => isMinute(text), 'no such date or time exists');
 
 function isMinute(text: string): boolean {
   const ms = unixMs(text);
@@ -107,7 +110,9 @@ function isMinute(text: string): boolean {
   return ms >= 0 && ms <= LAST_MS && new Date(ms).toISOString().startsWith(text);
 }
 
-const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'write a time of day like 02:00');
+const TimeOfDay = z
+  .string()
+  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a 24-hour time such as 02:00');
 
 const Reason = z.string().overwrite(oneLine).max(200).optional();
 
@@ -125,7 +130,7 @@ export const MaintenanceWindow = z.union([
     .strictObject({ starts_at: GivenTime, ends_at: GivenTime, reason: Reason })
     .refine((window) => unixMs(window.starts_at) < unixMs(window.ends_at), {
       path: ['ends_at'],
-      message: 'it must be after starts_at',
+      message: 'must be after starts_at',
     }),
   z.strictObject({
     starts_at: LocalTime,

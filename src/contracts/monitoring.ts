@@ -112,13 +112,13 @@ export const probeSettings = {
 const ExpectedStatus = z
   .string()
   .max(200)
-  .regex(/^\d{3}(-\d{3})?(,\d{3}(-\d{3})?)*$/, 'write codes and ranges like 200-299,401')
+  .regex(/^\d{3}(-\d{3})?(,\d{3}(-\d{3})?)*$/, 'must be codes and ranges such as 200-299,401')
   .default('200-299');
 
 /** Headers that a check sends; those that belong to the connection are not for settings. */
 const RequestHeaders = z
   .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/), z.string().max(2_000))
-  .refine((headers) => Object.keys(headers).length <= 20, 'at most 20 headers')
+  .refine((headers) => Object.keys(headers).length <= 20, 'must have at most 20 headers')
   .default({});
 
 /** What a check minds of the TLS that it speaks. */
@@ -252,7 +252,7 @@ export const DependsOn = z
       .max(300)
       .refine(
         (id) => !id.startsWith(ALERT_PARENT) || /^alert:[^/\s]+\/\S/.test(id),
-        'write an alert of another system as alert:<intake id>/<name of the alert>',
+        'write an alert from another system as alert:<intake id>/<alert name>',
       ),
   )
   .max(MAX_PARENTS)

@@ -21,7 +21,7 @@ export class JsonLimitError extends Error {
 
   constructor(limit: keyof JsonLimits, most: number) {
     const messages = {
-      depth: `is nested more than ${most} deep`,
+      depth: `is nested more than ${most} levels deep`,
       values: `has more than ${most} values`,
       names: `has more than ${most} different field names`,
     };

@@ -3,7 +3,7 @@ import { readDuration } from './duration.ts';
 
 /** What a value has to be, as people call it. */
 const TYPES: Readonly<Record<string, string>> = {
-  string: 'a text',
+  string: 'a string',
   number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',
@@ -17,9 +17,9 @@ const TYPES: Readonly<Record<string, string>> = {
 export const plainWords: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
-      return `write ${typeWords(issue.expected)}${secondsWords(issue)}`;
+      return `must be ${typeWords(issue.expected)}${secondsWords(issue)}`;
     case 'invalid_value':
-      return `write ${listed(issue.values.map(String))}`;
+      return `must be ${listed(issue.values.map(String))}`;
     case 'invalid_union':
       return unionWords(issue);
     case 'too_small':
@@ -28,10 +28,10 @@ export const plainWords: z.core.$ZodErrorMap = (issue) => {
       return mostWords(issue);
     case 'invalid_format':
       return issue.format === 'date' || issue.format === 'datetime'
-        ? `write a ${issue.format === 'date' ? 'date like 2026-12-01' : 'time like 2026-12-01T09:30:00Z'}`
-        : 'it is not written as it has to be';
+        ? `must be a ${issue.format === 'date' ? 'date such as 2026-12-01' : 'time such as 2026-12-01T09:30:00Z'}`
+        : 'has the wrong format';
     case 'invalid_key':
-      return 'this name cannot be used here';
+      return 'this name is not allowed';
     default:
       return undefined;
   }
@@ -50,26 +50,26 @@ function secondsWords({ path, expected, input }: z.core.$ZodRawIssue): string {
 /** The kinds there are, or the types that a value may have. */
 function unionWords(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string | undefined {
   const { options } = issue as { options?: unknown };
-  if (Array.isArray(options) && options.length > 0) return `write ${listed(options.map(String))}`;
+  if (Array.isArray(options) && options.length > 0) return `must be ${listed(options.map(String))}`;
   const types = issue.errors.map(([first]) =>
     first?.code === 'invalid_type' ? typeWords(first.expected) : undefined,
   );
   if (types.length === 0 || types.includes(undefined)) return undefined;
-  return `write ${listed([...new Set(types as string[])])}`;
+  return `must be ${listed([...new Set(types as string[])])}`;
 }
 
 function leastWords({ origin, minimum }: z.core.$ZodRawIssue<z.core.$ZodIssueTooSmall>): string {
   if (origin === 'string') {
-    return minimum === 1 ? 'it must not be empty' : `write at least ${minimum} characters`;
+    return minimum === 1 ? 'must not be empty' : `must have at least ${minimum} characters`;
   }
   return origin === 'array'
-    ? `write at least ${minimum} of them`
-    : `it must be at least ${minimum}`;
+    ? `must have at least ${minimum} ${minimum === 1 ? 'item' : 'items'}`
+    : `must be at least ${minimum}`;
 }
 
 function mostWords({ origin, maximum }: z.core.$ZodRawIssue<z.core.$ZodIssueTooBig>): string {
-  if (origin === 'string') return `write at most ${maximum} characters`;
-  return origin === 'array' ? `write at most ${maximum} of them` : `it must be at most ${maximum}`;
+  if (origin === 'string') return `must have at most ${maximum} characters`;
+  return origin === 'array' ? `must have at most ${maximum} items` : `must be at most ${maximum}`;
 }
 
 /** `HTTP, KEYWORD or DNS`. */

@@ -51,7 +51,7 @@ export function createAuthentication(
       refuse(
         request,
         ErrorCode.conflictingKeys,
-        'This request carries more than one key. Send one, once.',
+        'This request has more than one API key. Send only one.',
       );
     }
     const key = bearer ?? apiKey;
@@ -60,8 +60,8 @@ export function createAuthentication(
         request,
         ErrorCode.missingKey,
         options.acceptApiKeyHeader
-          ? 'This needs an API key. Send it as X-API-Key or as Authorization: Bearer <key>.'
-          : 'This needs an API key. Send it as Authorization: Bearer <key>.',
+          ? 'This request needs an API key. Send it as X-API-Key or as Authorization: Bearer <key>.'
+          : 'This request needs an API key. Send it as Authorization: Bearer <key>.',
       );
     }
     const known = keys.verify(key);
@@ -69,7 +69,7 @@ export function createAuthentication(
       refuse(
         request,
         ErrorCode.invalidKey,
-        `This is not a valid key of the ${keys.service} service. Check it, or create a new one with: npx askwatch keys create --service ${keys.service} --name <name>`,
+        `This is not a valid key for the ${keys.service} service. Check it, or create a new one with: npx askwatch keys create --service ${keys.service} --name <name>`,
       );
     }
     return known;

@@ -56,7 +56,8 @@ export function createBodyReader({ roomBytes, timeMs }: { roomBytes: number; tim
         stop();
         resolve(Buffer.concat(parts, length));
       }
-      const leave = () => fail(new HttpError(400, ErrorCode.invalidRequest, 'The body is cut.'));
+      const leave = () =>
+        fail(new HttpError(400, ErrorCode.invalidRequest, 'The body was cut off.'));
       // A sender that leaves is noticed by `close`.
       request.on('error', () => {});
       request.on('data', take).once('end', finish).once('close', leave);
@@ -71,13 +72,13 @@ const tooSlow = (timeMs: number) =>
   new HttpError(
     408,
     ErrorCode.requestTimeout,
-    `The request body was not complete after ${timeMs / 1000} s. Send it faster.`,
+    `The request body did not arrive within ${timeMs / 1000} s. Send it faster.`,
   );
 
 const overloaded = () =>
   new HttpError(
     503,
     ErrorCode.unavailable,
-    `Too much is being sent at once. Wait ${AGAIN_SECONDS} s (Retry-After) and send it again.`,
+    `The service is receiving too much at once. Wait ${AGAIN_SECONDS} s (Retry-After) and send it again.`,
     { headers: { 'retry-after': String(AGAIN_SECONDS) } },
   );

@@ -34,7 +34,7 @@ export function boundConnections(
   function logRefusal(address: string | undefined) {
     if (performance.now() - loggedAtMs < LOG_EVERY_MS) return;
     loggedAtMs = performance.now();
-    log.warn({ address, most }, 'too many connections are open, so new ones are closed');
+    log.warn({ address, most }, 'too many open connections; closing new ones');
   }
 
   server.maxConnections = most;

@@ -55,7 +55,7 @@ export async function openControl(options: {
   const keysOf = (params: unknown): Keys => {
     const { service } = params as { service: string };
     if (service === 'gateway' || service === 'monitoring') return keys[service];
-    throw notFound(`There is no service '${service}'.`);
+    throw notFound(`Unknown service '${service}'.`);
   };
   server.get('/address', () => ({ url: listeningUrl() }));
   server.get('/keys/:service', (request) => keysOf(request.params).list());
@@ -67,27 +67,27 @@ export async function openControl(options: {
     const { id } = request.params as { id: string };
     const { limits } = checked(ChangeKey, request.body);
     const info = await keysOf(request.params).limit(id, limits);
-    if (!info) throw notFound(`There is no key ${id}.`);
+    if (!info) throw notFound(`No key has the ID ${id}.`);
     return info;
   });
   server.delete('/keys/:service/:id', async (request) => {
     const { id } = request.params as { id: string };
-    if (!(await keysOf(request.params).revoke(id))) throw notFound(`There is no key ${id}.`);
+    if (!(await keysOf(request.params).revoke(id))) throw notFound(`No key has the ID ${id}.`);
     return { revoked: id };
   });
   server.get('/usage', async (request) => {
     const query = checked(UsageQuery, request.query);
-    if (!usage) throw notFound('No usage is counted here.');
+    if (!usage) throw notFound('This Askwatch does not count usage.');
     return await usage(query);
   });
   server.get('/feedback', (request, reply) => {
     const query = checked(FeedbackQuery, request.query);
-    if (!feedback) throw notFound('No feedback is kept here.');
+    if (!feedback) throw notFound('This Askwatch does not keep feedback.');
     return reply.type('application/jsonl').send(Readable.from(feedback(query)));
   });
   const monitorsHere = () => {
     if (monitors) return monitors;
-    throw notFound('There is no monitoring service here.');
+    throw notFound('This Askwatch does not run a monitoring service.');
   };
   server.get('/monitors', (_request, reply) =>
     reply.type('application/jsonl').send(Readable.from(jsonLines(monitorsHere().standing()))),
@@ -107,7 +107,7 @@ export async function openControl(options: {
   } catch (error) {
     log.warn(
       { err: error },
-      'keys cannot be managed while this runs: the control socket could not be opened (its path may be too long)',
+      'could not open the control socket (its path may be too long); keys cannot be managed while this runs',
     );
   }
   return {

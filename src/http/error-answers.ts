@@ -28,9 +28,14 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket
 /** Answers a CONNECT, which asks for another server, and ends the connection. */
 export function answerConnect(socket: Socket): void {
   endWith(
-    new HttpError(405, ErrorCode.methodNotAllowed, 'CONNECT is not possible: this is no proxy.', {
-      headers: { allow: '' },
-    }),
+    new HttpError(
+      405,
+      ErrorCode.methodNotAllowed,
+      'CONNECT is not supported: this is not a proxy.',
+      {
+        headers: { allow: '' },
+      },
+    ),
     socket,
   );
 }
@@ -57,7 +62,7 @@ function endWith(refusal: HttpError, socket: Socket): void {
 function brokenRequest(code: string | undefined): HttpError {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new HttpError(408, ErrorCode.requestTimeout, 'The request did not come in time.');
+      return new HttpError(408, ErrorCode.requestTimeout, 'The request did not arrive in time.');
     case 'HPE_HEADER_OVERFLOW':
       return new HttpError(431, ErrorCode.bodyTooLarge, 'The request headers are too large.');
     default:
@@ -105,7 +110,7 @@ export function asHttpError(error: unknown): HttpError {
   return new HttpError(
     500,
     ErrorCode.internal,
-    'Something went wrong in the service. Try again; the log has the details under this x-request-id.',
+    'Something went wrong in the service. Try again. The log has the details under this x-request-id.',
   );
 }
 
@@ -116,7 +121,7 @@ const storeIsAway = (cause: StoreUnavailableError) =>
   new HttpError(
     503,
     ErrorCode.unavailable,
-    `The service cannot reach its database now. Wait ${STORE_AGAIN_SECONDS} s (Retry-After) and try again.`,
+    `The service cannot reach its database. Wait ${STORE_AGAIN_SECONDS} s (Retry-After) and try again.`,
     { headers: { 'retry-after': String(STORE_AGAIN_SECONDS) }, cause },
   );
 

@@ -43,8 +43,10 @@ export const methodNotAllowed = (method: string, allow: string) =>
   new HttpError(
     405,
     ErrorCode.methodNotAllowed,
-    `${method} is not possible here. Possible are ${allow}.`,
-    { headers: { allow } },
+    `${method} is not allowed here. Allowed: ${allow}.`,
+    {
+      headers: { allow },
+    },
   );
 
 /** The 400 for a value that the schema took but that cannot be. */

@@ -104,7 +104,7 @@ export async function openKeys(
     throw new HttpError(
       400,
       ErrorCode.invalidValue,
-      `Keys of the ${service} service take no limits of their own: its contract gives every key the same. Leave the limits out.`,
+      `Keys of the ${service} service cannot have their own limits: every key has the same one. Leave the limits out.`,
     );
   }
 
@@ -113,7 +113,7 @@ export async function openKeys(
     throw new HttpError(
       400,
       ErrorCode.invalidValue,
-      `Keys of the ${service} service are never read-only: whoever has one asks it something. Leave that out.`,
+      `Keys of the ${service} service cannot be read-only: they exist to send requests. Leave that out.`,
       { param: 'readOnly' },
     );
   }
@@ -143,7 +143,7 @@ export async function openKeys(
     throw new HttpError(
       503,
       ErrorCode.unavailable,
-      `The service cannot reach its database, so it does not know now whether this key still counts. Keep the key, wait ${AGAIN_SECONDS} s (Retry-After) and try again.`,
+      `The service cannot reach its database, so it cannot tell whether this key is still valid. Keep the key, wait ${AGAIN_SECONDS} s (Retry-After) and try again.`,
       { headers: { 'retry-after': String(AGAIN_SECONDS) } },
     );
   }
@@ -206,7 +206,7 @@ export async function openKeys(
         ?.catch(assertKnowing)
         .then(() => {
           if (stored.has(id)) return;
-          throw new HttpError(401, ErrorCode.invalidKey, 'This key was revoked a moment ago.', {
+          throw new HttpError(401, ErrorCode.invalidKey, 'This key was just revoked.', {
             headers: { 'www-authenticate': 'Bearer' },
           });
         });

@@ -31,10 +31,10 @@ export interface Header {
 }
 
 const ABOUT =
-  'The services of this process. What is no HTTP request is answered by 400, one with a path or headers that are too long by 414 or 431, one for which there is no path by 404, and one with a method that its path does not take by 405, all with an ErrorBody.';
+  'The HTTP APIs of this Askwatch. Every operation can also answer with an ErrorBody and status 400 (not a valid HTTP request), 404 (unknown path), 405 (method not allowed), 414 or 431 (path or headers too long).';
 
 const REQUEST_ID: Header = {
-  description: 'Names this request; the log has it too.',
+  description: 'ID of this request, also in the log.',
   schema: { type: 'string' },
 };
 
@@ -45,12 +45,12 @@ const WITHOUT_ID = 408;
 const ANSWERS = 'x-answers';
 
 const securitySchemes = {
-  bearer: { type: 'http', scheme: 'bearer', description: 'An API key of the service.' },
+  bearer: { type: 'http', scheme: 'bearer', description: 'An API key for the service.' },
   apiKey: {
     type: 'apiKey',
     name: 'X-API-Key',
     in: 'header',
-    description: 'An API key of the service.',
+    description: 'An API key for the service.',
   },
 } as const;
 

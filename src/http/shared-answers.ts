@@ -6,15 +6,15 @@ const whole = { type: 'integer' } as const;
 /** The headers of a limit by the minute on every answer, and of a refusal that passes by itself. */
 export const rateLimitHeaders: Record<string, Header> = {
   [RateLimitHeader.limit]: { description: 'Requests allowed in any 60 seconds.', schema: whole },
-  [RateLimitHeader.remaining]: { description: 'Requests left of them.', schema: whole },
+  [RateLimitHeader.remaining]: { description: 'Requests remaining.', schema: whole },
   [RateLimitHeader.reset]: {
-    description: 'Seconds until the oldest of them no longer counts.',
+    description: 'Seconds until the oldest counted request expires.',
     schema: whole,
   },
 };
 export const retryAfterHeader: Record<string, Header> = {
   [RateLimitHeader.retryAfter]: {
-    description: 'When to try again: in so many seconds, or from this date on.',
+    description: 'When to try again: a number of seconds, or a date.',
     schema: { type: 'string' },
   },
 };
@@ -22,13 +22,13 @@ export const retryAfterHeader: Record<string, Header> = {
 /** What a route that takes an API key answers when the key or the service is at fault. */
 export const keyAnswers = {
   401: {
-    description: 'The key is missing, unknown or revoked, or there are two different ones.',
+    description: 'The key is missing, unknown or revoked, or the request has two different keys.',
     headers: {
       'www-authenticate': { description: 'How to send a key.', schema: { type: 'string' } },
       ...rateLimitHeaders,
     },
   },
-  500: 'Something went wrong in the service; its log has the details under the x-request-id.',
+  500: 'Something went wrong in the service. Its log has the details under the x-request-id.',
 } as const satisfies Answers;
 
 /** The same of a route without limits of its own: tries with a wrong key are counted by address. */

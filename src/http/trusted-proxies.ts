@@ -27,7 +27,7 @@ const MAX_NAMED = 10;
 export function createTrustedProxies(networks: readonly string[], log: Logger) {
   const trusted = networks.map((text) => {
     const network = readNetwork(text);
-    if (!network) throw new Error(`"${text}" is no network of proxies.`);
+    if (!network) throw new Error(`"${text}" is not a valid proxy network.`);
     return network;
   });
   const named = new Set<string>();
@@ -60,7 +60,7 @@ export function createTrustedProxies(networks: readonly string[], log: Logger) {
     named.add(peer);
     log.warn(
       { proxy: peer },
-      'a proxy that is not trusted hands on requests: everybody behind it counts as one address; if it is yours, set TRUSTED_PROXIES to its address',
+      'an untrusted proxy forwards requests, so everyone behind it counts as one address; if it is yours, set TRUSTED_PROXIES to its address',
     );
   }
 

@@ -100,7 +100,7 @@ export async function createMonitoring(options: MonitoringOptions) {
     onLost(sinceMs) {
       log.warn(
         { since: new Date(sinceMs).toISOString() },
-        'the network of this machine is gone: nothing is found of targets until it is back',
+        "this machine's network is down; targets cannot be checked until it is back",
       );
       runner.setNetwork(false);
       askWhetherBack();
@@ -108,7 +108,7 @@ export async function createMonitoring(options: MonitoringOptions) {
     onBack(sinceMs) {
       log.info(
         { since: new Date(sinceMs).toISOString() },
-        'the network of this machine is back: targets are found again',
+        "this machine's network is back; checking targets again",
       );
       runner.setNetwork(true);
     },
@@ -185,5 +185,5 @@ export async function createMonitoring(options: MonitoringOptions) {
 const ASK_WHETHER_BACK_MS = 5_000;
 
 const OWN_NETWORK_UNKNOWN =
-  'all resolvers of this machine are on loopback, so when its own network is gone all targets count as down; to have ' +
-  'that recognised, set MONITOR_NETWORK_ANCHORS to an address beyond this machine, such as 192.168.0.1:53';
+  "all of this machine's resolvers are on loopback, so all targets count as down if its own network fails; to have " +
+  'that detected, set MONITOR_NETWORK_ANCHORS to an address beyond this machine, such as 192.168.0.1:53';

@@ -20,7 +20,7 @@ test('the doctor reads the file of monitors, where there is one', async () => {
   const good = 'monitors: {shop: {target: "https://x.example", check_type: HTTP}}';
   expect(await found(good)).toEqual(['ok: declares 1 monitor']);
   expect(await found()).toEqual([
-    expect.stringContaining('problem: FILE:1:1: there is no such file'),
+    expect.stringContaining('problem: FILE:1:1: this file does not exist'),
   ]);
 });
 

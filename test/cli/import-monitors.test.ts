@@ -92,7 +92,7 @@ describe('an import', () => {
   test.each([
     ['gatus', '- a', 'this is no configuration of Gatus'],
     ['file_sd', 'endpoints: []', 'this is no file_sd of Prometheus'],
-    ['gatus', 'endpoints: [', 'this is no YAML'],
+    ['gatus', 'endpoints: [', 'this is not valid YAML'],
   ] as const)('from %s refuses %s', (from, text, said) => {
     expect(() => importMonitors(from, { name: 'x.yaml', text })).toThrow(said);
   });

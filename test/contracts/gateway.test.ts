@@ -42,7 +42,7 @@ const invalid = (param: string, why: string) =>
 
 const said = { role: 'user', content: 'hi' };
 const conversation = (...more: unknown[]) => ({ ...request, messages: [said, said, ...more] });
-const ROLES = 'write user, assistant, system, developer or tool';
+const ROLES = 'must be user, assistant, system, developer or tool';
 
 describe('a chat request', () => {
   test.each<[unknown, string]>([
@@ -59,46 +59,46 @@ describe('a chat request', () => {
 
   test.each<[string, unknown, string]>([
     ['model', 'any-id', 'ok'],
-    ['model', '', invalid('model', 'it must not be empty')],
-    ['model', null, invalid('model', 'write a text')],
-    ['model', 5, invalid('model', 'write a text')],
-    ['messages', null, invalid('messages', 'write a list')],
-    ['messages', {}, invalid('messages', 'write a list')],
-    ['messages', 'hi', invalid('messages', 'write a list')],
-    ['messages', [], invalid('messages', 'write at least 1 of them')],
-    ['messages', ['hi'], invalid('messages.0', 'write an object')],
-    ['messages', [null], invalid('messages.0', 'write an object')],
+    ['model', '', invalid('model', 'must not be empty')],
+    ['model', null, invalid('model', 'must be a string')],
+    ['model', 5, invalid('model', 'must be a string')],
+    ['messages', null, invalid('messages', 'must be a list')],
+    ['messages', {}, invalid('messages', 'must be a list')],
+    ['messages', 'hi', invalid('messages', 'must be a list')],
+    ['messages', [], invalid('messages', 'must have at least 1 item')],
+    ['messages', ['hi'], invalid('messages.0', 'must be an object')],
+    ['messages', [null], invalid('messages.0', 'must be an object')],
 
     ['temperature', 0, 'ok'],
     ['temperature', 2, 'ok'],
     ['temperature', 0.7, 'ok'],
-    ['temperature', -0.01, invalid('temperature', 'it must be at least 0')],
-    ['temperature', 2.01, invalid('temperature', 'it must be at most 2')],
+    ['temperature', -0.01, invalid('temperature', 'must be at least 0')],
+    ['temperature', 2.01, invalid('temperature', 'must be at most 2')],
     ['top_p', 0, 'ok'],
     ['top_p', 1, 'ok'],
-    ['top_p', -0.01, invalid('top_p', 'it must be at least 0')],
-    ['top_p', 1.01, invalid('top_p', 'it must be at most 1')],
+    ['top_p', -0.01, invalid('top_p', 'must be at least 0')],
+    ['top_p', 1.01, invalid('top_p', 'must be at most 1')],
     ...['presence_penalty', 'frequency_penalty'].flatMap((name): [string, unknown, string][] => [
       [name, -2, 'ok'],
       [name, 2, 'ok'],
-      [name, -2.01, invalid(name, 'it must be at least -2')],
-      [name, 2.01, invalid(name, 'it must be at most 2')],
+      [name, -2.01, invalid(name, 'must be at least -2')],
+      [name, 2.01, invalid(name, 'must be at most 2')],
     ]),
     ...['max_tokens', 'max_completion_tokens'].flatMap((name): [string, unknown, string][] => [
       [name, 1, 'ok'],
       [name, 2 ** 53 - 1, 'ok'],
-      [name, 0, invalid(name, 'it must be at least 1')],
-      [name, -1, invalid(name, 'it must be at least 1')],
-      [name, 2 ** 53, invalid(name, 'it must be at most 9007199254740991')],
+      [name, 0, invalid(name, 'must be at least 1')],
+      [name, -1, invalid(name, 'must be at least 1')],
+      [name, 2 ** 53, invalid(name, 'must be at most 9007199254740991')],
     ]),
     ['n', 1, 'ok'],
     ['n', 128, 'ok'],
-    ['n', 0, invalid('n', 'it must be at least 1')],
-    ['n', 129, invalid('n', 'it must be at most 128')],
+    ['n', 0, invalid('n', 'must be at least 1')],
+    ['n', 129, invalid('n', 'must be at most 128')],
     ...['max_tokens', 'max_completion_tokens', 'n'].map((name): [string, unknown, string] => [
       name,
       1.5,
-      invalid(name, 'write a whole number'),
+      invalid(name, 'must be a whole number'),
     ]),
     ...[
       'temperature',
@@ -109,26 +109,26 @@ describe('a chat request', () => {
       'max_completion_tokens',
       'n',
     ].flatMap((name): [string, unknown, string][] => [
-      [name, '1', invalid(name, 'write a number')],
-      [name, true, invalid(name, 'write a number')],
-      [name, [1], invalid(name, 'write a number')],
-      [name, JSON.parse('1e400'), invalid(name, 'write a number')],
-      [name, JSON.parse('-1e400'), invalid(name, 'write a number')],
-      [name, Number.NaN, invalid(name, 'write a number')],
+      [name, '1', invalid(name, 'must be a number')],
+      [name, true, invalid(name, 'must be a number')],
+      [name, [1], invalid(name, 'must be a number')],
+      [name, JSON.parse('1e400'), invalid(name, 'must be a number')],
+      [name, JSON.parse('-1e400'), invalid(name, 'must be a number')],
+      [name, Number.NaN, invalid(name, 'must be a number')],
     ]),
 
     ['stream', true, 'ok'],
     ['stream', false, 'ok'],
-    ['stream', 'true', invalid('stream', 'write true or false')],
-    ['stream', 1, invalid('stream', 'write true or false')],
+    ['stream', 'true', invalid('stream', 'must be true or false')],
+    ['stream', 1, invalid('stream', 'must be true or false')],
     ['stream_options', {}, 'ok'],
     ['stream_options', { include_usage: true, other: 1 }, 'ok'],
     ['stream_options', { include_usage: null }, 'ok'],
-    ['stream_options', true, invalid('stream_options', 'write an object')],
+    ['stream_options', true, invalid('stream_options', 'must be an object')],
     [
       'stream_options',
       { include_usage: 'yes' },
-      invalid('stream_options.include_usage', 'write true or false'),
+      invalid('stream_options.include_usage', 'must be true or false'),
     ],
 
     ['stop', 'END', 'ok'],
@@ -136,12 +136,12 @@ describe('a chat request', () => {
     ['stop', [], 'ok'],
     ['stop', ['a'], 'ok'],
     ['stop', ['a', 'b', 'c', 'd'], 'ok'],
-    ['stop', [...'abcde'], invalid('stop', 'write at most 4 of them')],
-    ['stop', '', invalid('stop', 'it must not be empty')],
-    ['stop', ['a', ''], invalid('stop.1', 'it must not be empty')],
-    ['stop', ['a', 5], invalid('stop.1', 'write a text')],
-    ['stop', 5, invalid('stop', 'write a text or a list')],
-    ['stop', {}, invalid('stop', 'write a text or a list')],
+    ['stop', [...'abcde'], invalid('stop', 'must have at most 4 items')],
+    ['stop', '', invalid('stop', 'must not be empty')],
+    ['stop', ['a', ''], invalid('stop.1', 'must not be empty')],
+    ['stop', ['a', 5], invalid('stop.1', 'must be a string')],
+    ['stop', 5, invalid('stop', 'must be a string or a list')],
+    ['stop', {}, invalid('stop', 'must be a string or a list')],
   ])('with %s %j: %s', (field, value, expected) => {
     expect(told({ ...request, [field]: value })).toBe(expected);
   });
@@ -174,32 +174,35 @@ describe('a chat request', () => {
     [{ role: 'user' }, missing('messages.2.content')],
     [{ role: 'tool', tool_call_id: 'c' }, missing('messages.2.content')],
     [{ role: 'assistant' }, missing('messages.2.content')],
-    [{ role: 'user', content: null }, invalid('messages.2.content', 'write a text or a list')],
-    [{ role: 'assistant', content: null }, invalid('messages.2.content', 'write a text or a list')],
+    [{ role: 'user', content: null }, invalid('messages.2.content', 'must be a string or a list')],
+    [
+      { role: 'assistant', content: null },
+      invalid('messages.2.content', 'must be a string or a list'),
+    ],
     [
       { role: 'assistant', content: null, tool_calls: null },
-      invalid('messages.2.content', 'write a text or a list'),
+      invalid('messages.2.content', 'must be a string or a list'),
     ],
     [
       { role: 'user', content: null, tool_calls: [] },
-      invalid('messages.2.content', 'write a text or a list'),
+      invalid('messages.2.content', 'must be a string or a list'),
     ],
-    [{ role: 'user', content: 5 }, invalid('messages.2.content', 'write a text or a list')],
-    [{ role: 'user', content: {} }, invalid('messages.2.content', 'write a text or a list')],
+    [{ role: 'user', content: 5 }, invalid('messages.2.content', 'must be a string or a list')],
+    [{ role: 'user', content: {} }, invalid('messages.2.content', 'must be a string or a list')],
 
     [{ role: 'user', content: [{ type: 'text', text: 'a' }] }, 'ok'],
     [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,' } }] }, 'ok'],
-    [{ role: 'user', content: [] }, invalid('messages.2.content', 'write at least 1 of them')],
-    [{ role: 'user', content: ['a'] }, invalid('messages.2.content.0', 'write an object')],
+    [{ role: 'user', content: [] }, invalid('messages.2.content', 'must have at least 1 item')],
+    [{ role: 'user', content: ['a'] }, invalid('messages.2.content.0', 'must be an object')],
     [{ role: 'user', content: [{ text: 'a' }] }, missing('messages.2.content.0.type')],
     [
       { role: 'user', content: [{ type: 'video' }] },
-      invalid('messages.2.content.0.type', 'write text, image_url, refusal, file or input_audio'),
+      invalid('messages.2.content.0.type', 'must be text, image_url, refusal, file or input_audio'),
     ],
     [{ role: 'user', content: [{ type: 'text' }] }, missing('messages.2.content.0.text')],
     [
       { role: 'user', content: [{ type: 'text', text: null }] },
-      invalid('messages.2.content.0.text', 'write a text'),
+      invalid('messages.2.content.0.text', 'must be a string'),
     ],
     [
       { role: 'user', content: [{ type: 'text', text: 'a' }, { type: 'image_url' }] },
@@ -207,7 +210,7 @@ describe('a chat request', () => {
     ],
     [
       { role: 'user', content: [{ type: 'image_url', image_url: 'data:,' }] },
-      invalid('messages.2.content.0.image_url', 'write an object'),
+      invalid('messages.2.content.0.image_url', 'must be an object'),
     ],
     [
       { role: 'user', content: [{ type: 'image_url', image_url: {} }] },

@@ -8,8 +8,8 @@ const list = (count: number, item: (at: number) => string) =>
   `[${Array.from({ length: count }, (_, at) => item(at)).join(',')}]`;
 
 test.each([
-  ['is nested more than 5 deep', '[[[[[[', 'depth'],
-  ['is nested more than 5 deep', `{"a":${'['.repeat(5)}`, 'depth'],
+  ['is nested more than 5 levels deep', '[[[[[[', 'depth'],
+  ['is nested more than 5 levels deep', `{"a":${'['.repeat(5)}`, 'depth'],
   ['has more than 2000 values', list(2_000, () => '0'), 'values'],
   ['has more than 2000 values', list(1_000, () => '[0]'), 'values'],
   ['has more than 2000 values', `"\\\\",${'0,'.repeat(2_000)}`, 'values'],

@@ -92,6 +92,6 @@ test('a body that does not come in time is given up, and its connection is close
   const { socket, said } = await begin('192.0.2.1', { sent: 10 });
   const closed = once(socket, 'close');
   await eventually(() => said().startsWith('HTTP/1.1 408 '));
-  expect(said()).toContain('The request body was not complete after 0.05 s. Send it faster.');
+  expect(said()).toContain('The request body did not arrive within 0.05 s. Send it faster.');
   await closed;
 });

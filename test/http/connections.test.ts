@@ -29,7 +29,7 @@ test('one address holds half of the connections at most, and has room again when
   const { url, lines } = await runningServer(() => {}, { openFiles: 160 });
   const { sockets, kept } = await opening(url, 40);
   expect(kept).toBe(20);
-  const said = 'too many connections are open, so new ones are closed';
+  const said = 'too many open connections; closing new ones';
   expect(lines.filter(({ msg }) => msg === said)).toHaveLength(1);
   for (const socket of sockets) socket.destroy();
   await eventually(async () => (await opening(url, 1)).kept === 1);

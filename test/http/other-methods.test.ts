@@ -50,7 +50,7 @@ describe('methods that a path does not take', () => {
         allow,
         error: {
           code: 'method_not_allowed',
-          message: `${method} is not possible here. Possible are ${allow}.`,
+          message: `${method} is not allowed here. Allowed: ${allow}.`,
         },
       });
     }
@@ -127,7 +127,7 @@ describe('CONNECT', () => {
     expect(await refusalOf(url, raw('CONNECT', 'example.com:443'))).toMatchObject({
       status: 405,
       allow: '',
-      error: { code: 'method_not_allowed', message: expect.stringContaining('no proxy') },
+      error: { code: 'method_not_allowed', message: expect.stringContaining('not a proxy') },
     });
     expect((await ask('/healthz')).status).toBe(200);
   });

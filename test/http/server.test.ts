@@ -45,7 +45,7 @@ describe('the error body', () => {
     ['/chat', { method: 'POST' }, 400, 'invalid_value', null, /must be a JSON object/],
     ['/chat', post({}), 400, 'missing_required_parameter', 'model', /'model' is missing/],
     ['/chat', post({ model: 'm' }), 400, 'missing_required_parameter', 'messages', /missing/],
-    ['/chat', post({ ...chat, model: 5 }), 400, 'invalid_value', 'model', /write a text/],
+    ['/chat', post({ ...chat, model: 5 }), 400, 'invalid_value', 'model', /must be a string/],
     ['/chat', post({ ...chat, messages: [] }), 400, 'invalid_value', 'messages', /at least 1/],
     [
       '/chat',
@@ -61,7 +61,7 @@ describe('the error body', () => {
       400,
       'invalid_value',
       'messages.1.role',
-      /write user, assistant, system, developer or tool/,
+      /must be user, assistant, system, developer or tool/,
     ],
     [
       '/chat',
@@ -77,7 +77,7 @@ describe('the error body', () => {
       400,
       'invalid_value',
       'messages.0.content',
-      /write a text or a list/,
+      /must be a string or a list/,
     ],
     [
       '/chat',
@@ -85,7 +85,7 @@ describe('the error body', () => {
       400,
       'invalid_value',
       'messages.0.content.0.text',
-      /write a text/,
+      /must be a string/,
     ],
     [
       '/chat',
@@ -101,16 +101,23 @@ describe('the error body', () => {
       400,
       'invalid_value',
       'messages.0.content.0.type',
-      /write text, image_url, refusal, file or input_audio/,
+      /must be text, image_url, refusal, file or input_audio/,
     ],
-    ['/chat', post({ ...chat, stop: ['a', 5] }), 400, 'invalid_value', 'stop.1', /write a text/],
+    [
+      '/chat',
+      post({ ...chat, stop: ['a', 5] }),
+      400,
+      'invalid_value',
+      'stop.1',
+      /must be a string/,
+    ],
     [
       '/monitors',
       post({ ...monitor, check_type: 'PING' }),
       400,
       'invalid_value',
       'check_type',
-      /: write HTTP, KEYWORD, DNS, TCP, CERTIFICATE or HEARTBEAT\./,
+      /: must be HTTP, KEYWORD, DNS, TCP, CERTIFICATE or HEARTBEAT\./,
     ],
     [
       '/monitors',
@@ -147,7 +154,7 @@ describe('the error body', () => {
     ['/page?size=9', {}, 400, 'invalid_value', 'size', /at most 5/],
     ['/page?colour=red', {}, 400, 'unknown_parameter', 'colour', /Unknown/],
     ['/nothing?key=secret', {}, 404, 'not_found', null, /nothing at GET \/nothing\.$/],
-    ['/chat', { method: 'DELETE' }, 405, 'method_not_allowed', null, /DELETE .* are POST\.$/],
+    ['/chat', { method: 'DELETE' }, 405, 'method_not_allowed', null, /DELETE .* Allowed: POST\.$/],
     ['/%zz', {}, 400, 'invalid_value', null, /not a valid url/],
     [`/things/${'x'.repeat(501)}`, {}, 414, 'invalid_value', null, /./],
   ])('of %s %j is %i %s about %s', async (path, init, status, code, param, message) => {
@@ -239,7 +246,7 @@ test('a body of thousands of values is refused before it is parsed', async () =>
   const torn = await ask('/monitors', post(`[${'0,'.repeat(2_000)}`));
   expect(torn.body.error.message).toBe('The body has more than 2000 values. Send less.');
   const nested = await ask('/monitors', post('['.repeat(65)));
-  expect(nested.body.error.message).toBe('The body is nested more than 64 deep. Send less.');
+  expect(nested.body.error.message).toBe('The body is nested more than 64 levels deep. Send less.');
   const answer = await ask('/monitors', post({ ...monitor, ...headers(1_900) }));
   expect(answer.body.error.message).toBe("Unknown field 'k0'. Leave it out.");
 });

@@ -29,7 +29,7 @@ test('What nobody expected is told to the log alone, under the id that the calle
 
 test.each([
   [new CommandError('Say which: /monitor list.'), 'Say which: list_monitors.'],
-  [new StatusError('This key was revoked a moment ago.', { status: 401 }), /revoked a moment ago/],
+  [new StatusError('This key was just revoked.', { status: 401 }), /just revoked/],
   [new StatusError('This key can only read.', { status: 403 }), /can only read/],
   [
     new StatusError('More than 120.', { status: 429, retryAfterMs: 42_000 }),

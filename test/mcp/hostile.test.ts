@@ -30,13 +30,13 @@ const HOSTILE: Record<
   string,
   [send: Send, status: number, says: string, options?: Parameters<typeof startMcp>[0]]
 > = {
-  'no key': [over(list, { key: null }), 401, 'This needs an API key'],
+  'no key': [over(list, { key: null }), 401, 'This request needs an API key'],
   'a wrong key': [over(list, { key: `awm_${'x'.repeat(40)}` }), 401, 'not a valid key'],
   'a key in the form of none': [over(list, { key: '../../etc/passwd' }), 401, 'not a valid key'],
   'two different keys': [
     over(list, { headers: { 'x-api-key': `awm_${'x'.repeat(40)}` } }),
     401,
-    'more than one key',
+    'more than one API key',
   ],
   'a key of the gateway': [
     async (mcp) => {
@@ -44,7 +44,7 @@ const HOSTILE: Record<
       return mcp.post(list, { key: (await gateway.create('other')).key });
     },
     401,
-    'not a valid key of the monitoring service',
+    'not a valid key for the monitoring service',
   ],
   'a revoked key': [
     async (mcp) => {
@@ -135,7 +135,7 @@ const HOSTILE: Record<
     400,
     'not a valid JSON-RPC message',
   ],
-  'a number': [over('7'), 400, 'write an object or a list'],
+  'a number': [over('7'), 400, 'must be an object or a list'],
   'an empty batch': [over([]), 400, 'not valid'],
   'a batch of 21': [over(Array.from({ length: 21 }, () => list)), 400, 'not valid'],
   'a batch of numbers': [over([7]), 400, ''],
@@ -149,7 +149,7 @@ const HOSTILE: Record<
     400,
     'more than 2000 values',
   ],
-  '100,000 lists in each other': [over(nested(100_000)), 400, 'nested more than 64 deep'],
+  '100,000 lists in each other': [over(nested(100_000)), 400, 'nested more than 64 levels deep'],
   'a text of 300 KB': [
     over(callOf('list_monitors', { text: 'x'.repeat(300_000) })),
     413,
@@ -160,12 +160,12 @@ const HOSTILE: Record<
     200,
     'not right: text',
   ],
-  'a GET': [over(undefined, { method: 'GET' }), 405, 'Possible are POST'],
-  'a DELETE': [over(undefined, { method: 'DELETE' }), 405, 'Possible are POST'],
+  'a GET': [over(undefined, { method: 'GET' }), 405, 'Allowed: POST'],
+  'a DELETE': [over(undefined, { method: 'DELETE' }), 405, 'Allowed: POST'],
   'the question of a browser whether it may': [
     over(undefined, { method: 'OPTIONS', headers: { origin: 'http://localhost' } }),
     405,
-    'Possible are POST',
+    'Allowed: POST',
   ],
   'an unknown method': [over(message('tools/destroy')), 200, 'Method not found'],
   'a method of the prototype': [over(message('constructor')), 200, 'Method not found'],

@@ -25,10 +25,10 @@ function admitTimes(config: CheckedMonitor['config']): void {
   if (seconds >= config.interval_seconds) {
     throw invalid(
       'config.timeout_seconds',
-      `it must be less than interval_seconds, which is ${config.interval_seconds}`,
+      `must be less than interval_seconds, which is ${config.interval_seconds}`,
     );
   }
   if (config.degraded_after_ms !== undefined && config.degraded_after_ms >= seconds * 1000) {
-    throw invalid('config.degraded_after_ms', `it must be less than the timeout, ${seconds} s`);
+    throw invalid('config.degraded_after_ms', `must be less than the timeout, ${seconds} s`);
   }
 }

@@ -38,34 +38,36 @@ const cursorUnknown = () =>
   new HttpError(
     410,
     ErrorCode.unknownCursor,
-    `What has changed since this cursor cannot be told: it is too old or not of this service, or more than ${MAX_CHANGED} monitors have changed since. Read the whole list, GET ${MonitoringPath.monitors}, and go on with the cursor in its ${CURSOR_HEADER} header.`,
+    `This cursor is too old or from another service, or more than ${MAX_CHANGED} monitors have changed since. Read the whole list, GET ${MonitoringPath.monitors}, and continue with the cursor in its ${CURSOR_HEADER} header.`,
     { param: 'after' },
   );
 
 /** GET /monitors/changes. */
 const schema = keyRoute({
   operationId: 'listMonitorChanges',
-  summary: 'List the monitors that changed since a list or an earlier answer',
+  summary: 'List the monitors that changed since a cursor',
   description:
-    'A monitor has changed when it is new, gone, or anything of it in the list is different but `last_checked_at`, `response_time_ms`, `flapping` and `stale`. Nothing that changed is missing, whichever process of the service is asked; something may be told again. All of `monitors` are as the list would have them now.',
+    'A monitor has changed if it is new, removed, or differs in any listed field other than `last_checked_at`, `response_time_ms`, `flapping` and `stale`. No change is left out, whichever process of the service answers; a change may be returned twice. `monitors` holds the changed monitors as the list would show them now.',
   querystring: z.strictObject({
     after: z
       .string()
       .min(1)
       .max(200)
       .describe(
-        `The \`cursor\` of the answer before, or what the \`${CURSOR_HEADER}\` header of a list says; of a list in pages that of the first.`,
+        `The \`cursor\` of the previous answer, or the \`${CURSOR_HEADER}\` header of a list. If the list has pages, use the header of the first page.`,
       ),
     include_paused: z
       .enum(['true', 'false'])
       .default('false')
-      .describe('As it was for the list: without it, one that is PAUSED is told as `removed`.'),
+      .describe(
+        'Use the same value as for the list. With `false`, a monitor that was paused is in `removed`.',
+      ),
   }),
   response: { 200: MonitorChanges },
   components: { Monitor, MonitorChanges },
   answers: {
-    200: `What changed, at most ${MAX_CHANGED} monitors, and the cursor to ask with next.`,
-    400: 'A query parameter is missing or wrong (`param` names it), or there is a body.',
-    410: `It cannot be told what has changed since (\`unknown_cursor\`): the cursor is too old or not of this service, or more than ${MAX_CHANGED} monitors have changed. Read the whole list.`,
+    200: `The changes, up to ${MAX_CHANGED} monitors, and the cursor for the next request.`,
+    400: 'A query parameter is missing or wrong (`param` names it), or the request has a body.',
+    410: `The cursor is too old or from another service, or more than ${MAX_CHANGED} monitors have changed (\`unknown_cursor\`). Read the whole list.`,
   },
 });

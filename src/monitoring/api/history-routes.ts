@@ -41,8 +41,8 @@ const MAX_UPTIME_DAYS = 400;
 
 /** The rows of rollups, and the time they tell when none is named: minutes are kept no longer. */
 const ROLLUPS: Record<RollupList['by'], { rowMs: number; defaultMs: number; coarser: string }> = {
-  minute: { rowMs: MINUTE_MS, defaultMs: 2 * HOUR_MS, coarser: ', or take by=hour' },
-  hour: { rowMs: HOUR_MS, defaultMs: 7 * DAY_MS, coarser: ', or take by=day' },
+  minute: { rowMs: MINUTE_MS, defaultMs: 2 * HOUR_MS, coarser: ', or use by=hour' },
+  hour: { rowMs: HOUR_MS, defaultMs: 7 * DAY_MS, coarser: ', or use by=day' },
   day: { rowMs: DAY_MS, defaultMs: 90 * DAY_MS, coarser: '' },
 };
 
@@ -78,7 +78,10 @@ export function addHistoryRoutes(scope: HttpServer, tools: RouteTools): void {
     const { id } = monitorNamed(monitors, params.id);
     const range = rangeOf(query, 30 * DAY_MS, clock.wallMs());
     if (range.toMs - range.fromMs > MAX_UPTIME_DAYS * DAY_MS) {
-      throw invalidValue('from', `ask for ${MAX_UPTIME_DAYS} days at most; older history is gone`);
+      throw invalidValue(
+        'from',
+        `ask for at most ${MAX_UPTIME_DAYS} days; older history is deleted`,
+      );
     }
     const { upMs, downMs, unseenMs } = await readable(history.uptime(id, range));
     const seenMs = upMs + downMs;
@@ -131,7 +134,7 @@ function rangeOf(
 ): Range {
   const toMs = to === undefined ? nowMs : Math.min(Date.parse(to), nowMs);
   const fromMs = from === undefined ? toMs - defaultMs : Date.parse(from);
-  if (fromMs >= toMs) throw invalidValue('from', "it must be before 'to', and in the past");
+  if (fromMs >= toMs) throw invalidValue('from', "must be before 'to' and in the past");
   return { fromMs, toMs };
 }
 
@@ -145,11 +148,11 @@ function incidentRange(query: Parameters<typeof rangeOf>[0], nowMs: number): Ran
 function momentsIn(text: string): number[] {
   const texts = text.split(',');
   if (texts.length < 2 || texts.length > MAX_MOMENTS) {
-    throw invalidValue('at', `give 2 to ${MAX_MOMENTS} times with commas between them`);
+    throw invalidValue('at', `must be 2 to ${MAX_MOMENTS} times, separated by commas`);
   }
   const moments = texts.map((one) => {
     const { data, error } = GivenTime.safeParse(one);
-    if (error) throw invalidValue('at', error.issues[0]?.message ?? 'give times');
+    if (error) throw invalidValue('at', error.issues[0]?.message ?? 'must be times');
     return Date.parse(data);
   });
   if (moments.some((atMs, at) => atMs <= (moments[at - 1] ?? -1))) {
@@ -157,7 +160,7 @@ function momentsIn(text: string): number[] {
   }
   const [firstMs = 0] = moments;
   if ((moments.at(-1) ?? 0) - firstMs > MAX_UPTIME_DAYS * DAY_MS) {
-    throw invalidValue('at', `ask for ${MAX_UPTIME_DAYS} days at most; older history is gone`);
+    throw invalidValue('at', `ask for at most ${MAX_UPTIME_DAYS} days; older history is deleted`);
   }
   return moments;
 }
@@ -168,7 +171,7 @@ function refuseTooManyRows(by: RollupList['by'], { fromMs, toMs }: Range): void 
   if (rows <= MAX_ROLLUPS) return;
   throw invalidValue(
     'from',
-    `these are ${rows} rows of a ${by}, and an answer holds ${MAX_ROLLUPS}; ask for a shorter time${coarser}`,
+    `by ${by}, this is ${rows} rows, and an answer holds at most ${MAX_ROLLUPS}; ask for a shorter time${coarser}`,
   );
 }
 
@@ -176,7 +179,7 @@ function refuseTooManyRows(by: RollupList['by'], { fromMs, toMs }: Range): void 
 const MAX_ENTRIES = 100;
 
 const limitUpTo = (max: number) =>
-  queryNumber(z.int().min(1).max(max).default(50)).describe('How many at most.');
+  queryNumber(z.int().min(1).max(max).default(50)).describe('Maximum number of entries.');
 
 const limit = limitUpTo(MAX_ENTRIES);
 
@@ -186,25 +189,25 @@ const queryTime = z.preprocess(
   GivenTime.optional(),
 );
 
-const to = queryTime.describe('The end, such as `2026-12-01T09:30:00Z`; now when left out.');
+const to = queryTime.describe('End, such as `2026-12-01T09:30:00Z`. Default: now.');
 
 /** The time of incidents. */
 const incidentTime = {
   from: queryTime.describe(
-    'The begin: only incidents that had not ended by then; those that go on are among them. All up to the end when left out.',
+    'Start: only incidents that had not ended by then, including ongoing ones. Default: no limit.',
   ),
-  to: queryTime.describe('The end: only incidents that began before it; now when left out.'),
+  to: queryTime.describe('End: only incidents that began before it. Default: now.'),
 };
 
 const readAnswers = {
-  400: 'A query parameter is wrong or unknown (`param` names it), or a body was sent.',
+  400: 'A query parameter is wrong or unknown (`param` names it), or the request has a body.',
   503: 'The history could not be read.',
 };
 
 /** GET /monitors/:id/results. */
 const resultsSchema = monitorRoute({
   operationId: 'listResults',
-  summary: 'List the last checks of a monitor, or the last signals of its job',
+  summary: "List a monitor's last checks, or the last signals of its job",
   querystring: z.strictObject({ limit }),
   response: { 200: CheckRecordList },
   components: { CheckRecordList },
@@ -214,24 +217,24 @@ const resultsSchema = monitorRoute({
 /** GET /monitors/:id/incidents. */
 const incidentsSchema = monitorRoute({
   operationId: 'listIncidents',
-  summary: 'List the times in which a monitor was DOWN',
+  summary: "List a monitor's incidents (times when it was DOWN)",
   querystring: z.strictObject({ limit, ...incidentTime }),
   response: { 200: IncidentList },
   components: { Incident, IncidentList },
   answers: {
     ...readAnswers,
-    200: 'Newest first. `complete` is false when there may have been more than the newest 100, which are kept.',
+    200: 'Newest first. Only the newest 100 are kept; `complete` is false if there may have been more.',
   },
 });
 
 /** GET /monitors/:id/rollups. */
 const rollupsSchema = monitorRoute({
   operationId: 'listRollups',
-  summary: 'Sum up what was seen of a monitor by minute, hour or day',
+  summary: "Summarize a monitor's checks by minute, hour or day",
   querystring: z.strictObject({
-    by: RollupList.shape.by.default('hour'),
+    by: RollupList.shape.by.default('hour').describe('The time that each row covers.'),
     from: queryTime.describe(
-      'The begin; when left out, 2 hours, 7 days or 90 days before the end: by minute, hour or day. Minutes are kept for 2 hours, hours for 90 days, days for 400 days.',
+      'Start. Default: 2 hours before the end by minute, 7 days by hour, 90 days by day. Minutes are kept for 2 hours, hours for 90 days, days for 400 days.',
     ),
     to,
   }),
@@ -239,23 +242,23 @@ const rollupsSchema = monitorRoute({
   components: { RollupList },
   answers: {
     ...readAnswers,
-    200: 'Oldest first; times in which nothing was seen have no row.',
+    200: 'Oldest first. Times without checks have no row.',
   },
 });
 
 /** GET /monitors/:id/uptime. */
 const uptimeSchema = monitorRoute({
   operationId: 'getUptime',
-  summary: 'Tell how much of a time a monitor was not DOWN',
+  summary: "Show a monitor's uptime over a time range",
   querystring: z.strictObject({
-    from: queryTime.describe('The begin; 30 days before the end when left out.'),
+    from: queryTime.describe('Start. Default: 30 days before the end.'),
     to,
   }),
   response: { 200: Uptime },
   components: { Uptime },
   answers: {
     ...readAnswers,
-    200: 'The time, and how much of it was seen.',
+    200: 'The uptime, and how much of the time was monitored.',
   },
 });
 
@@ -263,15 +266,15 @@ const after = z
   .string()
   .max(500)
   .optional()
-  .describe('Only monitors whose id comes after this one: the `next` of the answer before.');
+  .describe('Only monitors whose ID comes after this one: the `next` of the previous answer.');
 
 /** GET /days. */
 const daysSchema = keyRoute({
   operationId: 'listDays',
-  summary: 'Tell how the days of all monitors went',
+  summary: 'Show the uptime of all monitors by day',
   querystring: z.strictObject({
     days: queryNumber(z.int().min(1).max(MAX_DAYS).default(MAX_DAYS)).describe(
-      'How many, today included.',
+      'Number of days, including today.',
     ),
     after,
   }),
@@ -279,20 +282,20 @@ const daysSchema = keyRoute({
   components: { DayList },
   answers: {
     ...readAnswers,
-    200: 'Up to 500 monitors, by id. Of each the days since the first one that was seen; a monitor that is PAUSED is there too.',
+    200: 'Up to 500 monitors, sorted by ID, including PAUSED ones. Each has its days since it was first monitored.',
   },
 });
 
 /** GET /parts. */
 const partsSchema = keyRoute({
   operationId: 'listParts',
-  summary: 'Tell how parts of a time went for all monitors',
+  summary: 'Show the uptime of all monitors over consecutive time ranges',
   querystring: z.strictObject({
     at: z
       .string()
       .max(MAX_MOMENTS * 40)
       .describe(
-        `Where the parts begin and end: 2 to ${MAX_MOMENTS} times in their order with commas between them, written with Z.`,
+        `Where the ranges begin and end: 2 to ${MAX_MOMENTS} times with Z, in ascending order, separated by commas.`,
       ),
     after,
   }),
@@ -300,20 +303,20 @@ const partsSchema = keyRoute({
   components: { PartList },
   answers: {
     ...readAnswers,
-    200: 'Up to 500 monitors, by id, with a number for each part. What has not come yet was not seen.',
+    200: 'Up to 500 monitors, sorted by ID, each with one number per range. Future time counts as not monitored.',
   },
 });
 
 /** GET /incidents. */
 const recentIncidentsSchema = keyRoute({
   operationId: 'listRecentIncidents',
-  summary: 'List the last times in which any monitor was DOWN',
+  summary: 'List the latest incidents of all monitors',
   querystring: z.strictObject({ limit: limitUpTo(MAX_LISTED), ...incidentTime }),
   response: { 200: RecentIncidentList },
   components: { RecentIncident, RecentIncidentList },
   answers: {
     ...readAnswers,
-    200: 'Newest first, of the 200 monitors whose status changed last; with a time, of up to 2,000. `total` counts those beyond the limit too. `complete` is false when there may be more: of other monitors, or older than the newest 100 of a monitor, which are kept.',
+    200: 'Newest first, from the 200 monitors whose status changed last; with `from` or `to`, from up to 2,000. `total` also counts incidents beyond the limit. `complete` is false if there may be more: from other monitors, or older than the newest 100 of a monitor, which are kept.',
   },
 });
 

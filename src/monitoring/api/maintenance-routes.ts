@@ -33,11 +33,14 @@ export function addMaintenanceRoutes(scope: HttpServer, tools: RouteTools): void
     const fault = window ? checkWindow(window, 'window') : undefined;
     if (fault) throw invalidValue(fault.param, fault.message);
     if (window && comingSpan(window, clock.wallMs()) === undefined) {
-      throw invalidValue('window', 'it is over already; give one that ends in the future');
+      throw invalidValue(
+        'window',
+        'this window has already ended; send one that ends in the future',
+      );
     }
     const planned = await orUnavailable(
       plan(body, tools),
-      'Not all of it could be stored. Send it again: what is set is not set twice.',
+      'Only a part could be stored. Send the request again; nothing is set twice.',
     );
     await runner.showMaintenance();
     return planned;
@@ -114,36 +117,36 @@ function first(windows: PlannedWindow[], count: number): PlannedWindow[] {
 /** GET /maintenance. */
 const listSchema = keyRoute({
   operationId: 'listPlannedMaintenance',
-  summary: 'List the maintenance windows of all monitors that go on or begin soon',
+  summary: 'List active and upcoming maintenance windows of all monitors',
   querystring: z.strictObject({
     days: queryNumber(z.int().min(1).max(31).default(7)).describe(
-      'Those that begin within so many days.',
+      'Only windows that begin within this number of days.',
     ),
     limit: queryNumber(z.int().min(1).max(MAX_LISTED).default(LISTED_COUNT)).describe(
-      'At most so many, those that begin first.',
+      'Maximum number of windows, the earliest first.',
     ),
   }),
   response: { 200: PlannedWindowList },
   components: { PlannedWindow, PlannedWindowList },
   answers: {
-    200: 'In the order of their begins. A window that comes back stands there once, as it goes on or comes next. Monitors that are PAUSED have none here.',
-    400: 'A query parameter is wrong (`param` names it), or there is a body.',
+    200: 'Sorted by start. A recurring window is listed once, with its active or next occurrence. Windows of PAUSED monitors are left out.',
+    400: 'A query parameter is wrong (`param` names it), or the request has a body.',
   },
 });
 
 /** POST /maintenance. */
 const planSchema = keyRoute({
   operationId: 'planMaintenance',
-  summary: 'Plan a maintenance window for several monitors, or take theirs away',
-  description: `The window comes to those that each has, once however often it is sent; what is over is taken away. At most ${MAX_PLANNED} monitors at a time, and ${MAX_WINDOWS} windows of each.`,
+  summary: 'Schedule a maintenance window for several monitors, or remove theirs',
+  description: `The window is added to the existing ones, only once even if it is sent again; windows that have ended are removed. At most ${MAX_PLANNED} monitors per request, and ${MAX_WINDOWS} windows per monitor.`,
   querystring: noQuery,
   body: MaintenancePlan,
   response: { 200: MaintenancePlanned },
   components: { MaintenancePlan, MaintenancePlanned },
   answers: {
-    200: 'Which monitors are as it says now.',
-    400: 'The body is no valid JSON, or a field is wrong (`param` names it). Nothing has changed.',
+    200: 'Which monitors now have the window, and which do not.',
+    400: "The body isn't valid JSON, or a field is wrong (`param` names it). Nothing has changed.",
     403: READ_ONLY,
-    503: 'Not all of it could be stored; what was is kept. The same once more completes it.',
+    503: 'Only a part could be stored, and is kept. Send the same request again to complete it.',
   },
 });

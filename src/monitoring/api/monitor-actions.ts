@@ -70,7 +70,7 @@ function addActionsWithoutBody(scope: HttpServer, tools: RouteTools): void {
     const { id, definition } = monitorNamed(monitors, request.params.id);
     if (!isHeartbeat(definition)) {
       throw conflict(
-        'Only a HEARTBEAT has a push token. To watch a job, create a monitor of that kind.',
+        'Only a HEARTBEAT monitor has a push token. To watch a job, create a monitor of that type.',
       );
     }
     const token = await orUnchanged(monitors.renewToken(id));
@@ -82,15 +82,18 @@ function addActionsWithoutBody(scope: HttpServer, tools: RouteTools): void {
     const monitor = monitorNamed(monitors, params.id);
     if (isHeartbeat(monitor.definition)) {
       throw conflict(
-        'A HEARTBEAT is not checked: it waits for its job. To try it out, send a ping to its push URL.',
+        'A HEARTBEAT monitor is never checked: it waits for its job. To test it, send a ping to its push URL.',
       );
     }
     if (monitor.state.status === 'PAUSED') {
       throw conflict(
-        `This monitor is paused and is not checked. Resume it first, with POST ${addedPath('resume', params)}.`,
+        `This monitor is paused. Resume it first, with POST ${addedPath('resume', params)}.`,
       );
     }
-    await orUnavailable(runner.checkNow(monitor), 'What was found could not be stored. Try again.');
+    await orUnavailable(
+      runner.checkNow(monitor),
+      'The result of the check could not be stored. Try again.',
+    );
     await monitors.written(monitor.id);
     return await detailsOf(monitor, tools);
   });
@@ -101,16 +104,16 @@ const conflict = (sentence: string) => new HttpError(409, ErrorCode.conflict, se
 /** POST /monitors/:id/pause. */
 const pauseSchema = detailedRoute({
   operationId: 'pauseMonitor',
-  summary: 'Pause a monitor: it is not checked, and nobody is alerted',
-  answers: { 200: 'The monitor, PAUSED.', 409: DECLARED, ...changeAnswers },
+  summary: 'Pause a monitor: no checks, no alerts',
+  answers: { 200: 'The monitor, now PAUSED.', 409: DECLARED, ...changeAnswers },
 });
 
 /** POST /monitors/:id/resume. */
 const resumeSchema = detailedRoute({
   operationId: 'resumeMonitor',
-  summary: 'Resume a monitor that is paused',
+  summary: 'Resume a paused monitor',
   answers: {
-    200: 'The monitor, with the status it had before until it is checked.',
+    200: 'The monitor, with its previous status until the next check.',
     409: DECLARED,
     ...changeAnswers,
   },
@@ -121,25 +124,25 @@ const checkSchema = detailedRoute({
   operationId: 'checkMonitor',
   summary: 'Check a monitor now',
   answers: {
-    200: 'The monitor after the check. One check alone may not change its status: see `confirm_down`.',
+    200: 'The monitor after the check. A single check may not change its status: see `confirm_down`.',
     403: READ_ONLY,
-    409: 'It is paused, or a HEARTBEAT.',
-    503: 'Nothing was learned of the target: the network of the service itself is gone, or it is being stopped.',
+    409: 'The monitor is paused, or is a HEARTBEAT.',
+    503: "The target could not be checked: the service's own network is down, or the service is stopping.",
   },
 });
 
 /** POST /monitors/:id/push-token. */
 const pushTokenSchema = monitorRoute({
   operationId: 'renewPushToken',
-  summary: 'Make a new push URL for a heartbeat',
+  summary: 'Create a new push URL for a heartbeat',
   description:
-    'For a token that is lost or known to others. The one before stops working at once; the history and the status stay.',
+    'Use it if the token was lost or leaked. The old one stops working at once; history and status are kept.',
   querystring: noQuery,
   response: { 200: RenewedPushToken },
   components: { RenewedPushToken },
   answers: {
-    200: 'The new `push_url`, shown only here.',
-    409: 'It is no HEARTBEAT.',
+    200: 'The new `push_url`, shown only once.',
+    409: "The monitor isn't a HEARTBEAT.",
     ...changeAnswers,
   },
 });
@@ -147,13 +150,13 @@ const pushTokenSchema = monitorRoute({
 /** PUT /monitors/:id/maintenance. */
 const maintenanceSchema = detailedRoute({
   operationId: 'setMaintenance',
-  summary: 'Set the maintenance windows of a monitor, in place of those it has',
+  summary: "Replace a monitor's maintenance windows",
   body: MaintenanceChange,
   components: { MaintenanceChange },
   answers: {
     200: 'The monitor with its windows.',
     409: DECLARED,
-    400: 'The body is no valid JSON, or a field is wrong (`param` names it). Nothing has changed.',
+    400: "The body isn't valid JSON, or a field is wrong (`param` names it). Nothing has changed.",
     ...changeAnswers,
   },
 });

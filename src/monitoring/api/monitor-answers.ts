@@ -49,7 +49,7 @@ export async function detailsOf(
 ): Promise<MonitorDetails> {
   const [lastIncident] = await orUnavailable(
     history.incidents(monitor.id, 1),
-    'The history of the monitor could not be read. Try again.',
+    "The monitor's history could not be read. Try again.",
   );
   const { definition, published: state, maintenance } = monitor;
   const endsMs = state.certificateEndsMs;

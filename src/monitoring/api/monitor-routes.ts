@@ -79,7 +79,7 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
     if (idempotency === undefined) await admitNew();
     const { monitor, token, repeated } = await orUnavailable(
       monitors.add(definition, idempotency),
-      'The monitor could not be stored and was not created. Try again.',
+      'The monitor was not created because it could not be stored. Try again.',
     );
     if (repeated) reply.header(IdempotencyHeader.replayed, 'true');
     reply.code(201);
@@ -188,7 +188,9 @@ const StatusFilter = z
     text.split(',').flatMap((word) => {
       const status = MonitorStatus.safeParse(word.trim().toUpperCase());
       if (status.success) return [status.data];
-      context.addIssue(`write one or more of ${MonitorStatus.options.join(', ')}, with commas`);
+      context.addIssue(
+        `must be one or more of ${MonitorStatus.options.join(', ')}, separated by commas`,
+      );
       return [];
     }),
   );
@@ -202,33 +204,35 @@ const listSchema = keyRoute({
     include_paused: z
       .enum(['true', 'false'])
       .default('false')
-      .describe('Also those that are PAUSED.'),
+      .describe('Also list PAUSED monitors.'),
     status: StatusFilter.optional().describe(
-      'Only those with one of these statuses, such as `DOWN,DEGRADED`.',
+      'Only monitors with one of these statuses, such as `DOWN,DEGRADED`.',
     ),
     limit: queryNumber(z.int().min(1).max(MAX_LISTED))
       .optional()
-      .describe('At most so many, in the order of their ids; `next` is what to ask for `after`.'),
+      .describe(
+        "Maximum number of monitors, sorted by ID. For the next page, send the answer's `next` as `after`.",
+      ),
     after: z
       .string()
       .max(200)
       .optional()
-      .describe('Only those whose id comes after this one, in the order of their ids.'),
+      .describe('Only monitors whose ID comes after this one, sorted by ID.'),
   }),
   response: { 200: MonitorList },
   components: { Monitor, MonitorList },
   answers: {
     200: {
-      description: 'The monitors, in the order they were made.',
+      description: 'The monitors, in the order in which they were created.',
       headers: {
         [CURSOR_HEADER]: {
           description:
-            'What to ask `GET /monitors/changes` for, `after` the first page of this list.',
+            'Cursor for `GET /monitors/changes`: send it as `after` to get the changes since this list. If the list has pages, use the one of the first page.',
           schema: { type: 'string' },
         },
       },
     },
-    400: 'A query parameter is wrong (`param` names it), or there is a body.',
+    400: 'A query parameter is wrong (`param` names it), or the request has a body.',
   },
 });
 
@@ -240,10 +244,10 @@ const createSchema = (definition: CheckTypes['schema']) =>
     headers: z.object({
       [IdempotencyHeader.key]: z
         .string()
-        .regex(/^[\x21-\x7e]{1,255}$/, 'write 1 to 255 visible ASCII characters, and send it once')
+        .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters, sent only once')
         .optional()
         .describe(
-          'Any word for this create, such as a UUID. A repeat with the same key and body within 24 hours has the answer of the first and creates nothing.',
+          'A key of your choice for this create, such as a UUID. If you repeat the request with the same key and body within 24 hours, you get the first answer again and nothing is created.',
         ),
     }),
     querystring: noQuery,
@@ -253,28 +257,28 @@ const createSchema = (definition: CheckTypes['schema']) =>
     answers: {
       201: {
         description:
-          'The new monitor; of a HEARTBEAT with its `push_url`, shown only here, and not in a repeat once the token was renewed.',
+          'The new monitor. A HEARTBEAT comes with its `push_url`, which is shown only here, and not in a repeat once the token was renewed.',
         headers: {
           [IdempotencyHeader.replayed]: {
-            description: '`true` when this is the answer to an earlier request; else absent.',
+            description: '`true` if this is the answer to an earlier request, otherwise absent.',
             schema: { type: 'string' },
           },
         },
       },
-      400: 'The body is no valid JSON, a field or the idempotency key is wrong (`param` names it), it depends on a monitor that is not there, or checks may not reach the target.',
+      400: "The body isn't valid JSON, a field or the idempotency key is wrong (`param` names it), the monitor depends on one that does not exist, or checks may not reach the target.",
       403: READ_ONLY,
-      409: 'There are as many monitors as the service takes, or the idempotency key came with another body before.',
-      503: 'The monitor could not be stored, and was not created.',
+      409: 'The service already holds the maximum number of monitors, or the idempotency key was used with another body before.',
+      503: 'The monitor was not created because it could not be stored.',
     },
   });
 
 /** GET /monitors/:id. */
 const showSchema = detailedRoute({
   operationId: 'getMonitor',
-  summary: 'Show everything known of a monitor',
+  summary: 'Show a monitor in detail',
   answers: {
-    200: 'The monitor. Values of headers, and of parameters in the target, that look like secrets are shown as `…`.',
-    503: 'Its history could not be read.',
+    200: 'The monitor. Header values and target parameters that look like secrets are shown as `…`.',
+    503: "The monitor's history could not be read.",
   },
 });
 
@@ -283,13 +287,13 @@ const changeSchema = detailedRoute({
   operationId: 'changeMonitor',
   summary: 'Change a monitor',
   description:
-    'Settings that are not named stay; `null` takes one back to its default. Headers are one setting: all are replaced, and `…` keeps the stored value of one, as it does in the target. A target of another origin takes no stored secret along: they are to be given anew. The new settings hold from now on. `depends_on` is replaced as a whole; a monitor that is removed is taken out of it.',
+    'Settings that you leave out stay as they are; `null` resets one to its default. Headers are one setting: all of them are replaced, and `…` keeps the stored value of a header, or of a secret in the target. If the target changes to another origin, send its secrets again: stored ones are not sent there. Changes take effect at once. `depends_on` is replaced as a whole; a monitor that is removed is taken out of it.',
   body: MonitorChange,
   components: { MonitorChange },
   answers: {
     409: DECLARED,
-    200: 'The monitor as it is now.',
-    400: 'The body is no valid JSON, a field is wrong (`param` names it), dependencies would go round, checks may not reach the target, or it is of another origin and stored secrets are not given anew. Nothing has changed.',
+    200: 'The changed monitor.',
+    400: "The body isn't valid JSON, a field is wrong (`param` names it), dependencies would form a circle, checks may not reach the target, or the target has another origin and its secrets were not sent again. Nothing has changed.",
     ...changeAnswers,
   },
 });
@@ -299,5 +303,5 @@ const deleteSchema = monitorRoute({
   operationId: 'deleteMonitor',
   summary: 'Delete a monitor and its history',
   querystring: noQuery,
-  answers: { 204: 'It is gone.', 409: DECLARED, ...changeAnswers },
+  answers: { 204: 'The monitor was deleted.', 409: DECLARED, ...changeAnswers },
 });

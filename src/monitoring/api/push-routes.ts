@@ -30,7 +30,7 @@ export function addPushRoutes(
       monitor = monitors.byToken(token);
     }
     if (monitor === undefined) {
-      throw notFound('There is no heartbeat with this token. Check the push URL.');
+      throw notFound('No heartbeat has this token. Check the push URL.');
     }
     await orUnavailable(runner.signal(monitor, signalOf()), PING_NOT_STORED);
     return { ok: true as const };
@@ -56,15 +56,15 @@ function signalIn(text: string): Signal {
   if (signal) return signal;
   throw invalidValue(
     'signal',
-    'write start, fail, or the exit code of the job, 0 to 255; leave it out for a plain ping',
+    'must be start, fail, or the exit code of the job, 0 to 255; leave it out for a plain ping',
   );
 }
 
-const token = z.string().describe('As in the `push_url` of the monitor.');
+const token = z.string().describe("The token from the monitor's `push_url`.");
 
 const pushRoute = {
   description:
-    'The token in the address is the credential. A body of any size is taken and not read.',
+    'The token in the URL is the credential. A body of any size is accepted and ignored.',
   tags: ['monitoring'],
   querystring: noQuery,
   response: { 200: PushAnswer },
@@ -72,18 +72,18 @@ const pushRoute = {
 };
 
 const pushAnswers = {
-  200: 'It counts, and is stored.',
-  400: 'There is a query parameter that is not expected here.',
-  404: 'There is no heartbeat with this token.',
+  200: 'The signal was received and stored.',
+  400: 'The request has an unknown query parameter.',
+  404: 'No heartbeat has this token.',
   500: keyAnswers[500],
-  503: 'It could not be stored, and does not count.',
+  503: 'The signal could not be stored and does not count.',
 };
 
 /** Pings. */
 const pushSchema = {
   ...pushRoute,
   operationId: 'ping',
-  summary: 'Ping: the job of this heartbeat is alive',
+  summary: 'Ping: report that the job is alive',
   params: z.object({ token }),
   answers: limited(pushAnswers),
 };
@@ -92,15 +92,17 @@ const pushSchema = {
 const pushSignalSchema = {
   ...pushRoute,
   operationId: 'signal',
-  summary: 'Tell that the job of this heartbeat started, failed, or ended with an exit code',
+  summary: 'Report that the job started, failed, or ended with an exit code',
   params: z.object({
     token,
     signal: z
       .string()
-      .describe('`start`, `fail`, or the exit code of the job, 0 to 255; all but 0 mean failed.'),
+      .describe(
+        '`start`, `fail`, or the exit code of the job, 0 to 255. Any code other than 0 means that it failed.',
+      ),
   }),
   answers: limited({
     ...pushAnswers,
-    400: 'The signal is none, or there is a query parameter that is not expected here.',
+    400: 'The signal is not valid, or the request has an unknown query parameter.',
   }),
 };

@@ -109,7 +109,7 @@ export function createRateLimitHook({
     /** Whose request it was, once the hook has run. */
     keyOf({ raw }: HttpRequest): KeyInfo {
       const key = keyByRequest.get(raw);
-      if (key === undefined) throw new Error('This route needs no key, and nobody asked for one.');
+      if (key === undefined) throw new Error('This route needs no key.');
       return key;
     },
   };

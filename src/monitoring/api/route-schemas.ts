@@ -5,7 +5,7 @@ import type { Answer, Answers } from '../../http/openapi.ts';
 import { keyAnswers, rateLimitHeaders, retryAfterHeader } from '../../http/shared-answers.ts';
 
 const TOO_MANY: Answer = {
-  description: `More than ${MONITORING_REQUESTS_PER_MINUTE} requests came in 60 seconds: with this key or token, or from this address without one.`,
+  description: `More than ${MONITORING_REQUESTS_PER_MINUTE} requests in 60 seconds with this key or token, or from this address without one.`,
   headers: retryAfterHeader,
 };
 
@@ -21,9 +21,9 @@ export function limited(answers: Answers): Answers {
 
 /** What goes wrong with a body. */
 const bodyAnswers = {
-  408: 'The request did not come in time.',
+  408: 'The request did not arrive in time.',
   413: 'The body is larger than 256 KiB.',
-  415: 'The body is not sent as `application/json`.',
+  415: 'The Content-Type is not `application/json`.',
 } as const satisfies Answers;
 
 /** What a route says of itself. */
@@ -39,7 +39,7 @@ export const keyRoute = <Route extends Described>(route: Route) => ({
   security: [{ apiKey: [] }, { bearer: [] }],
   answers: limited({
     ...keyAnswers,
-    400: 'There is a query parameter or a body that is not expected here.',
+    400: 'The request has an unknown query parameter, or a body.',
     ...('body' in route && bodyAnswers),
     ...route.answers,
   }),
@@ -49,8 +49,8 @@ export const keyRoute = <Route extends Described>(route: Route) => ({
 export const monitorRoute = <Route extends Described>(route: Route) =>
   keyRoute({
     ...route,
-    params: z.object({ id: z.string().describe('As in the list.') }),
-    answers: { 404: 'There is no monitor with this id.', ...route.answers },
+    params: z.object({ id: z.string().describe('ID of the monitor, as listed.') }),
+    answers: { 404: 'No monitor has this ID.', ...route.answers },
   });
 
 /** The same, answered with all of the monitor. */
@@ -73,14 +73,14 @@ export const queryNumber = (number: z.ZodInt | z.ZodDefault<z.ZodInt>) =>
   );
 
 /** What a 503 of a change means. */
-const NOTHING_CHANGED = 'It could not be stored: nothing has changed.';
+const NOTHING_CHANGED = 'The change could not be stored. Nothing has changed.';
 
 /** What a 403 means. */
-export const READ_ONLY = 'The key can only read.';
+export const READ_ONLY = 'The key is read-only.';
 
 /** What a 409 of a change means. */
 export const DECLARED =
-  'A file declares the monitor, and it is only changed there: `managed_by` says where. Nothing has changed.';
+  'The monitor is declared in a file and can only be changed there; `managed_by` names it. Nothing has changed.';
 
 /** What goes wrong with a change. */
 export const changeAnswers = { 403: READ_ONLY, 503: NOTHING_CHANGED } as const satisfies Answers;

@@ -63,7 +63,7 @@ export async function changeableMonitor(
 /** The 404 for a monitor that is not there. */
 export const noSuchMonitor = () =>
   notFound(
-    `There is no monitor with this id. GET ${MonitoringPath.monitors}?include_paused=true lists those there are.`,
+    `No monitor has this ID. GET ${MonitoringPath.monitors}?include_paused=true lists all monitors.`,
   );
 
 /** A full disk or a database that is away may be back by then. */
@@ -82,7 +82,7 @@ export async function orUnavailable<T>(work: Promise<T>, sentence: string): Prom
 
 /** The same of a change. */
 export const orUnchanged = <T>(work: Promise<T>) =>
-  orUnavailable(work, 'This could not be stored, and nothing has changed. Try again.');
+  orUnavailable(work, 'The change could not be stored, so nothing has changed. Try again.');
 
 /** Sends JSON that was checked and written piece by piece; the serializer of the route would do it whole. */
 export function sendWritten(reply: HttpReply, json: Buffer): HttpReply {
@@ -94,7 +94,7 @@ export function takeNoBody(scope: HttpServer): void {
   readNoBody(scope);
   scope.addHook('onRequest', async ({ raw }) => {
     if (!hasBody(raw)) return;
-    throw new HttpError(400, ErrorCode.invalidRequest, 'This takes no body. Leave it out.');
+    throw new HttpError(400, ErrorCode.invalidRequest, 'This route accepts no body. Leave it out.');
   });
 }
 

@@ -102,7 +102,7 @@ async function* unpack(
     yield* unpacker as AsyncIterable<Uint8Array>;
   } catch (error) {
     if (sourceError !== undefined) throw sourceError;
-    throw new CheckFailure('protocol', `the answer could not be unpacked (${coding})`, {
+    throw new CheckFailure('protocol', `the answer could not be decompressed (${coding})`, {
       cause: error,
     });
   } finally {
@@ -138,7 +138,7 @@ function unpackerFor(coding: string, first: Uint8Array): Transform {
 const unknownCoding = (coding: string) =>
   new CheckFailure(
     'protocol',
-    `the answer is packed in an unknown way (${coding.replace(/[^\w ,.-]/g, '').slice(0, 40)})`,
+    `the answer has an unknown encoding (${coding.replace(/[^\w ,.-]/g, '').slice(0, 40)})`,
   );
 
 async function withFirst(

@@ -26,7 +26,7 @@ export const certificate: ProbedType<CertificateMonitor> = {
     if (days_left > 0 && down_days >= days_left) {
       throw invalid(
         'config.down_days',
-        `it must be less than days_left, which is ${days_left}, or nobody is warned before; 0 for days_left means no warning`,
+        `must be less than days_left, which is ${days_left}, to leave time for a warning; for no warning, set days_left to 0`,
       );
     }
     admitServerName(server_name);
@@ -43,12 +43,12 @@ export const certificate: ProbedType<CertificateMonitor> = {
     });
     socket.destroy();
     const { certificateEndsMs: endsMs, endsFirst: which = 'the certificate' } = context;
-    if (endsMs === undefined) throw new CheckFailure('tls', 'the server shows no certificate');
+    if (endsMs === undefined) throw new CheckFailure('tls', 'the server sent no certificate');
     const nowMs = Date.now();
     if (endsMs < nowMs) throw new CheckFailure('tls', `${which} expired on ${day(endsMs)}`);
     if (endsMs - nowMs >= down_days * DAY_MS) return;
     const left = expiryWarning(endsMs, down_days, nowMs, which);
-    throw new CheckFailure('tls', `${left}; it is to last for another ${down_days} days`);
+    throw new CheckFailure('tls', `${left}; it must be valid for at least ${down_days} more days`);
   },
   degradation({ config }, { certificateEndsMs: endsMs, endsFirst }) {
     if (endsMs === undefined) return undefined;

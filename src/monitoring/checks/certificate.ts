@@ -87,7 +87,7 @@ export function certificateFailure(
   code: string,
 ): CheckFailure {
   const say = (reason: string) => new CheckFailure('tls', reason);
-  if (certificate === undefined) return say('the server shows no certificate');
+  if (certificate === undefined) return say('the server sent no certificate');
   const { validFrom, validTo } = certificate;
   // Said first whatever else is wrong: it is what the owner has to act on.
   if (Date.parse(validTo) < Date.now()) {
@@ -96,12 +96,12 @@ export function certificateFailure(
   switch (code) {
     case 'CERT_HAS_EXPIRED': {
       const ended = [...pathFrom(certificate)].find((one) => Date.parse(one.validTo) < Date.now());
-      if (ended === undefined) return say(`a certificate above it has expired (${code})`);
+      if (ended === undefined) return say(`a certificate in its chain has expired (${code})`);
       const when = day(Date.parse(ended.validTo));
       return say(`the intermediate certificate ${nameOf(ended)} expired on ${when}`);
     }
     case 'CERT_NOT_YET_VALID':
-      return say(`the certificate is valid only from ${day(Date.parse(validFrom))}`);
+      return say(`the certificate is not valid before ${day(Date.parse(validFrom))}`);
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
     case 'SELF_SIGNED_CERT_IN_CHAIN':
       return say('the certificate is self-signed');
@@ -112,7 +112,9 @@ export function certificateFailure(
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
     case 'UNABLE_TO_GET_ISSUER_CERT':
     case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
-      return say(`the certificate is from an unknown issuer, or one between is not sent (${code})`);
+      return say(
+        `the certificate's issuer is unknown, or an intermediate certificate is missing (${code})`,
+      );
     default:
       return say(`the certificate is not trusted (${code})`);
   }
@@ -151,4 +153,4 @@ function timeLeft(leftMs: number): string {
 
 /** A day such as `2026-11-24`. A certificate can hold a time that is none. */
 export const day = (ms: number) =>
-  Number.isNaN(ms) ? 'an unknown day' : new Date(ms).toISOString().slice(0, 10);
+  Number.isNaN(ms) ? 'an unknown date' : new Date(ms).toISOString().slice(0, 10);

@@ -30,10 +30,10 @@ export function outOfTime({ step, peer, timeoutMs, missing }: CheckContext): Che
 const WAITED_FOR: Record<Step, (peer: string) => string> = {
   name: () => 'the name could not be looked up',
   connection: (peer) => `no connection to ${peer}`,
-  starttls: (peer) => `no consent to TLS from ${peer}`,
+  starttls: (peer) => `no reply to STARTTLS from ${peer}`,
   handshake: (peer) => `no TLS handshake with ${peer}`,
   answer: (peer) => `no answer from ${peer}`,
-  body: (peer) => `no whole answer from ${peer}`,
+  body: (peer) => `no complete answer from ${peer}`,
 };
 
 /** Addresses as people read them, such as `203.0.113.7:443`, `[2001:db8::7]:443` or `203.0.113.7:443 and 3 more`. */

@@ -52,7 +52,7 @@ export class CheckFailure extends Error {
 
 /** The sentence for an address that the guard refused, at a check; it never says which address that is. */
 export const notAllowed = (what: string) =>
-  new CheckFailure('blocked', `${what} is not allowed to be checked (see MONITOR_ALLOW_PRIVATE)`);
+  new CheckFailure('blocked', `${what} may not be checked (see MONITOR_ALLOW_PRIVATE)`);
 
 /** A connection closed too early, for all of them: each closes at last, and most of the errors would be made for nobody. */
 export const CLOSED_EARLY = Object.assign(new Error('The connection was closed.'), {

@@ -69,7 +69,7 @@ export function createCheck(
 const secretsLost = (names: readonly string[]) =>
   new CheckFailure(
     'failed',
-    `it is not checked: the key of its stored secrets is lost. Give them anew: ${names.join(', ')}`,
+    `not checked: the key to its stored secrets is lost. Enter them again: ${names.join(', ')}`,
   );
 
 function slow(

@@ -228,7 +228,7 @@ function connectionFailure(
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'EADDRNOTAVAIL':
-      return say(`there is no route to ${peer}`);
+      return say(`no route to ${peer}`);
     default:
   }
   if (code?.startsWith('ERR_SSL') || code === 'EPROTO') return tlsFailure(error, code, peer);

@@ -75,7 +75,7 @@ export function encodeQuestion(id: number, name: string, type: RecordType): Buff
   return question;
 }
 
-const notAName = (name: string) => new DnsMessageError('EBADNAME', `${name} is no DNS name`);
+const notAName = (name: string) => new DnsMessageError('EBADNAME', `${name} is not a DNS name`);
 
 /** Whether a message answers a question, whatever it says: what does not may be from anyone (RFC 5452 §9.1). */
 export function isAnswerTo(message: Buffer, question: Buffer): boolean {
@@ -113,7 +113,7 @@ function recordsIn(message: Buffer, from: number, type: RecordType): Forms[] {
       const head = endOfName(message, at);
       const start = head + 10;
       const end = start + message.readUInt16BE(head + 8);
-      if (end > message.length) throw new RangeError('A record goes on beyond the end.');
+      if (end > message.length) throw new RangeError('A record extends past the end.');
       const isWanted = message.readUInt16BE(head) === wanted;
       if (isWanted && message.readUInt16BE(head + 2) === INTERNET) {
         const forms = READERS[type](message, start, end);
@@ -199,7 +199,7 @@ function exactlyAt(start: number, length: number, end: number): number {
 /** Bytes that stand behind their number. */
 function sized(message: Buffer, at: number, end: number): Buffer {
   const next = at + 1 + message.readUInt8(at);
-  if (next > end) throw new RangeError('A text goes on beyond its record.');
+  if (next > end) throw new RangeError('A text extends past its record.');
   return message.subarray(at + 1, next);
 }
 
@@ -226,7 +226,7 @@ function nameAt(message: Buffer, start: number, limit: number): { name: string; 
     const length = message.readUInt8(at);
     if (length > MAX_LABEL) {
       const to = message.readUInt16BE(at) & 0x3fff;
-      if (length < 0xc0 || to >= before) throw new RangeError('A name points to nowhere.');
+      if (length < 0xc0 || to >= before) throw new RangeError('A name has an invalid pointer.');
       end ??= at + 2;
       before = to;
       at = to;
@@ -239,11 +239,11 @@ function nameAt(message: Buffer, start: number, limit: number): { name: string; 
       end ??= next;
       break;
     }
-    if (next > message.length) throw new RangeError('A label goes on beyond the end.');
+    if (next > message.length) throw new RangeError('A label extends past the end.');
     labels.push(escaped(message.toString('latin1', at + 1, next)));
     at = next;
   }
-  if (end > limit) throw new RangeError('A name goes on beyond its record.');
+  if (end > limit) throw new RangeError('A name extends past its record.');
   return { name: labels.join('.'), end };
 }
 

@@ -233,7 +233,7 @@ async function askOverTcp(
       if (received.length < end) return;
       const message = received.subarray(2, end);
       if (isAnswerTo(message, question)) resolve(message);
-      else reject(new DnsMessageError('EBADRESP', 'It answers another question.'));
+      else reject(new DnsMessageError('EBADRESP', 'The answer is for another question.'));
     });
     socket.on('error', reject);
     socket.once('close', () => reject(CLOSED_EARLY));

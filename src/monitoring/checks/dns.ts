@@ -43,23 +43,23 @@ function admitName(target: string, recordType: string): void {
   if (target.includes('/') || target.includes('@')) {
     const host = URL.canParse(target) ? new URL(target).hostname : '';
     const example = isHostName(host) ? host : 'example.com';
-    throw invalid('target', `a DNS check takes only the name, such as ${example}`);
+    throw invalid('target', `must be only the name, such as ${example}`);
   }
   if (literalAddress(target) !== undefined) {
     if (recordType === 'PTR') return;
-    throw invalid('target', 'a DNS check takes a name; an address can only be asked for its PTR');
+    throw invalid('target', 'must be a name; an address works only with the record type PTR');
   }
   if (!isHostName(domainToASCII(target) || target)) {
-    throw invalid('target', 'a DNS check takes a name, such as example.com');
+    throw invalid('target', 'must be a DNS name, such as example.com');
   }
 }
 
 function admitExpected({ rcode, expected, match }: DnsConfig): void {
   if (rcode !== 'NOERROR' && expected.length > 0) {
-    throw invalid('config.expected', `an answer of ${rcode} holds no values; leave it out`);
+    throw invalid('config.expected', `an answer of ${rcode} has no values; leave this out`);
   }
   if (match === 'exact' && expected.length === 0) {
-    throw invalid('config.expected', 'write the values that are to be there, or leave out match');
+    throw invalid('config.expected', 'list the expected values, or leave out match');
   }
 }
 
@@ -69,7 +69,7 @@ function admitResolver(resolver: string | undefined, guard: SsrfGuard): void {
   if (parsed === undefined) {
     throw invalid(
       'config.resolver',
-      'write an address and, if you like, a port, such as 9.9.9.9 or 9.9.9.9:53',
+      'must be an address, optionally with a port, such as 9.9.9.9 or 9.9.9.9:53',
     );
   }
   if (!guard.allows(parsed.address)) throw targetNotAllowed('config.resolver');
@@ -86,24 +86,27 @@ function judge({ rcode, records }: DnsAnswer, config: DnsConfig, resolver: strin
     if (expected.some(isThere)) return;
     throw new CheckFailure(
       'dns',
-      `none of the expected values is ${amongRecords(records.length, record_type)}`,
+      `found none of the expected values in ${recordsInWords(records.length, record_type)}`,
     );
   }
   const missing = expected.find((wanted) => !isThere(wanted));
   if (missing !== undefined) {
-    throw new CheckFailure('dns', `${missing} is not ${amongRecords(records.length, record_type)}`);
+    throw new CheckFailure(
+      'dns',
+      `${missing} not found in ${recordsInWords(records.length, record_type)}`,
+    );
   }
   if (match === 'all') return;
   const others = records.filter(
     (forms) => !expected.some((wanted) => isOneOf(forms, wanted, record_type)),
   ).length;
   if (others === 0) return;
-  const found = `${others} of the ${records.length} records (${record_type}) found`;
-  throw new CheckFailure('dns', `${found} ${others === 1 ? 'is' : 'are'} not expected`);
+  const found = `${others} of ${recordsInWords(records.length, record_type)}`;
+  throw new CheckFailure('dns', `${found} ${others === 1 ? 'is' : 'are'} unexpected`);
 }
 
-const amongRecords = (count: number, type: DnsConfig['record_type']) =>
-  `${count === 1 ? 'the one record' : `any of the ${count} records`} (${type}) found`;
+const recordsInWords = (count: number, type: DnsConfig['record_type']) =>
+  `${count} ${type} ${count === 1 ? 'record' : 'records'}`;
 
 /** Names are the same in any case and with or without the last dot; texts are not. */
 function isOneOf(forms: Forms, wanted: string, type: DnsConfig['record_type']): boolean {
@@ -141,9 +144,9 @@ function dnsFailure(error: unknown, resolver: string): unknown {
     case undefined:
       return error;
     case 'ECONNREFUSED':
-      return say(`nothing answers at ${resolver}`);
+      return say(`connection refused by ${resolver}`);
     case 'EBADRESP':
-      return say(`the answer of ${resolver} cannot be read`);
+      return say(`unreadable answer from ${resolver}`);
     default:
       return say(`the look-up at ${resolver} failed (${code})`);
   }

@@ -15,7 +15,7 @@ export const heartbeat: CheckType<HeartbeatMonitor> = {
     const fault = cronFault(config.cron, config.timezone);
     if (fault) throw invalid(`config.${fault.key}`, fault.message);
     if (target.length > MAX_JOB_WORD) {
-      throw invalid('target', `a word for the job has at most ${MAX_JOB_WORD} characters`);
+      throw invalid('target', `must have at most ${MAX_JOB_WORD} characters`);
     }
     if (/\p{Cc}/u.test(target) || holdsUnseen(target)) throw unseenInTarget();
   },

@@ -25,17 +25,17 @@ export function parseHostPort(target: string, example: string, defaultPort?: str
   const text = `http://${host}/`;
   if (!isHost || !URL.canParse(text)) {
     if (/^[\da-f]*:[\da-f.]*:[\da-f:.]*$/i.test(target)) {
-      throw invalid('target', 'write an IPv6 address in brackets, such as [2001:db8::7]:5432');
+      throw invalid('target', 'put an IPv6 address in brackets, such as [2001:db8::7]:5432');
     }
-    throw invalid('target', `write a host and a port, such as ${example}`);
+    throw invalid('target', `must be a host and a port, such as ${example}`);
   }
   const { hostname } = new URL(text);
-  if (port === undefined) throw invalid('target', `write the port, too, such as ${example}`);
+  if (port === undefined) throw invalid('target', `add the port, such as ${example}`);
   if (Number(port) < 1 || Number(port) > 65_535) {
-    throw invalid('target', 'a port is a number from 1 to 65535');
+    throw invalid('target', 'the port must be a number from 1 to 65535');
   }
   if (literalAddress(hostname) === undefined && !isHostName(hostname)) {
-    throw invalid('target', 'its host is not a name that can exist');
+    throw invalid('target', 'the host is not a valid name');
   }
   return { hostname, port: String(Number(port)) };
 }
@@ -57,6 +57,6 @@ export function hostPortOf(target: string): HostPort | undefined {
 export function admitServerName(name: string | undefined): void {
   if (name === undefined) return;
   if (literalAddress(name) !== undefined || !isHostName(name)) {
-    throw invalid('config.server_name', 'write a host name, such as example.com');
+    throw invalid('config.server_name', 'must be a host name, such as example.com');
   }
 }

@@ -110,10 +110,10 @@ function exchange(
     request.on('information', () => {
       interim += 1;
       if (interim <= MAX_INTERIM_ANSWERS) return;
-      reject(new CheckFailure('protocol', 'it goes on announcing an answer and gives none'));
+      reject(new CheckFailure('protocol', 'it sends interim answers (1xx) but no final one'));
     });
     request.once('upgrade', () =>
-      reject(new CheckFailure('protocol', 'it switches to a protocol that nobody asked for')),
+      reject(new CheckFailure('protocol', 'it switched to another protocol unasked')),
     );
     request.on('error', reject);
     request.once('close', () => reject(CLOSED_EARLY));
@@ -170,7 +170,7 @@ function redirectOf(answer: http.IncomingMessage, status: number, from: URL): UR
   if (!REDIRECTS.has(status) || location === undefined) return undefined;
   const to = URL.canParse(location, from.href) ? new URL(location, from.href) : undefined;
   if (to === undefined || (to.protocol !== 'http:' && to.protocol !== 'https:')) {
-    throw new CheckFailure('redirect', 'it redirects to something that is not a web address');
+    throw new CheckFailure('redirect', "it redirects to an address that isn't http or https");
   }
   to.username = '';
   to.password = '';
@@ -188,7 +188,7 @@ function methodAfter(status: number, method: string): string {
 function tooManyRedirects(been: readonly string[], to: URL): CheckFailure {
   const limit = been.length - 1;
   if (limit === 0) return new CheckFailure('redirect', 'it redirects, and max_redirects is 0');
-  const circle = been.includes(to.href) ? ', in a circle' : '';
+  const circle = been.includes(to.href) ? ', in a loop' : '';
   return new CheckFailure(
     'redirect',
     `more than ${limit} ${limit === 1 ? 'redirect' : 'redirects'}${circle}`,

@@ -62,7 +62,7 @@ export const http: ProbedType<HttpMonitor> = {
 
 function admitJson(json: string, method: HttpConfig['method']): void {
   if (method === 'HEAD') {
-    throw invalid('config.json', 'an answer to HEAD has no text to look in; take GET');
+    throw invalid('config.json', 'an answer to HEAD has no body; use GET');
   }
   try {
     parseJsonCondition(json);
@@ -100,21 +100,21 @@ export function visitPage<T>(
 
 /** A web target as a URL, or the 400 that says how to write one. */
 function parseTarget(target: string): URL {
-  if (/[\s\p{Cc}]/u.test(target)) throw invalid('target', 'a URL holds no spaces; write %20');
+  if (/[\s\p{Cc}]/u.test(target)) throw invalid('target', "a URL can't contain spaces; use %20");
   if (holdsUnseen(target)) throw unseenInTarget();
   const url = URL.canParse(target) ? new URL(target) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw invalid('target', 'write a whole URL with http or https, such as https://example.com');
+    throw invalid('target', 'must be a full http or https URL, such as https://example.com');
   }
   if (!/^https?:\/\//i.test(target)) {
-    throw invalid('target', 'write // after the scheme, such as https://example.com');
+    throw invalid('target', 'add // after the scheme, such as https://example.com');
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalid('target', 'leave out the user name and password; a target is shown in lists');
+    throw invalid('target', 'leave out the user name and password; targets are shown in lists');
   }
-  if (url.port === '0') throw invalid('target', 'there is no port 0');
+  if (url.port === '0') throw invalid('target', 'the port must not be 0');
   if (literalAddress(url.hostname) === undefined && !isHostName(url.hostname)) {
-    throw invalid('target', 'its host is not a name that can exist');
+    throw invalid('target', 'the host is not a valid name');
   }
   return url;
 }
@@ -126,7 +126,10 @@ function admitRequest(config: HttpConfig): void {
     throw invalid('config.expected_status', (error as Error).message);
   }
   if (config.body !== undefined && (config.method === 'GET' || config.method === 'HEAD')) {
-    throw invalid('config.body', `a ${config.method} carries none; take POST or leave it out`);
+    throw invalid(
+      'config.body',
+      `a ${config.method} request has no body; use POST or leave this out`,
+    );
   }
   for (const [name, value] of Object.entries(config.headers)) {
     const problem = headerProblem(name, value, config.headers);
@@ -141,16 +144,16 @@ function headerProblem(
   all: HttpConfig['headers'],
 ): string | undefined {
   const key = name.toLowerCase();
-  if (key === 'host') return 'leave it out; the host is that of the target';
+  if (key === 'host') return 'leave it out; the check takes the host from the target';
   if (NOT_FOR_SETTINGS.has(key) || key.startsWith('proxy-')) {
-    return 'leave it out; it belongs to the connection, which the check makes itself';
+    return 'leave it out; the check sets it itself';
   }
   // What else could come to mean two headers to the server: a line break begins another one.
   if (!/^[\x20-\x7e\xa0-\xff]*$/.test(value)) {
-    return 'a value holds no line breaks, control characters or characters beyond Latin-1';
+    return 'must not contain line breaks, control characters or characters outside Latin-1';
   }
   const twin = Object.keys(all).find((other) => other !== name && other.toLowerCase() === key);
-  if (twin !== undefined) return `it is there twice, also as ${twin}`;
+  if (twin !== undefined) return `is listed twice, also as ${twin}`;
   return undefined;
 }
 
@@ -161,8 +164,8 @@ const MAX_PARSED = 100;
 const parseExpectedStatus = memoize(MAX_PARSED, (text: string) => {
   const ranges = text.split(',').map((part) => {
     const [from = 0, to = from] = part.split('-').map(Number);
-    if (from < 100 || to > 599) throw new Error('codes go from 100 to 599');
-    if (from > to) throw new Error(`the range ${part} runs backwards`);
+    if (from < 100 || to > 599) throw new Error('codes range from 100 to 599');
+    if (from > to) throw new Error(`the range ${part} is backwards`);
     return { from, to };
   });
   return (status: number) => ranges.some(({ from, to }) => from <= status && status <= to);

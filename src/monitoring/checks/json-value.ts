@@ -27,20 +27,20 @@ const STEP =
 
 /** Whether a value that is there is as it is to be, and how that is said. */
 const OPERATORS = {
-  '==': { holds: (found, value) => found === value, toBe: (value) => `is to be ${value}` },
-  '!=': { holds: (found, value) => found !== value, toBe: (value) => `is not to be ${value}` },
+  '==': { holds: (found, value) => found === value, toBe: (value) => `must be ${value}` },
+  '!=': { holds: (found, value) => found !== value, toBe: (value) => `must not be ${value}` },
   '<=': {
     holds: numbers((found, value) => found <= value),
-    toBe: (value) => `is to be <= ${value}`,
+    toBe: (value) => `must be <= ${value}`,
   },
   '>=': {
     holds: numbers((found, value) => found >= value),
-    toBe: (value) => `is to be >= ${value}`,
+    toBe: (value) => `must be >= ${value}`,
   },
-  '<': { holds: numbers((found, value) => found < value), toBe: (value) => `is to be < ${value}` },
-  '>': { holds: numbers((found, value) => found > value), toBe: (value) => `is to be > ${value}` },
-  contains: { holds: containsValue, toBe: (value) => `is to contain ${value}` },
-  exists: { holds: () => true, toBe: () => 'is to be there' },
+  '<': { holds: numbers((found, value) => found < value), toBe: (value) => `must be < ${value}` },
+  '>': { holds: numbers((found, value) => found > value), toBe: (value) => `must be > ${value}` },
+  contains: { holds: containsValue, toBe: (value) => `must contain ${value}` },
+  exists: { holds: () => true, toBe: () => 'must exist' },
 } satisfies Record<
   string,
   { holds: (found: unknown, value: Scalar) => boolean; toBe: (value: string) => string }
@@ -85,7 +85,7 @@ export const parseJsonCondition = memoize(1_000, (text: string): JsonCondition =
     at += step.length;
     if (path.length > MAX_STEPS) throw new Error(`a path has at most ${MAX_STEPS} steps`);
   }
-  if (path.length === 0) throw notUnderstood(text, at, 'write a path first');
+  if (path.length === 0) throw notUnderstood(text, at, 'start with a path');
   const pathText = text.slice(start, at);
   at += /^\s*/.exec(text.slice(at))?.[0].length ?? 0;
   OPERATOR_AT.lastIndex = at;
@@ -94,12 +94,12 @@ export const parseJsonCondition = memoize(1_000, (text: string): JsonCondition =
     const all = Object.keys(OPERATORS)
       .join(', ')
       .replace(/, (\w+)$/, ' or $1');
-    throw notUnderstood(text, at, `after the path comes ${all}`);
+    throw notUnderstood(text, at, `the path must be followed by ${all}`);
   }
   at += operator.length;
   const rest = text.slice(at).trim();
   if (operator === 'exists') {
-    if (rest !== '') throw notUnderstood(text, at, 'nothing comes after exists');
+    if (rest !== '') throw notUnderstood(text, at, 'nothing may follow exists');
     return { path, pathText, operator };
   }
   return { path, pathText, operator, value: scalarOf(operator, rest, text, at) };
@@ -109,7 +109,7 @@ function keyOf(key: string | undefined, text: string, at: number): string {
   try {
     return String(parseUntrustedJson(key ?? ''));
   } catch {
-    throw notUnderstood(text, at, 'write a name as JSON writes a text');
+    throw notUnderstood(text, at, 'a name in brackets must be a JSON string');
   }
 }
 
@@ -122,18 +122,18 @@ function scalarOf(operator: Operator, rest: string, text: string, at: number): S
   }
   const isNumber = typeof value === 'number' && Number.isFinite(value);
   if (/^[<>]/.test(operator)) {
-    if (!isNumber) throw notUnderstood(text, at, `after ${operator} comes a number`);
+    if (!isNumber) throw notUnderstood(text, at, `${operator} must be followed by a number`);
   } else if (!isNumber && value !== null && !['string', 'boolean'].includes(typeof value)) {
-    const kinds = 'a text in quotes, a number, true, false or null';
-    throw notUnderstood(text, at, `after ${operator} comes ${kinds}`);
+    const kinds = 'a string in quotes, a number, true, false or null';
+    throw notUnderstood(text, at, `${operator} must be followed by ${kinds}`);
   }
   return value as Scalar;
 }
 
 function notUnderstood(text: string, at: number, what: string): Error {
   const rest = text.slice(at).trim();
-  const where = rest === '' ? 'at its end' : `at ${inQuotes(rest)}`;
-  return new Error(`${what}, ${EXAMPLE}; it is not understood ${where}`);
+  const where = rest === '' ? 'at the end' : `at ${inQuotes(rest)}`;
+  return new Error(`${what}, ${EXAMPLE}; not understood ${where}`);
 }
 
 /** Throws the failure of a page whose JSON is not as it is to be. */
@@ -145,7 +145,7 @@ export function judgeJson(text: string, page: PageText): void {
     const most = inKilobytes(BODY_LIMIT_BYTES);
     throw new CheckFailure(
       'value',
-      `the answer has more than ${most}, and no more is read for ${shownPath}`,
+      `the answer is larger than ${most}, so ${shownPath} was not read`,
     );
   }
   let found: unknown;
@@ -165,11 +165,11 @@ export function judgeJson(text: string, page: PageText): void {
           found !== null &&
           !Array.isArray(found) &&
           Object.hasOwn(found, step);
-    if (!isThere) throw new CheckFailure('value', `${shownPath} is not there, and ${toBe}`);
+    if (!isThere) throw new CheckFailure('value', `${shownPath} is missing but ${toBe}`);
     found = (found as Record<string | number, unknown>)[step];
   }
   if (OPERATORS[operator].holds(found, value ?? null)) return;
-  throw new CheckFailure('value', `${shownPath} is ${shown(found)}, and ${toBe}`);
+  throw new CheckFailure('value', `${shownPath} is ${shown(found)} but ${toBe}`);
 }
 
 function shown(value: unknown): string {

@@ -11,7 +11,7 @@ export const keyword: ProbedType<KeywordMonitor> = {
   schema: KeywordMonitor,
   async admit(monitor, tools) {
     if (monitor.config.method === 'HEAD') {
-      throw invalid('config.method', 'an answer to HEAD has no text to look in; take GET');
+      throw invalid('config.method', 'an answer to HEAD has no body; use GET');
     }
     await ofPages.admit(monitor, tools);
   },
@@ -29,10 +29,10 @@ function holds(text: string, { target_keyword: keyword, case_sensitive }: Keywor
 }
 
 function keywordFailure({ bytes, cut, kind }: PageText, { inverted }: KeywordConfig): CheckFailure {
-  if (inverted) return new CheckFailure('keyword', 'the keyword is there and should not be');
+  if (inverted) return new CheckFailure('keyword', 'the keyword was found but should not be there');
   if (bytes === 0) return new CheckFailure('keyword', 'keyword not found: the answer is empty');
   const where = cut
-    ? `the first ${inKilobytes(bytes)} of ${kind}; the rest is not read`
+    ? `the first ${inKilobytes(bytes)} of ${kind}; the rest was not read`
     : `${inKilobytes(bytes)} of ${kind}`;
   return new CheckFailure('keyword', `keyword not found in ${where}`);
 }

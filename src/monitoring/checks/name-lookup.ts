@@ -59,7 +59,10 @@ function nameFailure(errors: readonly unknown[]): CheckFailure {
     case undefined:
       return new CheckFailure('name', 'the name has no address');
     case 'ETIMEOUT':
-      return new CheckFailure('name', 'the name could not be looked up: the resolver is silent');
+      return new CheckFailure(
+        'name',
+        'the name could not be looked up: no answer from the resolver',
+      );
     case 'ESERVFAIL':
       return new CheckFailure('name', 'the name could not be looked up (SERVFAIL)');
     default:

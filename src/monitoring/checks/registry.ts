@@ -34,10 +34,10 @@ export interface CheckTypes {
 export function createCheckTypes(types: readonly CheckType[]): CheckTypes {
   const byName = new Map(types.map((type) => [type.schema.shape.check_type.value, type]));
   const [first, ...rest] = types.map(({ schema }) => schema);
-  if (first === undefined) throw new TypeError('There is no type of check.');
+  if (first === undefined) throw new TypeError('No check types were given.');
   function of({ check_type }: Pick<MonitorDefinition, 'check_type'>): CheckType {
     const type = byName.get(check_type);
-    if (type === undefined) throw new TypeError(`There is no type of check ${check_type}.`);
+    if (type === undefined) throw new TypeError(`Unknown check type ${check_type}.`);
     return type;
   }
   return {

@@ -163,14 +163,14 @@ function mapHeaders(headers: Headers): Headers {
 const noneStored = (param: string, what = '') =>
   invalidValue(
     param,
-    `'${HIDDEN}' stands for a stored value, and none is stored${what}; send the value`,
+    `'${HIDDEN}' stands for a stored value, but none is stored${what}; send the value`,
   );
 
 function notSentThere(kept: readonly string[]) {
   const names = [...new Set(kept)];
   return invalidValue(
     'target',
-    `it leads to another server, and stored secrets are not sent there: ${names.join(', ')}. ` +
-      'Give them anew in the same change, or take them out of it',
+    `it points to another server, and stored secrets are not sent there: ${names.join(', ')}. ` +
+      'Send them again in the same change, or remove them',
   );
 }

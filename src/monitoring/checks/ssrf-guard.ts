@@ -58,7 +58,7 @@ function parseNetwork(text: string): Network {
     return [address, address.kind() === 'ipv4' ? 32 : 128];
   } catch (cause) {
     throw new Error(
-      `MONITOR_ALLOW_PRIVATE: "${entry}" is not a network. Write networks like 10.0.0.0/8 or fd00::/8, separated by commas.`,
+      `MONITOR_ALLOW_PRIVATE: "${entry}" is not a network. Use networks such as 10.0.0.0/8 or fd00::/8, separated by commas.`,
       { cause },
     );
   }

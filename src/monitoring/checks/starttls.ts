@@ -41,7 +41,7 @@ export async function startTls(
     total += bytes.length;
     if (total > LIMIT_BYTES) {
       socket.pause();
-      fail('protocol', `${peer} goes on talking and does not come to TLS`);
+      fail('protocol', `${peer} keeps sending text and does not start TLS`);
       return;
     }
     heard = Buffer.concat([heard, bytes]);
@@ -74,7 +74,7 @@ export async function startTls(
   });
   if (failure) throw failure;
   if (heard.length > 0) {
-    throw new CheckFailure('protocol', `${peer} says more in plain text after it agreed to TLS`);
+    throw new CheckFailure('protocol', `${peer} sent more plain text after it agreed to TLS`);
   }
   // What comes from here on is for TLS.
   socket.off('data', onData);
@@ -125,7 +125,7 @@ async function postgres({ say, byte }: Talk): Promise<void> {
   const answer = await byte();
   if (answer === 'S') return;
   if (answer === 'N') throw new CheckFailure('protocol', 'it does not offer TLS');
-  throw new CheckFailure('protocol', 'it does not answer as PostgreSQL does');
+  throw new CheckFailure('protocol', 'it does not answer like PostgreSQL');
 }
 
 const unlike = (what: string, text: string) =>

@@ -30,16 +30,16 @@ export function isHostName(name: string): boolean {
 
 /** The 400 for a target that could look like another one. */
 export const unseenInTarget = () =>
-  invalid('target', 'leave out line breaks, control characters and what cannot be seen');
+  invalid('target', 'leave out line breaks, control characters and invisible characters');
 
 /** Says what to set, and never which address a name has: that would map a private network for strangers. */
 export const targetNotAllowed = (param: string) =>
   new HttpError(
     400,
     ErrorCode.targetNotAllowed,
-    `The '${param}' leads to a private or reserved address, which checks may not reach. To allow it, whoever runs ` +
-      'Askwatch sets MONITOR_ALLOW_PRIVATE to its network, for example MONITOR_ALLOW_PRIVATE=192.168.0.0/16 ' +
-      '(127.0.0.0/8 for the machine itself; several are separated by commas), and restarts it.',
+    `The '${param}' leads to a private or reserved address, which checks may not reach. To allow it, the operator can ` +
+      'set MONITOR_ALLOW_PRIVATE to its network, for example MONITOR_ALLOW_PRIVATE=192.168.0.0/16 ' +
+      '(127.0.0.0/8 for the machine itself; separate several with commas), and restart Askwatch.',
     { param },
   );
 

@@ -32,10 +32,7 @@ export const tcp: ProbedType<TcpMonitor> = {
       }
     }
     if (!config.tls && config.server_name !== undefined) {
-      throw invalid(
-        'config.server_name',
-        'it goes with tls: true; without it no name is asked for',
-      );
+      throw invalid('config.server_name', 'needs tls: true; without TLS no server name is sent');
     }
     admitServerName(config.server_name);
     await admitHost(readTarget(target).hostname, tools);
@@ -83,7 +80,7 @@ async function talk(socket: Socket, config: TcpConfig, context: CheckContext): P
       const where = `the first ${inKilobytes(ANSWER_LIMIT_BYTES)} of its answer`;
       throw new CheckFailure(
         'answer',
-        `${inQuotes(expect)} is not in ${where}; the rest is not read`,
+        `${inQuotes(expect)} is not in ${where}; the rest was not read`,
       );
     }
     context.missing = missing;
@@ -133,14 +130,14 @@ function withWords(
   if (code === undefined) return error;
   const say = (reason: string) => new CheckFailure('connection', reason, { cause: error });
   return code === 'ECONNRESET' || code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE'
-    ? say(`${peer} closed the connection without the whole answer`)
+    ? say(`${peer} closed the connection before the answer was complete`)
     : say(`the connection to ${peer} failed (${code})`);
 }
 
 /** What was said, without what was sent: that may be a secret. */
 function said(heard: Buffer, send: string | undefined): string {
   const text = oneLine(heard.subarray(0, SHOWN_BYTES).toString('utf8'));
-  if (text === '') return `it answered ${inKilobytes(heard.length)} that are no text`;
+  if (text === '') return `it answered with ${inKilobytes(heard.length)} of binary data`;
   const shown = send === undefined ? text : withoutPieces(text, bytesOf(send).toString('utf8'));
   return `it answered ${inQuotes(shown)}`;
 }
@@ -178,7 +175,7 @@ function bytesOf(text: string): Buffer {
       const byte = ESCAPES[part.slice(1)];
       if (byte !== undefined) return Buffer.from(byte);
       throw new Error(
-        `it knows \\r, \\n, \\t, \\\\ and \\x00 to \\xff; write \\\\ for a backslash by itself`,
+        `use only the escapes \\r, \\n, \\t, \\\\ and \\x00 to \\xff; write \\\\ for a backslash`,
       );
     }),
   );

@@ -139,7 +139,10 @@ export async function openHistory(options: {
       for (const monitor of forgotten) await removeAll(monitor);
       eraseResults();
     } catch (error) {
-      log.error({ err: error }, 'earlier results of checks cannot be read; they are missing');
+      log.error(
+        { err: error },
+        'could not read earlier check results; they are missing from the history',
+      );
     }
     for (const entry of held ?? []) take(entry);
     held = undefined;
@@ -163,7 +166,7 @@ export async function openHistory(options: {
       try {
         await journal.erase(monitors);
       } catch (error) {
-        log.error({ err: error }, 'results of removed monitors stay for now; it is tried again');
+        log.error({ err: error }, 'could not delete the results of removed monitors; retrying');
         return;
       }
       for (const monitor of monitors) toErase.delete(monitor);
@@ -182,7 +185,7 @@ export async function openHistory(options: {
       await hourlyAggregator.storeDue(wallMs(), () => closed);
       await open.advance(hourlyAggregator.openSinceMs(wallMs()));
     } catch (error) {
-      log.error({ err: error }, 'hours cannot be stored; it is tried again');
+      log.error({ err: error }, 'could not store hourly results; retrying');
     }
   }
 

@@ -86,7 +86,10 @@ export function createHourlyAggregator(
 
   async function load(hours: MonitorHours): Promise<void> {
     const { finalMs, last, newest } = await rollups.begin(hours.monitor).catch((error: unknown) => {
-      log.error({ err: error, monitor: hours.monitor }, 'hours of a monitor cannot be read');
+      log.error(
+        { err: error, monitor: hours.monitor },
+        "could not read a monitor's hourly results",
+      );
       return { finalMs: 0, last: undefined, newest: { entries: [], isAll: true } };
     });
     hours.finalMs = finalMs;
@@ -157,7 +160,7 @@ export function createHourlyAggregator(
       }
       if (failed) {
         const { error, monitors } = failed;
-        log.error({ err: error, monitors }, 'hours cannot be stored; it is tried again');
+        log.error({ err: error, monitors }, 'could not store hourly results; retrying');
       }
     },
     /** What has come before is stored or was not seen: a later start counts from here. */

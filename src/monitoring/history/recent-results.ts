@@ -32,7 +32,7 @@ export function createRecentResults() {
 
   function placeOf(slot: number): { page: Page; row: number; first: number } {
     const page = pages[Math.floor(slot / PAGE_SLOTS)];
-    if (page === undefined) throw new RangeError(`there is no page for slot ${slot}`);
+    if (page === undefined) throw new RangeError(`No page for slot ${slot}.`);
     const row = slot % PAGE_SLOTS;
     return { page, row, first: row * RECENT_COUNT };
   }

@@ -44,7 +44,7 @@ export function openResultsJournal(store: Store, run: string) {
 
   function journalOf(atMs: number): Journal<Batch> {
     const journal = journals[hourOf(atMs) % 24];
-    if (journal === undefined) throw new RangeError(`${atMs} is no time since 1970.`);
+    if (journal === undefined) throw new RangeError(`${atMs} is not a time since 1970.`);
     return journal;
   }
 
@@ -131,7 +131,7 @@ export function createResultsWriter(journal: Pick<ResultsJournal, 'append'>, log
     fullCount: 100,
     // A minute of 10,000 monitors.
     keptCount: 10_000,
-    name: 'results of checks',
+    name: 'check results',
     countedAs: 'results',
     log,
   });

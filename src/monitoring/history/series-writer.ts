@@ -59,7 +59,7 @@ export function createSeriesWriter(options: {
     betweenMs: 250,
     fullCount: 500,
     keptCount: KEPT_COUNT,
-    name: 'results of checks',
+    name: 'check results',
     countedAs: 'results',
     log,
   });

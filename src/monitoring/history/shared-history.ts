@@ -63,10 +63,7 @@ export function openSharedHistory(options: {
       await hours.storeDue(wallMs(), () => closed);
       await dropOld();
     } catch (error) {
-      log.error(
-        { err: error },
-        'hours cannot be stored, or results not dropped; it is tried again',
-      );
+      log.error({ err: error }, 'could not store hourly results or drop old results; retrying');
     }
   }
 
@@ -77,7 +74,7 @@ export function openSharedHistory(options: {
     const areStored = await hours.areStoredBefore(asked.beforeMs);
     if (!areStored && wallMs() - asked.askedMs < DROPPED_AFTER_MS) return;
     await series.prune(asked.beforeMs);
-    if (!areStored) log.warn('results are dropped of which not all hours could be stored');
+    if (!areStored) log.warn('dropping results whose hours could not all be stored');
     if (toDrop === asked) toDrop = undefined;
   }
 

@@ -192,7 +192,10 @@ export function createSharedHours(parts: {
           if (!own.counted && hoursByMonitor.get(own.monitor) === own) workOutLater(own);
         })
         .catch((error: unknown) => {
-          log.debug({ err: error, monitor: own.monitor }, 'open hours are worked out later');
+          log.debug(
+            { err: error, monitor: own.monitor },
+            "could not work out a monitor's open hours; retrying later",
+          );
         });
     };
     const waitMs = own.settledMs - performance.now();
@@ -206,7 +209,7 @@ export function createSharedHours(parts: {
       const hours = own.counted ?? (await workOut(own));
       if (hours) return hours;
     }
-    throw new Error('The open hours of a monitor change too often to be read.');
+    throw new Error("A monitor's open hours change too often to be read.");
   }
 
   function dueBoundary(own: MonitorHours, nowMs: number): number {
@@ -314,7 +317,7 @@ export function createSharedHours(parts: {
       if (failures.size > 0) {
         log.error(
           { err: failure, monitors: failures.size },
-          'hours cannot be stored; it is tried again',
+          'could not store hourly results; retrying',
         );
       }
     },

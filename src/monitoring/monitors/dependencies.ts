@@ -21,7 +21,7 @@ export function checkDependencies(
   for (const parent of (parents ?? []).filter(isMonitor)) {
     if (parent === id) throw invalidValue('depends_on', 'a monitor cannot depend on itself');
     if (!monitors.get(parent)) {
-      throw invalidValue('depends_on', `there is no monitor ${parent}; GET /monitors lists them`);
+      throw invalidValue('depends_on', `no monitor has the ID ${parent}; GET /monitors lists them`);
     }
     const way = id === undefined ? undefined : wayTo(id, parent, monitors);
     if (way) throw goesRound([String(id), ...way], monitors);
@@ -59,7 +59,7 @@ function goesRound(ids: readonly string[], monitors: { get: (id: string) => Know
     names.length > MAX_NAMED ? [...names.slice(0, MAX_NAMED - 1), '…', ...names.slice(-1)] : names;
   return invalidValue(
     'depends_on',
-    `it would go round: ${shown.join(' → ')}; take one of these dependencies away first`,
+    `this would form a circle: ${shown.join(' → ')}; remove one of these dependencies first`,
   );
 }
 

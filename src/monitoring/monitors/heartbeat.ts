@@ -164,15 +164,15 @@ function missedReason(
   const grace = inWords(config.grace_seconds * 1000);
   if (config.cron === undefined) {
     const from = timeInWords(fromMs, 'UTC', nowMs);
-    const missed = `within ${inWords(config.period_seconds * 1000)} and ${grace} of grace`;
+    const missed = `within ${inWords(config.period_seconds * 1000)} plus ${grace} of grace`;
     return lastCheckedMs === null
-      ? `no first ping ${missed}; it was waited for from ${from}`
-      : `no ping ${missed}; the last came at ${from}`;
+      ? `no first ping ${missed}; waiting since ${from}`
+      : `no ping ${missed}; the last one came at ${from}`;
   }
   const dueMs = expectedMs(fromMs, pingCountsToMs, config);
   if (dueMs === undefined) return undefined;
   const ping = lastCheckedMs === null ? 'first ping' : 'ping';
-  return `the ${ping} expected at ${timeInWords(dueMs, config.timezone, nowMs)} did not come within ${grace}`;
+  return `the ${ping} expected at ${timeInWords(dueMs, config.timezone, nowMs)} did not arrive within ${grace}`;
 }
 
 /**

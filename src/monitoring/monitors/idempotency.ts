@@ -160,14 +160,14 @@ const otherBody = () =>
   new HttpError(
     409,
     ErrorCode.idempotencyMismatch,
-    'This Idempotency-Key came with another body within the last 24 hours. Nothing was created. Send a new key with ' +
-      'a new body, or the same body again to get the first answer.',
+    'This Idempotency-Key was used with another body within the last 24 hours. Nothing was created. Send a new key with ' +
+      'the new body, or the same body again to get the first answer.',
   );
 
 const removedSince = () =>
   new HttpError(
     409,
     ErrorCode.idempotencyMismatch,
-    'The monitor that was created with this Idempotency-Key has been removed since. Nothing was created. To create ' +
-      'it anew, send a new key.',
+    'The monitor created with this Idempotency-Key has since been removed. Nothing was created. To create ' +
+      'it again, send a new key.',
   );

@@ -24,7 +24,7 @@ export function sameManagedBy(a: ManagedBy | undefined, b: ManagedBy | undefined
 export function declaredInFile({ file, line, key, leftAtMs }: ManagedBy): HttpError {
   const sentence =
     leftAtMs === undefined
-      ? `This monitor is declared in ${file}, line ${line}, as ${key}, and only changed there. Nothing was changed here.`
-      : `This monitor was declared in ${file} as ${key}. It is not there any more, so it is paused, and removed ${LEFT_KEPT_HOURS} hours after it left. To keep it, put it back into the file. Nothing was changed here.`;
+      ? `This monitor is declared in ${file}, line ${line}, as ${key}, and can only be changed there. Nothing was changed here.`
+      : `This monitor was declared in ${file} as ${key}, but is no longer there. It is paused, and will be removed ${LEFT_KEPT_HOURS} hours after it left the file. To keep it, put it back into the file. Nothing was changed here.`;
   return new HttpError(409, ErrorCode.conflict, sentence);
 }

@@ -224,7 +224,7 @@ export async function openMonitors(options: {
   /** Another process has removed it: what this one is still writing of it must not stay. */
   function forgetHistory(id: string) {
     history.forget(id).catch((error: unknown) => {
-      log.error({ err: error, monitor: id }, 'results of a removed monitor may stay');
+      log.error({ err: error, monitor: id }, 'could not delete the results of a removed monitor');
     });
   }
 
@@ -243,7 +243,7 @@ export async function openMonitors(options: {
         .readKey()
         .then(() => take(each))
         .catch((error: unknown) => {
-          log.error({ err: error, monitor: each.id }, 'the secrets of a monitor cannot be read');
+          log.error({ err: error, monitor: each.id }, 'could not read the secrets of a monitor');
         });
       unlocking = Promise.all([unlocking, taken]);
     }
@@ -284,7 +284,7 @@ export async function openMonitors(options: {
     } catch (error) {
       log.error(
         { err: error, monitor: id },
-        'the history of a removed monitor stays for now; the next start tries again',
+        'could not delete the history of a removed monitor; the next start tries again',
       );
     }
   }
@@ -297,7 +297,7 @@ export async function openMonitors(options: {
       const secrets = lostSecretsOf(document.definition);
       log.error(
         { monitor: id, name, secrets },
-        'the secrets of a monitor are lost; give them anew',
+        'the secrets of a monitor are lost; enter them again',
       );
       await collection.update(id, (current) => {
         if (current === undefined || !isThere(current)) return current;
@@ -329,7 +329,7 @@ export async function openMonitors(options: {
   await Promise.all(found.plain.map(encryptStored)).catch((error) => {
     log.error(
       { err: error },
-      'secrets of monitors are stored in clear; the next start tries again',
+      'could not encrypt the secrets of monitors, so they are stored in plain text; the next start tries again',
     );
   });
   const states = await openStates({
@@ -398,7 +398,8 @@ export async function openMonitors(options: {
     // What another process has made is perhaps not known here yet.
     if (!isFirst) await following.catchUp();
     const monitor = get(id);
-    if (monitor === undefined) throw new Error(`the monitor ${id} was removed when it was made`);
+    if (monitor === undefined)
+      throw new Error(`The monitor ${id} was removed while it was created.`);
     if (isFirst) log.info({ monitor: id, type: definition.check_type }, 'monitor created');
     return { monitor, isFirst };
   }
@@ -439,7 +440,7 @@ export async function openMonitors(options: {
       const nowMs = wallMs();
       const settled = settle(id, (before) => withNewTarget(before, nowMs), { always: true });
       await settled?.saved?.catch((error: unknown) => {
-        log.error({ err: error, monitor: id }, 'the state of a new target is not stored yet');
+        log.error({ err: error, monitor: id }, 'could not store the state of a new target yet');
       });
     }
     return monitor;
@@ -614,8 +615,8 @@ const tooMany = (limit: number) =>
   new HttpError(
     409,
     ErrorCode.limitReached,
-    `This service holds ${limit} monitors, the most it takes. The monitor was not created. Remove one that is no ` +
-      'longer needed.',
+    `This service already holds ${limit} monitors, its maximum. The monitor was not created. Remove one that you no ` +
+      'longer need.',
   );
 
 /** Secrets stand in it as they are. */
@@ -626,7 +627,7 @@ function keyIsGone(place: string, locked: readonly Found[]) {
   const names = locked.slice(0, MAX_NAMED).map(({ document }) => document.definition.name);
   const more = locked.length - names.length;
   return new CorruptDocumentError(
-    `The key in ${place} is missing or is not the one that secrets of monitors were encrypted with: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}. Restore that file from a backup. If its key is gone for good, write the word lost into the file: Askwatch then starts, and says of each of these monitors which values have to be given anew.`,
+    `The key in ${place} is missing, or is not the key that encrypted the secrets of these monitors: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}. Restore that file from a backup. If the key is gone for good, write the word lost into the file: Askwatch then starts, and each of these monitors says which values to enter again.`,
   );
 }
 

@@ -177,7 +177,7 @@ export async function openStates(options: {
     own.writing += 1;
     const repaired = addToIncidents(id, own)
       .catch((error: unknown) => {
-        log.error({ err: error, monitor: id }, 'an incident cannot be stored; it is tried again');
+        log.error({ err: error, monitor: id }, 'could not store an incident; retrying');
       })
       .finally(() => {
         repairs.delete(repaired);
@@ -224,7 +224,10 @@ export async function openStates(options: {
     } catch (error) {
       if (own.stored >= number) {
         // It has happened: incidents and uptime follow with the next write, or at the next start.
-        log.error({ err: error, monitor: monitor.id }, 'a state is stored, its history is not yet');
+        log.error(
+          { err: error, monitor: monitor.id },
+          'stored a state, but could not store its history yet',
+        );
         return;
       }
       if (monitor.state === state) {

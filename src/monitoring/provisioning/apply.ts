@@ -69,7 +69,7 @@ export async function applyPlan(
           const { kind, key, id } = step;
           log?.error(
             { err: error, key, monitor: id },
-            `a monitor of a file could not be ${DONE[kind]}; trying again`,
+            `a monitor declared in a file could not be ${DONE[kind]}; retrying`,
           );
         }
       }

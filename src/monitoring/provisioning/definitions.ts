@@ -99,7 +99,7 @@ export async function readDefinitions(
   if (last) {
     complainer(reading, last.file)(
       last.at,
-      `this is the monitor ${MAX_MONITORS + 1}, and a service holds ${MAX_MONITORS}; take some out`,
+      `this is monitor ${MAX_MONITORS + 1}, and Askwatch holds at most ${MAX_MONITORS}; remove some`,
     );
   }
   if (reading.problems.length > 0) throw new DefinitionsError(reading.problems);
@@ -110,7 +110,7 @@ function complainer({ problems }: Reading, file: string) {
   return ({ line, column }: Position, message: string) => {
     if (problems.length < MAX_PROBLEMS) problems.push({ file, line, column, message });
     else if (problems.length === MAX_PROBLEMS) {
-      const more = `and there is more; only the first ${MAX_PROBLEMS} problems are told`;
+      const more = `there are more problems; only the first ${MAX_PROBLEMS} are shown`;
       problems.push({ file, line, column, message: more });
     }
   };
@@ -134,15 +134,12 @@ async function readFile({ name: file, text }: SourceFile, reading: Reading): Pro
   if (root.value === null) {
     complain(
       root.at,
-      'the file is empty; write monitors: and below it the monitors, or monitors: {} for none',
+      'the file is empty; write monitors: with the monitors below it, or monitors: {} for none',
     );
     return;
   }
   if (!root.entries) {
-    complain(
-      root.at,
-      'a file begins with monitors: and holds the monitors below it, each under its key',
-    );
+    complain(root.at, 'a file must begin with monitors:, with each monitor below it under a key');
     return;
   }
   const before = reading.problems.length;
@@ -150,7 +147,7 @@ async function readFile({ name: file, text }: SourceFile, reading: Reading): Pro
     if (name === 'monitors' || name.startsWith('x-')) continue;
     complain(
       part.at,
-      `'${name}' means nothing here${didYouMean(name, ['monitors'])}; write monitors:, or begin the word with x- to keep something for aliases`,
+      `unknown field '${name}'.${didYouMean(name, ['monitors'])} Use monitors:, or begin the name with x- for values that aliases refer to`,
     );
   }
   const monitors = root.entries.get('monitors');
@@ -159,7 +156,7 @@ async function readFile({ name: file, text }: SourceFile, reading: Reading): Pro
     if (reading.problems.length > before) return;
     complain(
       root.at,
-      "'monitors' is missing; write monitors: and below it the monitors, each under its key",
+      "'monitors' is missing; write monitors: with each monitor below it under a key",
     );
     return;
   }
@@ -167,7 +164,7 @@ async function readFile({ name: file, text }: SourceFile, reading: Reading): Pro
   if (!monitors.entries) {
     complain(
       monitors.valueAt,
-      'write the monitors as an object, each under a key of its own, such as shop:',
+      "'monitors' must be an object with a key for each monitor, such as shop:",
     );
     return;
   }
@@ -186,7 +183,7 @@ async function readMonitor(
   if (!KEY.test(key)) {
     complain(
       part.at,
-      `'${key.slice(0, 100)}' is no key; write up to 100 letters, digits, dots, hyphens, slashes and underscores, a letter or digit first`,
+      `'${key.slice(0, 100)}' is not a valid key; use up to 100 letters, digits, dots, hyphens, slashes and underscores, beginning with a letter or digit`,
     );
     return;
   }
@@ -194,14 +191,14 @@ async function readMonitor(
   if (earlier) {
     complain(
       part.at,
-      `${key} is declared in ${earlier.file}, line ${earlier.line}, too; give one of them another key`,
+      `${key} is already declared in ${earlier.file}, line ${earlier.line}; give one of them another key`,
     );
     return;
   }
   if (!part.entries) {
     complain(
       part.value === null ? part.at : part.valueAt,
-      `write what ${key} is as an object: target: and check_type: below it`,
+      `${key} must be an object, with target: and check_type: below it`,
     );
     return;
   }
@@ -210,7 +207,7 @@ async function readMonitor(
   for (const { names, at } of shown) {
     complain(
       at,
-      `the value of ${names.join(' and ')}, which looks like a secret, would be shown here; put it into a header whose name says so, such as Authorization, or a parameter of the target such as token=`,
+      `the value of ${names.join(' and ')} looks like a secret and would be visible here; put it into a header whose name says so, such as Authorization, or a parameter of the target, such as token=`,
     );
   }
   // Other complaints quote what they are about.
@@ -225,17 +222,17 @@ async function readMonitor(
     most: MAX_PARENTS,
     what: 'keys',
     example: 'database',
-    fault: (text) => (text === key ? 'a monitor cannot depend on itself; take it out' : undefined),
+    fault: (text) => (text === key ? 'a monitor cannot depend on itself; remove it' : undefined),
   });
   const id = part.entries.get('id');
   if (id && (typeof id.value !== 'string' || !ID.test(id.value))) {
-    complain(id.valueAt, 'write the id of a monitor as it is listed, such as mon_0123456789abcdef');
+    complain(id.valueAt, 'must be the ID of a monitor as listed, such as mon_0123456789abcdef');
   }
   if (definition === undefined) return;
   if (reading.problems.length > before) return;
   const sameId = id && reading.ids.get(id.value as string);
   if (sameId !== undefined) {
-    complain(id?.valueAt ?? part.at, `${sameId} names the same id; a monitor is declared once`);
+    complain(id?.valueAt ?? part.at, `${sameId} has the same id; declare each monitor only once`);
     return;
   }
   if (id) reading.ids.set(id.value as string, key);
@@ -275,9 +272,9 @@ async function readDefinition(
     if (Object.hasOwn(FIELDS, name)) continue;
     isSound = false;
     const remedy = settings.has(name)
-      ? '; it is a setting: put it below config:'
+      ? ' This is a setting; put it under config.'
       : didYouMean(name, Object.keys(FIELDS));
-    complain(at, `'${name}' means nothing here${remedy}; there are ${listed(Object.keys(FIELDS))}`);
+    complain(at, `unknown field '${name}'.${remedy} Fields: ${listed(Object.keys(FIELDS))}`);
   }
   if (!result.success) {
     complainAboutIssues(result.error.issues, { given, part, complain, settings, types });
@@ -316,16 +313,20 @@ function complainAboutIssues(
       for (const name of issue.keys) {
         const path = [...issue.path, name];
         const remedy = didYouMean(name, settings);
-        const all =
-          settings.size > 0 ? `; ${String(given.check_type)} has ${listed(settings)}` : '';
-        complain(partAt(part, path).part.at, `'${name}' means nothing here${remedy}${all}`);
+        const all = settings.size > 0 ? ` ${String(given.check_type)} has ${listed(settings)}` : '';
+        complain(partAt(part, path).part.at, `unknown field '${name}'${all && `.${remedy}${all}`}`);
       }
       continue;
     }
     if (issue.path[0] === 'check_type') {
       const word = typeof given.check_type === 'string' ? given.check_type : '';
-      const what = given.check_type === undefined ? "'check_type' is missing; write" : 'write';
-      complainAt(part, issue.path, `${what} ${either(names)}${didYouMean(word, names)}`, complain);
+      const what = given.check_type === undefined ? "'check_type' is missing." : 'unknown type.';
+      complainAt(
+        part,
+        issue.path,
+        `${what}${didYouMean(word, names)} Use ${either(names)}`,
+        complain,
+      );
       continue;
     }
     complainAt(part, issue.path, issue.message, complain);
@@ -347,8 +348,8 @@ function complainAt(
   }
   const isSaid = message.includes('missing');
   const example = FIELDS[name as keyof typeof FIELDS];
-  const write = example ? `write ${name}: ${example}` : message;
-  complain(found.part.at, isSaid ? message : `'${name}' is missing; ${write}`);
+  const write = example ? `; write ${name}: ${example}` : ` (${message})`;
+  complain(found.part.at, isSaid ? message : `'${name}' is missing${write}`);
 }
 
 /** The settings that a type has, where the monitor is none for another reason. */
@@ -397,7 +398,10 @@ function complainAboutWindow(part: Located, issue: z.core.$ZodIssue, complain: C
     const path = [...issue.path, ...one.path];
     if (one.code === 'unrecognized_keys') {
       for (const name of one.keys) {
-        complain(partAt(part, [...path, name]).part.at, `'${name}' means nothing in a window`);
+        complain(
+          partAt(part, [...path, name]).part.at,
+          `unknown field '${name}' in a maintenance window`,
+        );
       }
     } else complainAt(part, path, one.message || plainMessage(one), complain);
   }
@@ -405,7 +409,7 @@ function complainAboutWindow(part: Located, issue: z.core.$ZodIssue, complain: C
 
 const plainMessage = (issue: z.core.$ZodIssue) => {
   const words = plainWords(issue as never);
-  return (typeof words === 'string' ? words : words?.message) ?? 'this is not what it has to be';
+  return (typeof words === 'string' ? words : words?.message) ?? 'is not valid';
 };
 
 const faultsIn = (issues: readonly z.core.$ZodIssue[]) =>
@@ -426,13 +430,13 @@ function readList(
 ): string[] {
   if (part === undefined || part.value === null) return [];
   if (!part.items) {
-    complain(part.valueAt, `write a list of ${what}, such as [${example}]`);
+    complain(part.valueAt, `must be a list of ${what}, such as [${example}]`);
     return [];
   }
-  if (part.items.length > most) complain(part.valueAt, `write at most ${most} of them`);
+  if (part.items.length > most) complain(part.valueAt, `must have at most ${most} items`);
   const texts: string[] = [];
   for (const { value, valueAt } of part.items.slice(0, most)) {
-    const wrong = typeof value === 'string' ? fault(value) : `write a text, such as ${example}`;
+    const wrong = typeof value === 'string' ? fault(value) : `must be a string, such as ${example}`;
     if (wrong !== undefined) complain(valueAt, wrong);
     else if (!texts.includes(value as string)) texts.push(value as string);
   }
@@ -442,10 +446,10 @@ function readList(
 function channelFault(text: string, platforms: readonly string[]): string | undefined {
   const platform = CHANNEL.exec(text)?.[1];
   if (platform === undefined) {
-    return 'write a channel with its platform, such as slack:C0123 or discord:4567';
+    return 'must be a channel with its platform, such as slack:C0123 or discord:4567';
   }
   if (platforms.includes(platform)) return undefined;
-  return `there is no platform '${platform}'${didYouMean(platform, platforms)}; there are ${listed(platforms)}`;
+  return `unknown platform '${platform}'.${didYouMean(platform, platforms)} Platforms: ${listed(platforms)}`;
 }
 
 /** A text with secrets in a monitor. */
@@ -492,7 +496,7 @@ function checkDependencies(reading: Reading): void {
       const at = dependsOnAt?.items?.[index]?.valueAt ?? { line: 1, column: 1 };
       complainer(reading, file)(
         at,
-        `no monitor has the key '${key.slice(0, 100)}'${didYouMean(key, wanted.keys())}; write a key of these files, or the id of another monitor`,
+        `no monitor has the key '${key.slice(0, 100)}'.${didYouMean(key, wanted.keys())} Use a key from these files, or the ID of another monitor`,
       );
     }
   }
@@ -503,7 +507,7 @@ function checkDependencies(reading: Reading): void {
   if (!monitor) return;
   complainer(reading, monitor.file)(
     monitor.dependsOnAt?.valueAt ?? monitor.at,
-    `these depend on one another in a circle: ${circle.slice(0, 10).join(' → ')} → ${first}; take one of them out`,
+    `these depend on one another in a circle: ${circle.slice(0, 10).join(' → ')} → ${first}; remove one of them`,
   );
 }
 

@@ -25,19 +25,17 @@ function stepLines(step: Step): string[] {
     }
     case 'pause':
       return [
-        `- ${key}: pause ${step.id}, which left the files, and remove it with its history after ${LEFT_KEPT_HOURS} hours`,
+        `- ${key}: pause ${step.id}, which is no longer in the files, and remove it with its history after ${LEFT_KEPT_HOURS} hours`,
       ];
     case 'remove':
       return [
-        `- ${key}: remove ${step.id} with its history, ${LEFT_KEPT_HOURS} hours after it left`,
+        `- ${key}: remove ${step.id} with its history, ${LEFT_KEPT_HOURS} hours after it left the files`,
       ];
   }
 }
 
 const changeLine = ({ field, before, after, isSecret }: FieldChange) =>
-  isSecret
-    ? `    ${field}: a secret → another one`
-    : `    ${field}: ${shown(before)} → ${shown(after)}`;
+  isSecret ? `    ${field}: secret changed` : `    ${field}: ${shown(before)} → ${shown(after)}`;
 
 function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
@@ -55,7 +53,7 @@ export function summaryOf({ steps, unchanged }: Plan): string {
     `${count(isAdoption)} to take over`,
     `${count(({ kind }) => kind === 'pause')} to pause`,
     `${count(({ kind }) => kind === 'remove')} to remove`,
-    `${unchanged} as they are`,
+    `${unchanged} unchanged`,
   ].join(', ');
 }
 
@@ -64,6 +62,6 @@ export function questionLines({ question }: Plan): string[] {
   if (!question) return [];
   const { leaving, of } = question;
   return [
-    `${leaving} of ${of} monitors are not in the files any more. Nothing is applied until somebody says that this is meant: askwatch monitors apply --yes. If it is not, put them back.`,
+    `This would remove ${leaving} of ${of} monitors. Nothing was applied. Run askwatch monitors apply --yes to confirm, or put them back into the files.`,
   ];
 }

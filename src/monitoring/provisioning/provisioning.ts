@@ -108,7 +108,7 @@ export function createProvisioning(options: {
 
   metrics.gauge(
     'askwatch_monitors_file_stopped',
-    '1 while what MONITORS_FILE names is not applied: it has problems, loses too many monitors, or cannot be stored; else 0.',
+    '1 while MONITORS_FILE is not applied because it has problems, would remove too many monitors, or cannot be stored; else 0.',
     () => Number(['broken', 'asking', 'failing'].includes(state.state)),
   );
 
@@ -122,10 +122,13 @@ export function createProvisioning(options: {
     if (next.state === 'broken')
       log.error(
         { problems: text.split('\n') },
-        'the monitors file has problems, and nothing of it is applied',
+        'the monitors file has problems; nothing was applied',
       );
     else if (next.state === 'asking')
-      log.warn({ question: text }, 'the monitors file is not applied: it lost too many monitors');
+      log.warn(
+        { question: text },
+        'the monitors file was not applied: it would remove too many monitors',
+      );
     else log.error(text);
   }
 
@@ -149,7 +152,7 @@ export function createProvisioning(options: {
       definitions = undefined;
       if (!(error instanceof DefinitionsError)) {
         readOf = undefined;
-        log.error({ err: error }, 'the monitors file could not be read; trying again');
+        log.error({ err: error }, 'could not read the monitors file; retrying');
         return;
       }
       tell({ state: 'broken', sentence: error.message });
@@ -165,7 +168,7 @@ export function createProvisioning(options: {
     const count = (kind: string) => plan.steps.filter((step) => step.kind === kind).length;
     const after = standing.length + count('create') - count('remove');
     if (count('create') > 0 && after > maxMonitors) {
-      const message = `with these there would be ${after} monitors, and this service holds ${maxMonitors}; take some out, or remove others`;
+      const message = `with these files there would be ${after} monitors, and this service holds at most ${maxMonitors}; declare fewer, or remove others`;
       throw new DefinitionsError([{ file: path, line: 1, column: 1, message }]);
     }
     return plan;
@@ -201,14 +204,13 @@ export function createProvisioning(options: {
       if (failed > 0) {
         tell({
           state: 'failing',
-          sentence:
-            'some monitors of the file could not be stored; this is tried again until it works',
+          sentence: 'could not store some monitors of the file; retrying until it works',
         });
         isDue = false;
         dueMs = clock.monotonicMs() + AGAIN_MS;
         return;
       }
-      log.info({ plan: summaryOf(plan) }, 'monitors are as their file declares them');
+      log.info({ plan: summaryOf(plan) }, 'applied the monitors file');
     }
     if (asked !== undefined) await answers.update(ANSWER, () => undefined);
     asked = undefined;
@@ -241,7 +243,7 @@ export function createProvisioning(options: {
     try {
       await look();
     } catch (error) {
-      log.error({ err: error }, 'the monitors could not be compared with their file; trying again');
+      log.error({ err: error }, 'could not compare the monitors with their file; retrying');
     }
     if (!stopping.signal.aborted) {
       cancelLook = clock.after(LOOK_MS, () => {

@@ -43,6 +43,6 @@ export async function readMonitorsFile(
 }
 
 const TOO_MUCH = {
-  time: `reading it takes longer than ${LIMITS.timeMs / 1000} s; write fewer monitors`,
-  memory: `it takes more than ${LIMITS.memoryMb} MB of memory to read; write fewer monitors`,
+  time: `reading it takes longer than ${LIMITS.timeMs / 1000} s; declare fewer monitors`,
+  memory: `reading it takes more than ${LIMITS.memoryMb} MB of memory; declare fewer monitors`,
 } as const;

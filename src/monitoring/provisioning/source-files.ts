@@ -25,14 +25,15 @@ interface Found {
 async function findFiles(path: string): Promise<Found[]> {
   const at = await look(path, path);
   if (at.isFile()) return [{ name: path, path, stats: at }];
-  if (!at.isDirectory()) throw unreadable(path, 'this is neither a file nor a folder; name one');
+  if (!at.isDirectory())
+    throw unreadable(path, 'this is neither a file nor a folder; set MONITORS_FILE to one');
   const names = (await readdir(path)).filter(
     (name) => EXTENSION.test(name) && !name.startsWith('.'),
   );
   if (names.length > MAX_FILES) {
     throw unreadable(
       path,
-      `there are ${names.length} files in the folder; at most ${MAX_FILES} are read, so put some together`,
+      `the folder has ${names.length} files, but at most ${MAX_FILES} are read; merge some`,
     );
   }
   const found: Found[] = [];
@@ -44,7 +45,7 @@ async function findFiles(path: string): Promise<Found[]> {
   if (found.length === 0) {
     throw unreadable(
       path,
-      'there is no file in the folder that ends in .yaml, .yml or .json; to have no monitors, put one there with monitors: {}',
+      'the folder has no file that ends in .yaml, .yml or .json; for no monitors, add one with monitors: {}',
     );
   }
   return found;
@@ -61,9 +62,9 @@ async function look(path: string, name: string): Promise<BigIntStats> {
 function sentenceOf(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') {
-    return 'there is no such file; put it there, or set MONITORS_FILE to where it is. To have no monitors, write monitors: {} into it';
+    return 'this file does not exist; create it, or set MONITORS_FILE to the right path. For no monitors, write monitors: {} into it';
   }
-  if (code === 'EACCES') return 'it may not be read; let the user that runs Askwatch read it';
+  if (code === 'EACCES') return 'permission denied; allow the user that runs Askwatch to read it';
   return `it cannot be read (${code ?? (error as Error).message}); try again`;
 }
 
@@ -99,7 +100,7 @@ export async function readSourceFiles(path: string): Promise<SourceFile[]> {
     if (left < 0) {
       throw unreadable(
         name,
-        `with this one the files hold more than ${MAX_ALL_BYTES / 1024 / 1024} MB together; write fewer monitors`,
+        `with this file, the files hold more than ${MAX_ALL_BYTES / 1024 / 1024} MB together; declare fewer monitors`,
       );
     }
     files.push({ name, text: textOf(bytes, name) });
@@ -119,7 +120,7 @@ async function readBounded(path: string, name: string): Promise<Buffer> {
         if (size > MAX_FILE_BYTES) {
           throw unreadable(
             name,
-            `the file is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB; make several of it, in a folder`,
+            `the file is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB; split it into several files in a folder`,
           );
         }
         pieces.push(piece);
@@ -141,7 +142,7 @@ function textOf(bytes: Buffer, name: string): string {
     const before = bytes.subarray(0, firstInvalid(bytes));
     const line = before.filter((byte) => byte === 0x0a).length + 1;
     throw new DefinitionsError([
-      { file: name, line, column: 1, message: 'this is no text in UTF-8; save the file as UTF-8' },
+      { file: name, line, column: 1, message: 'this is not UTF-8 text; save the file as UTF-8' },
     ]);
   }
 }

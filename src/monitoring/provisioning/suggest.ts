@@ -15,7 +15,7 @@ export function didYouMean(word: string, words: Iterable<string>): string {
       best = { word: known, distance };
     }
   }
-  return best ? `; did you mean '${best.word}'` : '';
+  return best ? ` Did you mean '${best.word}'?` : '';
 }
 
 /** Letters to add, take out or replace: the Levenshtein distance. */

@@ -47,13 +47,13 @@ function faultOf(
   { env, taboo }: Parameters<typeof withVariables>[1],
 ): string | undefined {
   if (!NAME.test(name) || !whole.endsWith('}')) {
-    return `write a variable as $\{NAME}, with letters, digits and underscores; for the characters $\{ themselves write $$\{`;
+    return `write a variable as $\{NAME}, with letters, digits and underscores; for a literal $\{, write $$\{`;
   }
   if (taboo.has(name)) {
-    return `the variable ${name} is a secret of Askwatch itself and goes to no target; take another one`;
+    return `the variable ${name} is one of Askwatch's own secrets, which are never sent to a target; use another one`;
   }
   if (env[name] === undefined) {
-    return `the variable ${name} is not set; set it where Askwatch is started, or write $\${${name}} if these characters are meant`;
+    return `the variable ${name} is not set; set it where Askwatch is started, or write $\${${name}} for this literal text`;
   }
   return undefined;
 }

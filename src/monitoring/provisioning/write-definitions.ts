@@ -73,14 +73,14 @@ export function exportDefinitions(
     const variable = (name: string) => `\${${addVariable(variables, key, name)}}`;
     const fields = fieldsOf(monitor, { keys, types, variable });
     const comments = monitor.isPaused
-      ? ['It is paused. A monitor of a file is not: applying this lets it go on.']
+      ? ['This monitor is paused, but a monitor in a file never is: applying this file resumes it.']
       : [];
     return { key, fields, comments };
   });
   const heading = [
-    'Monitors of Askwatch. Set MONITORS_FILE to this file to keep them as it says.',
+    'Askwatch monitors. Set MONITORS_FILE to this file to keep them as declared here.',
     ...(variables.size > 0
-      ? [`Secrets are not written. Set these variables first: ${[...variables].join(', ')}`]
+      ? [`Secrets are left out. Set these variables first: ${[...variables].join(', ')}`]
       : []),
   ];
   return writeDefinitions(written, heading);

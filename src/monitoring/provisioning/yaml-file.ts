@@ -75,7 +75,7 @@ export function readYaml(
   const tokens = parseTokens(text, new Parser(lines.addNewLine), (offset) =>
     complain(
       positionOf(offset),
-      `the file has more than ${MAX_TOKENS.toLocaleString('en-GB')} words and signs; make several files of it`,
+      `the file has more than ${MAX_TOKENS.toLocaleString('en-GB')} tokens; split it into several files`,
     ),
   );
   if (tokens === undefined) return undefined;
@@ -83,7 +83,7 @@ export function readYaml(
   if (tooDeep !== undefined) {
     complain(
       positionOf(tooDeep),
-      `lists and objects lie more than ${MAX_DEPTH} deep in one another here; write a flatter file`,
+      `lists and objects are nested more than ${MAX_DEPTH} levels deep here; use fewer levels`,
     );
     return undefined;
   }
@@ -99,7 +99,7 @@ export function readYaml(
   if (second !== undefined) {
     complain(
       positionOf(second.range[0]),
-      'a file holds one document; take out the line --- here, or make two files of it',
+      'a file must hold only one document; remove the line --- here, or split it into two files',
     );
     return undefined;
   }
@@ -147,21 +147,21 @@ function offsetBelow(tokens: readonly CST.Token[], depth: number): number | unde
 /** What the parser's codes ask for; its own sentence stands before. */
 const REMEDIES: Partial<Record<YAMLError['code'], string>> = {
   TAB_AS_INDENT: 'indent with spaces, not with tabs',
-  BAD_INDENT: 'indent lines that belong together alike, with spaces, and close every bracket',
-  MULTILINE_IMPLICIT_KEY: 'write a key on one line, with a colon and a space after it',
-  BLOCK_AS_IMPLICIT_KEY: 'put a text with a colon and a space in it into quotes',
-  MISSING_CHAR: 'close what is opened: quotes, brackets, braces; a key has a colon after it',
-  UNEXPECTED_TOKEN: 'put a text that begins with a special character into quotes',
-  BAD_SCALAR_START: 'put a text that begins with a special character into quotes',
-  BAD_DQ_ESCAPE: 'write \\\\ for a backslash, or take single quotes',
-  BAD_ALIAS: 'a * before a name stands for what has & before that name; put a text into quotes',
-  TAG_RESOLVE_FAILED: 'take out the word that begins with !, or put the text into quotes',
+  BAD_INDENT: 'indent lines that belong together equally, with spaces, and close every bracket',
+  MULTILINE_IMPLICIT_KEY: 'write a key on one line, followed by a colon and a space',
+  BLOCK_AS_IMPLICIT_KEY: 'put text that contains a colon and a space in quotes',
+  MISSING_CHAR: 'close all quotes, brackets and braces, and put a colon after each key',
+  UNEXPECTED_TOKEN: 'put text that begins with a special character in quotes',
+  BAD_SCALAR_START: 'put text that begins with a special character in quotes',
+  BAD_DQ_ESCAPE: 'write \\\\ for a backslash, or use single quotes',
+  BAD_ALIAS: '*name refers to a value marked &name; put text that begins with * in quotes',
+  TAG_RESOLVE_FAILED: 'remove the word that begins with !, or put the text in quotes',
 };
 
 function sentenceOf({ code, message }: YAMLError): string {
   const [first = ''] = message.split('\n');
   const remedy = REMEDIES[code];
-  const sentence = `this is no YAML (${first.slice(0, 200).replace(/\.$/, '')})`;
+  const sentence = `this is not valid YAML (${first.slice(0, 200).replace(/\.$/, '')})`;
   return remedy === undefined ? sentence : `${sentence}; ${remedy}`;
 }
 
@@ -187,10 +187,7 @@ function convert(root: Node | null, { positionOf, replace, complain }: Conversio
   function take(count: number, where: Position) {
     left -= count;
     if (left >= 0) return;
-    complain(
-      where,
-      `with what aliases stand for there are more than ${MAX_VALUES} values; write fewer`,
-    );
+    complain(where, `with aliases expanded, there are more than ${MAX_VALUES} values; use fewer`);
     throw new TooMuch();
   }
 
@@ -204,7 +201,7 @@ function convert(root: Node | null, { positionOf, replace, complain }: Conversio
     if (depth > MAX_DEPTH) {
       complain(
         located.at,
-        `with what aliases stand for this is more than ${MAX_DEPTH} deep; write it flatter`,
+        `with aliases expanded, this is nested more than ${MAX_DEPTH} levels deep; use fewer levels`,
       );
       throw new TooMuch();
     }
@@ -218,7 +215,10 @@ function convert(root: Node | null, { positionOf, replace, complain }: Conversio
     if (isAlias(node)) {
       const known = anchors.get(node.source);
       if (known === undefined) {
-        complain(valueAt, `nothing above has the name &${node.source}; put a text into quotes`);
+        complain(
+          valueAt,
+          `nothing above is marked &${node.source}; put text that begins with * in quotes`,
+        );
         return withParts({ ...place, value: undefined }, []);
       }
       take(known.size, valueAt);
@@ -248,7 +248,7 @@ function convert(root: Node | null, { positionOf, replace, complain }: Conversio
     for (const { key, value } of node.items) {
       const keyAt = at(key);
       if (!isScalar(key) || typeof key.value === 'object') {
-        complain(keyAt, 'a key is a word; write one, with a colon and a space after it');
+        complain(keyAt, 'a key must be a single word, followed by a colon and a space');
         continue;
       }
       const name = String(key.value);
@@ -261,12 +261,12 @@ function convert(root: Node | null, { positionOf, replace, complain }: Conversio
       if (earlier) {
         complain(
           keyAt,
-          `'${name}' stands here twice, first in line ${earlier.at.line}; take one of them out`,
+          `'${name}' appears twice, first in line ${earlier.at.line}; remove one of them`,
         );
       } else entries.set(name, made);
     }
     for (const part of merged) {
-      if (!part.entries) complain(part.at, '<< takes in an object, such as *defaults');
+      if (!part.entries) complain(part.at, '<< merges an object, such as *defaults');
       for (const [name, value] of part.entries ?? []) {
         if (!entries.has(name)) entries.set(name, { ...value, at: part.at });
       }

@@ -54,7 +54,7 @@ export function createCheckRunner(options: {
     clock,
     maxInFlight: options.maxInFlight,
     run,
-    onError: (error, job) => log.error({ err: error, monitor: job }, 'a check could not be run'),
+    onError: (error, job) => log.error({ err: error, monitor: job }, 'could not run a check'),
     onWake: wake,
     onLate: (lateMs) => log.warn(sentenceOfLate(lateMs)),
     onTimely: () => log.info('checks start on time again'),
@@ -245,7 +245,7 @@ export function createCheckRunner(options: {
       await history.takeOver(monitors.ofParts(taken).map(({ id }) => id));
       return true;
     } catch (error) {
-      log.debug({ err: error }, 'what others have stored cannot be read; it is tried again');
+      log.debug({ err: error }, 'could not read what other processes stored; retrying');
       return false;
     }
   };
@@ -301,7 +301,7 @@ export function createCheckRunner(options: {
   /** The schedule has spread the checks; what was under way says nothing, and signals were lost. */
   function wake(sleptMs: number) {
     if (sleptMs > 0) {
-      log.warn(`the machine slept for ${Math.round(sleptMs / 1000)} s, or its clock was set`);
+      log.warn(`the machine slept for ${Math.round(sleptMs / 1000)} s, or its clock was changed`);
       inFlight.abandonAll();
     }
     takeUp(monitors.ofParts(held));
@@ -422,7 +422,7 @@ export function createCheckRunner(options: {
     async signal(monitor: WatchedMonitor, signal: Signal): Promise<void> {
       const { definition } = monitor;
       if (!isHeartbeat(definition)) {
-        throw new TypeError('Only a heartbeat takes signals.');
+        throw new TypeError('Only a heartbeat accepts signals.');
       }
       void stored.handOver(windows.apply(monitor));
       await heartbeats.signal(monitor, definition.config, signal);

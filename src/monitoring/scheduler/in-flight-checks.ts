@@ -122,18 +122,14 @@ export function createInFlightChecks(options: {
 /** What who asked for a check is told when it is in vain. */
 export const notChecked = {
   paused: () =>
-    new HttpError(
-      409,
-      ErrorCode.conflict,
-      'The monitor is paused, and is not checked. Resume it, then check it.',
-    ),
-  removed: () => notFound('The monitor was removed meanwhile.'),
+    new HttpError(409, ErrorCode.conflict, 'The monitor is paused. Resume it, then check it.'),
+  removed: () => notFound('The monitor was removed in the meantime.'),
   networkLost: () =>
     new HttpError(
       503,
       ErrorCode.unavailable,
-      'The network of Askwatch itself is gone, so nothing was learned of the target. Check again when it is back.',
+      "Askwatch's own network is down, so the target could not be checked. Check again when the network is back.",
     ),
   closing: () =>
-    new HttpError(503, ErrorCode.unavailable, 'Askwatch is being stopped. Try again later.'),
+    new HttpError(503, ErrorCode.unavailable, 'Askwatch is stopping. Try again later.'),
 };

@@ -15,7 +15,7 @@ export function addRunnerMetrics(
   },
 ) {
   const { monitors, schedule, connectivity, isStale } = watched;
-  metrics.gauges('askwatch_monitors', 'Monitors there are, by status.', ['status'], () => {
+  metrics.gauges('askwatch_monitors', 'Monitors by status.', ['status'], () => {
     const counts = new Map(MonitorStatus.options.map((status) => [status, 0]));
     for (const { state } of monitors.all()) {
       counts.set(state.status, (counts.get(state.status) ?? 0) + 1);
@@ -24,18 +24,18 @@ export function addRunnerMetrics(
   });
   metrics.gauge(
     'askwatch_monitors_stale',
-    'Monitors checked by this process of which nothing has been learned for more than two intervals.',
+    'Monitors checked by this process that have had no result for more than two intervals.',
     () => monitors.all().filter(isStale).length,
   );
-  metrics.gauge('askwatch_checks_in_flight', 'Checks under way.', schedule.inFlight);
+  metrics.gauge('askwatch_checks_in_flight', 'Checks in progress.', schedule.inFlight);
   metrics.gauge(
     'askwatch_check_lag_seconds',
-    'How late checks started, the worst of the last one to two minutes.',
+    'Longest delay of a check start in the last one to two minutes.',
     () => schedule.lagMs() / 1000,
   );
   metrics.gauge(
     'askwatch_check_lag_p99_seconds',
-    'How late checks started, the 99th percentile of the last one to two minutes.',
+    '99th percentile of the delays of check starts in the last one to two minutes.',
     () => schedule.lagP99Ms() / 1000,
   );
   metrics.gauge(
@@ -45,18 +45,18 @@ export function addRunnerMetrics(
   );
   metrics.gauge(
     'askwatch_checks_skipped_total',
-    'Checks left out because their time had passed by a whole interval.',
+    'Checks skipped because they were late by a whole interval.',
     schedule.missed,
   );
   metrics.gauge('askwatch_sleeps_total', 'How often this machine slept.', schedule.sleeps);
   metrics.gauge(
     'askwatch_own_network_lost',
-    '1 while the network of this machine is gone, and nothing is found of targets.',
+    "1 while this machine's network is down and targets cannot be checked.",
     () => (connectivity.lost ? 1 : 0),
   );
   return metrics.counter(
     'askwatch_checks_total',
-    'Checks done, by kind of check and how it ended; unknown while our own network is gone.',
+    "Finished checks, by check type and outcome; unknown while this machine's network is down.",
     ['type', 'outcome'],
   );
 }

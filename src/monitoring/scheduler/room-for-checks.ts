@@ -23,8 +23,8 @@ export async function roomForChecks(
   const room = written === 'unlimited' ? MOST : Math.min(MOST, Math.ceil(Number(written) / 2));
   if (room < MOST) {
     log.warn(
-      `at most ${room} checks run at a time, because this process may open only ${written} files; with less than ` +
-        `${2 * MOST} (ulimit -n, or LimitNOFILE= of systemd), many targets that never answer hold up the others`,
+      `at most ${room} checks run at a time, because this process may open only ${written} files; with fewer than ` +
+        `${2 * MOST} (ulimit -n, or LimitNOFILE= in systemd), many targets that never answer delay the others`,
     );
   }
   return room;

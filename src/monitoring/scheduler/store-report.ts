@@ -17,9 +17,9 @@ export function createStoreReport(log: Logger) {
   async function report(...writes: Write[]) {
     const failed = await failureOf(writes.filter((write) => write !== undefined));
     if (failed && !failing) {
-      log.error({ err: failed.reason }, 'results of checks cannot be stored; checks go on');
+      log.error({ err: failed.reason }, 'could not store check results; checks continue');
     }
-    if (!failed && failing) log.info('results of checks are stored again');
+    if (!failed && failing) log.info('check results are stored again');
     failing = failed !== undefined;
   }
 

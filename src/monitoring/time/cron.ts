@@ -127,7 +127,7 @@ function parseCronFields(expression: string): CronFields {
   const [minute = '', hour = '', day = '', month = '', weekday = ''] = words;
   if (words.length !== 5) {
     throw new RangeError(
-      'write five fields: minute, hour, day of the month, month and day of the week, such as 30 2 * * *',
+      'must have five fields: minute, hour, day of the month, month and day of the week, such as 30 2 * * *',
     );
   }
   const minutes = parseField(minute, MINUTE);
@@ -139,7 +139,7 @@ function parseCronFields(expression: string): CronFields {
   const bothDays = day.startsWith('*') || weekday.startsWith('*');
   if (bothDays && !haveDay(months, daysOfMonth)) {
     throw new RangeError(
-      'it never comes, for none of its months has such a day; write another day or month',
+      'this never occurs, because none of its months has that day; use another day or month',
     );
   }
   // A star or a step tells croner that the job runs all the time; a crontab reads only the first character.
@@ -163,14 +163,14 @@ function parsePart(part: string, field: Field): number[] {
   const [, star, first, last, step] = match;
   if (step !== undefined && star === undefined && last === undefined) {
     throw new RangeError(
-      `its ${field.name} '${part}' has a step without a range; write ${first}-${field.max}/${step}`,
+      `the ${field.name} '${part}' has a step without a range; use ${first}-${field.max}/${step}`,
     );
   }
   const from = first === undefined ? field.min : parseValue(first, part, field);
   const to = last === undefined ? (star ? field.max : from) : parseValue(last, part, field);
   if (to < from) {
     throw new RangeError(
-      `its ${field.name} '${part}' ends before it begins; write two ranges with a comma between them`,
+      `the ${field.name} '${part}' ends before it begins; use two ranges with a comma between them`,
     );
   }
   // Seven is a second name of Sunday, and no eighth day to step to.
@@ -178,7 +178,7 @@ function parsePart(part: string, field: Field): number[] {
   const by = step === undefined ? 1 : Number(step);
   if (by === 0 || (step !== undefined && by > end - from)) {
     throw new RangeError(
-      `its ${field.name} '${part}' has a step that leads nowhere; write one from 1 to ${end - from}`,
+      `the ${field.name} '${part}' has a step that is out of range; ${end > from ? `use one from 1 to ${end - from}` : 'leave it out'}`,
     );
   }
   return Array.from({ length: Math.floor((end - from) / by) + 1 }, (_, index) => from + index * by);
@@ -190,15 +190,17 @@ function parseValue(text: string, part: string, field: Field): number {
   if (!/^\d{1,4}$/.test(text)) throw unreadable(part, field);
   const value = Number(text);
   if (value < field.min || value > field.max) {
-    throw new RangeError(`its ${field.name} ${text} is not one of ${field.min} to ${field.max}`);
+    throw new RangeError(
+      `the ${field.name} ${text} is out of range; use ${field.min} to ${field.max}`,
+    );
   }
   return value;
 }
 
 function unreadable(part: string, field: Field): RangeError {
-  const names = field.names ? `, names such as ${field.names[1]}` : '';
+  const names = field.names ? ` or names such as ${field.names[1]}` : '';
   return new RangeError(
-    `its ${field.name} '${part}' cannot be read; write numbers from ${field.min} to ${field.max}${names}, ` +
+    `the ${field.name} '${part}' is not valid; use numbers from ${field.min} to ${field.max}${names}, ` +
       'with , - * and / as in a crontab',
   );
 }

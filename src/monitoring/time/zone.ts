@@ -17,7 +17,7 @@ export const openZone = memoize(MAX_ZONES, (name: string): ((ms: number) => stri
     return (ms) => format.format(ms);
   } catch {
     throw new RangeError(
-      `there is no zone '${name}'; write a name of the zone database, such as Europe/Berlin or UTC`,
+      `unknown time zone '${name}'; use a name from the time zone database, such as Europe/Berlin or UTC`,
     );
   }
 });

@@ -108,7 +108,7 @@ describe('a delivery', () => {
       [deliver('{"alerts": ['), 'not valid JSON'],
       [deliver('x'), 'not valid JSON'],
       [deliver(' '), 'The body is empty'],
-      [deliver(`${'['.repeat(100)}${']'.repeat(100)}`), 'nested more than 32 deep'],
+      [deliver(`${'['.repeat(100)}${']'.repeat(100)}`), 'nested more than 32 levels deep'],
       [deliver(`{"a": [${'1,'.repeat(600_000)}1]}`), 'more than 200000 values'],
       [deliver(delivery(Array.from({ length: 10_001 }, () => ({ name: '' })))), 'has 10001 alerts'],
       [deliver({ ...firing, alerts: [...firing.alerts, 3] }), 'alerts[1] must be an object'],

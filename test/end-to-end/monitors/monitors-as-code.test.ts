@@ -131,7 +131,7 @@ test('the command line plans, applies, exports and imports, beside a program tha
   expect(await list(askwatch)).toHaveLength(5);
   expect(await cli('plan')).toMatchObject({
     code: 0,
-    output: expect.stringContaining('5 as they are'),
+    output: expect.stringContaining('5 unchanged'),
   });
 
   const copy = join(dataDir, 'copy.yaml');
@@ -142,14 +142,14 @@ test('the command line plans, applies, exports and imports, beside a program tha
   const broken = await cli('plan');
   expect(broken.code).toBe(1);
   expect(broken.output).toContain(
-    `${path}:2:39: 'chek_type' means nothing here; did you mean 'check_type'`,
+    `${path}:2:39: unknown field 'chek_type'. Did you mean 'check_type'?`,
   );
 
   await writeFile(path, fileOf({ a: 'A' }));
   const asked = await cli('apply');
   expect([asked.code, asked.output]).toEqual([
     2,
-    expect.stringContaining('4 of 5 monitors are not in the files any more'),
+    expect.stringContaining('This would remove 4 of 5 monitors'),
   ]);
   expect((await list(askwatch)).filter(({ status }) => status === 'PAUSED')).toEqual([]);
   expect(await cli('apply', '--yes')).toMatchObject({ code: 0 });

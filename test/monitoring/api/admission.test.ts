@@ -87,8 +87,8 @@ describe.each(['HTTP', 'KEYWORD'])('settings of %s that are refused', (type) => 
 });
 
 test.each([
-  [{ json: 'a = 1' }, 'after the path comes'],
-  [{ json: 'a == 1', method: 'HEAD' }, 'an answer to HEAD has no text to look in; take GET'],
+  [{ json: 'a = 1' }, 'the path must be followed by'],
+  [{ json: 'a == 1', method: 'HEAD' }, 'an answer to HEAD has no body; use GET'],
 ])('a value in JSON is refused with %j', async (config, sentence) => {
   const error = await refusal(web(config));
   expect(error).toMatchObject({ status: 400, param: 'config.json' });
@@ -146,24 +146,24 @@ describe.each(['TCP', 'CERTIFICATE'])('a host and a port of %s', (type) => {
   });
 
   test.each([
-    ['https://example.com', 'write a host and a port'],
-    ['http://example.com:80', 'write a host and a port'],
-    ['db.example:5432/path', 'write a host and a port'],
-    ['db.example:5432?x', 'write a host and a port'],
-    ['user:pass@db.example:5432', 'write a host and a port'],
-    ['db.example:', 'write a host and a port'],
-    [':5432', 'write a host and a port'],
-    ['db.example:postgres', 'write a host and a port'],
-    ['db example:5432', 'write a host and a port'],
-    ['db%2eexample:5432', 'write a host and a port'],
-    ['[::1', 'write a host and a port'],
-    ['[nobody]:5432', 'write a host and a port'],
-    ['2606:4700:4700::1111', 'write an IPv6 address in brackets'],
-    ['::1:5432', 'write an IPv6 address in brackets'],
-    ['db.example:0', 'a port is a number from 1 to 65535'],
-    ['db.example:65536', 'a port is a number from 1 to 65535'],
-    ['db..example:5432', 'not a name that can exist'],
-    ['db!.example:5432', 'not a name that can exist'],
+    ['https://example.com', 'must be a host and a port'],
+    ['http://example.com:80', 'must be a host and a port'],
+    ['db.example:5432/path', 'must be a host and a port'],
+    ['db.example:5432?x', 'must be a host and a port'],
+    ['user:pass@db.example:5432', 'must be a host and a port'],
+    ['db.example:', 'must be a host and a port'],
+    [':5432', 'must be a host and a port'],
+    ['db.example:postgres', 'must be a host and a port'],
+    ['db example:5432', 'must be a host and a port'],
+    ['db%2eexample:5432', 'must be a host and a port'],
+    ['[::1', 'must be a host and a port'],
+    ['[nobody]:5432', 'must be a host and a port'],
+    ['2606:4700:4700::1111', 'put an IPv6 address in brackets'],
+    ['::1:5432', 'put an IPv6 address in brackets'],
+    ['db.example:0', 'the port must be a number from 1 to 65535'],
+    ['db.example:65536', 'the port must be a number from 1 to 65535'],
+    ['db..example:5432', 'the host is not a valid name'],
+    ['db!.example:5432', 'the host is not a valid name'],
   ])('are refused in a sentence: %s', async (target, sentence) => {
     const error = await refusal(port(target, {}, type));
     expect(error).toMatchObject({ status: 400, code: 'invalid_value', param: 'target' });
@@ -211,12 +211,16 @@ describe.each(['TCP', 'CERTIFICATE'])('a host and a port of %s', (type) => {
 });
 
 test.each([
-  [{ send: 'PING\\q' }, 'config.send', 'it knows \\r, \\n, \\t, \\\\ and \\x00 to \\xff'],
-  [{ send: '\\x1' }, 'config.send', 'it knows'],
-  [{ expect: 'PONG\\' }, 'config.expect', 'it knows'],
-  [{ server_name: 'db.example' }, 'config.server_name', 'it goes with tls: true'],
-  [{ tls: true, server_name: '1.1.1.1' }, 'config.server_name', 'write a host name'],
-  [{ tls: true, server_name: 'a b' }, 'config.server_name', 'write a host name'],
+  [
+    { send: 'PING\\q' },
+    'config.send',
+    'use only the escapes \\r, \\n, \\t, \\\\ and \\x00 to \\xff',
+  ],
+  [{ send: '\\x1' }, 'config.send', 'use only the escapes'],
+  [{ expect: 'PONG\\' }, 'config.expect', 'use only the escapes'],
+  [{ server_name: 'db.example' }, 'config.server_name', 'needs tls: true'],
+  [{ tls: true, server_name: '1.1.1.1' }, 'config.server_name', 'must be a host name'],
+  [{ tls: true, server_name: 'a b' }, 'config.server_name', 'must be a host name'],
 ])('a TCP check is refused with %j', async (config, param, sentence) => {
   const error = await refusal(port('1.1.1.1:80', config));
   expect(error).toMatchObject({ status: 400, param });
@@ -233,9 +237,9 @@ test.each([
 });
 
 test.each([
-  [{ down_days: 14 }, 'config.down_days', 'it must be less than days_left, which is 14'],
-  [{ days_left: 5, down_days: 9 }, 'config.down_days', 'it must be less than days_left'],
-  [{ server_name: '::1' }, 'config.server_name', 'write a host name'],
+  [{ down_days: 14 }, 'config.down_days', 'must be less than days_left, which is 14'],
+  [{ days_left: 5, down_days: 9 }, 'config.down_days', 'must be less than days_left'],
+  [{ server_name: '::1' }, 'config.server_name', 'must be a host name'],
 ])('a CERTIFICATE check is refused with %j', async (config, param, sentence) => {
   const error = await refusal(port('1.1.1.1', config, 'CERTIFICATE'));
   expect(error).toMatchObject({ status: 400, param });
@@ -244,7 +248,7 @@ test.each([
 
 test('a TCP check is refused without a port', async () => {
   const error = await refusal(port('db.example'));
-  expect(error?.message).toContain('write the port, too, such as db.example:5432');
+  expect(error?.message).toContain('add the port, such as db.example:5432');
 });
 
 describe('an address in any notation', () => {
@@ -358,7 +362,7 @@ describe('a name that changes its answer', () => {
     const result = await http(url);
     expect(result).toMatchObject({ ok: false, outcome: 'blocked' });
     expect(result.reason).toBe(
-      'the address behind the name it redirects to is not allowed to be checked (see MONITOR_ALLOW_PRIVATE)',
+      'the address behind the name it redirects to may not be checked (see MONITOR_ALLOW_PRIVATE)',
     );
     expect(target.connections()).toBe(1);
     expect(forbidden.connections()).toBe(0);

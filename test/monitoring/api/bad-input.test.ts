@@ -241,7 +241,7 @@ describe('where no body is expected', () => {
         const headers = { 'content-type': 'application/json' };
         const answer = await call(method ?? '', path ?? '', { body, headers });
         expect(answer.status, `${method} ${path}`).toBe(400);
-        expect(answer.body.error?.message).toBe('This takes no body. Leave it out.');
+        expect(answer.body.error?.message).toBe('This route accepts no body. Leave it out.');
       }
     }
     expect(await list()).toMatchObject([{ id, status: 'PENDING', status_changes: 0 }]);
@@ -290,40 +290,40 @@ test('no answer to a bad body uses the words of a validator', async () => {
       (json): [string, unknown, string] =>
         [
           ...[MONITORS, json],
-          "Invalid 'check_type': write HTTP, KEYWORD, DNS, TCP, CERTIFICATE or HEARTBEAT.",
+          "Invalid 'check_type': must be HTTP, KEYWORD, DNS, TCP, CERTIFICATE or HEARTBEAT.",
         ] as [string, unknown, string],
     ),
-    [MONITORS, { ...HTTP, name: 5 }, "Invalid 'name': write a text."],
-    [MONITORS, { ...HTTP, name: '' }, "Invalid 'name': it must not be empty."],
-    [MONITORS, { ...HTTP, name: 'x'.repeat(201) }, "Invalid 'name': write at most 200 characters."],
+    [MONITORS, { ...HTTP, name: 5 }, "Invalid 'name': must be a string."],
+    [MONITORS, { ...HTTP, name: '' }, "Invalid 'name': must not be empty."],
+    [
+      MONITORS,
+      { ...HTTP, name: 'x'.repeat(201) },
+      "Invalid 'name': must have at most 200 characters.",
+    ],
     ...(
       [
-        [{ interval_seconds: 1 }, 'interval_seconds', 'it must be at least 5'],
-        [{ interval_seconds: 1e6 }, 'interval_seconds', 'it must be at most 86400'],
-        [{ interval_seconds: 9.5 }, 'interval_seconds', 'write a whole number of seconds'],
-        [{ interval_seconds: '60' }, 'interval_seconds', 'write a number of seconds'],
-        [{ method: 'GOT' }, 'method', 'write GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS'],
-        [{ headers: [] }, 'headers', 'write an object'],
-        [{ headers: { 'a b': 'x' } }, 'headers.a b', 'this name cannot be used here'],
-        [{ follow_redirects: 'yes' }, 'follow_redirects', 'write true or false'],
+        [{ interval_seconds: 1 }, 'interval_seconds', 'must be at least 5'],
+        [{ interval_seconds: 1e6 }, 'interval_seconds', 'must be at most 86400'],
+        [{ interval_seconds: 9.5 }, 'interval_seconds', 'must be a whole number of seconds'],
+        [{ interval_seconds: '60' }, 'interval_seconds', 'must be a number of seconds'],
+        [{ method: 'GOT' }, 'method', 'must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS'],
+        [{ headers: [] }, 'headers', 'must be an object'],
+        [{ headers: { 'a b': 'x' } }, 'headers.a b', 'this name is not allowed'],
+        [{ follow_redirects: 'yes' }, 'follow_redirects', 'must be true or false'],
       ] as Array<[object, string, string]>
     ).map(([config, param, words]): [string, unknown, string] => [
       patch,
       { config },
       `Invalid 'config.${param}': ${words}.`,
     ]),
-    [patch, { config: 5 }, "Invalid 'config': write an object."],
+    [patch, { config: 5 }, "Invalid 'config': must be an object."],
     [
       MONITORS,
       { ...DNS, config: { expected: Array(51).fill('a') } },
-      "Invalid 'config.expected': write at most 50 of them.",
+      "Invalid 'config.expected': must have at most 50 items.",
     ],
-    [
-      MONITORS,
-      { ...HEARTBEAT, config: { cron: '' } },
-      "Invalid 'config.cron': it must not be empty.",
-    ],
-    [`${patch}/maintenance`, { windows: [1] }, "Invalid 'windows.0': write an object."],
+    [MONITORS, { ...HEARTBEAT, config: { cron: '' } }, "Invalid 'config.cron': must not be empty."],
+    [`${patch}/maintenance`, { windows: [1] }, "Invalid 'windows.0': must be an object."],
   ];
   for (const [path, json, message] of cases) {
     const method = path === MONITORS ? 'POST' : path === patch ? 'PATCH' : 'PUT';
@@ -412,7 +412,7 @@ test('every route of one monitor is a 404 for an unknown id', async () => {
     ] as const) {
       const answer = await call(method, `${MONITORS}/${id}${end}`, { json });
       expect(answer.status, `${method} ${id}${end}`).toBe(404);
-      expect(ErrorBody.parse(answer.body).error.message).toContain('no monitor with this id');
+      expect(ErrorBody.parse(answer.body).error.message).toContain('No monitor has this ID');
     }
   }
 });

@@ -43,10 +43,10 @@ describe('depends_on', () => {
   });
 
   test.each([
-    [['mon_none'], 'there is no monitor mon_none'],
+    [['mon_none'], 'no monitor has the ID mon_none'],
     [['a', 'b', 'c', 'd', 'e', 'f'], 'depends_on'],
-    [['alert:'], 'alert:<intake id>/<name of the alert>'],
-    [['alert:int_1/'], 'alert:<intake id>/<name of the alert>'],
+    [['alert:'], 'alert:<intake id>/<alert name>'],
+    [['alert:int_1/'], 'alert:<intake id>/<alert name>'],
     [[''], 'depends_on'],
     ['mon_none', 'depends_on'],
   ])('%j is a 400 that says why, and nothing is created', async (depends_on, said) => {

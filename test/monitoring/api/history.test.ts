@@ -189,9 +189,9 @@ const BAD: Array<[string, string, RegExp]> = [
   ['results?__proto__=1', '__proto__', /Unknown/],
   ['incidents?limit=1000', 'limit', /at most 100\./],
   ['incidents?by=day', 'by', /Unknown/],
-  ['incidents?from=yesterday', 'from', /write a time/],
-  ['incidents?to=', 'to', /write a time/],
-  ['incidents?from=2998-01-01T00:00:00Z', 'from', /before 'to', and in the past/],
+  ['incidents?from=yesterday', 'from', /must be a time/],
+  ['incidents?to=', 'to', /must be a time/],
+  ['incidents?from=2998-01-01T00:00:00Z', 'from', /before 'to' and in the past/],
   ['incidents?from=2026-12-01T00:00:00Z&to=2026-12-01T00:00:00Z', 'from', /before 'to'/],
   ['incidents?from=2026-12-02T00:00:00Z&to=2026-12-01T00:00:00Z', 'from', /before 'to'/],
   ['rollups?by=week', 'by', /minute/],
@@ -199,21 +199,21 @@ const BAD: Array<[string, string, RegExp]> = [
   ['rollups?limit=5', 'limit', /Unknown/],
   ['rollups?from=yesterday', 'from', /2026-12-01T09:30:00Z/],
   ['rollups?from=', 'from', /2026-12-01T09:30:00Z/],
-  ['rollups?from=2026-13-01T00:00:00Z', 'from', /write a time/],
-  ['rollups?to=1795237798', 'to', /write a time/],
+  ['rollups?from=2026-13-01T00:00:00Z', 'from', /must be a time/],
+  ['rollups?to=1795237798', 'to', /must be a time/],
   ['rollups?to=0001-01-01T00:00:00Z', 'to', /1970/],
-  ['rollups?from=2998-01-01T00:00:00Z', 'from', /before 'to', and in the past/],
+  ['rollups?from=2998-01-01T00:00:00Z', 'from', /before 'to' and in the past/],
   ['rollups?from=2026-12-02T00:00:00Z&to=2026-12-01T00:00:00Z', 'from', /before/],
   ['rollups?from=2026-12-01T00:00:00Z&to=2026-12-01T00:00:00Z', 'from', /before/],
   [
     'rollups?by=minute&from=2026-11-01T00:00:00Z&to=2026-12-01T00:00:00Z',
     'from',
-    /43200 rows of a minute.*by=hour/,
+    /by minute, this is 43200 rows.*by=hour/,
   ],
   ['rollups?by=minute&from=2026-12-01T00:00:00Z&to=2026-12-02T01:00:01Z', 'from', /1501 rows/],
   ['rollups?by=hour&from=2026-01-01T00:00:00Z&to=2026-12-01T00:00:00Z', 'from', /by=day/],
   ['rollups?by=day&from=1970-01-01T00:00:00Z', 'from', /ask for a shorter time\./],
-  ['uptime?from=1970-01-01T00:00:00Z', 'from', /400 days at most/],
+  ['uptime?from=1970-01-01T00:00:00Z', 'from', /at most 400 days/],
   ['uptime?days=30', 'days', /Unknown/],
 ];
 
@@ -241,7 +241,7 @@ describe('a monitor that does not exist', () => {
       const { call } = await startService();
       const answer = await call('GET', `${MONITORS}/mon_0000000000000000/${what}`);
       expect(answer.status).toBe(404);
-      expect(ErrorBody.parse(answer.body).error.message).toMatch(/no monitor with this id.*lists/);
+      expect(ErrorBody.parse(answer.body).error.message).toMatch(/No monitor has this ID.*lists/);
     },
   );
 });

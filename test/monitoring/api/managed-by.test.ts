@@ -36,7 +36,7 @@ describe('a monitor that a file declares', () => {
     expect(answer.body.error).toMatchObject({
       code: 'conflict',
       message:
-        'This monitor is declared in monitors.yaml, line 12, as shop, and only changed there. Nothing was changed here.',
+        'This monitor is declared in monitors.yaml, line 12, as shop, and can only be changed there. Nothing was changed here.',
     });
     const [after] = await service.list();
     expect(after).toMatchObject({
@@ -91,7 +91,7 @@ describe('a monitor that a file declares', () => {
     const answer = await service.call('POST', `${MONITORS}/mon_shop/resume`);
     expect([answer.status, answer.body.error?.message]).toEqual([
       409,
-      'This monitor was declared in monitors.yaml as shop. It is not there any more, so it is paused, and removed 24 hours after it left. To keep it, put it back into the file. Nothing was changed here.',
+      'This monitor was declared in monitors.yaml as shop, but is no longer there. It is paused, and will be removed 24 hours after it left the file. To keep it, put it back into the file. Nothing was changed here.',
     ]);
   });
 

@@ -239,7 +239,7 @@ describe('a name', () => {
         ['PATCH', path, { name }],
       ] as const) {
         expect(refusalIn(await call(method, at, { json })), JSON.stringify(name)).toMatchObject({
-          ...{ status: 400, param: 'name', message: "Invalid 'name': it must not be empty." },
+          ...{ status: 400, param: 'name', message: "Invalid 'name': must not be empty." },
         });
       }
     }

@@ -215,7 +215,7 @@ test('a caller with an unknown token is not shown which signals exist', async ()
   for (const what of ['', '/start', '/nonsense']) {
     const answer = await call('POST', `/api/v1/public/push/unknown${what}`, { key: null });
     expect(answer.status).toBe(404);
-    expect(answer.text).toContain('no heartbeat with this token');
+    expect(answer.text).toContain('No heartbeat has this token');
   }
 });
 

@@ -266,7 +266,7 @@ describe('stored secrets', () => {
     const key = await readFile(keyFile, 'utf8');
     await rm(keyFile);
     await expect(startService({ folder })).rejects.toThrow(
-      `The key in ${keyFile} is missing or is not the one that secrets of monitors were encrypted with: Shop.`,
+      `The key in ${keyFile} is missing, or is not the key that encrypted the secrets of these monitors: Shop.`,
     );
     await rm(join(folder, '.lock'));
     await writeFile(keyFile, `${'A'.repeat(43)}\n`);
@@ -289,7 +289,7 @@ describe('stored secrets', () => {
       const { body, status } = await without.call('POST', `${path}/check`);
       expect(status).toBe(200);
       expect(`${start} ${body.status_reason}`).toBe(
-        `${start} it is not checked: the key of its stored secrets is lost. Give them anew: config.headers.Authorization, token in the target`,
+        `${start} not checked: the key to its stored secrets is lost. Enter them again: config.headers.Authorization, token in the target`,
       );
       expect(target.requests).toHaveLength(asked);
       const renamed = await without.call('PATCH', path, { json: { name: 'Cart' } });

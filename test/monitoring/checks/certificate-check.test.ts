@@ -71,7 +71,8 @@ describe('a certificate', () => {
     const untilMs = inDays(days);
     const result = await check(authority.issue({ untilMs }), config);
     expect(result).toMatchObject({ outcome, ok: outcome !== 'tls' });
-    const after = outcome === 'tls' && days > 0 ? '; it is to last for another 5 days' : '';
+    const after =
+      outcome === 'tls' && days > 0 ? '; it must be valid for at least 5 more days' : '';
     expect(result.reason).toBe(reason && `${reason}${day(untilMs)}${after}`);
     expect(result.certificateEndsMs).toBe(Math.floor(untilMs / 1000) * 1000);
   });
@@ -81,12 +82,12 @@ describe('a certificate', () => {
     [
       'of an unknown issuer',
       () => createAuthority('Nobody').issue(),
-      'the certificate is from an unknown issuer',
+      "the certificate's issuer is unknown",
     ],
     [
       'not yet valid',
       () => authority.issue({ fromMs: inDays(2) }),
-      'the certificate is valid only from',
+      'the certificate is not valid before',
     ],
   ])('that is %s is DOWN, unless any is taken', async (_what, issue, reason) => {
     const pem = issue();
@@ -118,7 +119,7 @@ describe('a chain', () => {
     expect(result.certificateEndsMs).toBe(Math.floor(untilMs / 1000) * 1000);
     const down = await check(pem, { down_days: 7 });
     expect(down).toMatchObject({ ok: false, outcome: 'tls' });
-    expect(down.reason).toMatch(/^the intermediate .*; it is to last for another 7 days$/);
+    expect(down.reason).toMatch(/^the intermediate .*; it must be valid for at least 7 more days$/);
   });
 
   test('is judged in whatever order it was sent', async () => {
@@ -162,7 +163,7 @@ describe('a chain', () => {
       .issue()
       .split(/(?=-----BEGIN CERTIFICATE)/);
     expect((await check(`${key}${own}`)).reason).toMatch(
-      /^the certificate is from an unknown issuer, or one between is not sent/,
+      /^the certificate's issuer is unknown, or an intermediate certificate is missing/,
     );
   });
 
@@ -268,17 +269,17 @@ describe('STARTTLS', () => {
     ['imap', '* OK\r\n', () => 'a1 BAD no\r\n', /^it answered “BAD no” to STARTTLS$/],
     ['imap', '* OK\r\n', () => '+ go on\r\n', /^it does not speak IMAP: it said “\+ go on”$/],
     ['postgres', undefined, () => 'N', /^it does not offer TLS$/],
-    ['postgres', undefined, () => 'E', /^it does not answer as PostgreSQL does$/],
+    ['postgres', undefined, () => 'E', /^it does not answer like PostgreSQL$/],
     // What came in plain text would be taken for what came over TLS.
-    ['postgres', undefined, () => 'Sx', /says more in plain text after it agreed to TLS$/],
+    ['postgres', undefined, () => 'Sx', /sent more plain text after it agreed to TLS$/],
     [
       'smtp',
       '220 x\r\n',
       (said: string) =>
         said.startsWith('EHLO') ? '250 STARTTLS\r\n' : '220 go\r\n250 injected\r\n',
-      /says more in plain text after it agreed to TLS$/,
+      /sent more plain text after it agreed to TLS$/,
     ],
-    ['postgres', undefined, () => 'TLSS\r\nno TLS at all', /says more in plain text/],
+    ['postgres', undefined, () => 'TLSS\r\nno TLS at all', /sent more plain text/],
   ] as const)('of %s after %j fails with words', async (starttls, greeting, answer, reason) => {
     const target = await startPlain(greeting, answer);
     const result = await certificate(`localhost:${target.port}`, { starttls });
@@ -299,7 +300,7 @@ describe('STARTTLS', () => {
     const config = { starttls, timeout_seconds: 1 };
     expect(await certificate(`localhost:${target.port}`, config)).toMatchObject({
       ...{ ok: false, outcome: 'timeout' },
-      reason: `no consent to TLS from 127.0.0.1:${target.port} within 1 s`,
+      reason: `no reply to STARTTLS from 127.0.0.1:${target.port} within 1 s`,
     });
     await eventually(() => target.closed() === 1);
   });
@@ -320,7 +321,7 @@ describe('STARTTLS', () => {
     });
     const result = await certificate(`localhost:${target.port}`, { starttls });
     expect(result).toMatchObject({ ok: false, outcome: 'protocol' });
-    expect(result.reason).toMatch(/goes on talking and does not come to TLS$/);
+    expect(result.reason).toMatch(/keeps sending text and does not start TLS$/);
     await eventually(() => target.closed() === 1);
   });
 

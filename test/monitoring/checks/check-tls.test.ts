@@ -111,7 +111,7 @@ describe('a certificate that is not to be trusted', () => {
     {
       why: 'not yet valid',
       tls: () => authority.issue({ fromMs: tomorrow }),
-      reason: `the certificate is valid only from ${day(tomorrow)}`,
+      reason: `the certificate is not valid before ${day(tomorrow)}`,
     },
     { why: 'self-signed', tls: () => selfSigned(), reason: 'the certificate is self-signed' },
     {
@@ -127,7 +127,7 @@ describe('a certificate that is not to be trusted', () => {
     {
       why: 'of an unknown issuer',
       tls: () => createAuthority('Nobody').issue(),
-      reason: /^the certificate is from an unknown issuer/,
+      reason: /^the certificate's issuer is unknown/,
     },
     {
       why: 'signed by someone who takes the name of the issuer',

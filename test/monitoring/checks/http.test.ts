@@ -82,7 +82,7 @@ describe('an HTTP check', () => {
     },
     {
       name: 'drips its body',
-      reason: /^no whole answer from 127.0.0.1:\d+ within 1 s$/,
+      reason: /^no complete answer from 127.0.0.1:\d+ within 1 s$/,
       handle: (socket: import('node:net').Socket) =>
         void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'),
     },
@@ -176,7 +176,7 @@ describe('redirects', () => {
     expect(result).toMatchObject({
       ok: false,
       outcome: 'redirect',
-      reason: 'more than 5 redirects, in a circle',
+      reason: 'more than 5 redirects, in a loop',
     });
     expect(target.requests).toHaveLength(6);
   });
@@ -329,7 +329,7 @@ describe('a KEYWORD check', () => {
     expect(await keyword(target.url, 'Basket', { inverted: true })).toMatchObject({ ok: true });
     expect(await keyword(target.url, 'Cart', { inverted: true })).toMatchObject({
       ok: false,
-      reason: 'the keyword is there and should not be',
+      reason: 'the keyword was found but should not be there',
     });
   });
 
@@ -355,14 +355,14 @@ describe('a KEYWORD check', () => {
   });
 
   test.each([
-    { coding: 'gzip', body: Buffer.from('not packed'), reason: 'could not be unpacked' },
+    { coding: 'gzip', body: Buffer.from('not packed'), reason: 'could not be decompressed' },
     {
       coding: 'gzip',
       body: gzipSync('Cart'.repeat(1000)).subarray(0, 30),
-      reason: 'could not be unpacked',
+      reason: 'could not be decompressed',
     },
-    { coding: 'zstd', body: Buffer.from('x'), reason: 'packed in an unknown way (zstd)' },
-    { coding: 'gzip, gzip, gzip', body: Buffer.from('x'), reason: 'packed in an unknown way' },
+    { coding: 'zstd', body: Buffer.from('x'), reason: 'an unknown encoding (zstd)' },
+    { coding: 'gzip, gzip, gzip', body: Buffer.from('x'), reason: 'an unknown encoding' },
   ])('says what is wrong with an encoding: $coding $reason', async ({ coding, body, reason }) => {
     const target = await page(body, { 'content-encoding': coding });
     const result = await setUp().keyword(target.url, 'Cart');
@@ -388,7 +388,7 @@ describe('a KEYWORD check', () => {
     expect(result).toMatchObject({
       ok: false,
       outcome: 'keyword',
-      reason: 'keyword not found in the first 1024 KB of HTML; the rest is not read',
+      reason: 'keyword not found in the first 1024 KB of HTML; the rest was not read',
     });
     expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
   });
@@ -397,7 +397,7 @@ describe('a KEYWORD check', () => {
     const target = await page(`${'a'.repeat(1024 * 1024)}Cart`);
     const result = await setUp().keyword(target.url, 'Cart');
     expect(result.reason).toBe(
-      'keyword not found in the first 1024 KB of HTML; the rest is not read',
+      'keyword not found in the first 1024 KB of HTML; the rest was not read',
     );
     const just = await page(`${'a'.repeat(1024 * 1024 - 4)}Cart`);
     expect(await setUp().keyword(just.url, 'Cart')).toMatchObject({ ok: true });

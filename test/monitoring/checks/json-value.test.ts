@@ -55,26 +55,26 @@ describe('a value in JSON', () => {
   });
 
   test.each([
-    ['data.queue[0].depth < 100', 'data.queue[0].depth is 180, and is to be < 100'],
-    ['data.queue[1].depth >= 7.5', 'data.queue[1].depth is 7, and is to be >= 7.5'],
-    ['status == "up"', 'status is “ok”, and is to be “up”'],
-    ['status != "ok"', 'status is “ok”, and is not to be “ok”'],
-    ['status == true', 'status is “ok”, and is to be true'],
-    ['status < 5', 'status is “ok”, and is to be < 5'],
-    ['up == "true"', 'up is true, and is to be “true”'],
-    ['gone > 0', 'gone is null, and is to be > 0'],
-    ['data.queue == 2', 'data.queue is a list of 2, and is to be 2'],
-    ['data.empty contains 1', 'data.empty is an empty list, and is to contain 1'],
-    ['data contains "depth"', 'data is an object, and is to contain “depth”'],
-    ['data.queue[2].depth < 1', 'data.queue[2].depth is not there, and is to be < 1'],
-    ['data.queue["0"] exists', 'data.queue["0"] is not there, and is to be there'],
-    ['data.queue.length > 0', 'data.queue.length is not there, and is to be > 0'],
-    ['status[0] == "o"', 'status[0] is not there, and is to be “o”'],
-    ['status.length == 2', 'status.length is not there, and is to be 2'],
-    ['data.constructor exists', 'data.constructor is not there, and is to be there'],
-    ['__proto__ exists', '__proto__ is not there, and is to be there'],
-    ['data contains "toString"', 'data is an object, and is to contain “toString”'],
-    ['toString.name == "toString"', 'toString.name is not there, and is to be “toString”'],
+    ['data.queue[0].depth < 100', 'data.queue[0].depth is 180 but must be < 100'],
+    ['data.queue[1].depth >= 7.5', 'data.queue[1].depth is 7 but must be >= 7.5'],
+    ['status == "up"', 'status is “ok” but must be “up”'],
+    ['status != "ok"', 'status is “ok” but must not be “ok”'],
+    ['status == true', 'status is “ok” but must be true'],
+    ['status < 5', 'status is “ok” but must be < 5'],
+    ['up == "true"', 'up is true but must be “true”'],
+    ['gone > 0', 'gone is null but must be > 0'],
+    ['data.queue == 2', 'data.queue is a list of 2 but must be 2'],
+    ['data.empty contains 1', 'data.empty is an empty list but must contain 1'],
+    ['data contains "depth"', 'data is an object but must contain “depth”'],
+    ['data.queue[2].depth < 1', 'data.queue[2].depth is missing but must be < 1'],
+    ['data.queue["0"] exists', 'data.queue["0"] is missing but must exist'],
+    ['data.queue.length > 0', 'data.queue.length is missing but must be > 0'],
+    ['status[0] == "o"', 'status[0] is missing but must be “o”'],
+    ['status.length == 2', 'status.length is missing but must be 2'],
+    ['data.constructor exists', 'data.constructor is missing but must exist'],
+    ['__proto__ exists', '__proto__ is missing but must exist'],
+    ['data contains "toString"', 'data is an object but must contain “toString”'],
+    ['toString.name == "toString"', 'toString.name is missing but must be “toString”'],
   ])('is not as it is to be: %s', async (json, reason) => {
     expect(await check(json)).toMatchObject({ ok: false, outcome: 'value', reason });
   });
@@ -94,18 +94,18 @@ describe('a value in JSON', () => {
     ['', 'the answer is empty, so status cannot be read'],
     ['<html>', 'the answer is not JSON, so status cannot be read'],
     ['{"status":"ok"', 'the answer is not JSON, so status cannot be read'],
-    ['7', 'status is not there, and is to be “ok”'],
-    ['null', 'status is not there, and is to be “ok”'],
+    ['7', 'status is missing but must be “ok”'],
+    ['null', 'status is missing but must be “ok”'],
     [
       `{"pad":"${'x'.repeat(1024 * 1024)}","status":"ok"}`,
-      'the answer has more than 1024 KB, and no more is read for status',
+      'the answer is larger than 1024 KB, so status was not read',
     ],
     [
       '{"status":"<!channel> \\u202e\\u0000@everyone"}',
-      'status is “<!channel> @everyone”, and is to be “ok”',
+      'status is “<!channel> @everyone” but must be “ok”',
     ],
-    [`{"status":"${'x'.repeat(500)}"}`, `status is “${'x'.repeat(59)}…”, and is to be “ok”`],
-    ['{"status":1e999}', 'status is Infinity, and is to be “ok”'],
+    [`{"status":"${'x'.repeat(500)}"}`, `status is “${'x'.repeat(59)}…” but must be “ok”`],
+    ['{"status":1e999}', 'status is Infinity but must be “ok”'],
   ])('cannot be read from %#', async (body, reason) => {
     expect(await check('status == "ok"', body)).toMatchObject({
       ...{ ok: false, outcome: 'value', reason },
@@ -115,7 +115,7 @@ describe('a value in JSON', () => {
   test.each(['[', '{"a":'])('and an answer of a million of %j is not parsed', async (piece) => {
     const body = piece.repeat(Math.floor((1024 * 1024) / piece.length));
     expect((await check('a exists', body)).reason).toBe(
-      'the answer is nested more than 64 deep, so a cannot be read',
+      'the answer is nested more than 64 levels deep, so a cannot be read',
     );
   });
 
@@ -135,39 +135,36 @@ describe('a value in JSON', () => {
 
 describe('a condition', () => {
   test.each([
-    ['', 'write a path first, such as data.queue[0].depth < 100; it is not understood at its end'],
-    [
-      '< 100',
-      'write a path first, such as data.queue[0].depth < 100; it is not understood at “< 100”',
-    ],
-    ['.a < 1', 'it is not understood at “.a < 1”'],
+    ['', 'start with a path, such as data.queue[0].depth < 100; not understood at the end'],
+    ['< 100', 'start with a path, such as data.queue[0].depth < 100; not understood at “< 100”'],
+    ['.a < 1', 'not understood at “.a < 1”'],
     [
       'data.queue',
-      'after the path comes ==, !=, <=, >=, <, >, contains or exists, such as data.queue[0].depth < 100; it is not understood at its end',
+      'the path must be followed by ==, !=, <=, >=, <, >, contains or exists, such as data.queue[0].depth < 100; not understood at the end',
     ],
     [
       'a = 1',
-      'after the path comes ==, !=, <=, >=, <, >, contains or exists, such as data.queue[0].depth < 100; it is not understood at “= 1”',
+      'the path must be followed by ==, !=, <=, >=, <, >, contains or exists, such as data.queue[0].depth < 100; not understood at “= 1”',
     ],
-    ['a..b == 1', 'it is not understood at “..b == 1”'],
-    ['a[-1] == 1', 'it is not understood at “[-1] == 1”'],
-    ['a[*] == 1', 'it is not understood at “[*] == 1”'],
-    ["a['b'] == 1", "it is not understood at “['b'] == 1”"],
-    ['a["\\q"] == 1', 'write a name as JSON writes a text'],
-    ['a < "100"', 'after < comes a number'],
+    ['a..b == 1', 'not understood at “..b == 1”'],
+    ['a[-1] == 1', 'not understood at “[-1] == 1”'],
+    ['a[*] == 1', 'not understood at “[*] == 1”'],
+    ["a['b'] == 1", "not understood at “['b'] == 1”"],
+    ['a["\\q"] == 1', 'a name in brackets must be a JSON string'],
+    ['a < "100"', '< must be followed by a number'],
     [
       'a <',
-      'after < comes a number, such as data.queue[0].depth < 100; it is not understood at its end',
+      '< must be followed by a number, such as data.queue[0].depth < 100; not understood at the end',
     ],
-    ['a < 1e999', 'after < comes a number'],
-    ['a == ok', 'after == comes a text in quotes, a number, true, false or null'],
-    ['a === 1', 'it is not understood at “= 1”'],
-    ['a == [1]', 'after == comes a text in quotes'],
-    ['a == 1 && b == 2', 'it is not understood at “1 && b == 2”'],
-    ['a exists now', 'nothing comes after exists'],
-    ['a existsnow', 'after the path comes'],
-    ['a containsx', 'after the path comes'],
-    ['length(a) > 1', 'it is not understood at “(a) > 1”'],
+    ['a < 1e999', '< must be followed by a number'],
+    ['a == ok', '== must be followed by a string in quotes, a number, true, false or null'],
+    ['a === 1', 'not understood at “= 1”'],
+    ['a == [1]', '== must be followed by a string in quotes'],
+    ['a == 1 && b == 2', 'not understood at “1 && b == 2”'],
+    ['a exists now', 'nothing may follow exists'],
+    ['a existsnow', 'the path must be followed by'],
+    ['a containsx', 'the path must be followed by'],
+    ['length(a) > 1', 'not understood at “(a) > 1”'],
     [`${'a.'.repeat(20)}a exists`, 'a path has at most 20 steps'],
   ])('%j is refused in a sentence', (text, sentence) => {
     expect(() => parseJsonCondition(text)).toThrow(sentence);

@@ -13,7 +13,7 @@ const port: ProbedType = {
   schema: monitorOfType('PORT', z.strictObject(probeSettings).prefault({})),
   async admit({ target }, tools) {
     if (!/^[^:]+:\d{1,5}$/.test(target)) {
-      throw invalidValue('target', 'write a host and a port, such as db:5432');
+      throw invalidValue('target', 'must be a host and a port, such as db:5432');
     }
     await admitHost(hostOf(target), tools);
   },
@@ -78,7 +78,7 @@ test('a type of check from outside is changed, refused by its own sentence, and 
   expect(unknown.status).toBe(400);
   const target = await first.call('PATCH', path, { json: { target: 'nothing' } });
   expect(target.body.error).toMatchObject({ param: 'target' });
-  expect(target.body.error?.message).toContain('write a host and a port, such as db:5432');
+  expect(target.body.error?.message).toContain('must be a host and a port, such as db:5432');
   const guarded = await first.call('PATCH', path, { json: { target: '10.1.2.3:5432' } });
   expect(guarded.body.error).toMatchObject({ code: 'target_not_allowed', param: 'target' });
   await first.close();

@@ -73,8 +73,8 @@ test('results that a full disk refuses are logged, kept and written later, in or
   nth(appends, 1).done();
   await later;
   expect(lines.map(({ msg }) => msg)).toEqual([
-    'results of checks cannot be stored; they are kept',
-    'results of checks can be stored again',
+    'could not store check results; they are kept in memory',
+    'check results can be stored again',
   ]);
 });
 
@@ -90,7 +90,7 @@ test('a full disk keeps the newest 10,000, and says how many were lost', async (
   nth(appends, 1).done();
   await vi.advanceTimersByTimeAsync(0);
   expect(lines.find(({ results }) => results === 250)).toMatchObject({
-    msg: 'results of checks were lost while the disk was full',
+    msg: 'check results were lost while the disk was full',
   });
 });
 

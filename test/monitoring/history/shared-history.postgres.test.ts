@@ -283,8 +283,8 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
       expect((await partitions()).includes('check_result_20270115')).toBe(isThere);
     }
     const told = lines.filter(({ level }) => Number(level) > 30).map(({ msg }) => msg);
-    expect(told).toContain('hours cannot be stored; it is tried again');
-    expect(told.at(-1)).toBe('results are dropped of which not all hours could be stored');
+    expect(told).toContain('could not store hourly results; retrying');
+    expect(told.at(-1)).toBe('dropping results whose hours could not all be stored');
   });
 
   test('loses and doubles nothing when connections are ended in the middle of writes', async () => {
@@ -340,7 +340,7 @@ describe.skipIf(!hasPostgres)('a shared history', () => {
       // Where the database was away for long, it is told besides that this process counted as dead.
       const told = errors().filter(({ msg }) => !/does not count as alive/.test(String(msg)));
       expect(told.map(({ msg }) => msg)).toEqual([
-        'results of checks cannot be stored; they are kept',
+        'could not store check results; they are kept in memory',
       ]);
       await other.stop();
     } finally {

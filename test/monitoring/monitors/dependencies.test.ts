@@ -30,10 +30,12 @@ function refusalOf(parents: string[], monitors: ReturnType<typeof known>, id?: s
 describe('what a monitor depends on', () => {
   test('is refused when it is not there, itself, or goes round, with the way round', () => {
     const monitors = known({ a: ['b'], b: ['c'], c: [], d: ['a', 'b'] });
-    expect(refusalOf(['x'], monitors)).toContain('there is no monitor x');
+    expect(refusalOf(['x'], monitors)).toContain('no monitor has the ID x');
     expect(refusalOf(['a'], monitors, 'a')).toContain('cannot depend on itself');
-    expect(refusalOf(['a'], monitors, 'c')).toContain('it would go round: C → A → B → C;');
-    expect(refusalOf(['d'], monitors, 'c')).toMatch(/it would go round: C → D → (A → )?B → C;/);
+    expect(refusalOf(['a'], monitors, 'c')).toContain('this would form a circle: C → A → B → C;');
+    expect(refusalOf(['d'], monitors, 'c')).toMatch(
+      /this would form a circle: C → D → (A → )?B → C;/,
+    );
     expect(refusalOf(['a', 'b', 'd'], monitors)).toBeUndefined();
     expect(refusalOf(['c'], monitors, 'd')).toBeUndefined();
     expect(refusalOf(['alert:int_1/HighLoad'], monitors, 'a')).toBeUndefined();

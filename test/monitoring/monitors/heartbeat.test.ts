@@ -64,9 +64,9 @@ describe('every signal and the deadline, in every state', () => {
   const EXIT_3 = 'the job ended with exit code 3';
   const RUN = 'the run started at 00:00 UTC has not ended within 30 seconds';
   const FIRST =
-    'no first ping within 1 minute 40 seconds and 10 seconds of grace; it was waited for from 00:00 UTC';
+    'no first ping within 1 minute 40 seconds plus 10 seconds of grace; waiting since 00:00 UTC';
   const LATE =
-    'no ping within 1 minute 40 seconds and 10 seconds of grace; the last came at 00:00 UTC';
+    'no ping within 1 minute 40 seconds plus 10 seconds of grace; the last one came at 00:00 UTC';
 
   /** state, event → what is found, the words for it, since when the run goes on, the next deadline */
   type Row = [
@@ -307,10 +307,10 @@ describe('a crontab', () => {
     expect(deadlineMs(state, nightly, 0)).toBe(dueMs);
     expect(pingMissed(state, nightly, dueMs).change).toMatchObject({
       outcome: 'late',
-      reason: 'the ping expected at 02:30 Europe/Berlin did not come within 1 hour',
+      reason: 'the ping expected at 02:30 Europe/Berlin did not arrive within 1 hour',
     });
     expect(pingMissed(state, nightly, dueMs + 24 * HOUR_MS).change?.reason).toBe(
-      'the ping expected at 2026-03-04 02:30 Europe/Berlin did not come within 1 hour',
+      'the ping expected at 2026-03-04 02:30 Europe/Berlin did not arrive within 1 hour',
     );
   });
 

@@ -482,7 +482,7 @@ describe('a create that is repeated', () => {
     await monitors.remove(monitor.id);
     const refusal = {
       status: 409,
-      message: expect.stringMatching(/removed since.*send a new key/),
+      message: expect.stringMatching(/since been removed.*send a new key/),
     };
     await expect(monitors.add(site('a'), by('one'))).rejects.toMatchObject(refusal);
     const after = await again();

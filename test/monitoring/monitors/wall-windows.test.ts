@@ -195,7 +195,7 @@ test.each([
     given: { starts_at: '9999-12-31T24:00', timezone: 'UTC', duration_minutes: 9 },
     says: 'no such',
   },
-  { given: { weekly: ['sat'], from: '24:00', duration_minutes: 9 }, says: 'time of day' },
+  { given: { weekly: ['sat'], from: '24:00', duration_minutes: 9 }, says: '24-hour time' },
   { given: { weekly: [], from: '02:00', duration_minutes: 9 }, says: '>=1' },
   { given: { weekly: ['sat'], from: '02:00', duration_minutes: 10_081 }, says: '<=10080' },
 ])('refuses $given', ({ given, says }) => {

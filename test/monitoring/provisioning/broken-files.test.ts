@@ -16,50 +16,58 @@ const config = (...lines: string[]) => shop('    config:', ...lines.map((line) =
 /** What is broken, the file, with ‹ before what is wrong, and what has to be said of it. */
 const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
   // No YAML.
-  ['a tab as indent', 'monitors:\n‹\tshop: {}', /no YAML.*spaces, not with tabs/],
-  ['an open bracket', 'monitors:\n  shop: {target: [1, 2‹', /no YAML.*close every bracket/],
-  ['an open quote', 'monitors:\n  shop:\n    target: "https://x‹', /no YAML.*close what is opened/],
-  ['a bad indent', shop('‹   name: Shop'), /no YAML.*indent lines that belong together alike/],
-  ['two values in a line', 'monitors:\n  shop:\n    target: ‹a: b', /no YAML/],
-  ['a text that begins with @', shop('    name: ‹@shop'), /no YAML.*into quotes/],
-  ['a text that begins with %', 'monitors:\n  shop:\n    target: ‹`x`', /no YAML.*into quotes/],
-  ['a bad escape', shop('    name: "a‹\\q"'), /no YAML.*backslash/],
-  ['an unknown tag', shop('    name: ‹!vault abc'), /no YAML.*word that begins with !/],
-  ['an unknown alias', shop('    config: ‹*defaults'), /nothing above has the name &defaults/],
-  ['two documents', `${shop()}\n‹---\nmonitors: {}`, /one document/],
-  ['a key that is a list', 'monitors:\n  ? ‹[a, b]\n  : {}', /a key is a word/],
+  ['a tab as indent', 'monitors:\n‹\tshop: {}', /not valid YAML.*spaces, not with tabs/],
+  ['an open bracket', 'monitors:\n  shop: {target: [1, 2‹', /not valid YAML.*close every bracket/],
+  [
+    'an open quote',
+    'monitors:\n  shop:\n    target: "https://x‹',
+    /not valid YAML.*close all quotes/,
+  ],
+  [
+    'a bad indent',
+    shop('‹   name: Shop'),
+    /not valid YAML.*indent lines that belong together equally/,
+  ],
+  ['two values in a line', 'monitors:\n  shop:\n    target: ‹a: b', /not valid YAML/],
+  ['a text that begins with @', shop('    name: ‹@shop'), /not valid YAML.*in quotes/],
+  [
+    'a text that begins with %',
+    'monitors:\n  shop:\n    target: ‹`x`',
+    /not valid YAML.*in quotes/,
+  ],
+  ['a bad escape', shop('    name: "a‹\\q"'), /not valid YAML.*backslash/],
+  ['an unknown tag', shop('    name: ‹!vault abc'), /not valid YAML.*word that begins with !/],
+  ['an unknown alias', shop('    config: ‹*defaults'), /nothing above is marked &defaults/],
+  ['two documents', `${shop()}\n‹---\nmonitors: {}`, /only one document/],
+  ['a key that is a list', 'monitors:\n  ? ‹[a, b]\n  : {}', /a key must be a single word/],
   // No file of monitors.
   ['an empty file', '‹', /the file is empty; write monitors:/],
   ['a file of comments', '‹# nothing\n', /the file is empty/],
-  ['a list', '‹- target: https://shop.example', /a file begins with monitors:/],
-  ['a word', '‹monitors', /a file begins with monitors:/],
-  ['another key', '‹monitor: {}', /'monitor' means nothing here; did you mean 'monitors'/],
+  ['a list', '‹- target: https://shop.example', /a file must begin with monitors:/],
+  ['a word', '‹monitors', /a file must begin with monitors:/],
+  ['another key', '‹monitor: {}', /unknown field 'monitor'\. Did you mean 'monitors'\?/],
   ['no monitors', '‹x-defaults: {}', /'monitors' is missing/],
-  ['monitors as a list', 'monitors:\n  ‹- target: https://shop.example', /as an object/],
+  ['monitors as a list', 'monitors:\n  ‹- target: https://shop.example', /must be an object/],
   // Keys.
-  ['a key with a space', 'monitors:\n  ‹my shop: {}', /'my shop' is no key/],
-  ['an empty key', 'monitors:\n  ‹"": {}', /'' is no key/],
+  ['a key with a space', 'monitors:\n  ‹my shop: {}', /'my shop' is not a valid key/],
+  ['an empty key', 'monitors:\n  ‹"": {}', /'' is not a valid key/],
   [
     'a key twice',
     `${shop()}\n  ‹shop: {target: x, check_type: HTTP}`,
-    /'shop' stands here twice, first in line 2/,
+    /'shop' appears twice, first in line 2/,
   ],
   [
     'a field twice',
     shop('    ‹target: https://other.example'),
-    /'target' stands here twice, first in line 3/,
+    /'target' appears twice, first in line 3/,
   ],
   [
     'a key of a header twice',
     config('headers:', '  x-a: "1"', '  ‹x-a: "2"'),
-    /stands here twice, first in line 7/,
+    /appears twice, first in line 7/,
   ],
-  [
-    'a monitor as a text',
-    'monitors:\n  shop: ‹https://shop.example',
-    /write what shop is as an object/,
-  ],
-  ['a monitor that is nothing', 'monitors:\n  ‹shop:', /write what shop is as an object/],
+  ['a monitor as a text', 'monitors:\n  shop: ‹https://shop.example', /shop must be an object/],
+  ['a monitor that is nothing', 'monitors:\n  ‹shop:', /shop must be an object/],
   // Fields.
   [
     'no target',
@@ -69,33 +77,33 @@ const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
   [
     'no kind',
     'monitors:\n  ‹shop:\n    target: https://shop.example',
-    /'check_type' is missing; write HTTP, KEYWORD/,
+    /'check_type' is missing\. Use HTTP, KEYWORD/,
   ],
-  ['an unknown field', shop('    ‹chanels: ["slack:C0123"]'), /did you mean 'channels'/],
+  ['an unknown field', shop('    ‹chanels: ["slack:C0123"]'), /Did you mean 'channels'/],
   [
     'a setting beside config',
     shop('    ‹interval_seconds: 30'),
-    /it is a setting: put it below config:/,
+    /This is a setting; put it under config/,
   ],
   [
     'an unknown kind',
     'monitors:\n  shop:\n    target: https://shop.example\n    check_type: ‹HTPP',
-    /write HTTP, .*did you mean 'HTTP'/,
+    /unknown type\. Did you mean 'HTTP'\? Use HTTP, /,
   ],
   [
     'a kind in small letters',
     'monitors:\n  shop:\n    target: https://shop.example\n    check_type: ‹http',
-    /did you mean 'HTTP'/,
+    /Did you mean 'HTTP'/,
   ],
   [
     'a number as a target',
     'monitors:\n  shop:\n    target: ‹8080\n    check_type: HTTP',
-    /target: write a text/,
+    /target: must be a string/,
   ],
   [
     'a target without a scheme',
     'monitors:\n  shop:\n    target: ‹shop.example\n    check_type: HTTP',
-    /whole URL with http or https/,
+    /full http or https URL/,
   ],
   [
     'a target with a password',
@@ -107,55 +115,51 @@ const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
     'monitors:\n  shop:\n    target: ‹http://10.0.0.1/\n    check_type: HTTP',
     /MONITOR_ALLOW_PRIVATE/,
   ],
-  ['an empty name', shop('    name: ‹""'), /name: it must not be empty/],
+  ['an empty name', shop('    name: ‹""'), /name: must not be empty/],
   [
     'a name that is too long',
     shop(`    name: ‹${'x'.repeat(201)}`),
-    /name: write at most 200 characters/,
+    /name: must have at most 200 characters/,
   ],
   // Settings.
   [
     'a setting that is none',
     config('‹intervall_seconds: 30'),
-    /did you mean 'interval_seconds'; HTTP has interval_seconds/,
+    /Did you mean 'interval_seconds'\? HTTP has interval_seconds/,
   ],
-  [
-    'a setting of another kind',
-    config('‹target_keyword: Cart'),
-    /'target_keyword' means nothing here/,
-  ],
-  ['a text for a number', config('interval_seconds: ‹often'), /interval_seconds: write a number/],
+  ['a setting of another kind', config('‹target_keyword: Cart'), /unknown field 'target_keyword'/],
+  ['a text for a number', config('interval_seconds: ‹often'), /interval_seconds: must be a number/],
   [
     'a duration for a number',
     config('interval_seconds: ‹5m'),
-    /interval_seconds: write a number of seconds, such as 300 for 5m/,
+    /interval_seconds: must be a number of seconds, such as 300 for 5m/,
   ],
-  ['a number that is too small', config('interval_seconds: ‹1'), /it must be at least 5/],
+  ['a number that is too small', config('interval_seconds: ‹1'), /must be at least 5/],
   [
     'a timeout beyond the interval',
     config('interval_seconds: 10', 'timeout_seconds: ‹20'),
-    /it must be less than interval_seconds, which is 10/,
+    /must be less than interval_seconds, which is 10/,
   ],
-  ['a word for a truth', config('follow_redirects: ‹no'), /write true or false/],
+  ['a word for a truth', config('follow_redirects: ‹no'), /must be true or false/],
   [
     'a status that is none',
     config('expected_status: ‹2xx'),
-    /write codes and ranges like 200-299,401/,
+    /must be codes and ranges such as 200-299,401/,
   ],
-  ['a range of statuses backwards', config('expected_status: ‹299-200'), /runs backwards/],
-  ['a method that is none', config('method: ‹FETCH'), /write GET, HEAD/],
+  ['a range of statuses backwards', config('expected_status: ‹299-200'), /is backwards/],
+  ['a method that is none', config('method: ‹FETCH'), /must be GET, HEAD/],
   [
     'a header of the connection',
     config('headers:', '  Connection: ‹close'),
-    /it belongs to the connection/,
+    /the check sets it itself/,
   ],
-  ['a header that is a number', config('headers:', '  X-Shop: ‹12'), /write a text/],
+  ['a header that is a number', config('headers:', '  X-Shop: ‹12'), /must be a string/],
   [
     'a value that stands for a stored one',
     config('headers:', '  Authorization: ‹…'),
     /stands for a stored value/,
   ],
-  ['config as a list', shop('    config: ‹[1]'), /write an object/],
+  ['config as a list', shop('    config: ‹[1]'), /must be an object/],
   [
     'no keyword',
     'monitors:\n  shop:\n    target: https://shop.example\n    check_type: KEYWORD\n    ‹config: {}',
@@ -167,22 +171,22 @@ const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
     /minute/,
   ],
   // Channels, dependencies, windows, ids.
-  ['channels as a text', shop('    channels: ‹slack:C0123'), /write a list of channels/],
+  ['channels as a text', shop('    channels: ‹slack:C0123'), /must be a list of channels/],
   [
     'a channel without a platform',
     shop('    channels: [‹general]'),
-    /write a channel with its platform/,
+    /must be a channel with its platform/,
   ],
   [
     'an unknown platform',
     shop('    channels: ["slack:C1", ‹"slak:C0123"]'),
-    /no platform 'slak'; did you mean 'slack'/,
+    /unknown platform 'slak'\. Did you mean 'slack'/,
   ],
-  ['a number as a channel', shop('    channels: [‹12]'), /write a text, such as slack:C0123/],
+  ['a number as a channel', shop('    channels: [‹12]'), /must be a string, such as slack:C0123/],
   [
     'a dependency that is not there',
     shop('    depends_on: [‹shpo]'),
-    /no monitor has the key 'shpo'; did you mean 'shop'/,
+    /no monitor has the key 'shpo'\. Did you mean 'shop'/,
   ],
   ['a dependency on itself', shop('    depends_on: [‹shop]'), /cannot depend on itself/],
   [
@@ -192,7 +196,7 @@ const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
       '      - starts_at: 2026-12-01T10:00:00Z',
       '        ends_at: ‹2026-12-01T09:00:00Z',
     ),
-    /it must be after starts_at/,
+    /must be after starts_at/,
   ],
   [
     'a window without an end',
@@ -209,7 +213,7 @@ const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
     ),
     /zone/,
   ],
-  ['an id that is none', shop('    id: ‹[1]'), /write the id of a monitor as it is listed/],
+  ['an id that is none', shop('    id: ‹[1]'), /must be the ID of a monitor as listed/],
   // Variables.
   [
     'a variable that is not set',
@@ -229,37 +233,37 @@ const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
   [
     'a secret of the program',
     config('headers:', '  Authorization: ‹${SLACK_BOT_TOKEN}'),
-    /a secret of Askwatch itself/,
+    /one of Askwatch's own secrets/,
   ],
   [
     'a secret where all see it',
     shop('    name: ‹Shop ${SHOP_TOKEN}'),
-    /SHOP_TOKEN, which looks like a secret, would be shown/,
+    /SHOP_TOKEN looks like a secret and would be visible/,
   ],
   [
     'a secret in a header that is shown',
     config('headers:', '  X-Shop: ‹${SHOP_TOKEN}'),
-    /would be shown here; put it into a header/,
+    /would be visible here; put it into a header/,
   ],
   [
     'a secret in a path',
     'monitors:\n  shop:\n    target: ‹https://shop.example/${SHOP_TOKEN}\n    check_type: HTTP',
-    /would be shown here/,
+    /would be visible here/,
   ],
   [
     'a secret in a name by an alias',
     `x-common: {token: &token "\${SHOP_TOKEN}"}\n${shop('    name: ‹*token')}`,
-    /would be shown here/,
+    /would be visible here/,
   ],
   [
     'a secret in a name by a merge',
     `x-common: &common {name: ‹"\${SHOP_TOKEN}"}\n${shop('    <<: *common')}`,
-    /would be shown here/,
+    /would be visible here/,
   ],
   [
     "a secret of another monitor's hidden header",
     `${config('headers: {Authorization: &token "${SHOP_TOKEN}"}')}\n  cart:\n    target: https://shop.example\n    check_type: KEYWORD\n    config: {target_keyword: ‹*token}`,
-    /would be shown here/,
+    /would be visible here/,
   ],
   [
     'a secret in a window by an alias',
@@ -267,17 +271,17 @@ const BROKEN: Array<[what: string, text: string, said: RegExp]> = [
       '    maintenance:',
       '      - {starts_at: 2026-12-01T22:00, timezone: UTC, duration_minutes: 9, reason: ‹*token}',
     )}`,
-    /would be shown here/,
+    /would be visible here/,
   ],
   [
     'a secret of which only a part would be hidden',
     'monitors:\n  shop:\n    target: ‹https://shop.example/?token=${PAIR_TOKEN}\n    check_type: HTTP',
-    /would be shown here/,
+    /would be visible here/,
   ],
   [
     'a secret in a list',
     shop('    channels: [‹"${SHOP_TOKEN}:C0123"]'),
-    /^the value of SHOP_TOKEN, which looks like a secret, would be shown here/,
+    /^the value of SHOP_TOKEN looks like a secret and would be visible here/,
   ],
 ];
 
@@ -320,7 +324,7 @@ describe('a broken file', () => {
     const many = `monitors:\n${Array.from({ length: 300 }, (_, at) => `  k${at}: {}\n`).join('')}`;
     const all = (await readTexts({ 'monitors.yaml': many })).problems;
     expect(all).toHaveLength(101);
-    expect(all.at(-1)?.message).toContain('only the first 100 problems are told');
+    expect(all.at(-1)?.message).toContain('only the first 100 are shown');
   });
 
   test('holds a key that another file holds', async () => {
@@ -330,7 +334,7 @@ describe('a broken file', () => {
         file: 'b.yaml',
         line: 3,
         column: 3,
-        message: 'shop is declared in a.yaml, line 2, too; give one of them another key',
+        message: 'shop is already declared in a.yaml, line 2; give one of them another key',
       },
     ]);
   });
@@ -341,7 +345,7 @@ describe('a broken file', () => {
     const text = ['monitors:', one('a', 'b'), one('b', 'c'), one('c', 'b')].join('\n');
     const { problems } = await readTexts({ 'monitors.yaml': text });
     expect(problems.map(({ line, message }) => [line, message])).toEqual([
-      [3, 'these depend on one another in a circle: b → c → b; take one of them out'],
+      [3, 'these depend on one another in a circle: b → c → b; remove one of them'],
     ]);
   });
 

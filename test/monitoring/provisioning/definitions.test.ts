@@ -86,7 +86,7 @@ monitors:
       'monitors:\n  shop:\n    target: https://x.example\n    check_type: HTTP\n    __proto__: {name: Shop}';
     const { problems } = await readTexts({ 'a.yaml': text });
     expect(problems.map(({ line, message }) => [line, message])).toEqual([
-      [5, expect.stringContaining("'__proto__' means nothing here")],
+      [5, expect.stringContaining("unknown field '__proto__'")],
     ]);
   });
 
@@ -101,7 +101,7 @@ monitors:
     }
     const wide = await readTexts({ 'a.yaml': `x-${laughs.join('\n')}\nmonitors: {}` });
     expect(wide.problems.map(({ message }) => message)).toEqual([
-      'with what aliases stand for there are more than 500000 values; write fewer',
+      'with aliases expanded, there are more than 500000 values; use fewer',
     ]);
     expect(wide.problems[0]?.line).toBe(7);
     const chain = ['x-0: &a0 [ha]'];
@@ -110,7 +110,7 @@ monitors:
     expect(deep.problems).toMatchObject([
       {
         line: 51,
-        message: 'with what aliases stand for this is more than 50 deep; write it flatter',
+        message: 'with aliases expanded, this is nested more than 50 levels deep; use fewer levels',
       },
     ]);
     const own = await readTexts({ 'a.yaml': 'x-a: &a [*a]\nmonitors: {}' });
@@ -131,7 +131,7 @@ const HOSTILE: Array<[what: string, text: string]> = [
 test.each(HOSTILE)('%s end neither the program nor its reader', async (_what, text) => {
   const path = join(await temporaryFolder(), 'monitors.yaml');
   await writeFile(path, text);
-  await expect(read(path)).rejects.toThrow('more than 50 deep');
+  await expect(read(path)).rejects.toThrow('more than 50 levels deep');
 });
 
 /** Texts of a few megabytes that would become gigabytes of objects. */
@@ -146,7 +146,7 @@ test.each(LARGE)(
   async (_what, text) => {
     const { problems } = await readTexts({ 'a.yaml': text });
     expect(problems).toMatchObject([
-      { message: 'the file has more than 400,000 words and signs; make several files of it' },
+      { message: 'the file has more than 400,000 tokens; split it into several files' },
     ]);
   },
 );
@@ -171,7 +171,7 @@ describe('what MONITORS_FILE names', () => {
     expect(monitors.map(({ line }) => line)).toEqual(lines.map((_, at) => at + 2));
     await writeFile(path, 'monitors:\n  shop: {}\n');
     await expect(read(path)).rejects.toThrow(
-      `${path}:2:3: 'check_type' is missing; write HTTP, KEYWORD, DNS, `,
+      `${path}:2:3: 'check_type' is missing. Use HTTP, KEYWORD, DNS, `,
     );
   });
 
@@ -192,12 +192,12 @@ describe('what MONITORS_FILE names', () => {
   test('is refused with what to do where it is not there, empty, too large or no text', async () => {
     const folder = await temporaryFolder();
     const path = join(folder, 'monitors.yaml');
-    await expect(readSourceFiles(path)).rejects.toThrow('there is no such file; put it there');
-    await expect(readSourceFiles(folder)).rejects.toThrow('there is no file in the folder');
+    await expect(readSourceFiles(path)).rejects.toThrow('this file does not exist; create it');
+    await expect(readSourceFiles(folder)).rejects.toThrow('the folder has no file');
     await writeFile(path, Buffer.alloc(5 * 1024 * 1024 + 1, 0x20));
     await expect(readSourceFiles(path)).rejects.toThrow('larger than 5 MB');
     await writeFile(path, Buffer.from([0x61, 0x0a, 0x62, 0xff, 0x0a]));
-    await expect(readSourceFiles(path)).rejects.toThrow(`${path}:2:1: this is no text in UTF-8`);
+    await expect(readSourceFiles(path)).rejects.toThrow(`${path}:2:1: this is not UTF-8 text`);
     for (let at = 0; at <= 500; at += 1) await writeFile(join(folder, `${at}.yaml`), '');
     await expect(readSourceFiles(folder)).rejects.toThrow('at most 500 are read');
   });

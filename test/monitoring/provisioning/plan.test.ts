@@ -66,18 +66,18 @@ describe('a plan', () => {
       '~ a: change',
       '    name: "a" → "A"',
       '    target: "https://x.example/a" → "https://x.example/a?page=2"',
-      '    config.headers.Authorization: a secret → another one',
+      '    config.headers.Authorization: secret changed',
       '    config.headers.X-Shop: "a" → "b"',
       '+ c: create HTTP https://x.example/c',
       '~ b: change',
       '    channels: [] → ["slack:C1"]',
       '',
-      '1 to create, 2 to change, 0 to take over, 0 to pause, 0 to remove, 0 as they are',
+      '1 to create, 2 to change, 0 to take over, 0 to pause, 0 to remove, 0 unchanged',
     ]);
     const onlySecret = planLines(await planTo(text('sesame'), standing));
     expect(onlySecret.slice(0, 2)).toEqual([
       '~ a: change',
-      '    config.headers.Authorization: a secret → another one',
+      '    config.headers.Authorization: secret changed',
     ]);
   });
 

@@ -191,7 +191,7 @@ describe('a file that cannot be meant', () => {
   const BROKEN: Array<[what: string, write: (path: string) => Promise<void>, said: string]> = [
     ['is broken', (path) => writeFile(path, 'monitors:\n  a: {target: x}'), 'check_type'],
     ['is empty', (path) => writeFile(path, ''), 'the file is empty'],
-    ['is gone', (path) => rm(path, { force: true }), 'there is no such file'],
+    ['is gone', (path) => rm(path, { force: true }), 'this file does not exist'],
     ['declares nothing any more', (path) => writeFile(path, 'monitors: {}'), '5 of 5 monitors'],
     ['lost more than half', (path) => writeFile(path, textOf(named('a', 'b'))), '3 of 5 monitors'],
   ];

@@ -33,7 +33,7 @@ test('an export declares what there is, without its secrets, and is taken over w
   const there = await standing();
   const text = exportDefinitions(there);
   expect(text).not.toMatch(/header-secret|query-secret/);
-  expect(text).toContain('# Secrets are not written. Set these variables first: ');
+  expect(text).toContain('# Secrets are left out. Set these variables first: ');
   const names = [...text.matchAll(/(?<!\$)\$\{(\w+)\}/g)].map(([, name = '']) => name);
   expect(names).toHaveLength(2);
   expect((await readTexts({ 'b.yaml': text })).problems).toHaveLength(2);
@@ -78,10 +78,10 @@ test('an export leaves out what is set by itself, and what left its file', async
   const left = { ...job, managedBy: { file: 'a.yaml', line: 1, key: 'job', leftAtMs: 1 } };
   expect(
     exportDefinitions([{ ...db, isPaused: true }, left]),
-  ).toBe(`# Monitors of Askwatch. Set MONITORS_FILE to this file to keep them as it says.
+  ).toBe(`# Askwatch monitors. Set MONITORS_FILE to this file to keep them as declared here.
 
 monitors:
-  # It is paused. A monitor of a file is not: applying this lets it go on.
+  # This monitor is paused, but a monitor in a file never is: applying this file resumes it.
   db:
     id: ${db.id}
     name: db

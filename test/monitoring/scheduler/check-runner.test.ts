@@ -305,7 +305,7 @@ describe('a heartbeat', () => {
   });
 
   const waiting = { status: 'PENDING', waiting_for_first_ping: true, last_checked_at: null };
-  const FIRST = 'no first ping within 10 minutes and 1 minute of grace';
+  const FIRST = 'no first ping within 10 minutes plus 1 minute of grace';
 
   test('waits for its first ping, and is DOWN when that is missed', async () => {
     const clock = createFakeClock();
@@ -335,7 +335,9 @@ describe('a heartbeat', () => {
       const { body } = await service.call('GET', `/api/v1/public/monitors/${id}`);
       expect(body).toMatchObject({
         ...{ status: 'DOWN', waiting_for_first_ping: true },
-        status_reason: expect.stringMatching(/^the first ping expected at .* did not come within/),
+        status_reason: expect.stringMatching(
+          /^the first ping expected at .* did not arrive within/,
+        ),
       });
       return true;
     });
@@ -431,7 +433,7 @@ describe('a heartbeat', () => {
     await isListed(service, {
       status: 'DOWN',
       status_changes: 1,
-      status_reason: expect.stringContaining('no ping within 10 minutes and 1 minute of grace'),
+      status_reason: expect.stringContaining('no ping within 10 minutes plus 1 minute of grace'),
     });
     await ping();
     expect((await service.list())[0]).toMatchObject({ status: 'UP', status_changes: 2 });

@@ -356,8 +356,9 @@ describe('reads a crontab', () => {
   });
 
   const FIVE =
-    'write five fields: minute, hour, day of the month, month and day of the week, such as 30 2 * * *';
-  const NEVER = 'it never comes, for none of its months has such a day; write another day or month';
+    'must have five fields: minute, hour, day of the month, month and day of the week, such as 30 2 * * *';
+  const NEVER =
+    'this never occurs, because none of its months has that day; use another day or month';
   test.each([
     ['', FIVE],
     ['0 0 * *', FIVE],
@@ -367,29 +368,30 @@ describe('reads a crontab', () => {
     ['0 0 30 2 *', NEVER],
     ['0 0 31 2,4,6,9,11 *', NEVER],
     ['0 0 30 2 */2', NEVER],
-    ['60 * * * *', 'its minute 60 is not one of 0 to 59'],
-    ['0 24 * * *', 'its hour 24 is not one of 0 to 23'],
-    ['0 0 0 * *', 'its day of the month 0 is not one of 1 to 31'],
-    ['0 0 * 13 *', 'its month 13 is not one of 1 to 12'],
-    ['0 0 * * 8', 'its day of the week 8 is not one of 0 to 7'],
-    ['5/15 * * * *', "its minute '5/15' has a step without a range; write 5-59/15"],
-    ['*/0 * * * *', "its minute '*/0' has a step that leads nowhere; write one from 1 to 59"],
+    ['60 * * * *', 'the minute 60 is out of range; use 0 to 59'],
+    ['0 24 * * *', 'the hour 24 is out of range; use 0 to 23'],
+    ['0 0 0 * *', 'the day of the month 0 is out of range; use 1 to 31'],
+    ['0 0 * 13 *', 'the month 13 is out of range; use 1 to 12'],
+    ['0 0 * * 8', 'the day of the week 8 is out of range; use 0 to 7'],
+    ['5/15 * * * *', "the minute '5/15' has a step without a range; use 5-59/15"],
+    ['*/0 * * * *', "the minute '*/0' has a step that is out of range; use one from 1 to 59"],
     [
       '0 0 * * */7',
-      "its day of the week '*/7' has a step that leads nowhere; write one from 1 to 6",
+      "the day of the week '*/7' has a step that is out of range; use one from 1 to 6",
     ],
-    ['*/90 * * * *', "its minute '*/90' has a step that leads nowhere; write one from 1 to 59"],
+    ['5-5/2 * * * *', "the minute '5-5/2' has a step that is out of range; leave it out"],
+    ['*/90 * * * *', "the minute '*/90' has a step that is out of range; use one from 1 to 59"],
     [
       '0 22-2 * * *',
-      "its hour '22-2' ends before it begins; write two ranges with a comma between them",
+      "the hour '22-2' ends before it begins; use two ranges with a comma between them",
     ],
     [
       '0 0 L * *',
-      "its day of the month 'L' cannot be read; write numbers from 1 to 31, with , - * and / as in a crontab",
+      "the day of the month 'L' is not valid; use numbers from 1 to 31, with , - * and / as in a crontab",
     ],
     [
       '0 0 * * monday',
-      "its day of the week 'monday' cannot be read; write numbers from 0 to 7, names such as mon, with , - * and / as in a crontab",
+      "the day of the week 'monday' is not valid; use numbers from 0 to 7 or names such as mon, with , - * and / as in a crontab",
     ],
   ])("refuses '%s'", (text, sentence) => {
     expect(() => parseCron(text, 'UTC')).toThrow(new RangeError(sentence));
@@ -424,7 +426,7 @@ describe('reads a crontab', () => {
           expect(parseCron(words.join(' '), 'UTC').nextAfter(0)).toBeGreaterThan(0);
         } catch (error) {
           expect(error).toBeInstanceOf(RangeError);
-          expect((error as Error).message).toMatch(/^(write|it|its) /);
+          expect((error as Error).message).toMatch(/^(must|this|the) /);
         }
       }),
       { numRuns: runs * 5 },
@@ -437,7 +439,7 @@ test.each(['', 'Nowhere/Land', '+01:00', 'Europe/Berlin\n', 'UTC+1', '../etc'])(
   (timezone) => {
     expect(() => parseCron('0 0 * * *', timezone)).toThrow(
       new RangeError(
-        `there is no zone '${timezone}'; write a name of the zone database, such as Europe/Berlin or UTC`,
+        `unknown time zone '${timezone}'; use a name from the time zone database, such as Europe/Berlin or UTC`,
       ),
     );
   },
@@ -453,11 +455,11 @@ test('names which of a crontab and its zone is wrong, and what to write', () => 
   expect(cronFault('0 3 * * *', 'Asia/Kathmandu')).toBeUndefined();
   expect(cronFault('0 25 * * *', 'UTC')).toEqual({
     key: 'cron',
-    message: 'its hour 25 is not one of 0 to 23',
+    message: 'the hour 25 is out of range; use 0 to 23',
   });
   expect(cronFault(undefined, 'Berlin')).toEqual({
     key: 'timezone',
     message:
-      "there is no zone 'Berlin'; write a name of the zone database, such as Europe/Berlin or UTC",
+      "unknown time zone 'Berlin'; use a name from the time zone database, such as Europe/Berlin or UTC",
   });
 });

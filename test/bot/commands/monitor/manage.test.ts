@@ -218,7 +218,7 @@ test('what a monitor depends on is set by name, shown, and taken back', async ()
   expect(await parentsOf('Shop')).toEqual([blog, 'alert:int_1/Disk full']);
   expect(textOf(cardOf(await say('/monitor show shop')))).toContain('Blog');
   const round = textOf(cardOf(await say('/monitor depends blog on shop')));
-  expect(round).toContain('it would go round: Blog → Shop → Blog');
+  expect(round).toContain('this would form a circle: Blog → Shop → Blog');
   const refused = textOf(cardOf(await say('/monitor depends shop on nothing', member)));
   expect(refused).toContain('change dependencies');
   expect(await parentsOf('Shop')).toHaveLength(2);

@@ -155,7 +155,7 @@ function shaped<T>(schema: z.ZodType<T>, text: string): T {
   } catch {
     // It is no JSON, which is the same to whoever asked.
   }
-  throw new ContractError('It answered with something that an Alertmanager does not say.');
+  throw new ContractError("It answered with something that isn't an Alertmanager response.");
 }
 
 /** What an error body says: a text in JSON, an object with a message, or a plain text. */

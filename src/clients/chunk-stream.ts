@@ -93,14 +93,14 @@ async function* limited({ what, body }: ServiceResponse): AsyncGenerator<Buffer,
   for await (const bytes of body) {
     length += bytes.length;
     if (length > STREAM_LIMIT_BYTES) {
-      throw new ContractError(`${what} streams more than one answer can hold.`);
+      throw new ContractError(`${what} streams more than the limit for one answer.`);
     }
     yield bytes;
   }
 }
 
 function cutError({ what }: ServiceResponse): StreamCutError {
-  return new StreamCutError(`${what} ended its answer before it was complete.`);
+  return new StreamCutError(`${what} ended its answer early.`);
 }
 
 function readChunk(
@@ -112,7 +112,7 @@ function readChunk(
   try {
     value = parseUntrustedJson(data);
   } catch (cause) {
-    throw new ContractError(`${answer.what} streams something that ${jsonFault(cause)}.`, {
+    throw new ContractError(`${answer.what} streams data that ${jsonFault(cause)}.`, {
       cause,
     });
   }

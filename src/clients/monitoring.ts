@@ -211,7 +211,7 @@ export function createMonitoringClient(options: {
       });
       const next = page.next ?? undefined;
       if (all.push(page.monitors) > MAX_PAGES || (next !== undefined && next <= (after ?? ''))) {
-        throw new ContractError(`${page.what} answers with pages that do not end.`);
+        throw new ContractError(`${page.what} answers with an endless list of pages.`);
       }
       after = next;
     } while (after !== undefined);
@@ -290,7 +290,7 @@ export function createMonitoringClient(options: {
       return await send({ method: 'GET', path, headers }, options, async (answer) => {
         const changes = await readLongList(answer, { ...ForeignChanges, repair: () => undefined });
         if (changes.count === changes.monitors.length) return changes;
-        throw new ContractError(`${answer.what} answered with changes that are not whole.`);
+        throw new ContractError(`${answer.what} answered with incomplete changes.`);
       });
     },
     show: (id: string, options?: Options) =>
@@ -422,7 +422,7 @@ async function readMonitors(
   });
   if (count !== monitors.length + unusable) {
     throw new ContractError(
-      `${answer.what} counts ${count} monitors but lists ${monitors.length + unusable}; the list is not whole.`,
+      `${answer.what} counts ${count} monitors but lists ${monitors.length + unusable}; the list is incomplete.`,
     );
   }
   return { monitors: eachOnce(monitors, onInvalid), next };
@@ -440,7 +440,7 @@ function eachOnce(monitors: Monitor[], onInvalid: (row: InvalidMonitor) => void)
   for (const [at, monitor] of monitors.entries()) {
     const { id } = monitor;
     const known = byId.get(id);
-    if (known) onInvalid({ at, id, isWatched: true, what: 'the same id again' });
+    if (known) onInvalid({ at, id, isWatched: true, what: 'the same id twice' });
     if (!known || isUp(known)) byId.set(id, known && isUp(monitor) ? known : monitor);
   }
   return byId.size === monitors.length ? monitors : [...byId.values()];

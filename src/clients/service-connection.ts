@@ -61,7 +61,9 @@ export function openServiceConnection(options: {
   const { apiKey, connections: agent = openConnections(), log } = options;
   const base = readBaseUrl(options.baseUrl);
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new Error(`The key for ${base} is empty or holds characters that a header cannot carry.`);
+    throw new Error(
+      `The key for ${base} is empty, or contains characters that are not allowed in a header.`,
+    );
   }
   /** Method and address of a call, as errors name them: no key, no query. */
   const nameOf = (call: ServiceRequest) =>

@@ -144,7 +144,7 @@ export async function refusalOf(answer: ServiceResponse): Promise<StatusError | 
     return new ContractError(
       status >= 300
         ? `${what} answered with a redirect (${status}), which is not followed. Use the final address.`
-        : `${what} answered ${status}, which is no answer.`,
+        : `${what} answered ${status}, which is not an answer.`,
     );
   }
   const told = await readErrorBody(answer);
@@ -174,7 +174,7 @@ export function refuseEncoding({ headers, what, body }: ServiceResponse): void {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding === 'identity') return;
   body.destroy();
-  throw new ContractError(`${what} answered in an encoding that was not asked for.`);
+  throw new ContractError(`${what} answered in an encoding that was not requested.`);
 }
 
 async function readErrorBody(answer: ServiceResponse) {

@@ -124,7 +124,7 @@ export async function connectToolServer(server: {
     } catch (error) {
       signal.throwIfAborted();
       if (over.signal.aborted && failure === undefined) {
-        throw new NetworkError(`${name} ended its answer before it was whole.`);
+        throw new NetworkError(`${name} ended its answer early.`);
       }
       throw failureOf(failure ?? error, { name, hasSession: transport.sessionId !== undefined });
     } finally {
@@ -196,7 +196,7 @@ function failureOf(
   // Servers forget sessions, and not all say it in the way that is meant for it.
   if (status === 404 || (status === 400 && hasSession))
     return new SessionGoneError(
-      `${name} answered with status ${status}: nothing of the kind is at its address.`,
+      `${name} answered with status ${status}: there is no such server at its URL.`,
     );
   if (status !== undefined) {
     return new StatusError(`${name} answered with status ${status}.`, { status });
@@ -204,14 +204,14 @@ function failureOf(
   if (first instanceof ProtocolError) return new ToolRefusedError(first.message);
   if (first instanceof SdkError && first.code === SdkErrorCode.UnsupportedResultType) {
     return new ContractError(
-      `${name} asks for more before it answers, of a person or a model, which it is not given.`,
+      `${name} asked for input from a person or a model, which is not supported.`,
     );
   }
   const ofConnection = chain.find(
     (one) => 'code' in one && /^(E[A-Z]|UND_ERR)/.test(`${one.code}`),
   );
   if (ofConnection) return networkError(name, ofConnection);
-  return new ContractError(`${name} answered otherwise than the protocol says.`, { cause: error });
+  return new ContractError(`${name} sent an answer that breaks the protocol.`, { cause: error });
 }
 
 const isNumber = (value: unknown) => typeof value === 'number';

@@ -48,14 +48,14 @@ export function createServerFetch(server: {
   return async (to, { method = 'GET', headers, body, signal } = {}) => {
     const target = new URL(to);
     if (target.origin !== url.origin) {
-      throw new NetworkError(`${name} wanted something of its own sent to ${target.origin}.`);
+      throw new NetworkError(`${name} tried to have a request sent to ${target.origin}.`);
     }
     const scope = callScope.getStore();
     // The rest of an answer is asked for, and nothing that a server would say by itself.
     const isRest = new Headers(headers).has('last-event-id');
     if (method === 'GET' && !isRest) return new Response(null, { status: 405 });
     if (scope && scope.sends() > MAX_MESSAGES) {
-      const error = new ContractError(`${name} asked for more than it was called for.`);
+      const error = new ContractError(`${name} tried to send more requests than the call needs.`);
       scope.ended(error);
       throw error;
     }
@@ -95,13 +95,13 @@ export function createServerFetch(server: {
     if (location !== null && originOf(location, target) !== url.origin) {
       drop(
         new NetworkError(
-          `${name} redirects to ${originOf(location, target) ?? 'no address'}, which is not followed: if it has moved there, that has to be its \`url\`.`,
+          `${name} redirects to ${originOf(location, target) ?? 'no address'}, which is not followed. If it moved there, set that as its \`url\`.`,
         ),
       );
     }
     const encoding = told.get('content-encoding') ?? 'identity';
     if (encoding !== 'identity') {
-      drop(new ContractError(`${name} sent a packed answer, which nobody asked for.`));
+      drop(new ContractError(`${name} sent a compressed answer, which was not requested.`));
     }
     if (status < 200 || status === 204) {
       drop();
@@ -179,7 +179,7 @@ function bounded(
       } catch (cause) {
         const error =
           cause instanceof JsonLimitError
-            ? new ContractError(`${name} sent something that ${jsonFault(cause)}.`)
+            ? new ContractError(`${name} sent data that ${jsonFault(cause)}.`)
             : cause;
         body.destroy();
         controller.error(error);

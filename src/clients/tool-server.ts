@@ -158,7 +158,7 @@ export function createToolServer(
     limit.after(ms, tooLate(ms));
     try {
       const done = await overConnection(limit, work, signal);
-      if (trial.succeeded()) log?.info({ server: name }, 'a server of tools answers again');
+      if (trial.succeeded()) log?.info({ server: name }, 'tool server answers again');
       return done;
     } catch (error) {
       if (signal?.aborted || stopped.signal.aborted) {
@@ -169,10 +169,7 @@ export function createToolServer(
       if (isRefusal(told)) trial.succeeded();
       else if (trial.failed(told.message)) {
         const problem = told.message;
-        log?.warn(
-          { server: name, problem },
-          'a server of tools fails: it is left alone for a while',
-        );
+        log?.warn({ server: name, problem }, 'tool server failing; skipping it for a while');
       }
       throw told;
     } finally {
@@ -248,7 +245,7 @@ export function createToolServer(
     /** Ends what is under way. */
     async close() {
       await open?.close(AbortSignal.timeout(CLOSE_MS));
-      stopped.abort(new NetworkError(`${name} is not asked any more: Askwatch stops.`));
+      stopped.abort(new NetworkError(`${name} was not called: Askwatch is stopping.`));
       await connections.destroy();
     },
   };
@@ -308,7 +305,7 @@ function entryOf(raw: unknown, clean: Cleaning): ListEntry | undefined {
   if (!named.success) return undefined;
   const name = clean(named.data.name);
   const { data } = RawTool.safeParse(raw);
-  if (!data) return { name, problem: 'Its definition is otherwise than the protocol says.' };
+  if (!data) return { name, problem: 'Its definition breaks the protocol.' };
   // Before more is done with it: one of a megabyte takes long.
   if (Buffer.byteLength(JSON.stringify(data.inputSchema)) > MAX_SCHEMA_BYTES) {
     return { name, problem: `Its schema is longer than ${MAX_SCHEMA_BYTES / 1024} KB.` };
@@ -413,7 +410,7 @@ function createBreaker(nowMs: () => number) {
       const isOpen = openMs > 0;
       if (isOpen && (isTried || nowMs() < openUntilMs)) {
         throw new CircuitOpenError(
-          `${name} is left alone for a while, since it failed: ${problem ?? ''}`.trim(),
+          `${name} failed and is skipped for a while: ${problem ?? ''}`.trim(),
         );
       }
       if (isOpen) isTried = true;

@@ -113,13 +113,18 @@ describe('the gateway client', () => {
     [{ kind: 'hang-after-headers' }, TimeoutError, /nothing new for 2 s/, ''],
     [{ kind: 'only-pings', everyMs: 50 }, TimeoutError, /nothing new for 2 s/, ''],
     [{ kind: 'stall', afterChunks: 2 }, TimeoutError, /nothing new for 2 s/, 'one two'],
-    [{ kind: 'no-reason' }, StreamCutError, /before it was complete/, 'one two three'],
-    [{ kind: 'half-line' }, StreamCutError, /before it was complete/, 'one two three'],
-    [{ kind: 'half-character' }, StreamCutError, /before it was complete/, 'one two three'],
+    [{ kind: 'no-reason' }, StreamCutError, /ended its answer early/, 'one two three'],
+    [{ kind: 'half-line' }, StreamCutError, /ended its answer early/, 'one two three'],
+    [{ kind: 'half-character' }, StreamCutError, /ended its answer early/, 'one two three'],
     [{ kind: 'garbage-line' }, ContractError, /not JSON/, 'one two three'],
     [{ kind: 'wrong-shape' }, ContractError, /wrong shape/, 'one two three'],
     [{ kind: 'error-event', afterChunks: 1 }, StreamCutError, /^The model crashed\.$/, 'one'],
-    [{ kind: 'endless-line', bytes: 20_000_000 }, ContractError, /more than one answer/, ''],
+    [
+      { kind: 'endless-line', bytes: 20_000_000 },
+      ContractError,
+      /more than the limit for one answer/,
+      '',
+    ],
   ];
   test.each(streamFaults)(
     'ends a stream with %j in bounded time, with the right error and what came before',

@@ -198,7 +198,7 @@ describe('the monitoring client', () => {
       const { monitors, odd } = await read(...statuses.map((status) => ({ ...row, status })));
       expect(monitors).toMatchObject([{ id: 'a', status: 'DOWN' }]);
       expect(odd).toHaveLength(statuses.length - 1);
-      expect(odd[0]).toEqual({ at: 1, id: 'a', isWatched: true, what: 'the same id again' });
+      expect(odd[0]).toEqual({ at: 1, id: 'a', isWatched: true, what: 'the same id twice' });
     }
     service.failWith({ kind: 'odd-rows', rows: [] }, 1);
     expect(await client.list()).toHaveLength(1);
@@ -349,7 +349,7 @@ describe('the monitoring client', () => {
     });
     for (const apiKey of ['', 'line\nbreak', 'ключ']) {
       expect(() => createMonitoringClient({ baseUrl: 'http://a.example', apiKey })).toThrow(
-        /^The key for http:\/\/a\.example is empty or holds characters/,
+        /^The key for http:\/\/a\.example is empty, or contains characters/,
       );
     }
     expect(() => createMonitoringClient({ baseUrl: 'a.example', apiKey: 'k' })).toThrow(/address/);

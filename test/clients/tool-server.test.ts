@@ -233,7 +233,7 @@ test.each<[string, Misbehave, RegExp]>([
       response.end();
       return true;
     },
-    /fake ended its answer before it was whole\./,
+    /fake ended its answer early\./,
   ],
   [
     'ends events that could be gone on with elsewhere',
@@ -242,7 +242,7 @@ test.each<[string, Misbehave, RegExp]>([
       response.end('id: 1\nretry: 1\ndata: \n\n');
       return true;
     },
-    /fake ended its answer before it was whole\./,
+    /fake ended its answer early\./,
   ],
   [
     'sends 10 MB',
@@ -260,7 +260,7 @@ test.each<[string, Misbehave, RegExp]>([
       response.end('['.repeat(100_000) + ']'.repeat(100_000));
       return true;
     },
-    /fake sent something that is nested more than 200 deep\./,
+    /fake sent data that is nested more than 200 levels deep\./,
   ],
   [
     'hides in a comment how deep it is nested',
@@ -269,7 +269,7 @@ test.each<[string, Misbehave, RegExp]>([
       response.end(`: "\ndata: ${'['.repeat(1_000)}${']'.repeat(1_000)}\n\n`);
       return true;
     },
-    /fake sent something that is nested more than 200 deep\./,
+    /fake sent data that is nested more than 200 levels deep\./,
   ],
   [
     'packs its answer',
@@ -278,7 +278,7 @@ test.each<[string, Misbehave, RegExp]>([
       response.end('x');
       return true;
     },
-    /fake sent a packed answer/,
+    /fake sent a compressed answer/,
   ],
   [
     'answers with a page',
@@ -287,7 +287,7 @@ test.each<[string, Misbehave, RegExp]>([
       response.end('<h1>Welcome</h1>');
       return true;
     },
-    /fake answered otherwise than the protocol says\./,
+    /fake sent an answer that breaks the protocol\./,
   ],
   [
     'answers with what is no JSON',
@@ -296,7 +296,7 @@ test.each<[string, Misbehave, RegExp]>([
       response.end('{oops');
       return true;
     },
-    /fake answered otherwise than the protocol says\./,
+    /fake sent an answer that breaks the protocol\./,
   ],
   [
     'answers with a result of the wrong shape',
@@ -304,7 +304,7 @@ test.each<[string, Misbehave, RegExp]>([
       answerJson(response, { id, result: { content: 'x' } });
       return true;
     },
-    /fake answered otherwise than the protocol says\./,
+    /fake sent an answer that breaks the protocol\./,
   ],
   [
     'redirects to itself for ever',
@@ -385,9 +385,9 @@ test('a definition that cannot be used says why, and leaves the others as they a
   expect(entries).toEqual([
     { name: 'huge', problem: 'Its schema is longer than 16 KB.' },
     { name: 'deep', problem: 'Its schema is nested too deep.' },
-    { name: 'odd', problem: 'Its definition is otherwise than the protocol says.' },
-    { name: 'worse', problem: 'Its definition is otherwise than the protocol says.' },
-    { name: 'look', problem: 'Its definition is otherwise than the protocol says.' },
+    { name: 'odd', problem: 'Its definition breaks the protocol.' },
+    { name: 'worse', problem: 'Its definition breaks the protocol.' },
+    { name: 'look', problem: 'Its definition breaks the protocol.' },
     expect.objectContaining({ name: 'twice', description: 'First.' }),
   ]);
 });
@@ -506,7 +506,7 @@ test('a server without handshakes that asks for more before it answers is given 
   });
   const call = clientOf(server).call({ name: 'look', inputSchema: {} }, {});
   await expect(call).rejects.toThrow(
-    'fake asks for more before it answers, of a person or a model, which it is not given.',
+    'fake asked for input from a person or a model, which is not supported.',
   );
   expect(server.messages.map(({ method }) => method)).toEqual(['server/discover', 'tools/call']);
 });
@@ -543,7 +543,7 @@ test('a redirect to another origin is not followed, and nothing is sent there', 
       return true;
     });
     expect(failure.message).toBe(
-      `fake redirects to ${new URL(other.url).origin}, which is not followed: if it has moved there, that has to be its \`url\`.`,
+      `fake redirects to ${new URL(other.url).origin}, which is not followed. If it moved there, set that as its \`url\`.`,
     );
   }
   expect(other.headers).toEqual([]);
@@ -697,8 +697,8 @@ test('a server that fails three times is left alone, longer each time, until one
   expect(await list()).toBe('lists');
   expect(client.health()).toEqual({ state: 'answers' });
   expect(lines.map(({ msg }) => msg)).toEqual([
-    'a server of tools fails: it is left alone for a while',
-    'a server of tools answers again',
+    'tool server failing; skipping it for a while',
+    'tool server answers again',
   ]);
 });
 

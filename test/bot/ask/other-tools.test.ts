@@ -212,7 +212,7 @@ test('a server that fails is left alone, and the model is told that it does not 
   bot.provider.answerWith(callingModel(calls));
   const { text } = await ask(bot);
   expect(text.match(/status 503/g)).toHaveLength(4);
-  expect(text).toContain('docs is left alone for a while');
+  expect(text).toContain('docs failed and is skipped for a while');
   const sent = server.messages.length;
   bot.provider.answerWith(callingModel([callOf('list_monitors')]));
   expect((await ask(bot)).text).toContain('"total":0');

@@ -106,7 +106,7 @@ export function createBatchWriter<T>(options: {
   }
 
   function refused(batch: Waiting<T>[], error: unknown) {
-    if (!refusal) log.error({ err: error }, `${name} cannot be stored; they are kept`);
+    if (!refusal) log.error({ err: error }, `could not store ${name}; they are kept in memory`);
     refusal = { error };
     waiting = [...batch, ...waiting];
     for (const { settled } of waiting) settled?.reject(error);
@@ -120,7 +120,7 @@ export function createBatchWriter<T>(options: {
     if (dropped.length > 0) options.onDrop?.(dropped.map(({ record }) => record));
   }
 
-  const tooMany = () => new Error(`more ${name} wait to be stored than can be kept`);
+  const tooMany = () => new Error(`too many ${name} are waiting to be stored`);
 
   function logLost() {
     if (lost > 0) log.error({ [countedAs]: lost }, `${name} were lost while the disk was full`);

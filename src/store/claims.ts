@@ -146,7 +146,7 @@ export function createClaims<T>(
         begin(key);
         const request = schema.safeParse(JSON.parse(text));
         if (!request.success) {
-          log.error(`what was kept of one of '${name}' cannot be read; it is not gone on with`);
+          log.error(`could not read what is stored for one of '${name}'; it will not be continued`);
           return [];
         }
         return [

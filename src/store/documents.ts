@@ -21,7 +21,7 @@ export function readDocument<T>(
 ): T {
   if (version > declaration.version) {
     throw new NewerDocumentError(
-      `A document of '${declaration.name}' has version ${version}, and this program knows versions up to ${declaration.version}. Start the newer program that wrote it, or go back to a backup from before.`,
+      `A document of '${declaration.name}' has version ${version}, but this program knows only versions up to ${declaration.version}. Start the newer program that wrote it, or restore an older backup.`,
     );
   }
   const current =

@@ -57,7 +57,7 @@ export async function* moveState(
       const compared = await moveGroup(source, target, group, onCopied);
       if (!isSame(compared)) {
         throw new Error(
-          `${group} (${source.name}) is not the same on both sides after it was copied: ${compared.from.count} and ${compared.to.count} items. Nothing is lost: ${from.place} is as it was.`,
+          `${group} (${source.name}) differs after it was copied: ${compared.from.count} and ${compared.to.count} items. Nothing is lost: ${from.place} is unchanged.`,
         );
       }
       yield compared;
@@ -107,22 +107,22 @@ async function isMoved(from: RawState, to: RawState): Promise<boolean> {
   const isOwnCopy = arrived?.state === 'copying' && arrived.from === from.place;
   if (left?.state === 'copying') {
     throw new StateMovedError(
-      `${capitalized(from.place)} holds an unfinished copy of ${left.from}, which cannot be moved on. Finish that one first, or ${from.howToEmpty}.`,
+      `${capitalized(from.place)} holds an unfinished copy of ${left.from}, which cannot be moved. Finish that copy first, or ${from.howToEmpty}.`,
     );
   }
   if (left && left.to !== to.place) {
-    throw new StateMovedError(`What was in ${from.place} was moved to ${left.to} already.`);
+    throw new StateMovedError(`The state in ${from.place} was already moved to ${left.to}.`);
   }
   // Killed after its last mark, a run has done all that it had to.
   if (left && arrived === undefined && !(await isEmpty(to))) return true;
-  if (await isEmpty(from)) throw new StateMovedError(`There is nothing to move in ${from.place}.`);
+  if (await isEmpty(from)) throw new StateMovedError(`Nothing to move in ${from.place}.`);
   if (isOwnCopy || (arrived === undefined && (await isEmpty(to)))) return false;
   const what =
     arrived?.state === 'copying'
-      ? `holds an unfinished copy of something else, ${arrived.from}`
-      : `is not empty${arrived ? `: it holds what was moved to ${arrived.to}` : ''}`;
+      ? `holds an unfinished copy of another source, ${arrived.from}`
+      : `is not empty${arrived ? `: its state was moved to ${arrived.to}` : ''}`;
   throw new StateMovedError(
-    `${capitalized(to.place)} ${what}. Nothing is moved over other state: ${to.howToEmpty}.`,
+    `${capitalized(to.place)} ${what}. Existing state is never overwritten: ${to.howToEmpty}.`,
   );
 }
 
@@ -135,7 +135,7 @@ function assertHeld(...states: RawState[]): void {
   const lost = states.find((state) => state.lost.aborted);
   if (lost) {
     throw new Error(
-      `${capitalized(lost.place)} was not to be reached for too long, and others may use it again. Run this once more: it goes on where it was.`,
+      `${capitalized(lost.place)} could not be reached for too long, so others may use it again. Run this once more; it continues where it stopped.`,
     );
   }
 }

@@ -82,11 +82,11 @@ export function assertNotMarked(place: string, mark: StateMark | undefined, advi
   if (mark.state === 'moved') {
     const day = new Date(mark.atMs).toISOString().slice(0, 10);
     throw new StateMovedError(
-      `What was in ${place} was moved to ${mark.to} on ${day}. To use it, ${useOther}.`,
+      `The state in ${place} was moved to ${mark.to} on ${day}. To use it, ${useOther}.`,
     );
   }
   throw new StateMovedError(
-    `${capitalized(place)} holds an unfinished copy of ${mark.from}. Finish it with: ${goOn}. Or, to do without it: ${howToEmpty}.`,
+    `${capitalized(place)} holds an unfinished copy of ${mark.from}. Finish it with: ${goOn}. To discard it instead: ${howToEmpty}.`,
   );
 }
 

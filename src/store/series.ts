@@ -72,6 +72,6 @@ export const seriesGroup = (atMs: number): string =>
 /** When the hour of a group begins. */
 export function startOfSeriesGroup(group: string): number {
   const startMs = Date.parse(`${group.slice(SERIES_PART.length + 1)}:00:00Z`);
-  if (startMs % HOUR_MS !== 0) throw new RangeError(`${group} is no hour of results.`);
+  if (startMs % HOUR_MS !== 0) throw new RangeError(`${group} is not an hour of results.`);
   return startMs;
 }

@@ -172,7 +172,7 @@ describe.skipIf(!server)('npx askwatch keys on a database', () => {
     expect(await runCli(folder, ['keys', 'list'], { DATABASE_URL: url })).toEqual({
       code: 1,
       output:
-        'The database was changed by a newer version of this program. Start that version here, too.\n',
+        'A newer version of this program changed the database. Start that version here, too.\n',
     });
     expect(await query(url, `select 1 from pg_tables where schemaname = 'askwatch'`)).toHaveLength(
       1,

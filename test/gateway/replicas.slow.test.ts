@@ -102,7 +102,7 @@ describe.skipIf(!hasPostgres)('two gateways on one database', () => {
       429,
       'insufficient_quota',
     ]);
-    expect(refused.text).toContain(`${await used()} were used, 0 are set aside`);
+    expect(refused.text).toContain(`${await used()} are used, 0 are reserved`);
   });
 
   test('tell the same usage, of requests to both', async () => {

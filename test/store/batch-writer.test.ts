@@ -44,7 +44,7 @@ test('records beyond the limit are dropped although the disk refuses nothing, an
     reject: (error) => outcomes.push(String(error)),
   });
   for (let number = 2; number <= 1_010; number += 1) writer.add(number);
-  expect(outcomes).toEqual(['Error: more numbers wait to be stored than can be kept']);
+  expect(outcomes).toEqual(['Error: too many numbers are waiting to be stored']);
   expect(writer.waiting()).toBe(10);
   await writer.close();
   expect(disk.written.flat()).toEqual(Array.from({ length: 10 }, (_, index) => 1_001 + index));
@@ -73,7 +73,7 @@ test('closing logs how many records a full disk refused to the last', async () =
   await writer.close();
   expect(writer.waiting()).toBe(0);
   expect(lines.map(({ msg }) => msg)).toEqual([
-    'numbers cannot be stored; they are kept',
+    'could not store numbers; they are kept in memory',
     'numbers were lost while the disk was full',
   ]);
 });

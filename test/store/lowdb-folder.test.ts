@@ -59,7 +59,7 @@ describe('a data folder that is open to other users', () => {
       const { log } = recordingLog();
       const refusal = await openLowdbStore({ folder, log }).catch((error) => error);
       expect(refusal).toBeInstanceOf(DataFolderError);
-      expect(startupSentence(refusal)).toContain('holds other things too, such as Photos');
+      expect(startupSentence(refusal)).toContain('holds other files, too, such as Photos');
       expect(startupSentence(refusal)).toContain(`chmod 700 ${folder}`);
       expect(await modeOf(folder)).toBe(mode.toString(8));
     }
@@ -77,7 +77,7 @@ describe('a data folder that is open to other users', () => {
     expect(await modeOf(join(folder, 'notes'))).toBe('700');
     expect(await modeOf(file)).toBe('600');
     expect(lines.map(({ msg }) => msg)).toEqual([
-      'the data folder is open to other users and holds other things too, such as Photos; it stays so',
+      'the data folder is open to other users and holds other files, too, such as Photos; its permissions were not changed',
     ]);
   });
 });
@@ -105,11 +105,11 @@ describe('a data folder that cannot be used is refused with its path and what to
   const pipe = (path: string) => execFileSync('mkfifo', [path]);
 
   test.each<[string, RegExp, (folder: string) => unknown]>([
-    ['a file', /^\S+\/data is a file, and .* DATA_DIR/, (path) => writeFile(path, '')],
-    ['a pipe', /^\S+\/data is a file, and .* DATA_DIR/, pipe],
+    ['a file', /^\S+\/data is a file, but .* DATA_DIR/, (path) => writeFile(path, '')],
+    ['a pipe', /^\S+\/data is a file, but .* DATA_DIR/, pipe],
     [
       'a link to nothing',
-      /^\S+\/data is a link that leads nowhere\. Make/,
+      /^\S+\/data is a broken link\. Create/,
       (path) => symlink('/nowhere/at/all', path),
     ],
   ])('%s', async (_what, sentence, make) => {
@@ -128,13 +128,13 @@ describe('a data folder that cannot be used is refused with its path and what to
   }, async () => {
     const { log } = recordingLog();
     const opened = openLowdbStore({ folder: '/proc/nope/data', log });
-    await expect(opened).rejects.toThrow(/^The folder \/proc\/nope cannot be made/);
+    await expect(opened).rejects.toThrow(/^The folder \/proc\/nope cannot be created/);
   });
 
   test.each<[string, string, (path: string) => unknown]>([
     ['a folder', 'a folder', (path) => mkdir(path)],
     ['a pipe', 'a pipe', pipe],
-    ['a link to nothing', 'a link that leads nowhere', (path) => symlink('/nowhere', path)],
+    ['a link to nothing', 'a broken link', (path) => symlink('/nowhere', path)],
     ['a device', 'a device', (path) => symlink('/dev/null', path)],
   ])('%s where a file belongs', async (_what, words, make) => {
     const places = ['.lock', '.check', 'secret.key', 'notes/a.json', 'notes/2026-11-23.ndjson'];
@@ -152,7 +152,7 @@ describe('a data folder that cannot be used is refused with its path and what to
 
   test('a file where a folder belongs', async () => {
     const folder = await folderOnDisk();
-    const sentence = /notes is a file, and a folder of Askwatch belongs there/;
+    const sentence = /notes is a file, but Askwatch needs a folder there/;
     const { store } = await openAt(folder);
     await writeFile(join(folder, 'notes'), '');
     await expect(store.collection(notes).list()).rejects.toThrow(sentence);

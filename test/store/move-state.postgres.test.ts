@@ -391,7 +391,7 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
     for await (const _ of moveState(tables, files, () => {})) break;
     await Promise.all([files.close(), tables.close()]);
     await expect(other.move({ back: true, at: one.folder })).rejects.toThrow(
-      /copy of something else.*empty the folder/,
+      /copy of another source.*empty the folder/,
     );
     await one.move({ back: true });
   });
@@ -407,7 +407,7 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
 
   test('is nothing where there is none', async () => {
     const { move } = await bothSides();
-    await expect(move()).rejects.toThrow('There is nothing to move in the data folder');
+    await expect(move()).rejects.toThrow('Nothing to move in the data folder');
   });
 
   test('is moved by nobody while a program runs on either side, and no program starts meanwhile', async () => {
@@ -420,7 +420,7 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
     await expect(refused).rejects.toThrow(/in use by \S+:\d+.*Stop/);
     await onTables.close();
     const { tables } = await openStates(join(await temporaryFolder(), 'data'));
-    await expect(open()).rejects.toThrow(/is just being moved by/);
+    await expect(open()).rejects.toThrow(/is being moved by/);
     await tables.close();
     await open();
   });

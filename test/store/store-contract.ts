@@ -572,7 +572,7 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
     test('have a name that is used once', async () => {
       const { store } = await open();
       store.events(happenings);
-      expect(() => store.events(happenings)).toThrow(/asked for twice/);
+      expect(() => store.events(happenings)).toThrow(/opened twice/);
     });
   });
 

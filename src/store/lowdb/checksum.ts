@@ -22,7 +22,7 @@ export function checkedContent(text: string): unknown {
   const head = HEAD.exec(text);
   if (!head) throw new Error(text === '' ? 'it is empty' : 'it has no checksum at its start');
   const content = `{${text.slice(head[0].length)}`;
-  if (sumOf(content) !== head[1]) throw new Error('its checksum does not fit');
+  if (sumOf(content) !== head[1]) throw new Error('its checksum does not match');
   return JSON.parse(content);
 }
 

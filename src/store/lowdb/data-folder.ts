@@ -56,12 +56,12 @@ async function checkStored(folder: string, isOpen: boolean): Promise<void> {
 function assertFile(path: string, found: Stats): void {
   if (found.isFile() || found.isSocket()) return;
   throw new DataFolderError(
-    `${path} is ${wordFor(found)}, and a file of Askwatch belongs there. Move it away, or restore the file from a backup.`,
+    `${path} is ${wordFor(found)}, where Askwatch needs a file. Move it away, or restore the file from a backup.`,
   );
 }
 
 function wordFor(found: Stats): string {
-  if (found.isSymbolicLink()) return 'a link that leads nowhere';
+  if (found.isSymbolicLink()) return 'a broken link';
   if (found.isDirectory()) return 'a folder';
   return found.isFIFO() ? 'a pipe' : 'a device';
 }
@@ -76,17 +76,17 @@ async function close(
 ): Promise<void> {
   const octal = (mode & 0o7777).toString(8).padStart(4, '0');
   const open = `The data folder ${folder} is open to other users of this machine (mode ${octal})`;
-  const ways = `Give Askwatch a folder of its own with DATA_DIR, or close this one with: chmod 700 ${folder}`;
+  const ways = `Give Askwatch a folder of its own with DATA_DIR, or restrict this one with: chmod 700 ${folder}`;
   const foreign = names.find(
     (name) => !STORED_NAME.test(name) && !OWN_FILE.test(name) && name !== LOST_AND_FOUND,
   );
   if (foreign !== undefined) {
-    const why = `holds other things too, such as ${foreign}`;
+    const why = `holds other files, too, such as ${foreign}`;
     if ((mode & WRITABLE_FOR_OTHERS) !== 0)
       throw new DataFolderError(`${open} and ${why}. ${ways}`);
     log.warn(
       { folder, mode: octal },
-      `the data folder is open to other users and ${why}; it stays so`,
+      `the data folder is open to other users and ${why}; its permissions were not changed`,
     );
     return;
   }
@@ -94,7 +94,7 @@ async function close(
     await chmod(folder, mode & ~FOR_OTHERS & 0o7777);
   } catch {
     throw new DataFolderError(
-      `${open}, and Askwatch may not close it. ${ways} as its owner, which the user of Askwatch should be.`,
+      `${open}, and Askwatch may not change that. ${ways} as its owner, which should be the user that runs Askwatch.`,
     );
   }
 }

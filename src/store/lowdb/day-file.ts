@@ -18,7 +18,7 @@ let last = { day: -1, name: '' };
 /** The UTC day of a Unix time in milliseconds, as in `2026-12-01`; days in this form sort by time. */
 export function dayOf(atMs: number): string {
   if (!(atMs >= 0 && atMs <= LAST_MS)) {
-    throw new RangeError(`A record's atMs is Unix time in milliseconds, and ${atMs} is none.`);
+    throw new RangeError(`A record's atMs must be Unix time in milliseconds, and ${atMs} isn't.`);
   }
   const day = Math.floor(atMs / DAY_MS);
   if (day !== last.day) last = { day, name: new Date(atMs).toISOString().slice(0, 10) };
@@ -51,7 +51,7 @@ export async function openAppendFile(path: string, log: Logger) {
       await handle.datasync();
       log.info(
         { file: basename(path), bytes: found - size },
-        'a journal ended in the middle of a record; that is cut off',
+        'a journal ended in the middle of a record; the partial record was cut off',
       );
     }
     if (size === 0) await syncFolder(dirname(path));

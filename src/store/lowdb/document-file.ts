@@ -117,7 +117,7 @@ export function openDocumentFile<T>(
     } catch (error) {
       log.warn(
         { err: error, file: previousPath },
-        'a document has no second copy until it changes',
+        'could not write the second copy of a document; it has none until it changes',
       );
     }
   }
@@ -135,15 +135,15 @@ export function openDocumentFile<T>(
         await replaceFile(path, previous.stored.text);
         log.error(
           { file: path, reason, quarantined: moved },
-          'a stored document was damaged; the version before it is used',
+          'a stored document was damaged; using the previous version',
         );
         return previous.stored;
       }
       if (declaration.whenCorrupt === 'refuse') {
         // Both stay where they are: moved away, they would look like a document that was never written.
-        log.error({ file: path, reason }, 'a stored document is damaged and has no good version');
+        log.error({ file: path, reason }, 'a stored document is damaged and has no intact version');
         throw new CorruptDocumentError(
-          `The stored document ${path} is damaged (${reason}), and so is the version before it. Restore the file from a backup, or remove it and ${basename(previousPath)} to go on without what it held.`,
+          `The stored document ${path} is damaged (${reason}), and so is the previous version. Restore the file from a backup, or remove it and ${basename(previousPath)} to continue without its data.`,
         );
       }
       const moved: string[] = [];
@@ -151,7 +151,7 @@ export function openDocumentFile<T>(
       if (previous.state === 'bad') moved.push(await quarantine.take(previousPath));
       log.error(
         { file: path, reason, quarantined: moved },
-        'a stored document was damaged and had no good version; it counts as never written',
+        'a stored document was damaged and had no intact version; it counts as never written',
       );
       return null;
     },

@@ -28,7 +28,7 @@ export function createLowdbEvents<T>(
       if (!done) continue;
       telling = done
         .catch(async (error: unknown) => {
-          log.warn({ err: error, log: name }, 'what happened could not be told; it is tried again');
+          log.warn({ err: error, log: name }, 'could not publish events; retrying');
           toTell = [...events, ...toTell];
           await new Promise((resolve) => setTimeout(resolve, AGAIN_AFTER_MS).unref());
         })

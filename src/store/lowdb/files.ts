@@ -64,7 +64,7 @@ async function isFolder(path: string): Promise<boolean> {
     throw error;
   }
   throw new DataFolderError(
-    `${path} is a file, and a folder of Askwatch belongs there. Move it away, or set DATA_DIR to another folder.`,
+    `${path} is a file, but Askwatch needs a folder there. Move it away, or set DATA_DIR to another folder.`,
   );
 }
 
@@ -75,12 +75,12 @@ function cannotMake(path: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EEXIST') {
     return new DataFolderError(
-      `${path} is a link that leads nowhere. Make the folder it leads to, or set DATA_DIR to another folder.`,
+      `${path} is a broken link. Create the folder it points to, or set DATA_DIR to another folder.`,
     );
   }
   if (code !== 'ENOENT') return error;
   return new DataFolderError(
-    `The folder ${path} cannot be made: the system takes no new folders there. Set DATA_DIR to a folder on a disk.`,
+    `The folder ${path} cannot be created: the system does not allow new folders there. Set DATA_DIR to a folder on a disk.`,
   );
 }
 

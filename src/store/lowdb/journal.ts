@@ -114,7 +114,10 @@ export function createLowdbJournal<T extends JournalRecord>(
       await (await notesOf()).note(day, extent);
     } catch (error) {
       // The records are durable all the same. An older note only misses that these could be lost.
-      log.warn({ err: error, file: acknowledged }, 'how far a journal goes cannot be noted');
+      log.warn(
+        { err: error, file: acknowledged },
+        'could not record how far a journal was written',
+      );
     }
   }
 
@@ -144,7 +147,7 @@ export function createLowdbJournal<T extends JournalRecord>(
       if (current?.day === day) return;
       log.info(
         { file: dayPath(folder, day), bytes },
-        'a journal ends in the middle of a record; that is left out',
+        'a journal ends in the middle of a record; the partial record was left out',
       );
     };
     try {
@@ -175,7 +178,7 @@ export function createLowdbJournal<T extends JournalRecord>(
   function unreadableIn(day: string): CorruptDocumentError {
     const path = dayPath(folder, day);
     return new CorruptDocumentError(
-      `The stored journal ${path} is damaged. Restore the folder ${folder} from a backup, or remove it to go on without what it held.`,
+      `The stored journal ${path} is damaged. Restore the folder ${folder} from a backup, or remove it to continue without its data.`,
     );
   }
 
@@ -331,7 +334,7 @@ function encode<T extends JournalRecord>(declaration: JournalDeclaration<T>, rec
   declaration.schema.parse((JSON.parse(text) as { record?: unknown }).record);
   const line = textWithChecksum(text);
   if (Buffer.byteLength(line) > MAX_LINE_BYTES) {
-    throw new RangeError(`A record of '${declaration.name}' is larger than a journal takes.`);
+    throw new RangeError(`A record of '${declaration.name}' is too large for a journal.`);
   }
   return `${line}\n`;
 }

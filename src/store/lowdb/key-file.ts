@@ -34,7 +34,7 @@ export function createKeyFile(folder: string, assertOpen: () => void): StoreKey 
     if (KEY.test(text)) return { key: text };
     if (text === GIVEN_UP) return 'given up';
     throw new CorruptDocumentError(
-      `The key file ${path} is damaged. Restore it from a backup. If its key is gone for good, write the word ${GIVEN_UP} into it: what was encrypted with the key then has to be given anew.`,
+      `The key file ${path} is damaged. Restore it from a backup. If the key is gone for good, write the word ${GIVEN_UP} into it: you then have to enter again what was encrypted with it.`,
     );
   };
 

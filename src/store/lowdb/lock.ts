@@ -81,11 +81,11 @@ async function assertGone(text: string, path: string): Promise<void> {
   if (!holder) return;
   if (!holder.here) {
     throw new StoreInUseError(
-      `The data folder is in use by process ${holder.pid} on the host '${holder.host}', and from this host it cannot be seen whether that still runs. Stop it there; if it is gone for good, remove ${path} and start again.`,
+      `The data folder is in use by process ${holder.pid} on the host '${holder.host}', and this host can't see whether that process is still running. Stop it there; if it is gone for good, remove ${path} and start again.`,
     );
   }
   throw new StoreInUseError(
-    `The data folder is in use by process ${holder.pid} (lock file ${path}). Stop that process first, or give this one its own folder with DATA_DIR.`,
+    `The data folder is in use by process ${holder.pid} (lock file ${path}). Stop that process first, or give this one a folder of its own with DATA_DIR.`,
   );
 }
 

@@ -39,7 +39,7 @@ export function openLosses(folder: string, log: Logger) {
       // What was lost is in the log, so that nobody has to be kept from what is left.
       last = last
         .then(() => add(file, what))
-        .catch((error: unknown) => log.warn({ err: error, file }, 'a loss cannot be noted'));
+        .catch((error: unknown) => log.warn({ err: error, file }, 'could not record a loss'));
       return last;
     },
   };
@@ -67,7 +67,7 @@ export async function reportLosses(folder: string, losses: Losses, log: Logger):
     const path = dayPath(join(folder, journal), day);
     log.warn(
       { file: path, lostBytes: lost.bytes, lostRecords: lost.records },
-      'a journal is shorter than what was acknowledged; its last records are lost',
+      'a journal is shorter than acknowledged; its last records are lost',
     );
     await losses.note(join(journal, basename(path)), inWords(lost));
     const notes = await openAcknowledged(join(folder, ACKNOWLEDGED, journal));
@@ -107,5 +107,5 @@ async function compare(folder: string) {
 
 function inWords({ bytes, records }: Extent): string {
   const count = records === 1 ? 'its last record' : `its last ${records} records`;
-  return `is shorter than what was acknowledged: ${count} (${bytes} bytes) lost`;
+  return `is shorter than acknowledged: lost ${count} (${bytes} bytes)`;
 }

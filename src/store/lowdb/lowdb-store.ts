@@ -63,8 +63,8 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
 
   function own(name: string): string {
     assertOpen();
-    if (!STORED_NAME.test(name)) throw new Error(`'${name}' is no name for stored data.`);
-    if (names.has(name)) throw new Error(`Stored data with the name '${name}' is asked for twice.`);
+    if (!STORED_NAME.test(name)) throw new Error(`'${name}' is not a valid name for stored data.`);
+    if (names.has(name)) throw new Error(`Stored data named '${name}' is opened twice.`);
     names.add(name);
     return join(folder, name);
   }
@@ -80,7 +80,7 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
   const leases = createLeases(collection(LEASES));
   const pruning = setInterval(() => {
     quarantine.prune(Date.now()).catch((error: unknown) => {
-      log.warn({ err: error }, 'old damaged files cannot be removed; it is tried again');
+      log.warn({ err: error }, 'could not remove old damaged files; retrying');
     });
   }, PRUNE_EVERY_MS).unref();
 

@@ -120,7 +120,7 @@ export async function readMark(folder: string): Promise<StateMark | undefined> {
     return StateMark.parse(JSON.parse(text));
   } catch {
     throw new CorruptDocumentError(
-      `The file ${path}, which says where the state of this program was moved, is damaged. Restore it from a backup, or remove it if you are sure that this folder is to be used.`,
+      `The file ${path}, which says where the state was moved, is damaged. Restore it from a backup, or remove it if you are sure that you want to use this folder.`,
     );
   }
 }
@@ -335,7 +335,7 @@ function recordIn(line: string | undefined, place: string) {
     return { atMs, record: content.record };
   } catch {
     throw new CorruptDocumentError(
-      `A stored record is damaged (${place}). Restore the file from a backup, or remove this line to go on without it.`,
+      `A stored record is damaged (${place}). Restore the file from a backup, or remove this line to continue without it.`,
     );
   }
 }
@@ -366,7 +366,7 @@ async function readDocumentFile(folder: string, name: string) {
   }
   const path = join(folder, name);
   throw new CorruptDocumentError(
-    `The stored document ${path} is damaged (${reason}), and so is the version before it. Restore the file from a backup, or remove it and ${basename(path)}${PREVIOUS} to go on without what it held.`,
+    `The stored document ${path} is damaged (${reason}), and so is the previous version. Restore the file from a backup, or remove it and ${basename(path)}${PREVIOUS} to continue without its data.`,
   );
 }
 

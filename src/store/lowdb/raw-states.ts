@@ -18,7 +18,7 @@ interface Declared {
 export function statesInFolder(states: readonly Declared[]): FolderPart {
   function named(name: string): Declared {
     const found = states.find((one) => one.name === name);
-    if (!found) throw new Error(`There is no state '${name}' in a data folder.`);
+    if (!found) throw new Error(`A data folder has no state named '${name}'.`);
     return found;
   }
   return {

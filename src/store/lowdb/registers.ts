@@ -147,7 +147,7 @@ export async function openLowdbRegisters<T>(
       return true;
     } catch (error) {
       // Both stay, and the next compaction clears one of them.
-      log.error({ err: error }, `the journal '${name}' cannot be made smaller; it is tried again`);
+      log.error({ err: error }, `could not compact the journal '${name}'; retrying`);
       return false;
     }
   }

@@ -158,7 +158,7 @@ async function openJournals<T, S, R>(declaration: StateDeclaration<T, S, R>, opt
       await spare.clear();
       inSpare = 'nothing';
     } catch (error) {
-      log.error({ err: error }, `an old journal of '${name}' cannot be removed; tried again later`);
+      log.error({ err: error }, `could not remove an old journal of '${name}'; retrying later`);
     }
   }
 
@@ -172,10 +172,7 @@ async function openJournals<T, S, R>(declaration: StateDeclaration<T, S, R>, opt
         try {
           return await rewrite(after);
         } catch (error) {
-          log.error(
-            { err: error },
-            `the journal of '${name}' cannot be made smaller; tried again later`,
-          );
+          log.error({ err: error }, `could not compact the journal of '${name}'; retrying later`);
         }
       }
       grownLength += await append(active, before, after);
@@ -325,6 +322,6 @@ function gapBefore(
 ): CorruptDocumentError {
   const [first, second] = stateJournals(name);
   return new CorruptDocumentError(
-    `What is stored of '${name}' has a gap: update ${number} changes update ${after}, which is missing. Restore the folders ${first} and ${second} of the data folder from a backup, or remove both to start without what they held.`,
+    `The stored state '${name}' has a gap: update ${number} changes update ${after}, which is missing. Restore the folders ${first} and ${second} of the data folder from a backup, or remove both to start without their data.`,
   );
 }

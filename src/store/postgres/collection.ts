@@ -63,7 +63,7 @@ export function createPostgresCollection<T>(
     const place = `collection '${name}', key ${key.toString('hex')}`;
     if (declaration.whenCorrupt === 'refuse') {
       throw new CorruptDocumentError(
-        `A stored document is damaged (${place}): ${reason}. Restore the database from a backup, or remove its row from the table 'document' to go on without it.`,
+        `A stored document is damaged (${place}): ${reason}. Restore the database from a backup, or remove its row from the table 'document' to continue without it.`,
       );
     }
     // Once for each state of it, not with every look at it.
@@ -160,7 +160,7 @@ export function createPostgresCollection<T>(
       }
     }
     throw new StoreUnavailableError(
-      `A document of '${name}' is changed by so many at once that this change did not get its turn.`,
+      `Too many changes to a document of '${name}' at once; this one did not get its turn.`,
     );
   }
 
@@ -274,7 +274,7 @@ export function createPostgresCollection<T>(
             } catch (error) {
               // At the start nothing goes on without it; later the others must be told all the same.
               if (isFirst) throw error;
-              log.error({ err: error }, `a change in '${name}' cannot be read`);
+              log.error({ err: error }, `could not read a change in '${name}'`);
               return [];
             }
           }),

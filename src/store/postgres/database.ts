@@ -134,7 +134,7 @@ function withRepair(client: PoolClient): PostgresPoolClient {
 export function asStoreError(error: unknown): unknown {
   if (error instanceof StoreUnavailableError || !isUnavailable(error)) return error;
   const { message } = error as Error;
-  return new StoreUnavailableError(`The database cannot be used now: ${message}`, { cause: error });
+  return new StoreUnavailableError(`The database is not available: ${message}`, { cause: error });
 }
 
 /** Classes and codes of SQLSTATE after which the same statement may work later. Source: appendix A of the manual. */

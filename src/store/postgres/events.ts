@@ -124,7 +124,7 @@ export function createPostgresEvents<T>(
       } catch (error) {
         if (isRepeated(error, 'event_writer')) return;
         if (isClosing || !(isUnavailable(error) || isConflict(error))) throw error;
-        log.debug({ err: error }, 'events wait until the database can be reached');
+        log.debug({ err: error }, 'events are waiting until the database can be reached');
         await pause(AGAIN_AFTER_MS, undefined, { ref: false });
       }
     }
@@ -146,7 +146,7 @@ export function createPostgresEvents<T>(
         news.wake(topic);
         news.announce(topic);
       } catch (error) {
-        log.error({ err: error, events: bodies.length }, 'events could not be told to anybody');
+        log.error({ err: error, events: bodies.length }, 'could not publish events');
         if (isClosing) waiting = [];
         else if (bodies.some((body) => body !== null)) left = leaveOut();
       }
@@ -259,7 +259,7 @@ export function createPostgresEvents<T>(
         prepared().catch(() => {});
         const body = JSON.stringify(appended);
         if (body.length > MAX_EVENT_LENGTH)
-          throw new RangeError(`An event of '${name}' is larger than a log takes.`);
+          throw new RangeError(`An event of '${name}' is too large for a log.`);
         waiting.push({ body, isStill });
         waitingLength += body.length;
         if (waiting.length > MAX_WAITING || waitingLength > MAX_WAITING_LENGTH) leaveOut();

@@ -117,7 +117,7 @@ async function askServer({ pool }: Database) {
       (select rolconnlimit from pg_roles where rolname = current_user) as "limitOfUser",
       (select datconnlimit from pg_database where datname = current_database()) as "limitOfDatabase"`);
   const [found] = rows;
-  if (!found) throw new Error('the server says nothing of itself');
+  if (!found) throw new Error('the server reports nothing about itself');
   return found;
 }
 

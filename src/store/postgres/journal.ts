@@ -130,7 +130,7 @@ export function createPostgresJournal<T extends JournalRecord>(
 
   const unreadable = () =>
     new CorruptDocumentError(
-      `A record of the stored journal '${name}' is damaged. Restore the database from a backup, or remove the journal's rows from the table 'record' to go on without what it held.`,
+      `A record of the stored journal '${name}' is damaged. Restore the database from a backup, or remove the journal's rows from the table 'record' to continue without its data.`,
     );
 
   async function remove(beforeMs: number) {
@@ -187,8 +187,7 @@ export function createPostgresJournal<T extends JournalRecord>(
         else if (declaration.whenUnreadable === 'refuse') throw unreadable();
         else skipped += 1;
       }
-      if (skipped > 0)
-        log.warn({ journal: name, records: skipped }, 'unreadable records were skipped');
+      if (skipped > 0) log.warn({ journal: name, records: skipped }, 'skipped unreadable records');
     },
 
     async prune(beforeMs) {
@@ -222,7 +221,7 @@ function encode<T extends JournalRecord>(declaration: JournalDeclaration<T>, rec
   if (!Number.isFinite(atMs))
     throw new RangeError(`A record of '${declaration.name}' has no time.`);
   if (Buffer.byteLength(text) > MAX_RECORD_BYTES) {
-    throw new RangeError(`A record of '${declaration.name}' is larger than a journal takes.`);
+    throw new RangeError(`A record of '${declaration.name}' is too large for a journal.`);
   }
   return text;
 }

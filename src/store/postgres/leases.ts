@@ -62,7 +62,7 @@ export function createLeases(options: { database: Database; members: Membership;
             .catch((error: unknown) => {
               log.debug(
                 { err: error, kind, no },
-                'a lease could not be given back; it ends by itself',
+                'could not release a lease; it expires by itself',
               );
             });
         },
@@ -169,7 +169,7 @@ export function createLeases(options: { database: Database; members: Membership;
 
     function inTurn(): Promise<void> {
       turn ??= balance()
-        .catch((error: unknown) => log.debug({ err: error, kind }, 'leases could not be balanced'))
+        .catch((error: unknown) => log.debug({ err: error, kind }, 'could not balance leases'))
         .finally(() => {
           turn = undefined;
         });

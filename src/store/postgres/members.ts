@@ -77,13 +77,12 @@ export async function joinMembers(options: {
     const lost = life;
     life = newLife(lost.joined ? lost.id : lost.before);
     lost.ended.abort();
-    if (!left)
-      log.warn({ member: lost.id }, `this process does not count as alive any more: ${why}`);
+    if (!left) log.warn({ member: lost.id }, `this process no longer counts as alive: ${why}`);
   }
 
   /** What was doubted once is over, whatever a sign of life that was under way meanwhile comes to: others were told so. */
   function checkTrust() {
-    if (life.joined && !isTrusted(life)) loseLife('no sign of life of it reached the database');
+    if (life.joined && !isTrusted(life)) loseLife('its heartbeats did not reach the database');
   }
 
   async function beatOnce() {
@@ -99,7 +98,7 @@ export async function joinMembers(options: {
           values (${own.id}, ${name}, ${version}, ${list}, ${knows}, ${until})
           on conflict (id) do update set until = excluded.until returning id`.execute(db);
     if (own !== life) return;
-    if (rows.length === 0) return loseLife('its last sign of life was too long ago');
+    if (rows.length === 0) return loseLife('its last heartbeat was too long ago');
     own.joined = true;
     own.trusted = { steadyMs: sent.steadyMs + trustMs, wallMs: sent.wallMs + trustMs };
   }
@@ -116,7 +115,7 @@ export async function joinMembers(options: {
     timer = setTimeout(() => {
       checkTrust();
       void beat()
-        .catch((error: unknown) => log.debug({ err: error }, 'no sign of life could be given'))
+        .catch((error: unknown) => log.debug({ err: error }, 'could not send a heartbeat'))
         .then(() => {
           if (!left) beatLater();
         });
@@ -192,7 +191,7 @@ export async function joinMembers(options: {
         .catch((error: unknown) => {
           log.debug(
             { err: error },
-            'this process could not be signed off; it counts as alive for some seconds',
+            'could not sign off this process; it counts as alive for a few more seconds',
           );
         });
     },

@@ -54,9 +54,7 @@ export function openNews(options: { database: Database; directUrl: string; log: 
 
   async function pollAll({ polls }: Topic) {
     for (const poll of polls) {
-      await poll().catch((error: unknown) =>
-        log.debug({ err: error }, 'changes could not be read'),
-      );
+      await poll().catch((error: unknown) => log.debug({ err: error }, 'could not read changes'));
     }
   }
 
@@ -68,7 +66,7 @@ export function openNews(options: { database: Database; directUrl: string; log: 
     await database.pool
       .query('select pg_notify($1, $2)', [channel, payload])
       .catch((error: unknown) =>
-        log.debug({ err: error }, 'word could not be spread; others poll'),
+        log.debug({ err: error }, 'could not notify other processes; they poll'),
       );
   }
 
@@ -91,7 +89,7 @@ export function openNews(options: { database: Database; directUrl: string; log: 
         for (const name of topics.keys()) wake(name);
         await ended;
       } catch (error) {
-        log.debug({ err: error }, 'word of others cannot be heard; it is polled for');
+        log.debug({ err: error }, 'could not listen to other processes; polling');
       }
       void client.end().catch(() => {});
       if (!closed) await pause(LISTEN_AGAIN_AFTER_MS);

@@ -112,8 +112,8 @@ function createStore(parts: {
 
   function own(name: string): void {
     assertOpen();
-    if (!STORED_NAME.test(name)) throw new Error(`'${name}' is no name for stored data.`);
-    if (names.has(name)) throw new Error(`Stored data with the name '${name}' is asked for twice.`);
+    if (!STORED_NAME.test(name)) throw new Error(`'${name}' is not a valid name for stored data.`);
+    if (names.has(name)) throw new Error(`Stored data named '${name}' is opened twice.`);
     names.add(name);
   }
 
@@ -137,7 +137,7 @@ function createStore(parts: {
 
   const sweeping = setInterval(() => {
     pending.track(sweep()).catch((error: unknown) => {
-      log.debug({ err: error }, 'what is over is swept later');
+      log.debug({ err: error }, 'could not delete expired data; retrying later');
     });
   }, SWEEP_EVERY_MS).unref();
 

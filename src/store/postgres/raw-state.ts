@@ -113,7 +113,7 @@ export async function assertNotMoved(database: Database, url: string): Promise<v
     where until > clock_timestamp() and ${MOVING} = any(wants)`.execute(db);
   if (rows[0]) {
     throw new StoreInUseError(
-      `The state in ${place} is just being moved by ${rows[0].name}. Start again when that has ended.`,
+      `The state in ${place} is being moved by ${rows[0].name}. Start again when it has finished.`,
     );
   }
 }
@@ -201,7 +201,7 @@ async function writeMark(
         );
     if (rows.length === 0) {
       throw new StoreInUseError(
-        'The database was not to be reached for too long, and others may use it again. Run this once more: it goes on where it was.',
+        'The database could not be reached for too long, so others may use it again. Run this once more; it continues where it stopped.',
       );
     }
   });

@@ -227,9 +227,7 @@ export async function openPostgresRegisters<T>(
         continue;
       }
       each.ended(false);
-      const error = new Error(
-        `'${name}' of ${id} is written by so many at once that it cannot be.`,
-      );
+      const error = new Error(`Too many writes to '${name}' of ${id} at once.`);
       for (const { reject } of own.waiters) reject(error);
     }
   }
@@ -344,7 +342,7 @@ export async function openPostgresRegisters<T>(
         .catch((error: unknown) => {
           log.error(
             { err: error, id },
-            `a value of '${name}' stays for now; the next start removes it`,
+            `could not remove a value of '${name}'; the next start removes it`,
           );
         });
     },

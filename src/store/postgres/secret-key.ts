@@ -34,7 +34,7 @@ export function createSecretKey(
           ? stored
           : { key: randomBytes(KEY_BYTES).toString('base64url') },
       );
-      if (made === undefined) throw new Error('The key of the stored data could not be made.');
+      if (made === undefined) throw new Error('Could not create the key of the stored data.');
       return made.key;
     },
   };

@@ -32,7 +32,7 @@ export function createPostgresSeries(options: {
       await partitions.need(day);
       if (partitions.isKnown(day + 1)) continue;
       pending.track(partitions.need(day + 1)).catch((error: unknown) => {
-        log.debug({ err: error }, 'the partition of the next day is made later');
+        log.debug({ err: error }, "could not create the next day's partition; retrying later");
       });
     }
   }

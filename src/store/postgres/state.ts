@@ -103,7 +103,7 @@ export async function openStateInRows<T, S, R>(
     const found = type.safeParse(JSON.parse(text));
     if (found.success) return frozen(found.data);
     throw new CorruptDocumentError(
-      `A stored item of '${name}' is damaged: ${z.prettifyError(found.error)}. Restore the database from a backup, or remove the rows of '${name}' from the tables 'state_head' and 'state_item' to start without what they held.`,
+      `A stored item of '${name}' is damaged: ${z.prettifyError(found.error)}. Restore the database from a backup, or remove the rows of '${name}' from the tables 'state_head' and 'state_item' to start without their data.`,
     );
   }
 
@@ -197,7 +197,7 @@ export async function openStateInRows<T, S, R>(
         return;
       }
       throw new StoreUnavailableError(
-        `'${name}' is changed by so many at once that this change did not get its turn.`,
+        `Too many changes to '${name}' at once; this one did not get its turn.`,
       );
     } catch (error) {
       for (const { reject } of updates) reject(error);
@@ -301,7 +301,7 @@ export async function openStateInRows<T, S, R>(
     } catch (error) {
       if (!(error instanceof CorruptDocumentError) || isReported) throw error;
       isReported = true;
-      log.error({ err: error }, `what others change in '${name}' cannot be read`);
+      log.error({ err: error }, `could not read other processes' changes in '${name}'`);
     }
   }
 

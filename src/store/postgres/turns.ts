@@ -116,7 +116,7 @@ export function createPostgresTurns(
               news.announce(topic);
             },
             (error: unknown) => {
-              log.warn({ err: error }, 'a turn could not be ended; others wait for some time');
+              log.warn({ err: error }, 'could not end a turn; others wait for some time');
             },
           );
       },

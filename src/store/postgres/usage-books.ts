@@ -219,7 +219,7 @@ export function openPostgresUsageBooks(
     if (!answer) {
       settle({ keyId, hold: id });
       throw new StoreUnavailableError(
-        'This process does not count as alive in the database yet, so it may set nothing aside.',
+        'The database does not count this process as alive yet, so it cannot reserve tokens.',
       );
     }
     const { fits, spent } = answer;
@@ -250,7 +250,7 @@ export function openPostgresUsageBooks(
         return;
       } catch (error) {
         if (!isUnavailable(error)) {
-          log.error({ err: error }, 'tokens that were set aside do not count any more');
+          log.error({ err: error }, 'reserved tokens no longer count');
           return;
         }
         await new Promise((resolve) => setTimeout(resolve, REHOME_AGAIN_MS).unref());

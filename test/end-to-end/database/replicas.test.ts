@@ -119,7 +119,7 @@ describe.skipIf(!hasPostgres)('two programs on one database', () => {
     };
     await eventually(() => whole(second.url, cut.message));
     process.kill(first.pid, 'SIGCONT');
-    await eventually(() => first.output().includes('does not count as alive any more'));
+    await eventually(() => first.output().includes('no longer counts as alive'));
     // What it still had of that answer changes nothing.
     await pause(1_000);
     expect(await whole(second.url, cut.message)).toBe(true);

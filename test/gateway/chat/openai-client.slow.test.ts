@@ -232,7 +232,7 @@ describe('the official client at the gateway', () => {
     };
     const blind = await refusal(completions.create({ model: 'one', messages: [picture] }));
     expect(blind).toMatchObject({ status: 400, param: 'messages.0.content.1' });
-    expect(blind.message).toContain('Use seeing.');
+    expect(blind.message).toContain('For images, use seeing.');
 
     const long = await refusal(
       completions.create({
@@ -241,7 +241,7 @@ describe('the official client at the gateway', () => {
       }),
     );
     expect(long).toMatchObject({ code: 'context_length_exceeded', param: 'messages' });
-    expect(long.message).toMatch(/about \d{5} tokens.*takes 4096/);
+    expect(long.message).toMatch(/about \d{5} tokens.*accepts 4096/);
 
     const laden = await refusal(
       completions.create({

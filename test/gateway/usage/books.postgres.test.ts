@@ -193,7 +193,7 @@ describe.skipIf(!hasPostgres)('a budget that several processes share', () => {
     const books = booksOf(await open({ url: way.url, directUrl: url }));
     const limits = { tokensPerDay: 100 };
     way.loseAnswersTo('reserve_tokens');
-    await expect(books.reserve('key', 60, limits)).rejects.toThrow('cannot be used now');
+    await expect(books.reserve('key', 60, limits)).rejects.toThrow('is not available');
     expect(way.lost()).toBeGreaterThan(1);
     way.loseAnswersTo(undefined);
     await eventually(async () => (await books.reserve('key', 100, limits)).hold !== undefined);

@@ -221,7 +221,7 @@ export async function migrate(
     const { error, results = [] } = await migrator.migrateToLatest();
     if (error) throw error;
     for (const { migrationName } of results) {
-      log.info({ migration: migrationName }, 'the schema of the database was changed');
+      log.info({ migration: migrationName }, 'changed the database schema');
     }
   } finally {
     await pool.end();
@@ -271,7 +271,7 @@ export async function assertSchemaKnown(
 ): Promise<void> {
   if (livesWith(await appliedTo(db, schema), known)) return;
   throw new NewerSchemaError(
-    'The database was changed by a newer version of this program. Start that version here, too.',
+    'A newer version of this program changed the database. Start that version here, too.',
   );
 }
 

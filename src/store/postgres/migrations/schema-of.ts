@@ -6,6 +6,6 @@ export function schemaOf(db: Kysely<unknown>): string {
   const { from } = (db as Kysely<Pick<Tables, 'member'>>).selectFrom('member').toOperationNode();
   const table = from?.froms[0];
   const schema = table && TableNode.is(table) ? table.table.schema?.name : undefined;
-  if (schema === undefined) throw new Error('A migration is applied in no schema.');
+  if (schema === undefined) throw new Error('A migration has no schema.');
   return schema;
 }

@@ -1,13 +1,17 @@
+import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { Message, Outcome } from '../../src/console/shared/api-types.ts';
 import { openTab, repliesOf, type Tab } from '../helpers/console/test-console.ts';
 import { sharedAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import { writeWatchedPast } from '../helpers/end-to-end/watched-past.ts';
 import { eventually } from '../helpers/eventually.ts';
-import type { AtEnd } from '../helpers/temporary-folder.ts';
+import { type AtEnd, temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
@@ -22,17 +26,57 @@ const PAGES = [
 const MONITORS = ['Database', 'Blog', 'Payments', 'My service'];
 
 /** Commands that fail here by design, each with the reason. */
-const REFUSED = new Map([['/askwatch forget', 'has to be typed in a thread']]);
+const REFUSED = new Map([
+  ['/askwatch forget', 'has to be typed in a thread'],
+  ['/askwatch greet Ada', 'hello-world.md adds this command; a test of its own tries it'],
+  ['/monitor resume Shop', 'needs a paused monitor'],
+]);
 
 /** Questions that only a model can answer; the offline engine says so. */
-const FOR_A_MODEL = new Set(['/ask why is the sky blue']);
+const FOR_A_MODEL = new Set([
+  '/ask why is the sky blue',
+  '/ask model=long-200k summarise the incident rules',
+  '/ask private=true what does ECONNRESET mean?',
+  '/ask which open issues mention the checkout?',
+]);
+
+/** The files that the examples name; a page that shows monitors.yaml has its own. */
+const FILES = {
+  'monitors.yaml': `monitors:
+  shop: {target: "https://example.com", check_type: HTTP}
+`,
+  'gatus.yaml': `endpoints:
+  - name: website
+    group: core
+    url: https://example.org
+    interval: 30s
+    conditions: ["[STATUS] == 200", "[BODY] == pat(*Example*)", "[RESPONSE_TIME] < 500"]
+`,
+  'targets.json': '[{"targets": ["db.example.com:5432"]}]',
+};
+
+/** Sessions that need another world than this test has, by page and command, with the place that tries them. */
+const ELSEWHERE = new Map([
+  [/npm |npx askwatch start|ASKWATCH_ROLES| PORT=/, 'programs that start: test/end-to-end'],
+  [/move-state/, 'needs PostgreSQL: test/cli/move-state.slow.test.ts'],
+  [
+    /monitors apply|troubleshooting.md npx askwatch monitors plan/,
+    'needs MONITORS_FILE: test/end-to-end/monitors',
+  ],
+  [/keys usage|cat feedback/, 'need past usage: test/end-to-end/keys.test.ts, feedback.test.ts'],
+  [
+    /(?:behind-a-proxy|several-processes|scale-out|troubleshooting|use-other-tools)\.md npx askwatch doctor/,
+    'other settings: test/cli/doctor*.test.ts',
+  ],
+  [/claude mcp add|evals/, 'other programs: run by hand'],
+]);
 
 const askwatch = sharedAskwatch(async (atEnd, dataDir) => {
   const target = await startTarget(atEnd);
   await writeWatchedPast(`${dataDir}/data`, { target, atEnd });
   return {
-    MONITOR_ALLOW_PRIVATE: '127.0.0.0/8',
-    ALERTMANAGER_URL: 'http://alertmanager:9093',
+    MONITOR_ALLOW_PRIVATE: '127.0.0.0/8,10.0.0.0/24',
+    ALERTMANAGER_URL: 'http://alertmanager:9093,http://alertmanager-2:9093',
     ALERT_POLL_SECONDS: '1',
   };
 });
@@ -48,6 +92,8 @@ test('every chat command that the documentation shows works when it is typed', {
     await typeInto(tab, `/monitor add http://127.0.0.${index + 2}:9 name="${name}"`);
   }
 
+  await typeInto(tab, '/monitor add nightly-backup type=HEARTBEAT name="Nightly backup"');
+
   const shown = new Map(PAGES.flatMap((page) => commandsOf(page).map((text) => [text, page])));
   const failed: string[] = [];
   for (const [text, page] of shown) {
@@ -56,6 +102,28 @@ test('every chat command that the documentation shows works when it is typed', {
   }
   expect(failed).toEqual([]);
   expect(shown.size).toBeGreaterThan(40);
+});
+
+test('every shell session that the documentation shows runs and prints that', {
+  timeout: 300_000,
+}, async () => {
+  const shell = await openShell();
+  const sessions = PAGES.flatMap(sessionsOf).filter(
+    ({ page, command }) =>
+      ![...ELSEWHERE.keys()].some((pattern) => pattern.test(`${page} ${command}`)),
+  );
+  const failed: string[] = [];
+  for (const session of sessions) {
+    const printed = await shell.run(session);
+    const missing = session.output.filter((line) => !patternOf(line).test(printed));
+    if (missing.length > 0) {
+      failed.push(
+        `${session.page}: ${session.command}\n  not: ${missing.join('\n  ')}\n  but: ${printed.slice(0, 1500)}`,
+      );
+    }
+  }
+  expect(failed).toEqual([]);
+  expect(sessions.length).toBeGreaterThan(30);
 });
 
 /**
@@ -96,10 +164,135 @@ async function messageOf(tab: Tab, outcome: Outcome & { message: string }) {
 function problemIn(text: string, message: Message | undefined): string | undefined {
   if (message?.body.kind === 'card') {
     const { card } = message.body;
-    return card.tone === 'warning' ? JSON.stringify(card).slice(0, 400) : undefined;
+    const hasFailed = /did(?: not|n’t|n't) work|^Unknown command/.test(card.title);
+    return hasFailed ? JSON.stringify(card).slice(0, 400) : undefined;
   }
   if (message?.body.kind !== 'answer' || FOR_A_MODEL.has(text)) return undefined;
   return message.body.footer?.startsWith('rules') ? undefined : message.body.text;
+}
+
+/** A command that a page shows in a shell, with the output that it shows. */
+interface Session {
+  page: string;
+  command: string;
+  output: string[];
+}
+
+/** Commands of a page behind `$ `, with continued lines, and bare lines of `npx askwatch`. */
+function sessionsOf(page: string): Session[] {
+  const text = readFileSync(new URL(page, ROOT), 'utf8');
+  const sessions: Session[] = [];
+  for (const [, indent = '', code = ''] of text.matchAll(/^( *)```\w*\n(.*?)^ *```$/gms)) {
+    let current: Session | undefined;
+    let isOpen = false;
+    for (const indented of code.split('\n')) {
+      const line = indented.slice(indent.length);
+      const isCommand = /^(?:\$ |npx askwatch )/.test(line);
+      if (isOpen && current) current.command += `\n${line}`;
+      else if (isCommand) {
+        current = { page, command: line.replace(/^\$ /, ''), output: [] };
+        sessions.push(current);
+      } else if (line !== '') current?.output.push(line);
+      isOpen = current !== undefined && !isComplete(current.command);
+    }
+  }
+  return sessions;
+}
+
+/** A shell would run it as it is: no quote is open, and no line is continued. */
+const isComplete = (command: string) =>
+  !command.endsWith('\\') && command.split("'").length % 2 === 1;
+
+/**
+ * A line of output as a pattern: `…` stands for anything, and figures, ids, keys, paths and times differ from run to
+ * run. Of JSON the names of the fields count, of a table of keys the heading.
+ */
+function patternOf(line: string): RegExp {
+  if (/^(?:data: )?\{/.test(line)) {
+    const names = [...line.matchAll(/"(\w+)":/g)].map(([, name = '']) => `(?=[^]*"${name}\\\\?":)`);
+    return new RegExp(names.join(''));
+  }
+  if (/^(?:gateway|monitoring) {2}/.test(line)) return /^/;
+  const pattern = line
+    .trim()
+    .replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+    .replace(/\/\S*\/data\b/g, '\\S+')
+    .replace(/mon_\w+|aw[gm]_\w+|chatcmpl-\w+/g, '\\S+?')
+    .replace(/\b(?=\w*[a-z])(?=\w*[A-Z])\w{8}\b/g, '\\w+')
+    .replace(/\d+(?:\\\.\d+)?/g, '[\\d.]+')
+    .replace(/\s+/g, '\\s+')
+    .replace(/…/g, '[^]*?');
+  return new RegExp(pattern);
+}
+
+/** A shell in a folder with the files of the examples, in which `npx askwatch` is the built program. */
+async function openShell() {
+  const folder = await temporaryFolder();
+  const bin = `${folder}/bin`;
+  await mkdir(bin);
+  const cli = fileURLToPath(new URL('dist/cli.js', ROOT));
+  for (const [name, skipped] of [
+    ['npx', 'shift'],
+    ['askwatch', ':'],
+  ] as const) {
+    await writeFile(`${bin}/${name}`, `#!/bin/sh\n${skipped}\nexec ${cli} "$@"\n`, { mode: 0o755 });
+  }
+  for (const [name, text] of Object.entries(FILES)) await writeFile(`${folder}/${name}`, text);
+  const { url, dataDir } = askwatch();
+  const gatewayKey = await askwatch().createKey('gateway');
+  const monitoringKey = await askwatch().createKey('monitoring');
+  const tab = await openTab(url);
+  await tab.say('hello');
+  const tokenOf = async (kind: string) => {
+    const card = await typeInto(tab, `/monitor intake add ${kind} Docs ${kind}`);
+    return /(?:hooks\/generic\/|[kK]ey:? )([\w-]{20,})/.exec(JSON.stringify(card?.body))?.[1] ?? '';
+  };
+  const tokens = { generic: await tokenOf('generic'), pagerduty: await tokenOf('pagerduty') };
+  const list = await fetch(`${url}/api/v1/public/monitors`, {
+    headers: { 'x-api-key': monitoringKey },
+  });
+  const { monitors } = (await list.json()) as { monitors: Array<{ id: string }> };
+  const ids = new Map<string, string>();
+  const run = async (command: string) =>
+    await promisify(execFile)('sh', ['-c', command], {
+      cwd: folder,
+      env: {
+        PATH: `${bin}:${process.env.PATH}`,
+        DATA_DIR: `${dataDir}/data`,
+        PORT: new URL(url).port,
+      },
+    }).then(
+      ({ stdout, stderr }) => stdout + stderr,
+      ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
+    );
+  let page = '';
+  let keyId = '';
+  return {
+    async run(session: Session): Promise<string> {
+      if (session.page !== page) {
+        page = session.page;
+        const own = /```yaml\n(monitors:\n.*?)^```$/ms.exec(
+          readFileSync(new URL(page, ROOT), 'utf8'),
+        );
+        await writeFile(`${folder}/monitors.yaml`, own?.[1] ?? FILES['monitors.yaml']);
+        const made = await run('npx askwatch keys create --service gateway --name "ci job"');
+        keyId = /key (\w+)/.exec(made)?.[1] ?? '';
+      }
+      const command = session.command
+        .replaceAll(/http:\/\/127\.0\.0\.1:3000|https:\/\/askwatch\.example\.com/g, url)
+        .replaceAll('awg_…', gatewayKey)
+        .replaceAll('awm_…', monitoringKey)
+        .replaceAll('AS8H…', list.headers.get('x-askwatch-cursor') ?? '')
+        .replaceAll('<token>', session.command.includes('/v2/') ? tokens.pagerduty : tokens.generic)
+        .replaceAll(/ZRWsNBZz|6fT2kQ9x/g, keyId)
+        .replaceAll(/mon_\w{16}/g, (id) => {
+          if (!ids.has(id)) ids.set(id, monitors[ids.size]?.id ?? '');
+          return ids.get(id) ?? '';
+        })
+        .replace(/^curl /, 'curl -sS ');
+      return await run(command);
+    },
+  };
 }
 
 async function startTarget(atEnd: AtEnd): Promise<string> {

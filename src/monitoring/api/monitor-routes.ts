@@ -79,7 +79,7 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
     if (idempotency === undefined) await admitNew();
     const { monitor, token, repeated } = await orUnavailable(
       monitors.add(definition, idempotency),
-      'The monitor was not created because it could not be stored. Try again.',
+      'The monitor could not be stored and was not created. Try again.',
     );
     if (repeated) reply.header(IdempotencyHeader.replayed, 'true');
     reply.code(201);
@@ -268,7 +268,7 @@ const createSchema = (definition: CheckTypes['schema']) =>
       400: "The body isn't valid JSON, a field or the idempotency key is wrong (`param` names it), the monitor depends on one that does not exist, or checks may not reach the target.",
       403: READ_ONLY,
       409: 'The service already holds the maximum number of monitors, or the idempotency key was used with another body before.',
-      503: 'The monitor was not created because it could not be stored.',
+      503: 'The monitor could not be stored and was not created.',
     },
   });
 

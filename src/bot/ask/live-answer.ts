@@ -16,7 +16,7 @@ export interface LiveView {
   messages: string[];
   /** What was looked at for it so far, in that order; to be shown at its end. */
   steps?: readonly AnswerStep[] | undefined;
-  /** What is looked at just now, in place of the words that say that more comes: `Looking at all monitors…`. */
+  /** What is looked at just now, in place of the words that say that more comes: `Looking up all monitors…`. */
   progress?: string | undefined;
   /** Present in the last view of an answer that ended. */
   end?: { note?: string | undefined; footer: string } | undefined;
@@ -78,7 +78,7 @@ export async function followAnswer(
     steps = withStep(steps, step);
     if (step.state !== 'running') return;
     const fromMs = performance.now() + STEP_SHOWN_AFTER_MS;
-    progress = { words: `Looking at ${step.what}…`, fromMs };
+    progress = { words: `Looking up ${step.what}…`, fromMs };
     setTimeout(() => wake(), STEP_SHOWN_AFTER_MS).unref();
   }
 

@@ -122,7 +122,7 @@ export type CommandResult = Exclude<Reply, Answer> | CommandAnswer;
 export interface AnswerStep {
   /** The same for every part about one step of an answer. */
   id: string;
-  /** What is looked at, as it follows “Looking at” or “Looked at”: `incidents of the last 7 days`. */
+  /** What is looked at, as it follows “Looking up” or “Looked up”: `incidents of the last 7 days`. */
   what: string;
   state: 'running' | 'done' | 'failed';
   /** What was found and of when it is, or why it could not be looked at; once it runs no more. */

@@ -26,7 +26,7 @@ export interface ToolContext {
 
 /** What was looked at, for people. All of it is plain text, and may hold names from outside. */
 export interface Account {
-  /** As it follows “Looked at”; what was said before the call when left out. */
+  /** As it follows “Looked up”; what was said before the call when left out. */
   what?: string;
   /** What was found and of when it is. */
   found: string;
@@ -80,7 +80,7 @@ export interface ReadingTool<
 > extends Declared<Input> {
   access: 'reads';
   output: Output;
-  /** What is about to be looked at, as it follows “Looking at”. */
+  /** What is about to be looked at, as it follows “Looking up”. */
   what(input: z.output<Input>): string;
   account(output: z.output<Output>, input: z.output<Input>): Account;
   /** Throws a `CommandError` that says what is wrong with the input, and what a client throws. */

@@ -78,7 +78,7 @@ const progressLine = (words: string) =>
 
 /** What a message of a growing answer shows, without the line that says what is looked at. Pure. */
 export const withoutProgress = (content: string): string =>
-  content.replace(/(^|\n)-# Looking at [^\n]*$/, '');
+  content.replace(/(^|\n)-# Looking up [^\n]*$/, '');
 
 /** One line of what was looked at; steps that do not fit are counted. */
 function stepsLine(steps: readonly AnswerStep[]): string[] {
@@ -91,7 +91,7 @@ function stepsLine(steps: readonly AnswerStep[]): string[] {
   });
   const missing = over.length - fitting.length;
   const more = missing > 0 ? ` and ${missing} more` : '';
-  return [`-# Looked at ${fitting.join(SEPARATOR)}${more}`];
+  return [`-# Looked up ${fitting.join(SEPARATOR)}${more}`];
 }
 
 /** `stepInWords`, with a link where there is a page. */

@@ -33,7 +33,7 @@ const THINKING = 'Thinking…';
 const WRITING = 'Writing…';
 
 /** What it says in their place, `LiveView.progress`, on one line and clipped. */
-const PROGRESS = /^Looking at .*…$/;
+const PROGRESS = /^Looking up .*…$/;
 
 /** Whether a line says that more comes. */
 export const isWaitingLine = (line: string) =>
@@ -77,7 +77,7 @@ function renderSteps(steps: readonly AnswerStep[] = []): types.RichTextBlock[] {
       elements.push({ type: 'text', text: ` · and ${over.length - index} more` });
       break;
     }
-    elements.push({ type: 'text', text: index === 0 ? 'Looked at ' : ' · ' });
+    elements.push({ type: 'text', text: index === 0 ? 'Looked up ' : ' · ' });
     const isLink = url !== undefined && !isMask(what, url);
     elements.push(isLink ? { type: 'link', url, text: what } : { type: 'text', text: what });
     if (found !== '') elements.push({ type: 'text', text: ` (${found})` });

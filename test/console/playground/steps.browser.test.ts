@@ -26,13 +26,13 @@ inBrowser('what is looked at for an answer, in the browser', () => {
     await thread(page).getByText('Askwatch is thinking').waitFor();
     give(running('all monitors'));
     const thinking = thread(page).locator('.thinking');
-    await eventuallyEquals(() => thinking.allTextContents(), ['Looking at all monitors…']);
+    await eventuallyEquals(() => thinking.allTextContents(), ['Looking up all monitors…']);
 
     give(over('all monitors', { found: '2, as of 15:20 UTC' }));
     await thread(page).getByText('Askwatch is thinking').waitFor();
     give({ kind: 'text', text: 'The **Shop** ' }, running('the Shop'));
     const below = thread(page).locator('.markdown.growing + .running');
-    await eventuallyEquals(() => below.allTextContents(), ['Looking at the Shop…']);
+    await eventuallyEquals(() => below.allTextContents(), ['Looking up the Shop…']);
     expect(await thinking.count()).toBe(0);
     expect(await lines(page)).toEqual([]);
 
@@ -41,7 +41,7 @@ inBrowser('what is looked at for an answer, in the browser', () => {
     give(running('the rest'), { kind: 'end', footer: 'test-model' });
     await eventuallyEquals(
       () => lines(page),
-      ['Looked at all monitors (2, as of 15:20 UTC) · the Shop (UP)', 'test-model'],
+      ['Looked up all monitors (2, as of 15:20 UTC) · the Shop (UP)', 'test-model'],
     );
     const link = thread(page).getByRole('link', { name: 'the Shop', exact: true });
     const attributes = ['href', 'target', 'rel'].map((name) => link.getAttribute(name));
@@ -61,10 +61,10 @@ inBrowser('what is looked at for an answer, in the browser', () => {
       await thread(page).getByText('Askwatch is thinking').waitFor();
       const long = `${'x'.repeat(300)} ${ATTACKS}`.slice(0, 900);
       give(running(long));
-      await thread(page).locator('.thinking', { hasText: 'Looking at xxx' }).waitFor();
+      await thread(page).locator('.thinking', { hasText: 'Looking up xxx' }).waitFor();
       expect(await sidewaysPx(page)).toBe(0);
       give({ kind: 'text', text: 'So.' });
-      await thread(page).locator('.running', { hasText: 'Looking at xxx' }).waitFor();
+      await thread(page).locator('.running', { hasText: 'Looking up xxx' }).waitFor();
       expect(await sidewaysPx(page)).toBe(0);
       const javascript = over('script', { url: 'javascript:window.hacked=1' });
       give(over(long, { found: long, url: URL }), javascript, {
@@ -73,7 +73,7 @@ inBrowser('what is looked at for an answer, in the browser', () => {
       });
       await eventuallyEquals(
         () => lines(page),
-        [`Looked at ${long} (${long}) · script`, 'test-model'],
+        [`Looked up ${long} (${long}) · script`, 'test-model'],
       );
       expect(await sidewaysPx(page)).toBe(0);
       expect(await thread(page).locator('.footer a').count()).toBe(1);

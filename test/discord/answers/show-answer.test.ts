@@ -195,11 +195,11 @@ describe('what is looked at for an answer', () => {
     await show(answerOf([...parts, end], shown), target);
     const found = `${incidents} (12, as of 15:20 UTC) · all monitors (the service does not answer)`;
     expect(contents).toEqual([
-      `-# Looking at ${incidents}…`,
+      `-# Looking up ${incidents}…`,
       'Because',
-      'Because\n-# Looking at all monitors…',
+      'Because\n-# Looking up all monitors…',
       'Because so.',
-      `Because so.\n-# Looked at ${found}\n-# model`,
+      `Because so.\n-# Looked up ${found}\n-# model`,
     ]);
   });
 
@@ -228,7 +228,7 @@ describe('what is looked at for an answer', () => {
     const parts = [text('x'.repeat(1_900)), stepOf({ state: 'running', what }), text('\n\nEnd.')];
     await show(answerOf([...parts, end], shown), target);
     expect(calls.slice(0, 2)).toEqual(['send xxx: Stop', 'edit 0 xxx: Stop']);
-    expect(contents[1]).toContain('\n-# Looking at \\`');
+    expect(contents[1]).toContain('\n-# Looking up \\`');
     expect(contents[1]?.length).toBeLessThanOrEqual(2_000);
   });
 
@@ -250,7 +250,7 @@ describe('what is looked at for an answer', () => {
       [{ what: 'bank.example', url }, 'bank.example'],
     ] as const;
     for (const [step, shown] of links) {
-      expect(await lastWith(step)).toBe(`Because.\n-# Looked at ${shown}\n-# model`);
+      expect(await lastWith(step)).toBe(`Because.\n-# Looked up ${shown}\n-# model`);
     }
   });
 
@@ -260,7 +260,7 @@ describe('what is looked at for an answer', () => {
     const shown =
       '＠everyone \\[x\\]\\(https\\://evil\\) \\# \\*\\*b\\*\\* \\`c\\` https\\://evil.example\\]\\(\\<https\\://evil\\>\\)';
     const step = { what: hostile, found: hostile, url: 'https://status.example/1' };
-    expect(await lastWith(step)).toBe(`Because.\n-# Looked at ${shown} (${shown})\n-# model`);
+    expect(await lastWith(step)).toBe(`Because.\n-# Looked up ${shown} (${shown})\n-# model`);
     const named = '@everyone **b** `c` [x]';
     expect(await lastWith({ ...step, what: named, found: 'UP' })).toContain(
       '[＠everyone \\*\\*b\\*\\* \\`c\\` \\[x\\]](<https://status.example/1>) (UP)',
@@ -268,7 +268,7 @@ describe('what is looked at for an answer', () => {
     const { target, contents, shown: seen } = memoryOutlet();
     await show(answerOf([stepOf({ state: 'running', what: hostile }), end], seen), target);
     expect(contents[0]).toMatch(
-      /^-# Looking at ＠everyone \\\[x\\\]\\\(https\\:\/\/evil\\\) [^\n]*…$/,
+      /^-# Looking up ＠everyone \\\[x\\\]\\\(https\\:\/\/evil\\\) [^\n]*…$/,
     );
   });
 
@@ -276,7 +276,7 @@ describe('what is looked at for an answer', () => {
     const long = { what: '*'.repeat(2_000), found: '_'.repeat(2_000), url: 'https://a.example/' };
     const last = await lastWith(long, long, long, { what: 'short', state: 'running' });
     expect(last).toMatch(
-      /^Because\.\n-# Looked at \[[\\*]+…\]\(<https:\/\/a\.example\/>\) \([\\_]+…\) and 2 more\n-# model$/,
+      /^Because\.\n-# Looked up \[[\\*]+…\]\(<https:\/\/a\.example\/>\) \([\\_]+…\) and 2 more\n-# model$/,
     );
     expect(last?.length).toBeLessThan(600);
     const many = Array.from({ length: 200 }, (_, index) => ({ what: `m${index}` }));

@@ -42,7 +42,7 @@ async function leave(text: string, ask: (discord: DiscordFake) => unknown) {
   onTestFinished(() => over.abort());
   ask(discord);
   const shown = await eventually(() =>
-    discord.messages().find(({ content }) => content.includes('Looking at the Shop…')),
+    discord.messages().find(({ content }) => content.includes('Looking up the Shop…')),
   );
   /** As the next process does with what it finds. */
   const end = (note = NOTE) =>
@@ -68,7 +68,7 @@ test.each([
       ['Because', 'Because\n'],
     ] as const) {
       const { discord, shown, end } = await leave(text, ask);
-      expect(shown.content).toBe(`${before}-# Looking at the Shop…`);
+      expect(shown.content).toBe(`${before}-# Looking up the Shop…`);
       await end();
       const ended = discord.messages().find(({ id }) => id === shown.id);
       expect(ended?.content).toBe(`${before}*${NOTE}*`);

@@ -67,7 +67,7 @@ test('in a channel an answer says what is looked at until there is text', async 
   await eventually(() => textsIn(fake, CHANNEL, thread)[0]?.startsWith('Thinking…'));
   look(running(SHOP));
   await eventually(() =>
-    textsIn(fake, CHANNEL, thread)[0]?.startsWith(`Looking at Shop ${HOSTILE}…\nStop`),
+    textsIn(fake, CHANNEL, thread)[0]?.startsWith(`Looking up Shop ${HOSTILE}…\nStop`),
   );
   const [growing] = ours(fake, CHANNEL, thread);
   expect(growing?.text).toBe('Writing…');
@@ -76,7 +76,7 @@ test('in a channel an answer says what is looked at until there is text', async 
   goOn();
   const [shown, ...more] = await shows(fake, CHANNEL, thread, WHOLE);
   expect(more).toEqual([]);
-  expect(shownText(shown ?? { text: '' })).not.toMatch(/Looking at|Thinking…|Writing…/);
+  expect(shownText(shown ?? { text: '' })).not.toMatch(/Looking up|Thinking…|Writing…/);
   expect(fake.unhandled).toEqual([]);
 });
 
@@ -96,10 +96,10 @@ test.each([
     const thread = fake[channel === DIRECT ? 'say' : 'mention']('is it up?', { channel });
     const [shown] = await shows(fake, channel, thread, WHOLE);
     expect(shownText(shown ?? { text: '' })).toMatch(
-      /^It is up\.\nLooked at Shop .* \*b\*\ntest-model · /,
+      /^It is up\.\nLooked up Shop .* \*b\*\ntest-model · /,
     );
     expect(elementsOf(shown ?? {})).toEqual([
-      { type: 'text', text: 'Looked at ' },
+      { type: 'text', text: 'Looked up ' },
       { type: 'text', text: `Shop ${HOSTILE}` },
       { type: 'text', text: ' (UP, checked 15:19 UTC)' },
       { type: 'text', text: ' · ' },
@@ -130,7 +130,7 @@ test.each([
   const thread = fake.mention('is it up?');
   const [shown] = await shows(fake, CHANNEL, thread, WHOLE);
   expect(elementsOf(shown ?? {})).toEqual([
-    { type: 'text', text: 'Looked at ' },
+    { type: 'text', text: 'Looked up ' },
     { type: 'text', text: what },
   ]);
 });
@@ -165,10 +165,10 @@ test('in a direct conversation the status says what is looked at until there is 
   const thread = fake.say('is it up?', { channel: DIRECT });
   look(running(SHOP));
   const words = () => fake.words.get(`${DIRECT} ${thread}`);
-  expect(await eventually(words)).toBe('Looking at Shop !channel https://evil|x b …');
+  expect(await eventually(words)).toBe('Looking up Shop !channel https://evil|x b …');
   expect(ours(fake, DIRECT, thread)).toEqual([]);
   look(running({ id: '2', what: 'incidents of the last 7 days and all that led to them' }));
-  await eventually(() => words() === 'Looking at incidents of the last 7 days and all t…');
+  await eventually(() => words() === 'Looking up incidents of the last 7 days and all t…');
   goOn();
   await shows(fake, DIRECT, thread, WHOLE);
   await eventually(() => fake.sessions.get(`${DIRECT} ${thread}`)?.status === 'active');
@@ -213,7 +213,7 @@ test('a stream that Slack refuses is shown by edits, with what was looked at', a
   goOn();
   const thread = fake.say('is it up?', { channel: DIRECT });
   const [shown] = await shows(fake, DIRECT, thread, WHOLE);
-  expect(shownText(shown ?? { text: '' })).toMatch(/^It is up\.\nLooked at Shop /);
+  expect(shownText(shown ?? { text: '' })).toMatch(/^It is up\.\nLooked up Shop /);
 });
 
 test('a private answer ends with what was looked at', async () => {
@@ -228,7 +228,7 @@ test('a private answer ends with what was looked at', async () => {
     fake.whispers(CHANNEL).find((text) => text.startsWith('It is up.')),
   );
   expect(whisper).toContain(
-    `\nLooked at Shop ${HOSTILE} (UP, checked 15:19 UTC) · usage here (the service did not answer) · Depot <!channel> *b*\n`,
+    `\nLooked up Shop ${HOSTILE} (UP, checked 15:19 UTC) · usage here (the service did not answer) · Depot <!channel> *b*\n`,
   );
   const { blocks } = fake.channel(CHANNEL).ephemerals.at(-1) ?? {};
   expect(elementsOf({ blocks }).filter(({ type }) => type === 'link')).toEqual([
@@ -245,7 +245,7 @@ test.each([
     const { fake, slack, look, goOn, asked, answer, die } = await begin();
     const thread = fake.mention('is it up?', { channel });
     look(running({ id: '1', what: name }));
-    await eventually(() => textsIn(fake, channel, thread)[0]?.startsWith('Looking at '));
+    await eventually(() => textsIn(fake, channel, thread)[0]?.startsWith('Looking up '));
     die();
     // As where its button was taken away: only the line says that more comes.
     const [left] = ours(fake, channel, thread);

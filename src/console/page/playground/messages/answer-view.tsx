@@ -101,13 +101,13 @@ function AnswerText({ answer }: { answer: Answer }) {
 }
 
 const Running = ({ step }: { step: AnswerStep }) => (
-  <span class="fine">{`Looking at ${step.what}…`}</span>
+  <span class="fine">{`Looking up ${step.what}…`}</span>
 );
 
 function LookedAt({ steps }: { steps: readonly AnswerStep[] }) {
   return (
     <p class="footer fine">
-      {'Looked at '}
+      {'Looked up '}
       {steps.map((step, index) => (
         <Fragment key={step.id}>
           {index > 0 && ' · '}

@@ -96,7 +96,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   await channels.hideSecrets().catch((error: unknown) => {
     log.error(
       { err: error },
-      'secrets in targets stay in the stored channels; the next start tries again',
+      'could not remove secrets from the targets of stored channels; retrying at the next start',
     );
   });
   const channelDefaults = createChannelDefaults(store);
@@ -361,7 +361,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     ]).then(
       () => {},
       (error: unknown) => {
-        log.error({ err: error }, 'what is old could not be forgotten');
+        log.error({ err: error }, 'could not delete expired data');
       },
     );
   };

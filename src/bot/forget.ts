@@ -51,7 +51,7 @@ export async function openForget(
     const alwaysAlerted = alertPlaces.map(placeKey);
     await state.erase((watching) => watching && withoutPlaces(watching, gone, alwaysAlerted));
     for (const place of await channels.forgetPlaces(gone)) {
-      log.warn({ place }, 'a channel that heard alerts is gone');
+      log.warn({ place }, 'a channel that received alerts is gone');
     }
     await noted.update(id, () => undefined);
   }
@@ -65,7 +65,10 @@ export async function openForget(
 
   for (const { id, document } of await noted.list()) {
     await forgetNoted(id, placesOf(document)).catch((error: unknown) => {
-      log.error({ err: error }, 'what is gone could not be forgotten; the next start tries again');
+      log.error(
+        { err: error },
+        'could not delete the data of channels that are gone; retrying at the next start',
+      );
     });
   }
 

@@ -25,7 +25,7 @@ const MAX_MS = 30_000;
 
 /** Here is no channel, and tools that need one are not offered. */
 const nowhere = () => {
-  throw new Error('A tool asked for a channel, where there is none.');
+  throw new Error('A tool asked for a channel, but there is none over MCP.');
 };
 
 const NO_CHANNEL = {
@@ -69,7 +69,7 @@ export async function doFor<T>(
   try {
     return await work(contextOf(caller, AbortSignal.any([gone, limit])));
   } catch (error) {
-    if (gone.aborted) throw new Refusal('Whoever asked has gone.');
+    if (gone.aborted) throw new Refusal('The client is gone.');
     if (limit.aborted) throw new Refusal(`It took longer than ${MAX_MS / 1000} s. Try again.`);
     throw new Refusal(sentenceOf(error, caller), { cause: error });
   }
@@ -84,6 +84,6 @@ function sentenceOf(error: unknown, { requestId, log }: Caller): string {
   if (error instanceof StatusError && [401, 403].includes(error.status)) return error.message;
   const explained = explainError(error, 'monitoring service');
   if (explained !== undefined) return explained;
-  log.error({ err: error, reqId: requestId }, 'a call over MCP failed');
-  return `Something went wrong in Askwatch. Try again; its log has the details under ${requestId}.`;
+  log.error({ err: error, reqId: requestId }, 'an MCP call failed');
+  return `Something went wrong in Askwatch. Try again. Its log has the details under ${requestId}.`;
 }

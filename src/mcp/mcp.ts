@@ -82,7 +82,7 @@ export function addMcp(options: {
 
   async function answer(request: HttpRequest, reply: HttpReply) {
     const key = keyOf.get(request);
-    if (!key) throw new Error('Nobody was asked for a key.');
+    if (!key) throw new Error('No key was checked.');
     // The first was counted before it was read.
     if (Array.isArray(request.body)) for (const _ of request.body.slice(1)) count(key);
     if (!closing) loading ??= load();
@@ -91,7 +91,7 @@ export function addMcp(options: {
       throw new HttpError(
         503,
         ErrorCode.unavailable,
-        `Askwatch is being stopped. Try again in ${AGAIN_SECONDS} s.`,
+        `Askwatch is stopping. Try again in ${AGAIN_SECONDS} s.`,
         { headers: { 'retry-after': String(AGAIN_SECONDS) } },
       );
     }
@@ -125,8 +125,8 @@ export function addMcp(options: {
 /** Says at `/mcp` where it is to be asked: its tools are about monitors of a service that does not run here. */
 export function addMcpElsewhere({ kit, isElsewhere }: { kit: ServerKit; isElsewhere: boolean }) {
   const sentence = isElsewhere
-    ? 'The monitors are at the service of MONITORING_BASE_URL, so there are no tools here. If that is an Askwatch, ask /mcp there.'
-    : 'The monitoring service does not run in this process (ASKWATCH_ROLES). Ask /mcp where it runs.';
+    ? 'The monitors are in the service at MONITORING_BASE_URL, so there are no tools here. If that service is an Askwatch, use its /mcp.'
+    : 'The monitoring service does not run in this process (ASKWATCH_ROLES). Use /mcp where it runs.';
   kit.server.post(PATH, {
     schema: { hide: true },
     // Whatever the body holds.

@@ -29,7 +29,7 @@ export function createRequireOwnHost(options: {
     const name = nameIn(`http://${host}`);
     if (name === undefined || !(isOwn(name) || isOpen)) {
       throw forbidden(
-        'Askwatch does not go by the name in the Host header. Ask it as localhost, or set PUBLIC_URL to the address under which others reach it.',
+        "The name in the Host header is not one of Askwatch's. Use localhost, or set PUBLIC_URL to the address that others use.",
       );
     }
     if (origin === undefined) return;
@@ -37,7 +37,7 @@ export function createRequireOwnHost(options: {
     const isSamePage = isOpen && publicName === undefined && page === name;
     if (page === undefined || !(isOwn(page) || isSamePage)) {
       throw forbidden(
-        'Pages of other sites may not use this. Ask from a program, or from a page under the address in PUBLIC_URL.',
+        'Pages of other sites cannot use this. Call it from a program, or from a page under the address in PUBLIC_URL.',
       );
     }
   };

@@ -24,7 +24,7 @@ export const templates = [
     name: 'monitor',
     title: 'A monitor',
     uriTemplate: 'askwatch://monitors/{id}',
-    description: 'Everything known of one monitor, by its id, with its last checks.',
+    description: 'Everything known about one monitor, by id, with its last checks.',
     mimeType: MARKDOWN,
   },
   {
@@ -32,7 +32,7 @@ export const templates = [
     title: 'An incident',
     uriTemplate: 'askwatch://incidents/{id}',
     description:
-      'A time in which a monitor was down. The id is monitor_id, an @ and started_at, as list_incidents tells them.',
+      'One outage of a monitor. The id is monitor_id, an @ and started_at, as returned by list_incidents.',
     mimeType: MARKDOWN,
   },
 ];
@@ -43,7 +43,7 @@ export async function listResources(
   { cursor, gone }: { cursor: string | undefined; gone: AbortSignal },
 ) {
   if (!/^\d{0,5}$/.test(cursor ?? '')) {
-    throw new Refusal('This cursor is of no list here. Ask for the list without one.');
+    throw new Refusal('Unknown cursor. Ask for the list without one.');
   }
   const asked = { sort: 'name', limit: PAGE_COUNT, offset: Number(cursor ?? 0) };
   const listed = await doFor(caller, gone, (context) =>

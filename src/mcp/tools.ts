@@ -21,11 +21,11 @@ const OF_CHANNEL = 'reported_alerts';
 /** If it differs from a chat, such as without a channel. */
 const DESCRIPTIONS: Partial<Record<string, string>> = {
   list_monitors:
-    'Lists monitors with status, since when and why one is not UP, and counts by status.',
+    'Lists monitors with status, since when and why they are not UP, and counts by status.',
   list_incidents:
     'Lists incidents (outages) of one monitor or all in a time span, newest first, with start, end and cause, and totals by monitor.',
   [CREATE]:
-    'Adds a monitor that watches an address, a text in a page, a DNS name, a port of a host, a certificate or a job. No channel is told of it: those that hear all alerts hear of it, too.',
+    'Adds a monitor for an address, a text in a page, a DNS name, a port of a host, a certificate or a job. Its alerts go only to channels that get the alerts of all monitors.',
 };
 
 /** What a tool gives that changes something. */
@@ -50,10 +50,10 @@ export function createTools({ writes, hasBot }: { writes: boolean; hasBot: boole
   /** Why a caller may not call it, a sentence; `undefined` when they may. */
   function whyNot({ name, access }: Tool, { key }: Caller): string | undefined {
     if (access === 'writes' && !writes) {
-      return 'Nothing can be changed over MCP: whoever runs Askwatch has not set MCP_WRITES. Nothing has changed.';
+      return 'Nothing has changed: changes over MCP are off. The operator can allow them with MCP_WRITES.';
     }
     if (key.readOnly && isChange({ name, access })) {
-      return `This key can only read, and ${name} takes one that may write. Nothing has changed.`;
+      return `Nothing has changed: this key is read-only, and ${name} needs a key that can write.`;
     }
     return undefined;
   }
@@ -80,7 +80,7 @@ export function createTools({ writes, hasBot }: { writes: boolean; hasBot: boole
           if (tool.access === 'reads') return (await runTool(tool, checked, context)).output;
           const done = await change(tool, checked, context);
           const { key, requestId, log } = caller;
-          log.info({ key: key.id, tool: name, reqId: requestId }, 'changed over MCP');
+          log.info({ key: key.id, tool: name, reqId: requestId }, 'a tool made a change over MCP');
           return done;
         });
         const text = JSON.stringify(structuredContent);
@@ -142,7 +142,9 @@ function doneOf({ title, parts, actions = [] }: Card): z.infer<typeof Done> {
   const push = actions.find(({ command }) => command === 'monitor push address');
   if (push) {
     const path = addedPath('pushToken', { id: push.values.monitor ?? '' });
-    notes.push(`There is no button here: POST ${path} with the same key makes a push address.`);
+    notes.push(
+      `There is no button here: to create a push address, POST ${path} with the same key.`,
+    );
   }
   const details = facts.map(({ label, value }) => [label, wordsOf(value)]);
   return { done: shortened(title, 300), details: Object.fromEntries(details), notes };

@@ -241,7 +241,7 @@ describe.skipIf(!hasPostgres)('bots of several processes', () => {
     // Not by somebody else.
     const other = { person: { id: 'bob', name: 'Bob' } };
     await all[1]?.platform.hear(press('answer share', answer, other));
-    expect(all[1]?.platform.cards).toEqual([expect.stringContaining('cannot be shared any more')]);
+    expect(all[1]?.platform.cards).toEqual([expect.stringContaining('can no longer be shared')]);
     await all[1]?.platform.hear(press('answer share', answer));
     await eventually(() => wall.messages[0]?.end !== undefined);
     expect(wall.messages).toMatchObject([{ text: WHOLE, thread: 't1', ends: 1 }]);

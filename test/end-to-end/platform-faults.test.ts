@@ -54,7 +54,7 @@ test('a fault inside the library of one platform starts that one again, and noth
   discord.gateway.frame(UNREADABLE);
   watched.service.setStatus(shop.id, 'DOWN');
   await eventually(() => discord.gateway.counts().identified === 3);
-  await eventually(() => grown()?.content.includes('Askwatch has to connect anew'));
+  await eventually(() => grown()?.content.includes('Askwatch has to reconnect'));
   goOn();
   expect(grown()?.content).toMatch(/^So far so good,\s/);
   const said = discord.say('And from here?', { mention: true });

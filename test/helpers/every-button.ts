@@ -109,14 +109,14 @@ const BUTTONS: Record<string, Button> = {
     says: /(asks\n|asked: )why/,
   },
   'answer continue': {
-    ...{ label: 'Continue', model: 1, posts: 2, says: /Go on exactly/ },
+    ...{ label: 'Continue', model: 1, posts: 2, says: /Continue exactly/ },
     begin(bed) {
       bed.provider.answerWith('Half', { finishReason: 'length' });
       ask(bed);
       return undefined;
     },
   },
-  'answer rate': { label: '👍', begin: ask, model: 0, posts: 0, says: /kept as/, isPersonal: true },
+  'answer rate': { label: '👍', begin: ask, model: 0, posts: 0, says: /rated/, isPersonal: true },
   'answer share': {
     ...{ label: 'Share', model: 0, posts: 2, says: /psst\?/, isPrivate: true },
     begin: (bed) => void bed.type('ask', { question: 'psst?', private: true }),

@@ -5,7 +5,7 @@ import { type Card, encodeAction } from '../../src/bot/shared/card.ts';
 import type { Place } from '../../src/bot/shared/place.ts';
 import { startTestBot, textOf } from './bot.ts';
 
-/** Who may: anyone who sees it, those who manage the place, or those who manage what all places share. */
+/** Who may: anyone who sees it, people who can manage the place, or people who can manage what all places share. */
 type Asks = 'nothing' | 'place' | 'shared';
 
 /** Something that can be asked for. */

@@ -22,7 +22,7 @@ async function told(error: unknown, gone = new AbortController()) {
 test('What nobody expected is told to the log alone, under the id that the caller is given', async () => {
   const { sentence, lines } = await told(new TypeError('secret of /srv/askwatch/data'));
   expect(sentence).toBe(
-    'Something went wrong in Askwatch. Try again; its log has the details under request-7.',
+    'Something went wrong in Askwatch. Try again. Its log has the details under request-7.',
   );
   expect(lines).toMatchObject([{ reqId: 'request-7', err: { message: /secret/ } }]);
 });

@@ -47,7 +47,9 @@ test('an incident that a channel was told of is acknowledged and snoozed, once, 
   });
 
   const messages = await startBot();
-  expect((await call('acknowledge_incident', 'Blog')).text).toContain('no incident of Blog');
+  expect((await call('acknowledge_incident', 'Blog')).text).toContain(
+    'Blog has no ongoing incident',
+  );
   target.answerWith((_, response) => response.writeHead(503).end());
   await eventually(async () => {
     await client.callTool({ name: 'check_monitor', arguments: { monitor: 'Shop' } });
@@ -57,7 +59,7 @@ test('an incident that a channel was told of is acknowledged and snoozed, once, 
 
   const acknowledged = await call('acknowledge_incident', 'Shop');
   expect(JSON.parse(acknowledged.text)).toMatchObject({
-    done: 'tests looks after the incident of Shop',
+    done: 'tests acknowledged the incident of Shop',
   });
   await eventually(() => shown().includes('Acknowledged by: tests'));
   expect((await call('acknowledge_incident', 'Shop')).text).toContain(

@@ -24,7 +24,7 @@ test.each(Object.entries(CLIENTS))(
     expect(await call).toBe(true);
     const refused = await post(callOf('list_monitors'));
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
-    expect(refused.text).toContain('is being stopped');
+    expect(refused.text).toContain('is stopping');
   },
 );
 

@@ -66,9 +66,9 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     cutNote ??= note;
     controller.abort();
   }
-  const onAbort = () => cut('Stopped. Ask again to get a whole answer.');
+  const onAbort = () => cut('Stopped. Ask again for a full answer.');
   const whole = setTimeout(
-    () => cut(`The answer took longer than ${inWords(MAX_ANSWER_MS)}, so it ends here.`),
+    () => cut(`The answer took longer than ${inWords(MAX_ANSWER_MS)}, so it was stopped.`),
     MAX_ANSWER_MS,
   );
   if (signal?.aborted) onAbort();
@@ -102,7 +102,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
       stall = setTimeout(() => {
         isStalled = cutNote === undefined;
         cut(
-          `${began?.name ?? 'The model'} sent nothing new for ${inWords(stallMs)}, so the answer ends here. Ask again.`,
+          `${began?.name ?? 'The model'} sent nothing for ${inWords(stallMs)}, so the answer was stopped. Ask again.`,
         );
       }, stallMs);
     },

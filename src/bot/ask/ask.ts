@@ -75,7 +75,7 @@ export type Ask = ReturnType<typeof createAsk>;
 
 /** What the model is told where nobody chose another prompt. */
 export const SYSTEM_PROMPT =
-  'You are Askwatch, an assistant in a team chat. Answer in Markdown, directly and briefly; say so when you do not know.';
+  'You are Askwatch, an assistant in a team chat. Answer in Markdown, directly and briefly. Say so if you do not know.';
 
 /** Questions that may wait for their turn in one thread. */
 const MAX_WAITING = 5;
@@ -87,14 +87,14 @@ const GRACE_MS = 2_000;
 const NOTES_MS = 2_000;
 
 /** Nobody reads it: another process goes on with the answer. */
-const LOST = 'Another process of Askwatch goes on with this answer.';
-const CUT_OFF = 'The answer reached the longest this model gives. Ask it to go on.';
+const LOST = 'Another Askwatch process is continuing this answer.';
+const CUT_OFF = "The answer reached this model's maximum length. Ask it to continue.";
 const RESTARTING = 'Askwatch is restarting. Ask again in a moment.';
 /** Of a document whose model failed. */
-const WITHOUT_MODEL = 'The file is put together without a model.';
-const NOT_REMEMBERED = 'It was shared while Askwatch stopped, so this thread does not remember it.';
-const RECONNECTING =
-  'Askwatch has to connect anew, so this answer ends here. Ask again in a moment.';
+const WITHOUT_MODEL = 'The file was created without a model.';
+const NOT_REMEMBERED =
+  'It was shared while Askwatch was stopping, so this thread does not remember it.';
+const RECONNECTING = 'Askwatch has to reconnect, so this answer ends here. Ask again in a moment.';
 
 /** An answer, and what it answers. */
 interface Answered {
@@ -265,9 +265,9 @@ export function createAsk(options: {
       await options.evidence.keep({ place: placeKey(place), thread }, answered.id, calls);
       await conversations.add(conversationKey(place, thread), turn, instead);
     } catch (error) {
-      log.error({ err: error }, 'an answer could not be stored');
+      log.error({ err: error }, 'could not store an answer');
       throw new CommandError(
-        'This answer could not be saved, so this thread will not remember it. Whoever runs Askwatch can look at the log and the disk.',
+        'This answer could not be saved, so this thread will not remember it. Ask your Askwatch admin to check the log and the disk.',
       );
     }
   }
@@ -281,7 +281,7 @@ export function createAsk(options: {
       await conversations.addUnanswered(key, { id, ...keptOf(answered), instead });
       return true;
     } catch (error) {
-      log.error({ err: error }, 'a question could not be stored');
+      log.error({ err: error }, 'could not store a question');
       return false;
     }
   }
@@ -294,7 +294,7 @@ export function createAsk(options: {
     try {
       await options.usageLog.add({ atMs: Date.now(), place, person: id, name, ...used });
     } catch (error) {
-      log.error({ err: error }, 'who asked could not be noted');
+      log.error({ err: error }, 'could not store who asked how much');
     }
   }
 
@@ -303,7 +303,7 @@ export function createAsk(options: {
     const turn = await turnTaking.take(key, answer, signal);
     if (turn) return () => (held.isHeld() ? turn.end() : turn.leave());
     throw new CommandError(
-      `${counted(MAX_WAITING, 'question')} wait in this thread already. Ask again when one is answered.`,
+      `${counted(MAX_WAITING, 'question')} are already waiting in this thread. Ask again when one is answered.`,
     );
   }
 
@@ -318,9 +318,7 @@ export function createAsk(options: {
     // Whoever waits is in a thread that is open. Before its place is taken nothing is waited for: those who ask keep their order.
     await conversations.open(key, { ofPeople });
     if (last !== undefined && (await conversations.lastAsked(key))?.id !== last) {
-      throw new NoLongerLastError(
-        'Something else was asked in this thread before this could begin. Ask again what you want to know.',
-      );
+      throw new NoLongerLastError('Another question in this thread came first. Ask yours again.');
     }
   }
 
@@ -466,7 +464,8 @@ export function createAsk(options: {
   ): AsyncGenerator<AnswerPart> {
     const { text, footer, generated, calls } = shared;
     // Two presses at one moment.
-    if (!privates.forget(id)) return yield { kind: 'end', footer, note: 'It is shared already.' };
+    if (!privates.forget(id))
+      return yield { kind: 'end', footer, note: 'This answer is already shared.' };
     yield { kind: 'text', text };
     let end: Ending;
     let endTurn: (() => void) | undefined;
@@ -490,7 +489,7 @@ export function createAsk(options: {
     if (error instanceof CommandError) return error.message;
     const explained = explainError(error, 'model gateway');
     if (explained) {
-      log.warn({ err: error }, 'an answer was not finished');
+      log.warn({ err: error }, 'an answer could not be finished');
       return explained;
     }
     const logId = randomUUID().slice(0, 8);

@@ -51,7 +51,7 @@ export function createBudgets(options: {
       const now = await this.of(place);
       if (!now || now.used + underWay < now.budget.tokens) return;
       throw new CommandError(
-        `This channel has used up its budget of ${budgetInWords(now.budget)}. The next one begins in ${inWords(now.endsInMs)}; those who manage the channel can change it with /askwatch budget.`,
+        `This channel has used up its budget of ${budgetInWords(now.budget)}. It resets in ${inWords(now.endsInMs)}. People who can manage the channel can change it with /askwatch budget.`,
       );
     },
   };

@@ -100,5 +100,5 @@ const isObject = (value: unknown): value is object =>
 export function readArguments(text: string): object {
   const value = text.trim() === '' ? {} : parsed(text);
   if (isObject(value)) return value;
-  throw new CommandError('The input is no JSON object. Call it again with one.');
+  throw new CommandError('The input is not a JSON object. Call again with a JSON object.');
 }

@@ -29,7 +29,7 @@ export function createCatalog(options: {
       return models;
     } catch (error) {
       if (!known) throw error;
-      log.warn({ err: error }, 'the catalog cannot be read; the models known last still serve');
+      log.warn({ err: error }, 'could not read the model catalog; using the last known models');
       return known.models;
     } finally {
       asking = undefined;
@@ -48,7 +48,7 @@ export function createCatalog(options: {
     if (!stands && unserved !== standard) {
       log.warn(
         { model: standard, instead: id },
-        'nobody serves the model that ASK_MODEL names; another answers',
+        'no provider serves the model in ASK_MODEL; another model answers instead',
       );
     }
     unserved = stands ? undefined : standard;
@@ -140,20 +140,22 @@ function choose(
 function noModel(models: readonly Model[], name: string | undefined): CommandError {
   const chat = chatModels(models);
   const served = chat.filter(isServed).map(({ id }) => id);
-  const able = `These can answer: ${served.join(', ')}. See /askwatch models.`;
+  const able = `Available models: ${served.join(', ')}. See /askwatch models.`;
   const named = name === undefined ? undefined : findModel(models, name);
   if (chat.length === 0) {
     return new CommandError(
-      'The model gateway offers no text model. Whoever runs Askwatch can look at its catalog.',
+      'The model gateway offers no text model. Ask your Askwatch admin to check its catalog.',
     );
   }
   if (name !== undefined && !named) {
     const names = chat.map(({ id }) => id).join(', ');
     return new CommandError(
-      `There is no text model “${name}”. There are: ${names}. See /askwatch models.`,
+      `No text model called “${name}”. Choose one of: ${names}. See /askwatch models.`,
     );
   }
   const why = (named ?? chat[0])?.unavailable_reason;
-  const what = named ? `The model “${named.id}” cannot answer now.` : 'No model can answer now.';
+  const what = named
+    ? `The model “${named.id}” is not available now.`
+    : 'No model is available now.';
   return new CommandError([what, why, served.length > 0 && able].filter(Boolean).join(' '));
 }

@@ -19,7 +19,7 @@ import type { ToolCalls } from './tool-calls.ts';
 const MAX_ANSWER_CHARACTERS = 100_000;
 
 /** The answer of a model that proposed something and said nothing. */
-const WAITS = 'It waits for your decision below.';
+const WAITS = 'Waiting for your confirmation below.';
 
 /** What a model is asked, with what was said before. */
 interface Prompt {
@@ -119,7 +119,7 @@ export async function* generate(
         if (shown !== '') yield { kind: 'text', text: shown };
         if (shown.length < joint.length + text.length) {
           run.cut(
-            'The answer is longer than Askwatch shows, so it ends here. Ask for less at a time.',
+            'The answer is longer than Askwatch can show, so it ends here. Ask for less at a time.',
           );
         }
         run.signal.throwIfAborted();
@@ -129,7 +129,7 @@ export async function* generate(
       // Not every model that is said to take functions does: then it answers without.
       if (!tools || round > 0 || said !== '' || !isRefusal(error)) throw error;
       // What others say of their tools may be what it does not take.
-      if (!leaveOutServers(tools, 'the model refused them')) tools = undefined;
+      if (!leaveOutServers(tools, 'the model rejected its tools')) tools = undefined;
       run.shows();
       continue;
     }
@@ -142,7 +142,9 @@ export async function* generate(
         return { text: WAITS, isCutOff: false };
       }
       if (answer.trim() === '') {
-        throw new CommandError(`${name} sent an empty answer. Ask again in other words.`);
+        throw new CommandError(
+          `${name} sent an empty answer. Rephrase the question and ask again.`,
+        );
       }
       return { text: answer, isCutOff: finish === 'length' };
     }
@@ -195,7 +197,7 @@ function offeredTo(
   if (!tools || supported_parameters?.includes('tools') === false) return undefined;
   const isTooMuch = () => context !== undefined && toolTokens(tools) > context / 3;
   const isFull = () => isTooMuch() || roomForResults(context, prompt, tools) === undefined;
-  while (isFull() && tools.leaveOutServer('there is no room for them')) {}
+  while (isFull() && tools.leaveOutServer('no room for its tools')) {}
   if (isTooMuch()) tools.leaveOutWrites();
   if (isTooMuch()) return undefined;
   const forResults = roomForResults(context, prompt, tools);

@@ -82,7 +82,7 @@ export function createToolCalls(options: {
     leftBytes -= Buffer.byteLength(shown);
     if (shown.length === text.length) return text;
     leftBytes = 0;
-    return `${shown}\n[Cut: there is no room for more. Answer from what you have, and say that it is not all.]`;
+    return `${shown}\n[Cut: no room for more. Answer from what you have, and say that it is incomplete.]`;
   }
 
   /** One call, within the limits. Throws only when the answer is cut. */
@@ -94,13 +94,13 @@ export function createToolCalls(options: {
     called += 1;
     if (called > MAX_CALLS) {
       return {
-        error: `Not done: an answer has ${MAX_CALLS} calls at most. Answer from what you have.`,
+        error: `Not done: an answer can make up to ${MAX_CALLS} calls. Answer from what you have.`,
       };
     }
     const tool = tools.find((one) => one.name === name);
     if (!tool) {
       const names = tools.map((one) => one.name).join(', ');
-      return { error: `There is no function of this name. There are: ${names}.` };
+      return { error: `Unknown function. Functions: ${names}.` };
     }
     let input: Record<string, unknown>;
     try {
@@ -111,11 +111,12 @@ export function createToolCalls(options: {
     const key = JSON.stringify([name, input]);
     if (done.has(key)) {
       return {
-        error: 'This was called with the same input before, and the result stands above.',
+        error: 'You already called this with the same input. Use that result.',
       };
     }
     if (leftMs <= 0 || leftBytes <= 0) {
-      const why = leftMs <= 0 ? `the ${inWords(maxMs)} for it are used up` : 'there is no room';
+      const why =
+        leftMs <= 0 ? `the ${inWords(maxMs)} for look-ups are used up` : 'no room for more results';
       return { error: `Not done: ${why}. Answer from what you have.` };
     }
     const fromMs = performance.now();
@@ -156,7 +157,7 @@ export function createToolCalls(options: {
   ): Promise<string> {
     if (proposed.length >= MAX_PROPOSED) {
       throw new CommandError(
-        `Not proposed: ${MAX_PROPOSED} changes stand to be confirmed already. The person has to decide about those first.`,
+        `Not proposed: ${MAX_PROPOSED} changes already wait for confirmation. The person must decide on those first.`,
       );
     }
     if (tool.right !== 'anyone') await requireRight(tool.right);
@@ -172,7 +173,7 @@ export function createToolCalls(options: {
     const explained = explainError(error, 'monitoring service');
     if (explained !== undefined) return explained;
     log.error({ err: error }, 'a tool failed');
-    return 'It could not be looked at. Whoever runs Askwatch finds why in the log.';
+    return 'The look-up failed. Your Askwatch admin can find the cause in the log.';
   }
 
   return {
@@ -212,7 +213,7 @@ export function createToolCalls(options: {
       if (last === undefined) return false;
       tools = tools.filter(({ server }) => server !== last);
       missing.push(`${last}: ${why}`);
-      log.info({ server: last, why }, 'tools of a server are left out of an answer');
+      log.info({ server: last, why }, "left a server's tools out of an answer");
       return true;
     },
     /** Results of calls so far, as the model reads them. */

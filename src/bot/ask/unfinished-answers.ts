@@ -61,8 +61,8 @@ const LONG_MS = 15 * 60_000;
 
 const RESTARTED = 'Interrupted: Askwatch was restarted before this answer was complete.';
 const TAKEN_OVER_TWICE =
-  'Interrupted: two processes of Askwatch ended before this answer was complete.';
-const RECONNECTED = 'Interrupted: Askwatch had to connect anew before this answer was complete.';
+  'Interrupted: two Askwatch processes ended before this answer was complete.';
+const RECONNECTED = 'Interrupted: Askwatch had to reconnect before this answer was complete.';
 
 /**
  * Reads what an earlier process left; where several share the store, only what is so old that none of them can be giving
@@ -172,12 +172,12 @@ export async function openUnfinishedAnswers(
       } catch (error) {
         const about = { err: error, place: placeKey(entry) };
         if (error instanceof DeliveryError && error.permanent) {
-          log.info(about, 'an answer that was cut short cannot be ended any more');
+          log.info(about, 'could not mark an interrupted answer in its channel; giving up');
           await forget(id);
           return;
         }
         const waitMs = error instanceof DeliveryError ? error.retryAfterMs : undefined;
-        log.warn(about, 'an answer that was cut short could not be ended yet');
+        log.warn(about, 'could not mark an interrupted answer in its channel; retrying');
         await clock.pause(Math.max(waitMs ?? 0, backoffMs(failures, random)), stopping.signal);
       }
     }
@@ -199,7 +199,7 @@ export async function openUnfinishedAnswers(
 
   function endInBackground(all: readonly Left[]) {
     const these = endAll(all).catch((error: unknown) => {
-      log.error({ err: error }, 'answers that were cut short could not be ended');
+      log.error({ err: error }, 'could not mark interrupted answers in their channels');
     });
     ending = Promise.all([ending, these]);
   }
@@ -225,7 +225,7 @@ export async function openUnfinishedAnswers(
           await seenInvocations.finish(invocation);
           if (beganAtMs !== undefined) await forget(id);
         } catch (error) {
-          log.error({ err: error }, 'that an answer ended could not be noted');
+          log.error({ err: error }, 'could not store that an answer ended');
         }
       }
 
@@ -255,7 +255,7 @@ export async function openUnfinishedAnswers(
           } catch (error) {
             log.error(
               { err: error },
-              'an answer could not be noted; a crash would leave it as it is',
+              'could not store that an answer began; a crash would leave it unfinished',
             );
           }
         },
@@ -272,7 +272,7 @@ export async function openUnfinishedAnswers(
           try {
             if (held.isHeld()) await putOff();
           } catch (error) {
-            log.error({ err: error }, 'an answer that could not be shown is forgotten');
+            log.error({ err: error }, 'forgot an answer that could not be shown');
           }
         },
         notShown() {

@@ -7,7 +7,7 @@ import { explain, rate } from './answer-feedback.ts';
 import { type Call, type Command, command, type Once, requiredText } from './command.ts';
 
 const input = z.object({
-  answer: requiredText(40, 'The answer the button stands under'),
+  answer: requiredText(40, 'The answer above the button'),
 });
 
 /** What a button under an answer does. Whoever sees the answer may press it. */
@@ -17,15 +17,15 @@ const button = (declaration: Omit<Command<typeof input>, 'right' | 'input'>) =>
 const DAY_MS = 86_400_000;
 
 /** Said when the button under an answer that reached its model's limit is pressed. */
-const GO_ON = 'Go on exactly where you stopped.';
+const GO_ON = 'Continue exactly where you stopped.';
 
 /** Everybody who sees an answer grow may stop it. */
 const stop = button({
   name: 'answer stop',
-  summary: 'End an answer where it is',
+  summary: 'Stop an answer',
   async run({ answer }, { ask, person }) {
     if (!(await ask.cut(answer, `Stopped by ${shortened(person.name, 80)}.`))) {
-      throw new CommandError('This answer has ended already.');
+      throw new CommandError('This answer has already ended.');
     }
     return { kind: 'nothing' };
   },
@@ -35,7 +35,7 @@ const stop = button({
 const once = ({ answer }: { answer: string }): Once => ({
   key: `answer ${answer}`,
   keepMs: DAY_MS,
-  shown: 'What comes of it is below this answer.',
+  shown: 'The result is below this answer.',
 });
 
 /** The last question of the thread that a button was pressed in; throws `refusal` when this is not its answer. */
@@ -58,7 +58,7 @@ async function lastAsked(
 /** Another answer to the same question, in place of the first in what the thread remembers. */
 const again = button({
   name: 'answer again',
-  summary: 'Answer the last question of a thread anew',
+  summary: 'Regenerate the last answer in a thread',
   once,
   async run({ answer }, call) {
     const { ask, handling, place, person, invocation } = call;
@@ -69,9 +69,9 @@ const again = button({
     } = await lastAsked(
       answer,
       call,
-      'Only the last question of a thread can be answered anew. Ask it again.',
+      'Only the last answer in a thread can be regenerated. Ask the question again.',
     );
-    const earlier = { note: 'Answered anew below.', actions: [] };
+    const earlier = { note: 'Answered again below.', actions: [] };
     const { around } = invocation;
     return ask.answer({ ...asked, handling, place, person, around, instead, last: id, earlier });
   },
@@ -80,16 +80,16 @@ const again = button({
 /** The rest of an answer that reached the longest that its model gives. */
 const goOn = button({
   name: 'answer continue',
-  summary: 'Have an answer go on where it stopped',
+  summary: 'Continue an answer where it stopped',
   once,
   async run({ answer }, call) {
     const { ask, handling, place, person, invocation } = call;
     const { id, asked } = await lastAsked(
       answer,
       call,
-      'Only the last answer of a thread can go on. Ask for what is missing.',
+      'Only the last answer in a thread can be continued. Ask for what is missing.',
     );
-    const earlier = { note: 'It goes on below.', actions: thumbs(answer) };
+    const earlier = { note: 'Continued below.', actions: thumbs(answer) };
     const { around } = invocation;
     const more = { question: GO_ON, model: asked.model };
     return ask.answer({ ...more, handling, place, person, around, last: id, earlier });
@@ -103,13 +103,13 @@ const share = button({
   once: ({ answer }) => ({
     key: `share ${answer}`,
     keepMs: DAY_MS,
-    shown: 'Everyone sees the answer now.',
+    shown: 'Everyone can see the answer now.',
   }),
   isElsewhere: ({ answer }, { ask, person }) => !ask.hasPrivate(answer, person.id),
   async run({ answer }, { ask, handling, place, person, invocation: { around } }) {
     const shared = ask.share(answer, { place, person, handling, around });
     if (shared) return shared;
-    throw new CommandError('This answer cannot be shared any more. Ask again without private.');
+    throw new CommandError('This answer can no longer be shared. Ask again without private.');
   },
 });
 

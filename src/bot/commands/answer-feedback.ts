@@ -16,12 +16,12 @@ const RATING_ALONE = 'only my rating';
 const ALL = 'the question and the answer, too';
 
 const answerInput = {
-  answer: requiredText(40, 'The answer the button stands under'),
+  answer: requiredText(40, 'The answer above the button'),
   private: z.boolean().optional().describe('Whether only one person sees it'),
 };
 
 const NOT_REMEMBERED =
-  'This answer is no longer remembered here, so it cannot be rated. Ask again, and rate the new one.';
+  'Askwatch no longer remembers this answer, so it cannot be rated. Ask again and rate the new one.';
 
 /** An answer as it is known where somebody sees it, in the thread that remembers it; `undefined` when it is not. */
 async function ratedIn(
@@ -57,7 +57,7 @@ const isSeenIn = (kept: Case | undefined, place: string, person: string) =>
 /** What people think of an answer: one rating a person, which they change or take back. */
 export const rate = command({
   name: 'answer rate',
-  summary: 'Say whether an answer is good',
+  summary: 'Rate an answer',
   right: 'anyone',
   input: z.object({ ...answerInput, as: z.enum(['good', 'bad']).describe('good or bad') }),
   isElsewhere: ({ answer, private: isPrivate }, { ask, person }) =>
@@ -83,7 +83,9 @@ export const rate = command({
     const now = await feedback.rate(about.answer, as, by, known);
     if (!now) throw new CommandError(NOT_REMEMBERED);
     if (now === 'none') {
-      return toAsker(textCard('info', 'Taken back', 'Nothing of yours is kept for this answer.'));
+      return toAsker(
+        textCard('info', 'Rating removed', 'Nothing from you is kept for this answer.'),
+      );
     }
     return toAsker(thanksCard(now, { feedback, isPrivate: about.private ?? false }));
   },
@@ -95,15 +97,15 @@ function thanksCard(
 ): Card {
   return textCard(
     'good',
-    `Thank you, kept as ${as === 'good' ? '👍' : '👎'}`,
-    'Press the other button to change it, or the same one again to take it back.',
+    `Thank you, rated ${as === 'good' ? '👍' : '👎'}`,
+    'Press the other button to change it, or the same one to remove it.',
     keptText(feedback, isPrivate),
   );
 }
 
 function keptText({ keepsTexts, days }: Call['feedback'], isPrivate: boolean): string {
   const isAlone = isPrivate || !keepsTexts;
-  return `${isAlone ? 'Only the rating is' : 'The question, the answer and what was looked up for it are'} kept for ${counted(days, 'day')}, for whoever runs Askwatch.`;
+  return `${isAlone ? 'Only the rating is' : 'The rating, the question, the answer and its look-ups are'} kept for ${counted(days, 'day')}, for your Askwatch admin.`;
 }
 
 /** What was wrong with an answer, which is rated as bad by that. */
@@ -116,12 +118,12 @@ export const explain = command({
     reason: z
       .enum(['wrong', 'out of date', 'not what I asked', 'too long'])
       .optional()
-      .describe('Your 👎 counts already. Say more if you like: what fits best?'),
-    what: optionalText(MAX_WHAT, 'In your words, or what would have been right'),
+      .describe('Your 👎 is already counted. Say more if you like: what fits best?'),
+    what: optionalText(MAX_WHAT, 'In your words, or the right answer'),
     keep: z
       .enum([RATING_ALONE, ALL])
       .optional()
-      .describe('What may be kept of this private answer; only your rating when left out'),
+      .describe('What to keep of this private answer; default: only your rating'),
   }),
   form: {
     title: 'What was wrong?',
@@ -137,7 +139,7 @@ export const explain = command({
       const { feedback, place, person } = call;
       const { answer = '' } = carried;
       const isPrivate = carried.private === 'true';
-      if (!feedback.keepsTexts) throw new CommandError('Nothing but the rating is kept here.');
+      if (!feedback.keepsTexts) throw new CommandError('Only the rating is kept here.');
       const kept = await feedback.get(answer);
       const isSeen = isSeenIn(kept, placeKey(place), person.id);
       if (!isSeen && !(await ratedIn({ answer, private: isPrivate }, thread, call))) {
@@ -169,11 +171,7 @@ export const explain = command({
     if (!isKept) throw new CommandError(NOT_REMEMBERED);
     if (isAlone) {
       return toAsker(
-        textCard(
-          'good',
-          'Thank you, kept as 👎',
-          'Only the rating is kept, and nothing of what you wrote.',
-        ),
+        textCard('good', 'Thank you, rated 👎', 'Only the rating is kept, not what you wrote.'),
       );
     }
     if (keep === ALL && !rated) {
@@ -181,7 +179,7 @@ export const explain = command({
         textCard(
           'warning',
           'Only what you wrote is kept',
-          'The private answer is no longer known: it is written nowhere, and forgotten after an hour.',
+          'The private answer is gone: private answers are never stored, and forgotten after an hour.',
         ),
       );
     }

@@ -21,12 +21,12 @@ export const askAboutCommand = command({
   right: 'anyone',
   input: z.object({
     // The longest that a form of Slack's takes.
-    question: optionalText(3_000, 'What you want to know; left out, it is explained or summed up'),
-    model: optionalText(200, 'A model of /askwatch models'),
+    question: optionalText(3_000, 'What you want to know; default: an explanation or summary'),
+    model: optionalText(200, 'A model from /askwatch models'),
     private: z
       .enum(['no', 'yes'])
       .optional()
-      .describe('yes shows the answer only to you, no in the thread of the message'),
+      .describe('yes: only you see the answer; no: it goes to the thread of the message'),
   }),
   form: {
     title: 'Ask about a message',
@@ -51,7 +51,7 @@ export const askAboutCommand = command({
   async run({ question, model, private: only }, { ask, handling, invocation, place, person }) {
     const { about, around } = invocation;
     if (!about) {
-      throw new CommandError('The message is no longer known. Choose it again, and ask.');
+      throw new CommandError('Askwatch no longer has the message. Choose it again and ask.');
     }
     const words = question?.trim() ?? '';
     return ask.answer({

@@ -7,13 +7,13 @@ import { attachedFile, command, optionalText, requiredText } from './command.ts'
 /** `/ask`: a question, answered in a thread as it is generated, or a note for the incident over that thread. */
 export const askCommand = command({
   name: 'ask',
-  summary: 'Ask a question; the answer comes in a thread, and you can go on there',
+  summary: 'Ask a question; the answer opens a thread where you can continue',
   right: 'anyone',
   input: z.object({
     question: requiredText(100_000, 'What you want to know').min(1),
-    model: optionalText(200, 'A model of /askwatch models; the default when left out'),
-    private: z.boolean().optional().describe('true shows the answer only to you'),
-    file: attachedFile('A picture, a text or a PDF that the question is about').optional(),
+    model: optionalText(200, 'A model from /askwatch models; default: this channel’s model'),
+    private: z.boolean().optional().describe('true: only you see the answer'),
+    file: attachedFile('An image, text file or PDF that the question is about').optional(),
   }),
   examples: ['/ask why is the sky blue?', '/ask private=true what does ECONNRESET mean?'],
   wholeLine: true,

@@ -28,7 +28,7 @@ export const modelCommand = command({
   right: {
     setting: 'mayManage',
     over: 'place',
-    to: 'choose the model of this channel',
+    to: "choose this channel's model",
     when: ({ model }) => isSet(model),
   },
   input: z.object({
@@ -39,7 +39,7 @@ export const modelCommand = command({
   }),
   examples: ['/askwatch model', '/askwatch model long-200k', '/askwatch model default'],
   form: {
-    title: 'Model of this channel',
+    title: "This channel's model",
     send: 'Save',
     inputs: () => ['model'],
     required: ['model'],
@@ -86,7 +86,7 @@ export const promptCommand = command({
   right: {
     setting: 'mayManage',
     over: 'place',
-    to: 'change the prompt of this channel',
+    to: "change this channel's prompt",
     when: ({ prompt }) => isSet(prompt),
   },
   input: z.object({
@@ -94,12 +94,12 @@ export const promptCommand = command({
   }),
   examples: [
     '/askwatch prompt',
-    '/askwatch prompt You help the people of our shop. Answer in Spanish.',
+    '/askwatch prompt You help our shop assistants. Answer in Spanish.',
     '/askwatch prompt default',
   ],
   wholeLine: true,
   form: {
-    title: 'Prompt of this channel',
+    title: "This channel's prompt",
     send: 'Save',
     inputs: () => ['prompt'],
     required: ['prompt'],
@@ -121,7 +121,7 @@ export const promptCommand = command({
     if (!isSet(prompt)) {
       const { prompt: own } = await channelDefaults.of(place);
       return shown(
-        own === undefined ? 'This channel uses the default prompt' : 'The prompt of this channel',
+        own === undefined ? 'This channel uses the default prompt' : "This channel's prompt",
         own ?? standard,
       );
     }
@@ -130,7 +130,9 @@ export const promptCommand = command({
     const isDefault = isWord(prompt, DEFAULT) || prompt.trim() === standard.trim();
     await channelDefaults.change(place, { prompt: isDefault ? null : prompt });
     return said(
-      isDefault ? 'This channel uses the default prompt again' : 'Prompt of this channel changed',
+      isDefault
+        ? 'This channel uses the default prompt again'
+        : "This channel's prompt has changed",
       isDefault ? standard : prompt,
     );
   },
@@ -143,7 +145,7 @@ export const budgetCommand = command({
   right: {
     setting: 'mayManage',
     over: 'place',
-    to: 'set the budget of this channel',
+    to: "set this channel's budget",
     when: ({ budget }) => isSet(budget),
   },
   input: z.object({
@@ -162,7 +164,7 @@ export const budgetCommand = command({
       }
       return shown(
         `This channel may use ${budgetInWords(now.budget)}`,
-        `${now.used.toLocaleString('en')} are used. The count starts again in ${inWords(now.endsInMs)}.`,
+        `${now.used.toLocaleString('en')} are used. The count resets in ${inWords(now.endsInMs)}.`,
       );
     }
     if (isWord(text, DEFAULT)) {
@@ -179,7 +181,7 @@ export const budgetCommand = command({
     await channelDefaults.change(place, { budget });
     return said(
       `This channel may use ${budgetInWords(budget)} from now on`,
-      'An answer that has begun may go slightly over it. Days and months start at 00:00 UTC.',
+      'An answer that has started may go slightly over it. Days and months start at 00:00 UTC.',
     );
   },
 });

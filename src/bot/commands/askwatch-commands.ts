@@ -51,7 +51,7 @@ function oneModel(roles: readonly Model[]): CardPart[] {
   );
   return [
     tablePart(
-      ['Model', 'Context', 'Accepts', 'By'],
+      ['Model', 'Context', 'Accepts', 'Provider'],
       [
         [
           first ? nameOf(first) : '',
@@ -103,7 +103,7 @@ function leftOut(models: readonly Model[]): CardPart[] {
 
 function imageModels(models: readonly Model[]): CardPart {
   return tablePart(
-    ['Image model', 'Pictures', 'By'],
+    ['Image model', 'Image sizes', 'Provider'],
     models.map(({ id, resolutions = [], owned_by }) => [
       id,
       [...new Set([resolutions[0], resolutions.at(-1)])].filter(Boolean).join(' to '),

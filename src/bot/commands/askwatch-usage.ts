@@ -52,7 +52,7 @@ export function usageCard(
       ...ratingsTable(ratings),
     ],
     footer: [
-      'Tokens count questions, what was sent with them, and answers.',
+      'Tokens cover questions, everything sent with them, and answers.',
       ...(all.lookups > 0
         ? ['They include look-ups: the calls that models wrote, and the prompts sent again.']
         : []),
@@ -92,7 +92,7 @@ function table(
     ...(hasLookups ? [String(sum.lookups), sum.lookupTokens.toLocaleString('en')] : []),
   ];
   return tablePart(
-    [column, 'Answers', 'Tokens', ...(hasLookups ? ['Look-ups', 'Their tokens'] : [])],
+    [column, 'Answers', 'Tokens', ...(hasLookups ? ['Look-ups', 'Look-up tokens'] : [])],
     [
       ...sums.slice(0, MAX_ROWS).map((sum) => row(shortened(sum.last[shown], 60), sum)),
       ...(others.length > 0 ? [row(`${others.length} others`, total(others))] : []),

@@ -52,7 +52,7 @@ function sentence(field: Field, value: unknown, issue: z.core.$ZodIssue): string
   if (field.kind === 'integer') return `${name} must be a whole number${range(field)}${not}`;
   if (field.kind === 'boolean') return `${name} must be true or false${not}`;
   if (field.kind === 'choice') return `${name} must be one of ${field.choices.join(', ')}${not}`;
-  if (field.kind === 'file') return `${name} must be a file that is sent along.`;
+  if (field.kind === 'file') return `${name} must be an attached file.`;
   if (issue.code === 'too_big') return `${name} is too long: at most ${issue.maximum} characters.`;
   return `${name}: ${issue.message}.`;
 }
@@ -113,7 +113,7 @@ export function readLine(line: string, commands: readonly Command[]): ReadLine {
   }
   const { command, rest } = found;
   if (line.length > MAX_LINE) {
-    const problem = `That is too long: at most ${MAX_LINE} characters in all.`;
+    const problem = `That is too long: at most ${MAX_LINE} characters in total.`;
     return { kind: 'problem', command, problem };
   }
   const values = command.wholeLine ? readWholeLine(rest, command) : readWords(rest, command);
@@ -148,7 +148,7 @@ function readWholeLine(rest: string, command: Command): Record<string, string> |
     const word = wordAt(rest, at);
     const field = word && fieldNamed(fields, word.key);
     if (!word || !field) break;
-    if (values[field.name] !== undefined) return `“${field.name}” is given twice.`;
+    if (values[field.name] !== undefined) return `“${field.name}” is set twice.`;
     values[field.name] = word.text;
     at = word.end;
   }
@@ -157,7 +157,7 @@ function readWholeLine(rest: string, command: Command): Record<string, string> |
     fields.find(({ required }) => required) ?? fields.find(({ kind }) => kind === 'text');
   if (text === '' || !main) return values;
   if (values[main.name] !== undefined) {
-    return `“${main.name}” is given, and there are more words after it.`;
+    return `“${main.name}” is set, but more words follow it.`;
   }
   const whole = wordAt(text, 0);
   return {
@@ -181,9 +181,9 @@ function readWords(rest: string, command: Command): Record<string, string> | str
     const field = fieldNamed(fields, word.key);
     if (!field) {
       const known = fields.map(({ name }) => `“${name}”`).join(', ');
-      return `There is no input “${word.key}”${known ? `, only ${known}` : ''}. Put quotes around a word that has a = in it.`;
+      return `Unknown input “${word.key}”.${known ? ` Inputs: ${known}.` : ''} Put quotes around a word that contains =.`;
     }
-    if (values[field.name] !== undefined) return `“${field.name}” is given twice.`;
+    if (values[field.name] !== undefined) return `“${field.name}” is set twice.`;
     values[field.name] = word.text;
   }
   for (const { name, required } of fields) {

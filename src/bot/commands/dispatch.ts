@@ -93,7 +93,7 @@ export function createDispatch(
     try {
       await marking;
     } catch (error) {
-      log.error({ err: error }, 'an invocation was handled but could not be marked so');
+      log.error({ err: error }, 'could not mark an invocation as handled');
     }
   };
   const pressClaims = createPressClaims(pressed, marked);
@@ -178,7 +178,7 @@ export function createDispatch(
         if (!handling) return { kind: 'nothing' };
       } catch (error) {
         return toAsker(
-          failedCard('an invocation could not be noted, so nothing was done', error, log),
+          failedCard('could not store an invocation, so nothing was done', error, log),
         );
       }
       return await carryOut(invocation, handling);
@@ -209,12 +209,12 @@ export function createDispatch(
 const INTERRUPTED = textCard(
   'warning',
   'Interrupted',
-  'Askwatch was interrupted while it did this. Look whether it is done before you try again.',
+  'Askwatch was interrupted while doing this. Check whether it was done before you try again.',
 );
 const INTERRUPTED_PRIVATE = textCard(
   'warning',
   'Interrupted',
-  'Askwatch was interrupted before it could answer. Ask again: what is asked in private is written nowhere.',
+  'Askwatch was interrupted before it could answer. Private questions are never stored, so ask again.',
 );
 
 /** Opens forms: how one begins for somebody, or why they get none. */
@@ -251,7 +251,7 @@ export function createFormOfPress(
       const opened = await openForm(command, { ...where, carried });
       return 'card' in opened ? undefined : { command, carried, begin: opened.begin };
     } catch (error) {
-      log.warn({ err: error }, 'the form of a button could not be opened');
+      log.warn({ err: error }, 'could not open the form of a button');
       return undefined;
     }
   };
@@ -342,8 +342,8 @@ function createPressClaims(pressed: ReturnType<typeof openPressed>, marked: Mark
     const before = first.get(key);
     const isSame = before?.person === person.id;
     if (isSame && performance.now() - before.atMs < DOUBLE_MS) return undefined;
-    const who = isSame ? 'You' : before ? shortened(before.name, 80) : 'Somebody';
-    return textCard('info', 'Pressed already', `${who} pressed this first. ${shown}`.trim());
+    const who = isSame ? 'You' : before ? shortened(before.name, 80) : 'Someone';
+    return textCard('info', 'Already pressed', `${who} pressed this first. ${shown}`.trim());
   }
 
   return {

@@ -23,7 +23,7 @@ export function errorCard(
 export function failedCard(what: string, error: unknown, log: Logger): Card {
   const logId = randomUUID().slice(0, 8);
   log.error({ err: error, logId }, what);
-  const text = 'Try again. If it happens again, give the log id below to whoever runs Askwatch.';
+  const text = 'Try again. If it happens again, give the log id below to your Askwatch admin.';
   return { ...textCard('bad', 'Something went wrong', text), footer: `Log id ${logId}` };
 }
 

@@ -51,7 +51,7 @@ export async function openForwarding(
 
   const following = await events.follow({
     told,
-    missed: () => log.warn('what other processes were asked may have been missed'),
+    missed: () => log.warn('may have missed what other processes were asked'),
   });
   isLive = true;
 

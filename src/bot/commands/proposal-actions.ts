@@ -8,7 +8,7 @@ import { isOpen, OPEN_MS, writingTool } from '../tools/proposals.ts';
 import { type Call, command, type Once, requiredText } from './command.ts';
 
 const input = z.object({
-  proposal: requiredText(40, 'The proposal the button stands under'),
+  proposal: requiredText(40, 'The proposal above the button'),
 });
 type Input = z.output<typeof input>;
 
@@ -16,14 +16,14 @@ type Input = z.output<typeof input>;
 const once = ({ proposal }: Input): Once => ({
   key: `proposal ${proposal}`,
   keepMs: OPEN_MS,
-  shown: 'It is decided.',
+  shown: 'It has been decided.',
 });
 
 const TOO_OLD =
-  'This is too old to be confirmed: a proposal waits for 10 minutes. Ask again, and nothing was done.';
+  'This proposal has expired: proposals wait 10 minutes. Nothing was done. Ask again.';
 
 const BEGUN =
-  'This was begun before and interrupted, so nobody knows whether it was done. Look there before you ask for it again.';
+  'This was started before and interrupted, so it is unclear whether it was done. Check there before you ask again.';
 
 /** The proposal, what it would do, and the tool that does it. Throws a `CommandError` where the person may not decide. */
 async function decidable({ proposal: id }: Input, call: Call) {
@@ -31,9 +31,9 @@ async function decidable({ proposal: id }: Input, call: Call) {
   const tool = found && writingTool(found);
   if (!found || !tool) throw new CommandError(TOO_OLD);
   if (found.person !== call.person.id) {
-    throw new CommandError('Only whoever asked for this can decide. Ask for it yourself.');
+    throw new CommandError('Only the person who asked for this can decide. Ask for it yourself.');
   }
-  if (found.end) throw new CommandError(`${found.end.by} ${found.end.as} this already.`);
+  if (found.end) throw new CommandError(`${found.end.by} already ${found.end.as} this.`);
   if (!isOpen(found)) throw new CommandError(TOO_OLD);
   if (tool.right !== 'anyone') await requireRight(tool.right, call);
   return { id, tool, draft: tool.draft.parse(found.draft), isPrivate: found.private };
@@ -41,7 +41,7 @@ async function decidable({ proposal: id }: Input, call: Call) {
 
 const confirm = command({
   name: 'proposal confirm',
-  summary: 'Do what a card proposes',
+  summary: 'Confirm what a card proposes',
   right: 'anyone',
   input,
   once,
@@ -70,7 +70,7 @@ const confirm = command({
 
 const cancel = command({
   name: 'proposal cancel',
-  summary: 'Leave undone what a card proposes',
+  summary: 'Cancel what a card proposes',
   right: 'anyone',
   input,
   once,
@@ -78,7 +78,7 @@ const cancel = command({
     const { id, tool, draft, isPrivate } = await decidable(asked, call);
     const by = shortened(call.person.name, 80);
     await call.proposals.end(id, { as: 'cancelled', by });
-    const card = textCard('info', tool.summary(draft).title, 'Cancelled: nothing was done.');
+    const card = textCard('info', tool.summary(draft).title, 'Cancelled. Nothing was done.');
     return inPlace({ ...card, footer: `Cancelled by ${by}` }, isPrivate);
   },
 });

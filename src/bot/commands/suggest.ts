@@ -64,7 +64,7 @@ export function createSuggest({
       );
       const offered = [...found.filter(isServed), ...found.filter((one) => !isServed(one))];
       return offered.map((one) => ({
-        label: isServed(one) ? one.id : `${one.id} · nobody serves it now`,
+        label: isServed(one) ? one.id : `${one.id} · not available now`,
         value: one.id,
       }));
     }
@@ -100,7 +100,7 @@ export function createKnown<T>(
     try {
       known = await ask();
     } catch (error) {
-      log.debug({ err: error }, 'what could be offered is not known');
+      log.debug({ err: error }, 'could not load suggestions');
     }
     asking = undefined;
   }

@@ -32,7 +32,7 @@ export function commandsCard(commands: readonly Command[], title = 'What Askwatc
   return {
     tone: 'info',
     title,
-    parts: [tablePart(['Command', 'Does'], rows)],
+    parts: [tablePart(['Command', 'What it does'], rows)],
     footer: 'Put a value with spaces in quotes: name="My shop".',
   };
 }

@@ -23,7 +23,7 @@ export async function* download(
   let headers: Record<string, string> = authorization === undefined ? {} : { authorization };
   for (let hops = 0; ; hops += 1) {
     if (!url || !isAllowed(url)) {
-      throw new FileError('it lies where Askwatch does not fetch anything. Send the file itself.');
+      throw new FileError('Askwatch does not fetch files from its address. Send the file itself.');
     }
     const answer = await ask(url, headers, signal);
     try {
@@ -34,7 +34,8 @@ export async function* download(
         yield* read(answer, signal);
         return;
       }
-      if (hops === MAX_REDIRECTS) throw new FileError('it is moved on and on. Send it again.');
+      if (hops === MAX_REDIRECTS)
+        throw new FileError('it redirects too many times. Send it again.');
       url = parsed(to, url);
       headers = {};
     } finally {
@@ -64,7 +65,7 @@ function requireGood({ status }: Response) {
   if (status >= 200 && status < 300) return;
   if (status === 404 || status === 410) throw new FileError(GONE, { isGone: true });
   if (status === 401 || status === 403) {
-    throw new FileError('Askwatch is not let at it. Send it again, here.', { isGone: true });
+    throw new FileError('Askwatch has no access to it. Send it again, here.', { isGone: true });
   }
   throw new FileError(`it could not be fetched (status ${status}). Ask again in a moment.`);
 }
@@ -88,4 +89,4 @@ async function* read({ body }: Response, signal: AbortSignal) {
 }
 
 const broken = (cause: unknown) =>
-  new FileError('the connection broke off. Ask again in a moment.', { cause });
+  new FileError('the connection was lost. Ask again in a moment.', { cause });

@@ -24,20 +24,20 @@ const PICTURES: ReadonlyArray<{ mediaType: PictureType; magic: number[]; at8?: n
 ];
 
 const OTHERS: ReadonlyArray<{ what: string; magic: number[]; at?: number }> = [
-  { what: 'a HEIC picture, as phones make them', magic: ascii('ftyphei'), at: 4 },
-  { what: 'a HEIC picture, as phones make them', magic: ascii('ftypmif1'), at: 4 },
-  { what: 'an AVIF picture', magic: ascii('ftypavif'), at: 4 },
+  { what: 'a HEIC photo', magic: ascii('ftyphei'), at: 4 },
+  { what: 'a HEIC photo', magic: ascii('ftypmif1'), at: 4 },
+  { what: 'an AVIF image', magic: ascii('ftypavif'), at: 4 },
   { what: 'a video', magic: ascii('ftyp'), at: 4 },
   { what: 'a video', magic: [0x1a, 0x45, 0xdf, 0xa3] },
-  { what: 'a TIFF picture', magic: [...ascii('II*'), 0] },
-  { what: 'a TIFF picture', magic: [...ascii('MM'), 0, 0x2a] },
-  { what: 'a BMP picture', magic: ascii('BM') },
+  { what: 'a TIFF image', magic: [...ascii('II*'), 0] },
+  { what: 'a TIFF image', magic: [...ascii('MM'), 0, 0x2a] },
+  { what: 'a BMP image', magic: ascii('BM') },
   { what: 'an archive or an Office document', magic: [...ascii('PK'), 3, 4] },
   { what: 'an Office document', magic: [0xd0, 0xcf, 0x11, 0xe0] },
   { what: 'an archive', magic: [0x1f, 0x8b] },
   { what: 'an archive', magic: [...ascii('7z'), 0xbc, 0xaf] },
-  { what: 'sound', magic: ascii('ID3') },
-  { what: 'sound', magic: ascii('OggS') },
+  { what: 'an audio file', magic: ascii('ID3') },
+  { what: 'an audio file', magic: ascii('OggS') },
   { what: 'a program', magic: [0x7f, ...ascii('ELF')] },
 ];
 
@@ -54,7 +54,7 @@ export function kindOf(head: Uint8Array): FileKind {
   // A text may begin with two letters that some other kind of file begins with, too.
   if (isText(head)) return { kind: 'text' };
   const other = OTHERS.find(({ magic, at }) => has(magic, at));
-  return { kind: 'other', what: other?.what ?? 'no picture, text or PDF' };
+  return { kind: 'other', what: other?.what ?? 'not an image, text file or PDF' };
 }
 
 /** The encoding of a text by the mark at its beginning; UTF-8 without one. */

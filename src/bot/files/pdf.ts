@@ -17,11 +17,11 @@ export const PDF_LIMITS = {
 /** PDFs that may wait for their turn. */
 const MAX_WAITING = 16;
 
-const SCANNED = 'there is no text in it, as where pages are pictures. Send pictures of the pages.';
-const LOCKED = 'it is locked with a password. Send it without.';
+const SCANNED = 'it has no text; its pages may be scans. Send images of the pages.';
+const LOCKED = 'it is protected with a password. Send it without one.';
 const DAMAGED = 'the PDF is damaged. Send it again.';
-const BUSY = 'too many PDFs are being read just now. Ask again in a moment.';
-const TOO_MUCH = 'it takes more memory than a file is given';
+const BUSY = 'too many PDFs are being read now. Ask again in a moment.';
+const TOO_MUCH = 'it needs too much memory';
 
 /**
  * Reads the text of PDFs, each in a process of its own, which ends at its limits; the pages read by then are returned. The
@@ -93,7 +93,7 @@ async function readPdf(
   const end = await runReader({ program, task, limits, signal, onMessage }).catch(
     (error: unknown) => {
       signal.throwIfAborted();
-      log.error({ err: error }, 'the process that reads PDFs failed');
+      log.error({ err: error }, 'the PDF reader process failed');
       throw new FileError(DAMAGED, { cause: error });
     },
   );
@@ -106,10 +106,10 @@ async function readPdf(
   const text = texts.join('\n\n').trim();
   if (text === '') {
     throw new FileError(
-      reached === undefined ? SCANNED : `${reached}. Send the pages that matter.`,
+      reached === undefined ? SCANNED : `${reached}. Send only the pages that matter.`,
     );
   }
   if (reached === undefined && texts.length >= pages && !isCut) return { text };
-  const more = `${texts.length} of ${pages} pages were read${isCut ? ', the last of them in part' : ''}`;
-  return { text, more: reached === undefined ? more : `${more}, since ${reached}` };
+  const more = `${texts.length} of ${pages} pages were read${isCut ? ', the last one in part' : ''}`;
+  return { text, more: reached === undefined ? more : `${more}, because ${reached}` };
 }

@@ -4,7 +4,7 @@ import type { PictureType } from './file-kind.ts';
 /** The longest side that models take. Source: Anthropic, "Vision", image size. */
 const MAX_SIDE = 8_000;
 
-const BROKEN = 'the picture is damaged or not whole. Send it again.';
+const BROKEN = 'the image is damaged or incomplete. Send it again.';
 
 /** What a picture says of its size, and whether it is there to its end; `undefined` where it says nothing that can be. */
 interface Header {
@@ -22,7 +22,7 @@ export function checkPicture(bytes: Uint8Array, mediaType: PictureType): void {
   if (Math.max(width, height) > MAX_SIDE) {
     const size = [width, height].map((side) => side.toLocaleString('en')).join(' × ');
     throw new FileError(
-      `it has ${size} pixels, and models take ${MAX_SIDE.toLocaleString('en')} on a side. Make it smaller, or cut out what matters.`,
+      `it has ${size} pixels, and models accept up to ${MAX_SIDE.toLocaleString('en')} per side. Make it smaller, or crop it.`,
     );
   }
 }

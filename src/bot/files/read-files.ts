@@ -74,12 +74,12 @@ export function createFileReader(options: {
 
   function fileError(error: unknown, { aborted }: AbortSignal): FileError {
     if (aborted) {
-      const took = `it took longer than ${inWords(limits.fetchMs)} to come.`;
+      const took = `it took longer than ${inWords(limits.fetchMs)} to download.`;
       return new FileError(`${took} Ask again in a moment.`, { cause: error });
     }
     if (error instanceof FileError) return error;
-    log.error({ err: error }, 'a file could not be read');
-    const text = 'something went wrong. Whoever runs Askwatch finds why in the log.';
+    log.error({ err: error }, 'could not read a file');
+    const text = 'something went wrong. Your Askwatch admin can find the cause in the log.';
     return new FileError(text, { cause: error });
   }
 
@@ -116,7 +116,7 @@ export function createFileReader(options: {
     if (kind.kind === 'pdf') return { kind: 'text', ...(await readPdf(bytes, signal)) };
     if (kind.kind === 'text') {
       const text = decodeText(bytes, { isWhole });
-      return { kind: 'text', text, ...(!isWhole && { more: 'the file goes on after that' }) };
+      return { kind: 'text', text, ...(!isWhole && { more: 'the file continues after that' }) };
     }
     checkPicture(bytes, kind.mediaType);
     const { mediaType } = kind;
@@ -138,7 +138,7 @@ export function createFileReader(options: {
 
 type Readable = Exclude<FileKind, { kind: 'other' }>;
 
-const TOGETHER = 'all files of this question are too large together. Send fewer at a time.';
+const TOGETHER = 'the files of this question are too large together. Send fewer at a time.';
 
 /** Throws a `FileError` for what models cannot take. */
 function readable(head: Uint8Array): Readable {
@@ -146,14 +146,12 @@ function readable(head: Uint8Array): Readable {
   if (kind.kind !== 'other') return kind;
   const { what } = kind;
   throw new FileError(
-    `it is ${what}. Askwatch reads PNG, JPEG, WebP and GIF pictures, texts and PDFs.`,
+    `it is ${what}. Askwatch reads PNG, JPEG, WebP and GIF images, text files and PDFs.`,
   );
 }
 
 function tooLarge({ kind }: Readable, max: number): FileError {
   const advice =
-    kind === 'picture'
-      ? 'Make it smaller, or cut out what matters.'
-      : 'Send the pages that matter.';
+    kind === 'picture' ? 'Make it smaller, or crop it.' : 'Send only the part that matters.';
   return new FileError(`it is larger than ${max / 1_000_000} MB. ${advice}`);
 }

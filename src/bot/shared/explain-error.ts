@@ -54,7 +54,7 @@ export function explainOutage(error: unknown, service: ServiceName): string | un
 function describeFailure(error: unknown, service: ServiceName): string | undefined {
   if (error instanceof StatusError) return describeStatus(error, service);
   if (error instanceof StreamCutError) {
-    return error.isQuote ? quoted(error.message) : `The ${service} broke off its answer.`;
+    return error.isQuote ? quoted(error.message) : `The ${service} cut off its answer.`;
   }
   if (error instanceof TimeoutError) return `The ${service} did not answer in time.`;
   if (error instanceof NetworkError) return `The ${service} cannot be reached.`;
@@ -71,7 +71,7 @@ function describeStatus(error: StatusError, service: ServiceName): string {
     return `The ${service} rejected Askwatch's key (${status}). Check ${SETTINGS[service].key}.`;
   }
   if (status === 429) return isQuote ? said : `The ${service} is limiting requests (429).`;
-  if (status < 500) return `The ${service} refuses this: ${said}`;
+  if (status < 500) return `The ${service} rejected this: ${said}`;
   if (isQuote && NAMES_ITS_CAUSE.includes(code)) return said;
   const failed = `The ${service} answered with an error (${status})`;
   return isQuote ? `${failed}: ${said}` : `${failed}.`;

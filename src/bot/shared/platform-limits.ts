@@ -92,7 +92,7 @@ export async function openPlatformLimits(options: {
         return { untilMs: Object.fromEntries(left.filter(([, untilMs]) => untilMs > nowMs)) };
       });
     } catch (error) {
-      log.warn({ err: error }, 'a rate limit could not be stored; a restart would not know of it');
+      log.warn({ err: error }, 'could not store a rate limit; a restart would forget it');
     }
   }
 

@@ -13,7 +13,7 @@ export interface Right {
   setting: 'mayAdd' | 'mayManage';
   /** Whose matter it is. */
   over: RightOver;
-  /** What they want, after "may". */
+  /** What they want, after "can". */
   to: string;
 }
 
@@ -42,8 +42,8 @@ export async function requireRight(right: Right, asker: Asker): Promise<void> {
   const managed = right.over === 'place' ? 'this channel' : name;
   const who =
     asker.settings[right.setting] === 'managers'
-      ? `those who manage ${managed}`
-      : 'some people, chosen by whoever runs Askwatch,';
+      ? `people who can manage ${managed}`
+      : 'people chosen by your Askwatch admin';
   const more = right.over === 'shared' && hint !== undefined ? ` ${hint}` : '';
-  throw new CommandError(`Only ${who} may ${right.to}. Ask one of them.${more}`);
+  throw new CommandError(`Only ${who} can ${right.to}. Ask one of them.${more}`);
 }

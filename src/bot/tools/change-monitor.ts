@@ -24,10 +24,10 @@ const Change = z.object({
 
 /** What only monitors of one type have, and its name among their settings. */
 const OF_ONE_TYPE = {
-  keyword: { type: 'KEYWORD', setting: 'target_keyword', lacks: 'looks for no keyword' },
-  json: { type: 'HTTP', setting: 'json', lacks: 'looks for no value in JSON' },
-  expect: { type: 'TCP', setting: 'expect', lacks: 'expects no text' },
-  days: { type: 'CERTIFICATE', setting: 'days_left', lacks: 'warns before no end' },
+  keyword: { type: 'KEYWORD', setting: 'target_keyword', lacks: 'does not look for a keyword' },
+  json: { type: 'HTTP', setting: 'json', lacks: 'does not check a JSON value' },
+  expect: { type: 'TCP', setting: 'expect', lacks: 'does not check the response' },
+  days: { type: 'CERTIFICATE', setting: 'days_left', lacks: 'does not warn before expiry' },
 } as const;
 const ONES = Object.keys(OF_ONE_TYPE) as Array<keyof typeof OF_ONE_TYPE>;
 
@@ -46,7 +46,7 @@ export const changeMonitor = writingTool({
       .min(IntervalSeconds.min)
       .max(IntervalSeconds.max)
       .optional()
-      .describe('Seconds between checks, or between the pings of a heartbeat.'),
+      .describe('Seconds between checks, or between heartbeat pings.'),
     keyword: z
       .string()
       .min(1)
@@ -86,7 +86,7 @@ export const changeMonitor = writingTool({
     const known = { id, name, target, status };
     if (Object.values(change).every((value) => value === undefined)) {
       throw new CommandError(
-        'Say what is to be changed: name, target, interval_seconds, keyword, json, expect or days.',
+        'Say what to change: name, target, interval_seconds, keyword, json, expect or days.',
       );
     }
     for (const one of ONES) {
@@ -95,7 +95,7 @@ export const changeMonitor = writingTool({
       throw new CommandError(`${titleOf(known)} ${lacks}: it is a ${check_type} monitor.`);
     }
     if (change.target !== undefined) refuseSecrets(change.target);
-    const { config } = await offered('to change monitors', monitoring.show(id, { signal }));
+    const { config } = await offered('changing monitors', monitoring.show(id, { signal }));
     const seconds = config.interval_seconds ?? config.period_seconds;
     const before = {
       ...(change.name !== undefined && { name }),
@@ -131,14 +131,14 @@ export const changeMonitor = writingTool({
       ),
     };
     const changed = await offered(
-      'to change monitors',
+      'changing monitors',
       context.monitoring.change(monitor.id, {
         ...(name !== undefined && { name }),
         ...(target !== undefined && { target }),
         ...(Object.keys(config).length > 0 && { config }),
       }),
     );
-    const card = textCard('good', `${titleOf(changed)} is changed`);
+    const card = textCard('good', `${titleOf(changed)} was changed`);
     return { ...card, parts: [{ kind: 'facts', facts: changesOf(before, change) }] };
   },
 });
@@ -164,4 +164,4 @@ function changesOf(before: z.infer<typeof Change>, after: z.infer<typeof Change>
 }
 
 const daysBefore = (days: number | undefined) =>
-  days === undefined ? undefined : `${days} days before the end`;
+  days === undefined ? undefined : `${days} days before expiry`;

@@ -15,16 +15,16 @@ export const checkMonitor = tool({
   description: 'Checks one monitor now and returns its status. Changes no setting.',
   input: z.object({ monitor: monitorField }),
   output: z.object({ as_of: z.string(), monitor: MonitorState }),
-  what: ({ monitor }) => `${shortened(monitor, 60)} with a new check`,
+  what: ({ monitor }) => `a new check of ${shortened(monitor, 60)}`,
   account: ({ as_of, monitor }) => ({
-    what: `${shortened(monitor.name, 60)} with a new check`,
+    what: `a new check of ${shortened(monitor.name, 60)}`,
     found: `${shortened(monitor.status, 20)}, ${checkedWords(monitor, as_of)}`,
     page: pageOf(monitor),
   }),
   async run({ monitor: meant }, { monitoring, nowMs, signal }) {
     const { id } = findMonitor(await monitoring.list({ signal }), meant);
     const checked = await offered(
-      'checks beside the schedule',
+      'checks on request',
       monitoring.check(id, { signal, timeoutMs: CHECK_MS }),
     );
     return { as_of: isoTime(nowMs), monitor: stateOf(checked) };

@@ -132,7 +132,7 @@ function settingFacts(check_type: string, config: Readonly<Record<string, unknow
     ...text('JSON', config.json),
     ...text('Expects', config.expect),
     ...(config.tls === true ? [{ label: 'TLS', value: 'yes' }] : []),
-    ...(typeof days === 'number' ? [{ label: 'Warns', value: `${days} days before the end` }] : []),
+    ...(typeof days === 'number' ? [{ label: 'Warns', value: `${days} days before expiry` }] : []),
     ...text('STARTTLS', config.starttls),
   ];
 }
@@ -175,8 +175,11 @@ async function hear(
     return 'Alerts will be posted in this channel.';
   } catch (error) {
     if (error instanceof CommandError) return error.message;
-    log.error({ err: error, monitor: created.id }, 'a channel could not be subscribed');
-    return 'This channel could not be subscribed to its alerts. Try /monitor alerts on.';
+    log.error(
+      { err: error, monitor: created.id },
+      "could not turn on a new monitor's alerts in its channel",
+    );
+    return 'Its alerts could not be turned on in this channel. Try /monitor alerts on.';
   }
 }
 
@@ -209,11 +212,11 @@ function withoutAddress(card: Card, id: string): Card {
     values: { monitor: id },
   };
   const where = isCarried(action)
-    ? 'With the button, those who may manage monitors make a new one.'
-    : 'Those who may manage monitors find its push address at the monitoring service.';
+    ? 'People who can manage monitors can create a new one with the button.'
+    : 'People who can manage monitors can find it in the monitoring service.';
   return {
     ...card,
-    parts: [...card.parts, textPart(`Its job reports itself at a push address. ${where}`)],
+    parts: [...card.parts, textPart(`The job reports to a push address. ${where}`)],
     ...(isCarried(action) && { actions: [action] }),
   };
 }

@@ -6,7 +6,7 @@ import { asOf, isoTime, tool } from './tool.ts';
 /** What the channel hears. */
 export const getChannelAlerts = tool({
   name: 'get_channel_alerts',
-  title: 'Show what this channel hears',
+  title: "Show this channel's alert settings",
   description: 'Shows which alerts this channel receives, quiet hours, reminders and mentions.',
   ofPlace: true,
   input: z.object({}),
@@ -17,7 +17,7 @@ export const getChannelAlerts = tool({
     /** The operator has this channel hear every alert besides. */
     hears_every_alert: z.boolean(),
   }),
-  what: () => 'what this channel hears',
+  what: () => "this channel's alert settings",
   account: ({ as_of }) => ({ found: asOf(Date.parse(as_of)) }),
   async run(_input, { channels, alertPlaces, place, nowMs }) {
     if (!place) throw new CommandError('There is no channel here.');

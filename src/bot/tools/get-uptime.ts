@@ -36,7 +36,7 @@ type Span = z.infer<typeof Span>;
 /** How well one monitor, or all, went in a time span. */
 export const getUptime = tool({
   name: 'get_uptime',
-  title: 'Tell uptime and response times',
+  title: 'Show uptime and response times',
   description:
     'Uptime in a time span: of one monitor, with response times and the span before; or of all monitors by whole UTC days, lowest first.',
   input: z.object({
@@ -74,7 +74,7 @@ export const getUptime = tool({
   what: (asked) => whatOf(asked, asked.monitor),
   account: ({ as_of, monitor_id, monitor, span, uptime_percent, total, ...days }, asked) => {
     const percent = span ? span.uptime_percent : uptime_percent;
-    const found = percent === undefined ? 'nothing was seen' : `${percent} %`;
+    const found = percent === undefined ? 'no data' : `${percent} %`;
     return {
       // Whole days may be more than what was asked for.
       what: monitor
@@ -186,7 +186,7 @@ async function ofAll(options: {
   let after: string | undefined;
   do {
     const page = await offered(
-      'the days of monitors',
+      'daily uptime',
       monitoring.days({ days, ...(after !== undefined && { after }), signal }),
     );
     const listLastDay = dayOf(Date.parse(page.last));

@@ -19,7 +19,7 @@ const Row = z.object({
 /** Who asked how much in the channel. */
 export const getUsage = tool({
   name: 'get_usage',
-  title: 'Show who asked how much',
+  title: "Show this channel's usage",
   description: 'Counts answers and tokens in this channel, by person and by model.',
   ofPlace: true,
   input: z.object({
@@ -33,7 +33,7 @@ export const getUsage = tool({
     by_person: z.array(Row),
     by_model: z.array(Row),
   }),
-  what: ({ days = STANDARD_DAYS }) => `who asked here in ${lastDays(days)}`,
+  what: ({ days = STANDARD_DAYS }) => `usage here in ${lastDays(days)}`,
   account: ({ answers, tokens }) => ({
     found: `${counted(answers, 'answer')}, ${tokens.toLocaleString('en')} tokens`,
   }),

@@ -14,7 +14,7 @@ async function openIncident(meant: string, context: WriteContext) {
   const incident = context.incidents.openOf(monitor.id);
   if (incident !== undefined) return { monitor, incident };
   throw new CommandError(
-    `People were told of no incident of ${titleOf(monitor)} that goes on, so there is nothing to say of one.`,
+    `${titleOf(monitor)} has no ongoing incident that was posted in a channel. There is nothing to acknowledge or snooze.`,
   );
 }
 
@@ -36,7 +36,7 @@ export const acknowledgeIncident = writingTool({
   draft: OfIncident,
   prepare: ({ monitor }, context) => openIncident(monitor, context),
   summary: ({ monitor }) => ({
-    title: `Say that you look after the incident of ${titleOf(monitor)}?`,
+    title: `Acknowledge the incident of ${titleOf(monitor)}?`,
     facts: factsOf(monitor),
     confirm: 'Acknowledge',
   }),
@@ -46,7 +46,7 @@ export const acknowledgeIncident = writingTool({
     if (before) {
       return saidBefore(`${before.by} acknowledged this first`, 'Acknowledged', before.atMs);
     }
-    return textCard('good', `${by} looks after the incident of ${titleOf(monitor)}`);
+    return textCard('good', `${by} acknowledged the incident of ${titleOf(monitor)}`);
   },
 });
 
@@ -60,7 +60,7 @@ export const snoozeIncident = writingTool({
   draft: OfIncident,
   prepare: ({ monitor }, context) => openIncident(monitor, context),
   summary: ({ monitor }) => ({
-    title: `Hear nothing new of ${titleOf(monitor)} for an hour?`,
+    title: `Snooze ${titleOf(monitor)} for an hour?`,
     facts: factsOf(monitor),
     confirm: 'Snooze',
   }),
@@ -71,16 +71,17 @@ export const snoozeIncident = writingTool({
     if (before) {
       return saidBefore(`${before.by} snoozed this first`, 'Snoozed until', before.untilMs);
     }
-    return textCard('good', `Nothing new of ${titleOf(monitor)} is told for an hour`);
+    return textCard('good', `${titleOf(monitor)} is snoozed for an hour`);
   },
 });
 
-const NO_INCIDENT = 'This thread is under no alert, so there is no incident to keep a note with.';
+const NO_INCIDENT =
+  'This thread does not belong to an alert, so there is no incident to add a note to.';
 
 /** Kept with what the thread is about. */
 export const noteIncident = writingTool({
   name: 'note_incident',
-  title: 'Keep a note with an incident',
+  title: 'Add a note to an incident',
   description: 'Adds a note to the incident of this thread.',
   right: 'anyone',
   ofPlace: true,
@@ -91,15 +92,15 @@ export const noteIncident = writingTool({
     return { text: text.replace(/\s+/g, ' ').trim(), thread };
   },
   summary: ({ text }) => ({
-    title: 'Keep this note with the incident?',
+    title: 'Add this note to the incident?',
     facts: [{ label: 'Note', value: text }],
-    confirm: 'Keep',
+    confirm: 'Add note',
   }),
   async carryOut({ text, thread }, { incidents, place, person }) {
     const isKept =
       place !== undefined &&
       (await incidents.note({ place, thread }, { by: shortened(person.name, 80), text }));
     if (!isKept) throw new CommandError(NO_INCIDENT);
-    return textCard('good', 'The note is kept with the incident');
+    return textCard('good', 'The note was added to the incident');
   },
 });

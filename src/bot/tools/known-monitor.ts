@@ -34,10 +34,10 @@ export async function stillKnown(
   { monitoring, signal }: ToolContext,
 ): Promise<Monitor> {
   const now = (await monitoring.list({ signal })).find(({ id }) => id === known.id);
-  if (!now) throw new CommandError(`${titleOf(known)} is already removed.`);
+  if (!now) throw new CommandError(`${titleOf(known)} was already removed.`);
   if (now.name === known.name && now.target === known.target) return now;
   throw new CommandError(
-    `${titleOf(known)} was changed since this was proposed; it is ${titleOf(now)} (${shortened(shownTarget(now.target), 100)}) now. Ask again.`,
+    `${titleOf(known)} has changed since this was proposed. It is now ${titleOf(now)} (${shortened(shownTarget(now.target), 100)}). Ask again.`,
   );
 }
 

@@ -32,7 +32,7 @@ export const listIncidents = tool({
   name: 'list_incidents',
   title: 'List incidents',
   description:
-    'Lists incidents (outages) of one monitor or all in a time span, newest first, with start, end and cause, totals by monitor, and for all monitors also alerts of other systems in this channel.',
+    'Lists incidents (outages) of one monitor or all in a time span, newest first, with start, end and cause, and totals by monitor. For all monitors, also lists alerts from other systems in this channel.',
   input: z.object({
     monitor: monitorField.optional(),
     ...timeSpanFields(STANDARD),

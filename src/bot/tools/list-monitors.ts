@@ -80,7 +80,7 @@ export const listMonitors = tool({
   name: 'list_monitors',
   title: 'List monitors',
   description:
-    'Lists monitors with status, since when and why one is not UP, counts by status, and firing alerts of other systems in this channel.',
+    'Lists monitors with status, since when and why they are not UP, counts by status, and firing alerts from other systems in this channel.',
   input: z.object({
     status: z
       .enum(Object.keys(STATUS) as [keyof typeof STATUS])

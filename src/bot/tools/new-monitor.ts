@@ -23,40 +23,38 @@ const RecordType = DnsConfig.shape.record_type.unwrap();
 export const NewMonitor = z.object({
   target: text(
     2048,
-    'What to check: https://example.com, db.example:5432, a name, or a word for a heartbeat’s job',
+    'What to check: https://example.com, db.example:5432, a DNS name, or any label for a heartbeat',
   ),
-  name: optional(200, 'What to call it; the host when left out'),
+  name: optional(200, 'Name; default: the host'),
   type: CheckType.optional().describe(
-    'Kind of check; HTTP, or what the target or another input asks for when left out',
+    'Type of check. If omitted, it is guessed from the target and other inputs.',
   ),
-  keyword: optional(1000, 'A text that must be in the page'),
-  record: RecordType.optional().describe('The DNS record that must resolve'),
-  json: optional(500, 'A value that a JSON answer must hold, such as data.queue[0].depth < 100'),
-  expect: optional(1000, 'A text that the answer over TCP must contain'),
-  send: optional(4096, 'What to send over TCP first, such as PING\\r\\n; no answer ever shows it'),
+  keyword: optional(1000, 'Text that the page must contain'),
+  record: RecordType.optional().describe('DNS record that must resolve'),
+  json: optional(500, 'Condition on the JSON response, such as data.queue[0].depth < 100'),
+  expect: optional(1000, 'Text that the TCP response must contain'),
+  send: optional(4096, 'Text to send over TCP first, such as PING\\r\\n; it is never shown'),
   days: CertificateConfig.shape.days_left
     .unwrap()
     .optional()
-    .describe('Days before a certificate ends at which to warn; 14 when left out'),
-  starttls: StartTls.optional().describe(
-    'How a server is asked for TLS before it shows a certificate',
-  ),
+    .describe('Days before expiry at which to warn; default: 14'),
+  starttls: StartTls.optional().describe('STARTTLS protocol to use before the certificate is read'),
   interval: z
     .int()
     .min(IntervalSeconds.min)
     .max(IntervalSeconds.max)
     .optional()
-    .describe('Seconds between checks, or between the pings of a heartbeat'),
-  timeout: probeSettings.timeout_seconds.describe('Seconds after which a check has failed'),
+    .describe('Seconds between checks, or between heartbeat pings'),
+  timeout: probeSettings.timeout_seconds.describe('Seconds after which a check fails'),
   cron: optional(
     200,
-    'When a heartbeat is expected, such as cron="0 3 * * *", instead of interval',
+    'When a heartbeat is expected, such as cron="0 3 * * *"; use instead of interval',
   ),
-  zone: optional(100, 'Time zone of cron, such as Europe/Berlin; UTC when left out'),
+  zone: optional(100, 'Time zone of cron, such as Europe/Berlin; default: UTC'),
   grace: HeartbeatConfig.shape.grace_seconds
     .unwrap()
     .optional()
-    .describe('Seconds that a heartbeat may be late; an hour when left out'),
+    .describe('Seconds that a heartbeat may be late; default: 1 hour'),
 });
 export type NewMonitor = z.output<typeof NewMonitor>;
 
@@ -112,7 +110,7 @@ export const TYPES: Record<CheckType, NewType> = {
       const target = rest.replace(/\/$/, '');
       if (!/:\d+$/.test(target)) {
         throw new CommandError(
-          `“${input.target}” has no port. A TCP monitor takes a host and a port, such as db.example:5432.`,
+          `“${input.target}” has no port. A TCP monitor needs a host and a port, such as db.example:5432.`,
           { input: 'target' },
         );
       }
@@ -163,9 +161,12 @@ export function monitorOf(input: NewMonitor): MonitorCreateInput {
   const type = input.type ?? given[0]?.type ?? typeByTarget(input.target);
   const other = given.find((each) => each.type !== type);
   if (other) {
-    throw new CommandError(`“${other.name}” goes with type=${other.type}, not with type=${type}.`, {
-      input: other.name,
-    });
+    throw new CommandError(
+      `“${other.name}” works with type=${other.type}, not with type=${type}.`,
+      {
+        input: other.name,
+      },
+    );
   }
   return TYPES[type].monitor(input);
 }
@@ -192,7 +193,7 @@ function typeByTarget(target: string): CheckType {
 function probeTimes({ interval, timeout }: NewMonitor) {
   if (interval !== undefined && interval > IntervalSeconds.max) {
     const longest = inWords(IntervalSeconds.max * 1000);
-    throw new CommandError(`“interval” is at most ${longest}, except for a heartbeat.`, {
+    throw new CommandError(`“interval” can be at most ${longest}, except for a heartbeat.`, {
       input: 'interval',
     });
   }
@@ -208,16 +209,16 @@ function refuseUnfitTimes({ interval, timeout, cron, zone }: NewMonitor): void {
     throw new CommandError(sentence, { input });
   };
   if (timeout !== undefined) {
-    refuse('timeout', 'A heartbeat has no “timeout”. “grace” is how late its ping may be.');
+    refuse('timeout', 'A heartbeat has no “timeout”. Use “grace” to say how late its ping may be.');
   }
   if (cron !== undefined && interval !== undefined) {
-    refuse('cron', 'Give “interval” or “cron”, not both.');
+    refuse('cron', 'Set “interval” or “cron”, not both.');
   }
   if (cron !== undefined && cron.trim().split(/\s+/).length !== 5) {
     refuse('cron', `I didn't understand “${cron}”. A crontab has five fields: cron="0 3 * * *".`);
   }
   if (zone !== undefined && cron === undefined) {
-    refuse('zone', 'A “zone” goes with “cron”: cron="0 3 * * *" zone=Europe/Berlin.');
+    refuse('zone', '“zone” needs “cron”: cron="0 3 * * *" zone=Europe/Berlin.');
   }
 }
 
@@ -251,6 +252,6 @@ function hostOf(target: string, part: 'hostname' | 'host' = 'hostname'): string 
 export function refuseSecrets(target: string): void {
   if (maskedTarget(target) === target) return;
   throw new CommandError(
-    'This address holds what looks like a password or a key. Add it with /monitor add, which shows it to nobody.',
+    'This address seems to contain a password or a key. Add it with /monitor add, which never shows it.',
   );
 }

@@ -22,7 +22,7 @@ export const pauseMonitor = writingTool({
   name: 'pause_monitor',
   title: 'Pause a monitor',
   description:
-    'Pauses the checks of one monitor until someone resumes it. With "until", plans maintenance until then: checks go on, no alerts are sent.',
+    'Pauses the checks of one monitor until someone resumes it. With "until", plans maintenance until then instead: checks continue, no alerts are sent.',
   right: mayManage('pause monitors'),
   input: z.object({
     monitor: monitorField,
@@ -53,7 +53,7 @@ export const pauseMonitor = writingTool({
   async carryOut({ monitor, fromMs, untilMs }, context) {
     await stillKnown(monitor, context);
     if (untilMs === undefined) return await pause(monitor, context.monitoring);
-    if (untilMs <= context.nowMs) throw new CommandError('That time is over. Ask again.');
+    if (untilMs <= context.nowMs) throw new CommandError('That time has passed. Ask again.');
     return await silence({ monitor, fromMs, untilMs }, context);
   },
 });
@@ -63,7 +63,9 @@ function endOf(until: string, nowMs: number): number {
   if (ms <= nowMs)
     throw new CommandError(`"until" must be in the future; now it is ${isoTime(nowMs)}.`);
   if (ms - nowMs > MAX_MS) {
-    throw new CommandError(`"until" must be within ${MAX_DAYS} days. Pause it without a time.`);
+    throw new CommandError(
+      `"until" must be within ${MAX_DAYS} days. To pause for longer, leave "until" out.`,
+    );
   }
   return ms;
 }
@@ -81,7 +83,7 @@ export async function pause(
   { id }: Pick<KnownMonitor, 'id'>,
   monitoring: MonitoringClient,
 ): Promise<Card> {
-  const paused = await offered('to pause monitors', monitoring.pause(id));
+  const paused = await offered('pausing monitors', monitoring.pause(id));
   return {
     ...textCard('good', `${titleOf(paused)} is paused`, WHILE_PAUSED),
     actions: resumeAction(paused),
@@ -99,7 +101,7 @@ async function silence(
   const window = {
     starts_at: isoTime(fromMs),
     ends_at: isoTime(untilMs),
-    reason: `Asked for by ${shortened(person.name, 80)}`,
+    reason: `Requested by ${shortened(person.name, 80)}`,
   };
   const became = await offered(
     'maintenance',
@@ -112,9 +114,9 @@ async function silence(
     );
   }
   if (became.declared.length > 0) {
-    throw new CommandError(`A file declares the maintenance of ${name}. Change it there.`);
+    throw new CommandError(`A file sets the maintenance of ${name}. Change it there.`);
   }
-  if (became.planned.length === 0) throw new CommandError(`${name} is already removed.`);
+  if (became.planned.length === 0) throw new CommandError(`${name} was already removed.`);
   return textCard(
     'good',
     `Alerts for ${name} are silenced for ${inWords(untilMs - nowMs)}`,

@@ -121,7 +121,7 @@ export function assertShownWhole(tool: WritingTool, draft: Record<string, unknow
   for (const { label, value } of tool.summary(draft).facts) {
     if (typeof value !== 'string' || value.length <= MAX_SHOWN_VALUE) continue;
     throw new CommandError(
-      `${label} has ${value.length} characters, and a card to confirm shows ${MAX_SHOWN_VALUE}. Shorten it, or set it over the API.`,
+      `${label} has ${value.length} characters, but a confirmation card shows only ${MAX_SHOWN_VALUE}. Shorten it, or set it over the API.`,
     );
   }
 }

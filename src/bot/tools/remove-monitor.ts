@@ -18,7 +18,7 @@ export const removeMonitor = writingTool({
   prepare: async ({ monitor }, context) => ({ monitor: await knownMonitor(monitor, context) }),
   summary: ({ monitor }) => ({
     title: `Remove ${titleOf(monitor)} for good?`,
-    facts: [...factsOf(monitor), { label: 'With it go', value: 'its results and incidents' }],
+    facts: [...factsOf(monitor), { label: 'Also deleted', value: 'its results and incidents' }],
     confirm: 'Remove',
   }),
   async carryOut({ monitor }, context) {
@@ -34,12 +34,12 @@ export async function remove(
 ): Promise<Card> {
   // `offered` asks for something that is there, and a removal gives nothing.
   await offered(
-    'to remove monitors',
+    'removing monitors',
     monitoring.remove(known.id).then(() => true),
   );
   return textCard(
     'good',
-    `${titleOf(known)} is removed`,
+    `${titleOf(known)} was removed`,
     'Its checks, results and incidents are deleted.',
   );
 }

@@ -43,12 +43,12 @@ export async function resume(
   { id }: Pick<KnownMonitor, 'id'>,
   monitoring: MonitoringClient,
 ): Promise<Card> {
-  const resumed = await offered('to resume monitors', monitoring.resume(id));
+  const resumed = await offered('resuming monitors', monitoring.resume(id));
   return textCard(
     'good',
     `${titleOf(resumed)} resumed`,
     resumed.check_type === 'HEARTBEAT'
-      ? 'Askwatch waits for its next ping.'
+      ? 'Waiting for its next ping.'
       : 'The first check runs in a few seconds.',
   );
 }

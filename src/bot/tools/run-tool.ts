@@ -27,7 +27,7 @@ export function checkToolInput(tool: Tool, input: unknown): Record<string, unkno
   const problems = checked.error.issues
     .slice(0, MAX_PROBLEMS)
     .map(({ path, message }) => `${path.join('.') || 'the input'}: ${message}`);
-  throw new CommandError(`The input of ${tool.name} is not right: ${problems.join('; ')}.`);
+  throw new CommandError(`Invalid input for ${tool.name}: ${problems.join('; ')}.`);
 }
 
 /** Runs a tool that reads over input that is checked. Throws what its `run` throws. */

@@ -42,15 +42,15 @@ export interface TimeSpan {
 /** The time that is asked for, which ends now at the latest. Throws `CommandError`. Pure. */
 export function timeSpanOf({ last, from, to }: Asked, standard: string, nowMs: number): TimeSpan {
   if (from === undefined) {
-    if (to !== undefined) throw new CommandError('"to" goes with "from". Give both, or "last".');
+    if (to !== undefined) throw new CommandError('"to" needs "from". Use both, or "last".');
     return { fromMs: nowMs - lengthOf(last ?? standard), toMs: nowMs };
   }
-  if (last !== undefined) throw new CommandError('Give "last", or "from" and "to", not both.');
+  if (last !== undefined) throw new CommandError('Use "last", or "from" and "to", not both.');
   const fromMs = momentOf('from', from);
   const toMs = Math.min(to === undefined ? nowMs : momentOf('to', to, { isEnd: true }), nowMs);
   if (fromMs >= toMs) throw new CommandError('"from" must be before "to", and in the past.');
   if (toMs - fromMs > MAX_MS) {
-    throw new CommandError(`That is longer than ${MAX_DAYS} days, and nothing is kept for longer.`);
+    throw new CommandError(`That is longer than ${MAX_DAYS} days. Older data is not kept.`);
   }
   return { fromMs, toMs };
 }

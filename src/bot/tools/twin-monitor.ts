@@ -43,7 +43,7 @@ export async function findTwin(
 export function nameHints({ name }: WantedMonitor, monitors: readonly Monitor[]): string[] {
   const isTaken = monitors.some((one) => one.name.toLowerCase() === name.toLowerCase());
   return isTaken
-    ? [`Another monitor is also called “${shortened(name, 60)}”. Give one of them its own name.`]
+    ? [`Another monitor is also called “${shortened(name, 60)}”. Give one of them another name.`]
     : [];
 }
 
@@ -53,7 +53,7 @@ export function hostHints({ target, check_type }: WantedMonitor): string[] {
   const host = URL.canParse(target) ? new URL(target).hostname : '';
   if (host === '' || host === 'localhost' || /[.:]/.test(host)) return [];
   return [
-    `“${shortened(host, 60)}” has no dot, so only your own network can know it. Did you mean ${shortened(host, 60)}.com?`,
+    `“${shortened(host, 60)}” has no dot, so it only works inside your own network. Did you mean ${shortened(host, 60)}.com?`,
   ];
 }
 

@@ -120,17 +120,17 @@ function compose(messages: readonly ChatMessage[]): string {
   const questions = messages.filter(({ role }) => role === 'user');
   const earlier = questions.slice(0, -1);
   return [
-    'This is the built-in offline engine of Askwatch. It is not a language model, so it cannot know the answer; it shows that everything around one works.',
+    "This is the built-in offline engine of Askwatch. It isn't a language model and can't answer this. It is here so you can see that everything else works.",
     asked(questions.at(-1)),
     ...(earlier.length > 0 ? [remembered(earlier)] : []),
-    'To get real answers, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` (docs/settings.md lists the others), or start Ollama on this machine, and start Askwatch again.',
+    'To get real answers, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` (docs/settings.md lists the others), or start Ollama on this machine, and restart Askwatch.',
   ].join('\n\n');
 }
 
 function asked(question: ChatMessage | undefined): string {
-  if (!question) return 'You asked nothing yet.';
+  if (!question) return 'You have not asked anything yet.';
   const pictures = picturesIn(question);
-  const seen = pictures === 0 ? '' : ` You sent ${count(pictures, 'picture')} along.`;
+  const seen = pictures === 0 ? '' : ` You also sent ${count(pictures, 'image')}.`;
   return `You asked: “${quote(question, QUESTION_LENGTH)}”${seen}`;
 }
 

@@ -137,7 +137,7 @@ test('where the model fails, the draft by rules stands, and the file says so', a
   const { text, end } = await summarise();
   expect(headingsIn(text)).toEqual(HEADINGS);
   expect(end.note).toMatch(
-    /^The model gateway answered with an error \(503\).* The file is put together without a model\.$/,
+    /^The model gateway answered with an error \(503\).* The file was created without a model\.$/,
   );
   expect(end.actions?.map(({ label }) => label)).toEqual(['Try again']);
   expect(end.document?.text).toBe(`${text}\n`);
@@ -151,7 +151,7 @@ test('where the model breaks off, its words stay, and the file is the draft by r
   const { text, end } = await summarise();
   expect(text).toBe('The disk ');
   expect(headingsIn(end.document?.text ?? '')).toEqual(HEADINGS);
-  expect(end.note).toContain('The file is put together without a model.');
+  expect(end.note).toContain('The file was created without a model.');
 });
 
 test('somebody who stops it gets no file', async () => {

@@ -122,7 +122,7 @@ const FAILURES: Array<{ fault: Fault; text: string; note: RegExp; isRare?: boole
   {
     fault: { kind: 'status', status: 400 },
     text: '',
-    note: /refuses this: Fault 400/,
+    note: /rejected this: Fault 400/,
     isRare: true,
   },
   { fault: { kind: 'status', status: 401 }, text: '', note: /GATEWAY_API_KEY/ },
@@ -134,7 +134,7 @@ const FAILURES: Array<{ fault: Fault; text: string; note: RegExp; isRare?: boole
   { fault: { kind: 'status', status: 503 }, text: '', note: /error \(503\)/, isRare: true },
   { fault: { kind: 'html' }, text: '', note: /cannot be read/, isRare: true },
   { fault: { kind: 'cut', afterChunks: 1 }, text: 'One ', note: /./, isRare: true },
-  { fault: { kind: 'no-reason' }, text: 'One two', note: /broke off/ },
+  { fault: { kind: 'no-reason' }, text: 'One two', note: /cut off/ },
   {
     fault: { kind: 'error-event', afterChunks: 1 },
     text: 'One ',
@@ -242,7 +242,9 @@ test('uses the model that is named, whatever its letter case, and says which the
   await readAnswer(await say('/ask model=TEST-vision what is this?'));
   expect(provider.calls[0]?.body.model).toBe('test-vision');
   const { end } = await readAnswer(await say('/ask model=gpt-9 what is this?'));
-  expect(end.note).toContain('There is no text model “gpt-9”. There are: test-model, test-vision');
+  expect(end.note).toContain(
+    'No text model called “gpt-9”. Choose one of: test-model, test-vision',
+  );
   expect(provider.calls).toHaveLength(1);
 });
 
@@ -259,7 +261,7 @@ test('notes an answer that the model ended at its length limit, and remembers it
   const { say, provider } = await startTestBot();
   provider.answerWith('Long', { finishReason: 'length' });
   const { end } = await readAnswer(await say('/ask one'), 't1');
-  expect(end.note).toMatch(/Ask it to go on/);
+  expect(end.note).toMatch(/Ask it to continue/);
   await readAnswer(await say('/ask go on'), 't1');
   expect(promptOf(provider.calls.at(-1) ?? fail())).toContain('assistant: Long');
 });

@@ -41,7 +41,7 @@ test('a channel that has used up its budget is told until when, and no model is 
     const { text, end } = await readAnswer(await bot.say('/ask three'), 't1');
     expect(text).toBe('');
     expect(end.note).toMatch(
-      /^This channel has used up its budget of 1,000 tokens a day\. The next one begins in .+; those who manage/,
+      /^This channel has used up its budget of 1,000 tokens a day\. It resets in .+\. People who can manage/,
     );
     expect(bot.provider.calls).toHaveLength(asked);
     const elsewhere = await bot.say('/ask four', {
@@ -128,7 +128,7 @@ test('look-ups are counted with the answers', async () => {
   expect(lookupTokens).toBeGreaterThan(tokens / 3);
   expect(lookupTokens).toBeLessThan(tokens);
   const of = (count: number) => count.toLocaleString('en');
-  expect(usage).toContain('Person | Answers | Tokens | Look-ups | Their tokens');
+  expect(usage).toContain('Person | Answers | Tokens | Look-ups | Look-up tokens');
   expect(usage).toContain(`Ada | 1 | ${of(tokens)} | 1 | ${of(lookupTokens)}`);
 });
 

@@ -92,7 +92,7 @@ test('a change is called once, by whoever asked for it, and exactly as the card 
   const bot = await start(server);
   const input = { title: 'It is down', labels: ['a', 1], body: 'One\n*two*\u200b\u202e\u00a0end' };
   const { card, told, steps } = await propose(bot, input);
-  expect(JSON.parse(told)).toEqual({ proposed: 'Call create of issues?', done: false });
+  expect(JSON.parse(told)).toEqual({ proposed: 'Call create from issues?', done: false });
   expect(steps).toEqual([]);
   expect(card?.tone).toBe('warning');
   expect(card?.parts).toEqual([
@@ -112,7 +112,7 @@ test('a change is called once, by whoever asked for it, and exactly as the card 
   expect(JSON.parse(code)).toEqual(input);
   expect(server.calls).toEqual([]);
   expect(await done(bot, card, 'Call', { person: BOB })).toContain(
-    'Only whoever asked for this can decide',
+    'Only the person who asked for this can decide',
   );
   expect(server.calls).toEqual([]);
   const replies = await Promise.all([
@@ -127,7 +127,7 @@ test('a change is called once, by whoever asked for it, and exactly as the card 
     text: 'Issue #7 is open. <!channel>',
   });
   expect(shown && textOf(cardOf(shown))).toMatch(
-    /^create of issues was called\nWhat issues says of it, which nobody has checked:[\s\S]*Confirmed by Ada$/,
+    /^create from issues was called\nAnswer from issues, not checked by Askwatch:[\s\S]*Confirmed by Ada$/,
   );
 });
 
@@ -136,14 +136,16 @@ test('who may not manage what is shared is proposed nothing', async () => {
   const bot = await start(server);
   const { card, told } = await propose(bot, { title: 'a' }, { id: 'U3', name: 'Cy' });
   expect(card).toBeUndefined();
-  expect(told).toMatch(/Only those who manage .* may have tools of other servers change something/);
+  expect(told).toMatch(
+    /Only people who can manage .* can use tools from other servers that change something/,
+  );
 });
 
 test('what is cancelled is not called', async () => {
   const server = await startToolServer({ tools: [CREATE] });
   const bot = await start(server);
   const { card } = await propose(bot, { title: 'a' });
-  expect(await done(bot, card, 'Cancel')).toContain('nothing was done');
+  expect(await done(bot, card, 'Cancel')).toContain('Nothing was done');
   await press(bot, card, 'Call', { person: ADA, pressed: 'm3' });
   expect(server.calls).toEqual([]);
 });
@@ -177,8 +179,8 @@ test('the operator says which tools wait for a person', async () => {
   const { end } = await readAnswer(await bot.say('/ask all', { person: ADA }), 't1');
   expect(server.calls.map(({ name }) => name)).toEqual(['find']);
   expect(end.cards?.map(({ title }) => title)).toEqual([
-    'Call create of issues?',
-    'Call look of issues?',
+    'Call create from issues?',
+    'Call look from issues?',
   ]);
 });
 
@@ -188,12 +190,14 @@ test('a tool that changed since it was proposed is not called', async () => {
   const { card } = await propose(bot, { title: 'a' });
   server.offer.tools = [{ ...CREATE, description: 'Removes all.' }];
   expect(await done(bot, card, 'Call')).toMatch(
-    /create of issues cannot be called\. It has changed since/,
+    /create from issues cannot be called\. It has changed,/,
   );
   expect(server.calls).toEqual([]);
   // Nothing was sent, so the same press may do it once it is as it was.
   server.offer.tools = [CREATE];
-  expect(await done(bot, card, 'Call', { pressed: 'm9' })).toContain('create of issues was called');
+  expect(await done(bot, card, 'Call', { pressed: 'm9' })).toContain(
+    'create from issues was called',
+  );
   expect(server.calls).toHaveLength(1);
 });
 
@@ -208,7 +212,7 @@ test('a tool that changed and was accepted since it was proposed is not called f
   });
   await press(bot, changes, 'Accept create');
   expect(await done(bot, card, 'Call')).toContain(
-    'create of issues is another one by now. Ask again.',
+    'create from issues has changed since. Ask again.',
   );
   expect(server.calls).toEqual([]);
 });
@@ -222,7 +226,7 @@ test.each<[string, Misbehave, RegExp]>([
   [
     'hangs',
     () => true,
-    /^Nobody knows whether create of issues was done\nissues did not answer within 0\.5 s\. Look there/,
+    /^Unclear whether create from issues was done\nissues did not answer within 0\.5 s\. Check there/,
   ],
   [
     'dies in mid-answer',
@@ -232,7 +236,7 @@ test.each<[string, Misbehave, RegExp]>([
       setTimeout(() => response.destroy(), 5);
       return true;
     },
-    /^Nobody knows whether create of issues was done\nissues lost its connection/,
+    /^Unclear whether create from issues was done\nissues lost its connection/,
   ],
   [
     'fails',
@@ -240,7 +244,7 @@ test.each<[string, Misbehave, RegExp]>([
       response.writeHead(502).end();
       return true;
     },
-    /^Nobody knows whether create of issues was done\nissues answered with status 502/,
+    /^Unclear whether create from issues was done\nissues answered with status 502/,
   ],
   [
     'refuses',
@@ -248,7 +252,7 @@ test.each<[string, Misbehave, RegExp]>([
       response.writeHead(403).end();
       return true;
     },
-    /^create of issues was not done\nissues answered with status 403/,
+    /^create from issues was not done\nissues answered with status 403/,
   ],
 ])('a change by a server that %s is tried once and told as it is', async (_, misbehave, said) => {
   const server = await startRawToolServer(onCall(misbehave), { tools: [CREATE] });
@@ -267,7 +271,7 @@ test('what a tool itself calls a failure is told as one', async () => {
   const bot = await start(server);
   const { card } = await propose(bot, {});
   expect(await done(bot, card, 'Call')).toMatch(
-    /^create of issues says that it failed[\s\S]*The title is empty\./,
+    /^create from issues reported an error[\s\S]*The title is empty\./,
   );
 });
 
@@ -278,7 +282,7 @@ test('a proposal outlives a restart, and is shown and called as it was', async (
   const { card } = await propose(first, { title: 'a' });
   await first.stop();
   const next = await startBotWithTools([serverAt(server)], { folder });
-  expect(await done(next, card, 'Call')).toContain('create of issues was called');
+  expect(await done(next, card, 'Call')).toContain('create from issues was called');
   expect(server.calls).toEqual([{ name: 'create', input: { title: 'a' } }]);
 });
 
@@ -302,7 +306,7 @@ test('what a process began before it died is not begun again', async () => {
     ...{ id: 'goes on', place: CHANNEL, thread: 't1', person: ADA },
     request: { command: 'proposal confirm', values: { proposal: id } },
   });
-  expect(textOf(cardOf(await again))).toContain('This was begun before and interrupted');
+  expect(textOf(cardOf(await again))).toContain('This was started before and interrupted');
   expect(server.messages.filter(({ method }) => method === 'tools/call')).toHaveLength(1);
 });
 
@@ -313,12 +317,12 @@ test('a server that is not set up any more, or not here, is not called', async (
   const { card } = await propose(first, { title: 'a' });
   await first.stop();
   const without = await startBotWithTools([], { folder });
-  expect(await done(without, card, 'Call')).toContain('issues is not set up here any more');
+  expect(await done(without, card, 'Call')).toContain('issues is no longer set up here');
   await without.stop();
   const channels = [{ platform: 'console', channel: 'ops' }];
   const elsewhere = await startBotWithTools([serverAt(server, { channels })], { folder });
   expect(await done(elsewhere, card, 'Call', { pressed: 'm6' })).toContain(
-    'issues is not set up here any more',
+    'issues is no longer set up here',
   );
   await elsewhere.stop();
   const other = await startBotWithTools([serverAt(server, { tools: ['find'] })], { folder });

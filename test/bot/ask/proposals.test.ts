@@ -111,7 +111,7 @@ test('a press by somebody else changes nothing, and leaves it to the asker', asy
   for (const label of ['Watch', 'Cancel']) {
     const reply = await press(bot, cards[0], label, { person: BOB });
     expect(reply).toMatchObject({ private: true });
-    expect(textOf(cardOf(reply))).toContain('Only whoever asked for this can decide');
+    expect(textOf(cardOf(reply))).toContain('Only the person who asked for this can decide');
   }
   expect(created(bot)).toEqual([]);
   await press(bot, cards[0], 'Watch');
@@ -123,11 +123,11 @@ test('what is cancelled is not done, also when Confirm is pressed after it', asy
   const { cards } = await propose(bot, ['create_monitor', { target: 'https://example.com' }]);
   const reply = await press(bot, cards[0], 'Cancel');
   expect(reply).toMatchObject({ inPlace: true });
-  expect(textOf(cardOf(reply))).toMatch(/nothing was done[\s\S]*Cancelled by Ada/);
+  expect(textOf(cardOf(reply))).toMatch(/Nothing was done[\s\S]*Cancelled by Ada/);
   // A moment later it is the same press; others are told who came first.
   expect(await press(bot, cards[0], 'Watch')).toEqual({ kind: 'nothing' });
   const late = await press(bot, cards[0], 'Watch', { person: BOB });
-  expect(textOf(cardOf(late))).toContain('Ada pressed this first. It is decided.');
+  expect(textOf(cardOf(late))).toContain('Ada pressed this first. It has been decided.');
   expect(created(bot)).toEqual([]);
 });
 
@@ -137,7 +137,7 @@ test('a proposal waits for ten minutes and no longer', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   try {
     vi.setSystemTime(Date.now() + 10 * 60_000 + 1_000);
-    expect(textOf(cardOf(await press(bot, cards[0], 'Watch')))).toContain('too old');
+    expect(textOf(cardOf(await press(bot, cards[0], 'Watch')))).toContain('has expired');
   } finally {
     vi.useRealTimers();
   }
@@ -174,7 +174,7 @@ test('who may not change something gets no card, and the model is told who may',
     { person },
   );
   expect(cards).toEqual([]);
-  expect(told).toContain('Only those who manage');
+  expect(told).toContain('Only people who can manage');
 });
 
 test('who has lost the right by then can confirm no more', async () => {
@@ -182,7 +182,7 @@ test('who has lost the right by then can confirm no more', async () => {
   const { cards } = await propose(bot, ['create_monitor', { target: 'https://example.com' }]);
   const person = { ...ADA, mayManage: async () => false };
   const reply = await press(bot, cards[0], 'Watch', { person });
-  expect(textOf(cardOf(reply))).toContain('Only those who manage');
+  expect(textOf(cardOf(reply))).toContain('Only people who can manage');
   expect(created(bot)).toEqual([]);
 });
 
@@ -212,7 +212,9 @@ test('of five proposals three stand, and the model is told of the rest', async (
     'Watch 2.example?',
     'Watch 3.example?',
   ]);
-  expect(bot.provider.calls.at(-1)?.body.messages.at(-1).content).toContain('3 changes stand');
+  expect(bot.provider.calls.at(-1)?.body.messages.at(-1).content).toContain(
+    '3 changes already wait',
+  );
 });
 
 test('a model that proposes and says nothing leaves a word of its own', async () => {
@@ -223,7 +225,7 @@ test('a model that proposes and says nothing leaves a word of its own', async ()
       : { calls: [{ name: 'create_monitor', arguments: '{"target":"https://example.com"}' }] },
   );
   const { text, end } = await readAnswer(await bot.say('/ask watch it', { person: ADA }), 't1');
-  expect(text).toBe('It waits for your decision below.');
+  expect(text).toBe('Waiting for your confirmation below.');
   expect(end.cards).toHaveLength(1);
 });
 
@@ -268,7 +270,7 @@ test('a monitor is paused, silenced, resumed, changed and removed as its card sa
   );
   expect((await status()).maintenance).toEqual([
     other,
-    expect.objectContaining({ ends_at: until, reason: 'Asked for by Ada' }),
+    expect.objectContaining({ ends_at: until, reason: 'Requested by Ada' }),
   ]);
 
   const pause = await propose(bot, ['pause_monitor', { monitor: 'shop' }]);
@@ -310,9 +312,9 @@ test.each([
   ],
   [
     { target: '127.0.0.1:1', starttls: 'smtp', days: 30 },
-    /Kind: CERTIFICATE\nChecked every: 1 hour\nWarns: 30 days before the end\nSTARTTLS: smtp/,
+    /Kind: CERTIFICATE\nChecked every: 1 hour\nWarns: 30 days before expiry\nSTARTTLS: smtp/,
     { days: 7 },
-    /Warns: 30 days before the end → 7 days before the end/,
+    /Warns: 30 days before expiry → 7 days before expiry/,
   ],
   [
     { target: 'http://127.0.0.1:1', json: 'queue < 100' },
@@ -332,7 +334,7 @@ test.each([
   expect(other.cards[0] && textOf(other.cards[0])).toMatch(changed);
   expect(textOf(cardOf(await press(bot, other.cards[0], 'Change')))).toMatch(changed);
   const wrong = await propose(bot, ['change_monitor', { monitor: 'It', keyword: 'x' }]);
-  expect(wrong.told).toContain('looks for no keyword');
+  expect(wrong.told).toContain('does not look for a keyword');
   // What is sent may be a login, and a proposal is shown.
   const sent = await propose(bot, ['create_monitor', { target: 'a.example:1', send: 's3cret' }]);
   expect(sent.cards).toEqual([]);
@@ -344,7 +346,7 @@ test('what was changed since it was proposed is not touched', async () => {
   const { cards } = await propose(bot, ['remove_monitor', { monitor: 'shop' }]);
   shop.target = 'https://other.example';
   const reply = await press(bot, cards[0], 'Remove');
-  expect(textOf(cardOf(reply))).toMatch(/was changed since this was proposed/);
+  expect(textOf(cardOf(reply))).toMatch(/has changed since this was proposed/);
   bot.service.monitors.length = 0;
   expect(textOf(cardOf(await press(bot, cards[0], 'Remove', { pressed: 'm2' })))).toMatch(
     /already removed/,
@@ -379,14 +381,14 @@ test('an incident is acknowledged, snoozed and noted for whoever confirms it', a
   await bot.bot.start([platform]);
   await eventually(() => bot.service.requests.length > 1);
   const early = await propose(bot, ['acknowledge_incident', { monitor: 'shop' }]);
-  expect(early.told).toContain('no incident of Shop that goes on');
+  expect(early.told).toContain('Shop has no ongoing incident');
   bot.service.setStatus(shop.id, 'DOWN');
   await eventually(() => platform.messages.length === 1);
   const shown = () => textOf(platform.messages[0]?.card as Card);
 
   const acknowledge = await propose(bot, ['acknowledge_incident', { monitor: 'shop' }]);
   const reply = await press(bot, acknowledge.cards[0], 'Acknowledge');
-  expect(cardOf(reply).title).toBe('Ada looks after the incident of Shop');
+  expect(cardOf(reply).title).toBe('Ada acknowledged the incident of Shop');
   await eventually(() => shown().includes('Acknowledged by: Ada'));
 
   const snooze = await propose(bot, ['snooze_incident', { monitor: 'shop' }]);
@@ -395,10 +397,10 @@ test('an incident is acknowledged, snoozed and noted for whoever confirms it', a
 
   const note: [string, object] = ['note_incident', { text: 'restarted\nthe database' }];
   const elsewhere = await propose(bot, note);
-  const refused = await press(bot, elsewhere.cards[0], 'Keep');
-  expect(textOf(cardOf(refused))).toMatch(/under no alert/);
+  const refused = await press(bot, elsewhere.cards[0], 'Add note');
+  expect(textOf(cardOf(refused))).toMatch(/does not belong to an alert/);
   const kept = await propose(bot, note, { thread: platform.messages[0]?.id ?? '' });
-  await press(bot, kept.cards[0], 'Keep');
+  await press(bot, kept.cards[0], 'Add note');
   await eventually(() => shown().includes('restarted the database'));
 });
 
@@ -410,5 +412,7 @@ test('the card shows a long name whole, and what no card shows whole is not prop
   const target = `https://example.com/${'a'.repeat(1_000)}`;
   const long = await propose(bot, ['create_monitor', { target }], { thread: 't2' });
   expect(long.cards).toEqual([]);
-  expect(long.told).toContain('Target has 1020 characters, and a card to confirm shows 900.');
+  expect(long.told).toContain(
+    'Target has 1020 characters, but a confirmation card shows only 900.',
+  );
 });

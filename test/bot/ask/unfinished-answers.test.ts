@@ -98,7 +98,9 @@ test('an answer that can never be ended is given up, and so is one that nobody w
   second.start(async () => {
     throw new DeliveryError('gone', { permanent: true });
   });
-  await eventually(() => second.lines.some(({ msg }) => /cannot be ended/.test(String(msg))));
+  await eventually(() =>
+    second.lines.some(({ msg }) => /an interrupted answer.* giving up/.test(String(msg))),
+  );
   await second.begin('b', 'C1');
   const third = await open(await second.kill(), 8 * DAY_MS);
   const tried: string[] = [];
@@ -152,8 +154,7 @@ test('a platform that is started again ends the answers that the one before left
   await begin('d', 'C1');
   endDiscord();
   endSlack();
-  const note =
-    'Interrupted: Askwatch had to connect anew before this answer was complete. Try again.';
+  const note = 'Interrupted: Askwatch had to reconnect before this answer was complete. Try again.';
   await eventually(() => ended.length > 0);
   snapshot('slack')();
   await eventually(() => ended.length > 1);

@@ -138,7 +138,9 @@ describe('a mention', () => {
     const before = await stored();
     for (const value of ['off', '<!subteam^S9>', 'nonsense']) {
       const { text } = await say(`on quiet=22-7 mention=${value}`, person);
-      expect(text).toContain('Only those who manage this channel may change its alert settings');
+      expect(text).toContain(
+        'Only people who can manage this channel can change its alert settings',
+      );
     }
     expect(await stored()).toEqual(before);
   });

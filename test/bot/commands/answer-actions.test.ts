@@ -75,7 +75,7 @@ test('anybody can stop an answer, which says who did, and a stopped answer is no
   expect(end.note).toBe('Stopped by Grace.');
   expect(labels(end.actions)).toEqual(['Try again']);
   const late = cardOf(await press(reply.actions, 'Stop', { thread: 'T1' }));
-  expect(textOf(late)).toContain('This answer has ended already.');
+  expect(textOf(late)).toContain('This answer has already ended.');
   provider.recover();
   await ask('two', 'T1');
   expect(told()).toEqual(['two']);
@@ -112,13 +112,11 @@ test('an answer is made anew in place of the first, only while it is the last, a
   expect(again.text).toBe('Another.');
   expect(later.told()).toEqual(['one', 'First.', 'two']);
   const late = cardOf(await later.press(second.end.actions, 'Regenerate', { thread: 'T1' }));
-  expect(textOf(late)).toContain(
-    'Grace pressed this first. What comes of it is below this answer.',
-  );
+  expect(textOf(late)).toContain('Grace pressed this first. The result is below this answer.');
   await later.ask('three', 'T1');
   expect(later.told()).toEqual(['one', 'First.', 'two', 'Another.', 'three']);
   const stale = cardOf(await later.press(again.end.actions, 'Regenerate', { thread: 'T1' }));
-  expect(textOf(stale)).toContain('Only the last question of a thread can be answered anew');
+  expect(textOf(stale)).toContain('Only the last answer in a thread can be regenerated');
 });
 
 test('an answer that reached the longest its model gives can go on', async () => {
@@ -129,14 +127,14 @@ test('an answer that reached the longest its model gives can go on', async () =>
   provider.answerWith(' and half.');
   const rest = await press(half.end.actions, 'Continue', { thread: 'T1' });
   expect((await readAnswer(rest, 'T1')).text).toBe(' and half.');
-  expect(told()).toEqual(['tell all', 'Half', 'Go on exactly where you stopped.']);
+  expect(told()).toEqual(['tell all', 'Half', 'Continue exactly where you stopped.']);
   const late = await press(half.end.actions, 'Continue', { thread: 'T1', person: grace });
   expect(textOf(cardOf(late))).toContain('Ada <!here> pressed this first.');
   provider.answerWith('Half', { finishReason: 'length' });
   const other = await ask('tell more', 'T1');
   await ask('and then?', 'T1');
   const stale = cardOf(await press(other.end.actions, 'Continue', { thread: 'T1' }));
-  expect(textOf(stale)).toContain('Only the last answer of a thread can go on');
+  expect(textOf(stale)).toContain('Only the last answer in a thread can be continued');
 });
 
 test('a private answer is shared once, by whom it was shown to, and its thread remembers it', async () => {
@@ -145,7 +143,7 @@ test('a private answer is shared once, by whom it was shown to, and its thread r
   const { end } = await ask('private=true why?');
   expect(labels(end.actions)).toEqual(['Share', '👍', '👎']);
   const stranger = cardOf(await press(end.actions, 'Share', { person: grace }));
-  expect(textOf(stranger)).toContain('cannot be shared');
+  expect(textOf(stranger)).toContain('can no longer be shared');
   const shared = await press(end.actions, 'Share');
   expect(shared).toMatchObject({ kind: 'answer', private: false, question: 'why?' });
   const { text, end: sharedEnd } = await readAnswer(shared, 'T5');
@@ -195,7 +193,7 @@ test('a question asked between a press and its turn comes first, and the press a
   letGo();
   const { text, end } = await later;
   expect((await tooLate).end).toMatchObject({
-    note: expect.stringContaining('Something else was asked in this thread'),
+    note: expect.stringContaining('Another question in this thread came first'),
     actions: [],
   });
   expect(provider.calls).toHaveLength(2);
@@ -318,7 +316,7 @@ describe('a button that is pressed twice', () => {
     await stop();
     const later = await start({ folder: killed });
     const late = await later.press(first.end.actions, 'Regenerate', { thread: 'T1' });
-    expect(textOf(cardOf(late))).toContain('Somebody pressed this first.');
+    expect(textOf(cardOf(late))).toContain('Someone pressed this first.');
     const again = await later.press(other.end.actions, 'Regenerate', { thread: 'T2' });
     expect((await readAnswer(again, 'T2')).end.note).toBeUndefined();
   });

@@ -69,9 +69,7 @@ test('a channel has a model of its own, also after a restart, and others do not'
 test('a model that is not there is refused and changes nothing', async () => {
   const { say, text, ask } = await start();
   const usual = 'test-model';
-  expect(await text(say('/askwatch model nonsense'))).toContain(
-    'There is no text model “nonsense”',
-  );
+  expect(await text(say('/askwatch model nonsense'))).toContain('No text model called “nonsense”');
   expect((await ask('why?')).model).toBe(usual);
 });
 
@@ -123,7 +121,7 @@ test('the forms begin with what is set, for those who may change it', async () =
   for (const command of [modelCommand, promptCommand]) {
     const opened = await open(command, member);
     const card = 'card' in opened ? opened.card : undefined;
-    expect(card && textOf(card)).toMatch(/Only those who manage this channel may/);
+    expect(card && textOf(card)).toMatch(/Only people who can manage this channel can/);
   }
 });
 
@@ -141,7 +139,9 @@ test('a person who does not manage the channel sees model and prompt and changes
   const person = member;
   expect(await text(say('/askwatch model', { person }))).toContain(`${usual} answers here`);
   for (const line of [`/askwatch model ${other}`, '/askwatch prompt Be rude.']) {
-    expect(await text(say(line, { person }))).toMatch(/Only those who manage this channel may/);
+    expect(await text(say(line, { person }))).toMatch(
+      /Only people who can manage this channel can/,
+    );
   }
   const body = await ask('why?');
   expect(body.model).toBe(usual);

@@ -94,11 +94,11 @@ describe('a typed line', () => {
 
   test.each([
     ['/monitor add https://example.com intervall=30', '“intervall”'],
-    ['/monitor add https://example.com name=a name=b', '“name” is given twice.'],
+    ['/monitor add https://example.com name=a name=b', '“name” is set twice.'],
     ['/monitor add https://example.com name=Shop more words', '“more words”'],
     ['/askwatch help me', '“me”'],
-    ['/ask model=a model=b why?', '“model” is given twice.'],
-    ['/ask question=a why?', '“question” is given'],
+    ['/ask model=a model=b why?', '“model” is set twice.'],
+    ['/ask question=a why?', '“question” is set'],
     [`/monitor add ${'x'.repeat(4001)}`, 'too long'],
   ])('is refused with a sentence when it is unclear: %s', (line, problem) => {
     expect(read(line)).toContain(problem);

@@ -26,8 +26,8 @@ describe('a command that fails answers with a card', () => {
     ['/monitor add ftp://x.example', 'warning', 'is not a web address'],
     ['/monitor add "not a host"', 'warning', 'is not a web address'],
     ['/monitor add https://x.example type=KEYWORD', 'warning', 'keyword=Cart'],
-    ['/monitor add https://x.example type=DNS keyword=a', 'warning', 'goes with type=KEYWORD'],
-    ['/monitor add https://x.example type=HTTP record=A', 'warning', 'goes with type=DNS'],
+    ['/monitor add https://x.example type=DNS keyword=a', 'warning', 'works with type=KEYWORD'],
+    ['/monitor add https://x.example type=HTTP record=A', 'warning', 'works with type=DNS'],
     ['/monitor add job type=HEARTBEAT', 'warning', 'check_type must be HTTP, KEYWORD or DNS.'],
     ['/monitor show nothing', 'warning', 'No monitor called “nothing”'],
     ['/ask', 'info', 'How to use /ask'],
@@ -297,7 +297,7 @@ test('a model that nobody serves is marked, and never chosen by itself', async (
   const told = lines.filter(({ msg }) => String(msg).includes('ASK_MODEL'));
   expect(told).toMatchObject([{ level: 40, model: 'seeing', instead: 'small' }]);
   expect(await says('/askwatch model LONG')).toMatch(
-    /“long” cannot answer now\. Set OPENAI_API_KEY\. These can answer: small\./,
+    /“long” is not available now\. Set OPENAI_API_KEY\. Available models: small\./,
   );
   const card = await says('/askwatch models');
   expect(card).toContain('1 model can answer');
@@ -305,8 +305,8 @@ test('a model that nobody serves is marked, and never chosen by itself', async (
   expect(card).toContain('small (default)');
   expect(await bot.suggest('model', '')).toEqual([
     { label: 'small', value: 'small' },
-    { label: 'seeing · nobody serves it now', value: 'seeing' },
-    { label: 'long · nobody serves it now', value: 'long' },
+    { label: 'seeing · not available now', value: 'seeing' },
+    { label: 'long · not available now', value: 'long' },
   ]);
 });
 

@@ -37,10 +37,10 @@ describe('a target without a type', () => {
       target: 'a.example:8443',
     });
     expect(() => monitorOf({ target: 'cache.example', expect: 'PONG' })).toThrow(
-      '“cache.example” has no port. A TCP monitor takes a host and a port, such as db.example:5432.',
+      '“cache.example” has no port. A TCP monitor needs a host and a port, such as db.example:5432.',
     );
     expect(() => monitorOf({ type: 'HTTP', target: 'x.example', expect: 'a' })).toThrow(
-      '“expect” goes with type=TCP, not with type=HTTP.',
+      '“expect” works with type=TCP, not with type=HTTP.',
     );
   });
 });

@@ -70,7 +70,7 @@ describe.skipIf(!hasPostgres)('two bots over one database', () => {
         gestureOf(end.actions, at < 3 ? '👍' : '👎', { person, thread: 'T1' }),
       ),
     );
-    for (const reply of await Promise.all(rated)) expect(cardOf(reply).title).toContain('kept as');
+    for (const reply of await Promise.all(rated)) expect(cardOf(reply).title).toContain('rated');
     // One delivery that both hear.
     const twice = gestureOf(end.actions, '👎', { thread: 'T1' });
     const replies = await Promise.all([first, second].map(({ bot }) => bot.dispatch(twice)));

@@ -103,7 +103,7 @@ test('a rated answer is kept with its question, what was looked up, its model an
   const before = Date.now();
   const { end } = await bot.ask('what is down?', 'T1');
   expect(textOf(await bot.press(end.actions, '👍', T1))).toMatch(
-    /kept as 👍[\s\S]*what was looked up for it are kept for 90 days/,
+    /rated 👍[\s\S]*its look-ups are kept for 90 days/,
   );
   expect(textOf(await bot.press(end.actions, '👎', { ...T1, person: grace }))).toContain('👎');
   const usage = textOf(cardOf(await bot.say('/askwatch usage')));
@@ -144,11 +144,11 @@ test('a rating is changed by the other button, taken back by the same again, and
   const bot = await start();
   const { end } = await bot.ask('why?', 'T1');
   for (const [label, said] of [
-    ['👍', 'Thank you, kept as 👍'],
-    ['👎', 'Thank you, kept as 👎'],
-    ['👎', 'Taken back'],
-    ['👎', 'Thank you, kept as 👎'],
-    ['👍', 'Thank you, kept as 👍'],
+    ['👍', 'Thank you, rated 👍'],
+    ['👎', 'Thank you, rated 👎'],
+    ['👎', 'Rating removed'],
+    ['👎', 'Thank you, rated 👎'],
+    ['👍', 'Thank you, rated 👍'],
   ] as const) {
     expect((await bot.press(end.actions, label, T1)).title).toBe(said);
   }
@@ -211,14 +211,20 @@ test('who does not see an answer cannot rate it, and gets no form', async () => 
   const form = await bot.openForm(end.actions, T1);
   const elsewhere = { ...T1, place: { platform: 'console', channel: 'other' } };
   for (const where of [{ thread: 'T2' }, {}, elsewhere]) {
-    expect(textOf(await bot.press(end.actions, '👎', where))).toContain('no longer remembered');
+    expect(textOf(await bot.press(end.actions, '👎', where))).toContain(
+      'no longer remembers this answer',
+    );
     expect(await bot.openForm(end.actions, where)).toBeUndefined();
   }
   await bot.press(end.actions, '👎', T1);
   for (const where of [{ thread: 'T2' }, elsewhere]) {
-    expect(textOf(await bot.press(end.actions, '👍', where))).toContain('no longer remembered');
+    expect(textOf(await bot.press(end.actions, '👍', where))).toContain(
+      'no longer remembers this answer',
+    );
   }
-  expect(textOf(await bot.send(form, { what: 'no' }, elsewhere))).toContain('no longer remembered');
+  expect(textOf(await bot.send(form, { what: 'no' }, elsewhere))).toContain(
+    'no longer remembers this answer',
+  );
   expect(await bot.exported()).toMatchObject([{ up: 0, down: 1 }]);
 });
 
@@ -231,9 +237,11 @@ test('a forgotten thread takes its ratings along, and its buttons rate nothing a
   const forgotten = await bot.say('/askwatch forget', T1);
   expect(textOf(cardOf(forgotten))).toContain('This thread is forgotten');
   for (const label of ['👍', '👎']) {
-    expect(textOf(await bot.press(end.actions, label, T1))).toContain('no longer remembered');
+    expect(textOf(await bot.press(end.actions, label, T1))).toContain(
+      'no longer remembers this answer',
+    );
   }
-  expect(textOf(await bot.send(form, { what: 'no' }))).toContain('no longer remembered');
+  expect(textOf(await bot.send(form, { what: 'no' }))).toContain('no longer remembers this answer');
   expect(await bot.exported()).toEqual([]);
   for (const text of ['Since it rains.', 'why is it wet?']) {
     expect(await filesWith(text, bot.folder)).toEqual([]);
@@ -248,13 +256,13 @@ test('of a private answer only the rating is kept, and no file holds a word of i
   expect(form?.carried.private).toBe('true');
   expect(textOf(await bot.press(end.actions, '👎'))).toContain('Only the rating is kept');
   expect(textOf(await bot.press(end.actions, '👎', { person: grace }))).toContain(
-    'no longer remembered',
+    'no longer remembers this answer',
   );
   expect(await bot.openForm(end.actions, { person: grace })).toBeUndefined();
   const thanks = await bot.send(form, { reason: 'wrong', what: 'a kiwi it is' });
-  expect(textOf(thanks)).toContain('nothing of what you wrote');
+  expect(textOf(thanks)).toContain('not what you wrote');
   const stranger = await bot.send(form, { what: 'mine' }, { person: grace });
-  expect(textOf(stranger)).toContain('no longer remembered');
+  expect(textOf(stranger)).toContain('no longer remembers this answer');
   const [line, ...others] = await bot.exported();
   expect(others).toEqual([]);
   expect(line).toMatchObject({ private: true, down: 1, model: expect.stringMatching(/\w/) });
@@ -347,6 +355,6 @@ test('ratings that an older version kept with its answers count still', async ()
     return usage.includes('m1 | 👍 1 · 👎 1');
   });
   const changed = await bot.handle({ command: 'answer rate', values }, { ...T1, person: grace });
-  expect(cardOf(changed).title).toBe('Thank you, kept as 👍');
+  expect(cardOf(changed).title).toBe('Thank you, rated 👍');
   expect(await bot.exported()).toMatchObject([{ up: 2, down: 0, question: 'why?', answer: 'So.' }]);
 });

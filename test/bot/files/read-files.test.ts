@@ -97,7 +97,7 @@ test('reads the beginning of a text without end, and leaves it there', async () 
     }
   }
   const content = await read(endless(), { textBytes: 10_000 });
-  expect(content).toMatchObject({ kind: 'text', more: 'the file goes on after that' });
+  expect(content).toMatchObject({ kind: 'text', more: 'the file continues after that' });
   expect(content.kind === 'text' && content.text).toHaveLength(10_000);
   expect(given).toBeLessThan(20_000);
   expect(isLeft).toBe(true);
@@ -110,15 +110,15 @@ test('cuts a text between characters', async () => {
 
 test.each([
   ['nothing', Buffer.alloc(0), /^it is empty/],
-  ['NULs in a text', Buffer.from('text\0text'), /^it is no picture, text or PDF/],
+  ['NULs in a text', Buffer.from('text\0text'), /^it is not an image, text file or PDF/],
   ['an archive', Buffer.from('PK\x03\x04\0\0'), /^it is an archive or an Office document/],
-  ['a phone’s picture', Buffer.from('\0\0\0\x18ftypheic\0'), /^it is a HEIC picture/],
+  ['a phone’s picture', Buffer.from('\0\0\0\x18ftypheic\0'), /^it is a HEIC photo/],
   ['a program', Buffer.from('\x7fELF\0\0'), /^it is a program/],
-  ['bytes without sense', Buffer.from([1, 2, 3, 200, 201, 255]), /^it is no picture/],
-  ['a picture that is cut off', png(50, 50).subarray(0, 60), /damaged or not whole/],
-  ['a picture of nothing but its first bytes', png().subarray(0, 8), /damaged or not whole/],
-  ['a JPEG without a frame', Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 2]), /damaged or not whole/],
-  ['a picture without a side', png(2, 2, { says: [0, 2] }), /damaged or not whole/],
+  ['bytes without sense', Buffer.from([1, 2, 3, 200, 201, 255]), /^it is not an image/],
+  ['a picture that is cut off', png(50, 50).subarray(0, 60), /damaged or incomplete/],
+  ['a picture of nothing but its first bytes', png().subarray(0, 8), /damaged or incomplete/],
+  ['a JPEG without a frame', Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 2]), /damaged or incomplete/],
+  ['a picture without a side', png(2, 2, { says: [0, 2] }), /damaged or incomplete/],
   [
     'a picture of 50,000 pixels',
     png(2, 2, { says: [50_000, 50_000] }),
@@ -140,9 +140,7 @@ test('refuses a picture that is larger than it may be, however small it was said
     }
   }
   const content = await read(counted(), { pictureBytes: 20_000 });
-  expect(whyNot(content)).toBe(
-    'it is larger than 0.02 MB. Make it smaller, or cut out what matters.',
-  );
+  expect(whyNot(content)).toBe('it is larger than 0.02 MB. Make it smaller, or crop it.');
   expect(given).toBeLessThan(30_000);
 });
 
@@ -175,7 +173,7 @@ test('ends one that does not come in time, and reads the others', async () => {
     { name: 'quick', ref: {} },
   ];
   const [first, second] = await reader.read(PLACE, files, NEVER);
-  expect(whyNot(first as FileContent)).toMatch(/^it took longer than 1 second to come/);
+  expect(whyNot(first as FileContent)).toMatch(/^it took longer than 1 second to download/);
   expect(second).toEqual({ kind: 'text', text: 'here' });
   expect(ended).toEqual(['slow']);
 });
@@ -196,7 +194,7 @@ test('holds no more at once than it may', async () => {
   expect(contents.map(({ kind }) => kind)).toContain('unread');
   const reasons = contents.filter(({ kind }) => kind === 'unread').map(whyNot);
   expect(new Set(reasons)).toEqual(
-    new Set(['all files of this question are too large together. Send fewer at a time.']),
+    new Set(['the files of this question are too large together. Send fewer at a time.']),
   );
 });
 
@@ -211,6 +209,6 @@ test('tells what a platform says, and of other errors nothing but that there was
   ]);
   expect(contents.map(whyNot)).toEqual([
     'it is no longer there. Send it again.',
-    'something went wrong. Whoever runs Askwatch finds why in the log.',
+    'something went wrong. Your Askwatch admin can find the cause in the log.',
   ]);
 });

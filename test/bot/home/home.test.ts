@@ -169,7 +169,9 @@ test('a form opens for those who may, and for nobody by a forged press', async (
     const opened = await open(person, asked);
     return 'card' in opened ? textOf(opened.card) : 'a form';
   };
-  expect(await refused(ada, { form: 'askwatch model', place })).toMatch(/Only those who manage/);
+  expect(await refused(ada, { form: 'askwatch model', place })).toMatch(
+    /Only people who can manage/,
+  );
   for (const asked of [
     { form: 'askwatch model', place: 'slack:G9' },
     { form: 'askwatch model', place: 'discord:1' },

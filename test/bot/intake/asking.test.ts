@@ -71,8 +71,11 @@ test('a list of incidents names when alerts fired in this channel', async () => 
 });
 
 test.each([
-  ['what is down?', 'One alert that another system reports here fires:\n\n- **Alert a**: FIRING'],
-  ['is everything ok?', '2 alerts that other systems report here fire:'],
+  [
+    'what is down?',
+    '1 alert from another system is firing in this channel:\n\n- **Alert a**: FIRING',
+  ],
+  ['is everything ok?', '2 alerts from other systems are firing in this channel:'],
   ['Was ist ausgefallen?', 'Ein Alarm, den ein anderes System hierher meldet, ist aktiv:'],
   ['¿Qué está caído?', 'Una alerta de otro sistema está activa en este canal:'],
 ])('rules answer “%s” with what fires', async (question, words) => {

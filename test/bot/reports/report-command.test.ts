@@ -144,11 +144,11 @@ describe('/monitor report', () => {
     expect((await say('/monitor report now')).text).toContain('does not offer');
   });
 
-  test('lets only those who manage the channel set it', async () => {
+  test('lets only people who can manage the channel set it', async () => {
     const { say, stored } = await openChannel();
-    expect((await say('/monitor report on', member)).text).toContain('Only those who manage');
+    expect((await say('/monitor report on', member)).text).toContain('Only people who can manage');
     await say('/monitor report on');
-    expect((await say('/monitor report off', member)).text).toContain('Only those who manage');
+    expect((await say('/monitor report off', member)).text).toContain('Only people who can manage');
     expect(await stored()).toBeDefined();
   });
 

@@ -48,7 +48,7 @@ test.each([
     `2 of 200 monitors are down (as of 15:36 UTC).
 
 - **Shop**: DOWN since 12:34 UTC (3 hours 2 minutes): connection refused
-- **Blog**: DOWN since 26 Nov 23:00 UTC (16 hours 36 minutes); it is flapping: it goes up and down all the time`,
+- **Blog**: DOWN since 26 Nov 23:00 UTC (16 hours 36 minutes); it is flapping: it keeps going up and down`,
   ],
   [
     'Was ist ausgefallen?',
@@ -69,14 +69,22 @@ test.each([
 });
 
 test.each([
-  ['what is down?', 'No monitor is down, of 200 (as of 15:36 UTC).'],
+  ['what is down?', 'None of the 200 monitors is down (as of 15:36 UTC).'],
   ['is everything ok?', 'All 200 monitors are up (as of 15:36 UTC).'],
-  ['was ist ausgefallen?', 'Kein Monitor ist ausgefallen, von 200 (Stand 15:36 UTC).'],
+  ['was ist ausgefallen?', 'Keiner der 200 Monitore ist ausgefallen (Stand 15:36 UTC).'],
   ['ist alles in Ordnung?', 'Alle 200 Monitore sind erreichbar (Stand 15:36 UTC).'],
-  ['¿qué está caído?', 'Ningún monitor está caído, de 200 (a las 15:36 UTC).'],
+  ['¿qué está caído?', 'Ninguno de los 200 monitores está caído (a las 15:36 UTC).'],
   ['¿está todo bien?', 'Los 200 monitores están en línea (a las 15:36 UTC).'],
 ])('“%s” has an answer where there is none', (question, said) => {
   expect(answer(question, list([]))).toBe(said);
+});
+
+test.each([
+  ['what is down?', 'Nothing is down; you have 1 monitor (as of 15:36 UTC).'],
+  ['was ist ausgefallen?', 'Nichts ist ausgefallen; es gibt 1 Monitor (Stand 15:36 UTC).'],
+  ['¿qué está caído?', 'No hay nada caído; hay 1 monitor (a las 15:36 UTC).'],
+])('“%s” has an answer for a single monitor that is up', (question, said) => {
+  expect(answer(question, list([], { total: 1, by_status: { UP: 1 } }))).toBe(said);
 });
 
 test('without monitors it says that there are none', () => {
@@ -123,7 +131,7 @@ test('the slowest is told by its last check, without jobs, whose times mean noth
     '**Shop** is the slowest, with 2.3 s at its last check.\n\n- **Shop**: 2.3 s (UP)\n- **Blog**: \\<1 ms (UP)',
   );
   expect(answer('Welcher Monitor ist am langsamsten?', output)).toMatch(/mit 2,3 s bei/);
-  expect(answer('slowest monitor', list([blog]))).toBe('No response times are known.');
+  expect(answer('slowest monitor', list([blog]))).toBe('No response times have been recorded.');
 });
 
 test('the status of one monitor is answered with since when, why, and what is to be known besides', () => {
@@ -132,7 +140,7 @@ test('the status of one monitor is answered with since when, why, and what is to
     `**Shop** has been DOWN since 12:34 UTC (3 hours 2 minutes): connection refused.
 
 - Last check: 15:35 UTC, 12 ms
-- nothing was learned of it lately, so this may be out of date`,
+- no news for a while, so this may be out of date`,
   );
   expect(answer('läuft der Shop?', output)).toMatch(
     /^\*\*Shop\*\* ist DOWN seit 12:34 UTC \(3 Stunden 2 Minuten\): connection refused\.\n/,
@@ -150,12 +158,12 @@ test('its certificate and how often it is checked are answered', () => {
     '**Shop** is checked every 1 minute 30 seconds.',
   );
   const asked = 'when does the certificate of Shop expire?';
-  expect(answer(asked, output)).toBe('No certificate of **Shop** is known.');
+  expect(answer(asked, output)).toBe('No certificate is known for **Shop**.');
   expect(answer(asked, { ...output, certificate_ends_at: '2027-01-03T08:00:00.000Z' })).toBe(
-    'The certificate of **Shop** ends on 3 Jan 2027 08:00 UTC.',
+    'The certificate of **Shop** expires on 3 Jan 2027 08:00 UTC.',
   );
   expect(answer(asked, { ...output, certificate_ends_at: '2026-11-03T08:00:00.000Z' })).toBe(
-    'The certificate of **Shop** ended on 3 Nov 08:00 UTC.',
+    'The certificate of **Shop** expired on 3 Nov 08:00 UTC.',
   );
 });
 
@@ -181,7 +189,7 @@ test('uptime is answered with the time that was looked at, and the time before',
 - Down: 1 minute 30 seconds
 - Not watched: 1 hour
 - 12,345 checks, 2 failed
-- Response time, mean: 123 ms (fastest 80 ms, slowest 1.5 s)
+- Mean response time: 123 ms (fastest 80 ms, slowest 1.5 s)
 - Before that, from 9 Nov to 15 Nov 2026 (UTC): 100 %`,
   );
   expect(answer('Verfügbarkeit von Shop letzte Woche', uptime)).toMatch(
@@ -211,7 +219,7 @@ test('how long it was down and how fast it answered are answered from the same',
     /^\*\*Shop\*\* was not down from/,
   );
   expect(answer('response time of Shop last week', uptime)).toBe(
-    `**Shop** took 123 ms on average to answer from 16 Nov to 22 Nov 2026 (UTC).
+    `**Shop** took 123 ms on average to respond from 16 Nov to 22 Nov 2026 (UTC).
 
 - fastest: 80 ms
 - slowest: 1.5 s
@@ -233,7 +241,7 @@ test('the uptime of all is of whole days, which are said', () => {
     '5 monitors had an uptime of 99.5 % on 26 Nov 2026 (UTC), whole days.\n\n- **Shop**: 97.5 %, down: 36 minutes',
   );
   expect(answer('Which monitor had the worst uptime yesterday?', uptimeOfAll)).toMatch(
-    /^\*\*Shop\*\* had the least uptime: 97\.5 % on 26 Nov 2026 \(UTC\), whole days\./,
+    /^\*\*Shop\*\* had the lowest uptime: 97\.5 % on 26 Nov 2026 \(UTC\), whole days\./,
   );
   const well = { ...uptimeOfAll, uptime_percent: 100, monitors: uptimeOfAll.monitors.slice(1) };
   expect(answer('worst uptime yesterday', well)).toMatch(/^No monitor was down on 26 Nov 2026/);
@@ -245,7 +253,7 @@ test('incidents are answered with how many, and each with when, how long and why
   expect(answer('incidents of Shop in the last 7 days', found)).toBe(
     `2 incidents of **Shop** from 20 Nov 2026 15:36 UTC to 27 Nov 2026 15:36 UTC.
 
-- **Shop**: 15:06 UTC, 30 minutes, goes on: answered 503
+- **Shop**: 15:06 UTC, 30 minutes, ongoing: answered 503
 - **Shop**: 26 Nov 10:00 UTC, 1 hour 30 minutes: answered 503`,
   );
   expect(answer('Vorfälle von Shop', incidents([]))).toBe(
@@ -276,11 +284,11 @@ test('the longest, the worst and the one with the most incidents are told', () =
     by_monitor: sums,
   });
   expect(answer('longest outage', found)).toMatch(
-    /^The longest incident from 20 Nov 2026 15:36 UTC to 27 Nov 2026 15:36 UTC was of \*\*Blog\*\*: 2 hours 30 minutes\.\n/,
+    /^Longest incident from 20 Nov 2026 15:36 UTC to 27 Nov 2026 15:36 UTC: \*\*Blog\*\*, 2 hours 30 minutes\.\n/,
   );
   // Not all are listed: then the sums tell it.
   expect(answer('longest outage', { ...found, total: 5 })).toMatch(
-    /was of \*\*Shop\*\*: 1 hour 30 minutes\./,
+    /: \*\*Shop\*\*, 1 hour 30 minutes\./,
   );
   expect(answer('which monitor had the most downtime?', found)).toMatch(
     /^\*\*Shop\*\* was down the most .*: 2 hours\.\n/,
@@ -294,18 +302,18 @@ test('the longest, the worst and the one with the most incidents are told', () =
 test('a figure of a part of the incidents says of which part', () => {
   const twenty = Array.from({ length: 20 }, (_, at) => ({ ...sums[0], monitor: `M${at}` }));
   const found = incidents([outage], { total: 900, by_monitor: twenty });
-  expect(answer('which monitor had the most incidents?', found)).toMatch(/Only the 20 monitors/);
-  expect(answer('longest outage', found)).toMatch(/Only the 20 monitors/);
+  expect(answer('which monitor had the most incidents?', found)).toMatch(/only the 20 monitors/);
+  expect(answer('longest outage', found)).toMatch(/only the 20 monitors/);
   expect(answer('what was down yesterday?', found)).toMatch(
     /^at least 20 monitors were down .*\n- and at least 10 more$/s,
   );
   const newest = incidents([outage], { total: 90, by_monitor: sums.slice(0, 1) });
-  expect(answer('longest outage of Shop', newest)).toMatch(/Only the newest 2 incidents/);
+  expect(answer('longest outage of Shop', newest)).toMatch(/only the newest 2 incidents/);
 });
 
 test('the last incident is told', () => {
   expect(answer('when was Shop last down?', incidents([outage], { total: 7 }))).toBe(
-    'The latest incident was of **Shop**, 26 Nov 10:00 UTC.\n\n- **Shop**: 26 Nov 10:00 UTC, 1 hour 30 minutes: answered 503',
+    'Latest incident: **Shop**, 26 Nov 10:00 UTC.\n\n- **Shop**: 26 Nov 10:00 UTC, 1 hour 30 minutes: answered 503',
   );
 });
 
@@ -338,7 +346,7 @@ test('the last checks are told with what failed', () => {
 test('what a channel hears and who asked how much are told', () => {
   const alerts = { as_of: AS_OF, hears: 'It hears *all* monitors.', hears_every_alert: true };
   expect(answer('what does this channel hear?', alerts)).toBe(
-    'It hears \\*all\\* monitors.\n\nBesides, whoever runs Askwatch has this channel hear every alert.',
+    'It hears \\*all\\* monitors.\n\nIn addition, your Askwatch admin has every alert posted in this channel.',
   );
   const usage = {
     ...{ from: '2026-10-28T15:36:00.000Z', to: AS_OF, answers: 3, tokens: 12_345, by_model: [] },
@@ -357,7 +365,7 @@ test('what a channel hears and who asked how much are told', () => {
 
 test('a change waits for somebody, which is said in the language of the question', () => {
   for (const [question, said] of [
-    ['pause the shop', /^Nothing is changed yet/],
+    ['pause the shop', /^Nothing has changed yet/],
     ['pausiere den Shop', /^Noch ist nichts geändert/],
     ['pausa la tienda', /^Todavía no ha cambiado nada/],
   ] as const) {

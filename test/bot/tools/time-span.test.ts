@@ -33,7 +33,7 @@ test.each([
   [{ last: '7' }, /I didn't understand “7”/],
   [{ last: '9999w' }, /Choose 1 second to 400 days/],
   [{ last: '7d', from: '2026-11-20' }, /not both/],
-  [{ to: '2026-11-20' }, /goes with "from"/],
+  [{ to: '2026-11-20' }, /needs "from"/],
   [{ from: 'Monday' }, /"from" must be a time such as/],
   [{ from: '2026-11-31T00:00Z' }, /"from" must be/],
   [{ from: '2026-02-30' }, /"from" must be a time such as/],

@@ -199,7 +199,7 @@ test('uptime of one monitor comes with its checks and response times', async () 
   const checked = await run('check_monitor', { monitor: 'shop' });
   expect(checked).toMatchObject({
     monitor: { name: 'Shop', status: 'UP' },
-    account: { what: 'Shop with a new check', found: expect.stringMatching(/^UP, checked /) },
+    account: { what: 'a new check of Shop', found: expect.stringMatching(/^UP, checked /) },
   });
   const { span, span_before, account } = await run('get_uptime', { monitor: 'shop', last: '30m' });
   expect(span).toMatchObject({

@@ -109,7 +109,7 @@ inBrowser('asking in the browser', () => {
     );
     await again.getByRole('button', { name: 'Bad answer' }).waitFor();
     await again.getByRole('button', { name: 'Good answer' }).click();
-    await thread(page).getByText('Thank you, kept as 👍').waitFor();
+    await thread(page).getByText('Thank you, rated 👍').waitFor();
     await again.getByRole('button', { name: 'Good answer', pressed: true }).click();
     await again.getByRole('button', { name: 'Good answer', pressed: true }).waitFor();
     // A reload keeps what is pressed, so that a press then shows what it does: it takes the rating back.
@@ -119,7 +119,7 @@ inBrowser('asking in the browser', () => {
     // Within two seconds it would be a double click, which changes nothing.
     await page.waitForTimeout(2_100);
     await good.click();
-    await thread(page).getByText('Nothing of yours is kept').waitFor();
+    await thread(page).getByText('Nothing from you is kept').waitFor();
     await eventuallyEquals(() => good.count(), 0);
     expect(complaints).toEqual([]);
   });
@@ -134,7 +134,7 @@ inBrowser('asking in the browser', () => {
     await inputOfForm(page, 'What').fill('It was so yesterday.');
     await form(page).getByRole('button', { name: 'Send' }).click();
     await form(page).waitFor({ state: 'detached' });
-    await thread(page).getByText('Thank you, kept as 👎').waitFor();
+    await thread(page).getByText('Thank you, rated 👎').waitFor();
     await thread(page).getByText('Your comment is saved').waitFor();
     expect(complaints).toEqual([]);
   });

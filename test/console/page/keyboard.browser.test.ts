@@ -84,7 +84,7 @@ inBrowser('by keyboard in the browser', () => {
     await good.nth(1).waitFor();
     await tabTo(page, good.nth(1), 'Shift+Tab');
     await page.keyboard.press('Enter');
-    await thread(page).getByText('Thank you, kept as 👍').waitFor();
+    await thread(page).getByText('Thank you, rated 👍').waitFor();
     await tabTo(page, threadInput(page));
     await page.keyboard.type('/monitor add');
     await page.keyboard.press('Enter');

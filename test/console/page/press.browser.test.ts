@@ -111,7 +111,7 @@ inBrowser('buttons in the browser', () => {
     await page.keyboard.press('Enter');
     await messages(page).getByText('Remove Shop?').waitFor();
     await messages(page).getByRole('button', { name: 'Remove' }).click();
-    await messages(page).getByText('Shop is removed').waitFor();
+    await messages(page).getByText('Shop was removed').waitFor();
     await messages(page).getByText('Remove Shop?').waitFor({ state: 'detached' });
     expect(await service.list()).toEqual([]);
     expect(complaints).toEqual([]);

@@ -65,7 +65,7 @@ inBrowser('what an answer proposes, in the browser', () => {
     await messages(page).getByText('Cancelled by Guest 1 at the web console').waitFor();
     await eventuallyEquals(
       () => announcement(page),
-      'Watch example.com? Cancelled: nothing was done.',
+      'Watch example.com? Cancelled. Nothing was done.',
     );
     await eventuallyEquals(() => messages(page).locator('.card button').count(), 0);
     await eventuallyEquals(() => messages(page).locator('article').count(), 2);

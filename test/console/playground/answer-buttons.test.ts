@@ -89,7 +89,7 @@ describe('an answer in a thread', () => {
     });
     expect(labelsOf(stopped)).toEqual(['Try again']);
     await mine.press(growing, 'Stop', { thread });
-    expect(await privateCard(mine)).toContain('This answer has ended already.');
+    expect(await privateCard(mine)).toContain('This answer has already ended.');
   });
 
   test('is made anew in the same thread, where the first is no longer remembered', async () => {
@@ -109,11 +109,11 @@ describe('an answer in a thread', () => {
     expect(told(running)).toEqual(['why?']);
     const [old, asked] = await repliesOf(url, thread);
     expect(asked?.body).toEqual({ kind: 'text', text: 'why?' });
-    expect(old?.body).toMatchObject({ text: 'First.', note: 'Answered anew below.', actions: [] });
+    expect(old?.body).toMatchObject({ text: 'First.', note: 'Answered again below.', actions: [] });
     // Every tab hears of it.
     expect(
       tab.heard.findLast((event) => event.kind === 'reply' && event.reply.id === old?.id),
-    ).toMatchObject({ reply: { body: { note: 'Answered anew below.' } } });
+    ).toMatchObject({ reply: { body: { note: 'Answered again below.' } } });
     expect(await listedAt(url)).toHaveLength(1);
     await tab.say('and then?', { thread });
     await ended(url, thread, 5);
@@ -147,7 +147,7 @@ describe('an answer in a thread', () => {
     await tab.press(half, 'Continue', { thread });
     expect(answerOf(await ended(url, thread, 3)).text).toBe(' and half.');
     const [first] = await repliesOf(url, thread);
-    expect(answerOf(first).note).toMatch(/longest this model gives.* It goes on below\.$/);
+    expect(answerOf(first).note).toMatch(/this model's maximum length.* Continued below\.$/);
     expect(labelsOf(first)).toEqual(['👍', '👎']);
   });
 
@@ -178,7 +178,7 @@ describe('an answer in a thread', () => {
       shown: 'thread',
       message: thread,
     });
-    expect(await privateCard(mine)).toContain('Thank you, kept as 👍');
+    expect(await privateCard(mine)).toContain('Thank you, rated 👍');
     expect(privately(mine)[0]?.command).toBe('👍');
     // Everyone hears of this later one.
     await mine.say('/monitor list');

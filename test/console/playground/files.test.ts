@@ -59,7 +59,7 @@ test('shows a model what somebody sends, and everybody the message with it', asy
   await eventually(() => isOver(url, `q${id}`, 1));
   expect(partsSaid(provider.calls[0] as never)[0]).toEqual([
     'what is wrong?',
-    expect.stringContaining('Picture “screen.png”'),
+    expect.stringContaining('Image “screen.png”'),
     SHOWN,
     expect.stringContaining('line 1'),
   ]);
@@ -123,7 +123,7 @@ test('gives a browser a picture as one, and everything else as a file to keep', 
 test.each([
   ['an archive', Buffer.from('PK\x03\x04'), 422, /an archive or an Office document/],
   ['nothing', Buffer.alloc(0), 422, /it is empty/],
-  ['a picture that is cut off', PICTURE.subarray(0, 40), 422, /damaged or not whole/],
+  ['a picture that is cut off', PICTURE.subarray(0, 40), 422, /damaged or incomplete/],
   ['a picture of 50,000 pixels', png(2, 2, { says: [50_000, 50_000] }), 422, /50,000 × 50,000/],
   ['one that is too large', Buffer.alloc(4_500_001, 32), 400, /at most 4.5 MB/],
 ])('refuses %s when it is attached', async (_what, bytes, status, why) => {

@@ -118,7 +118,7 @@ describe('what an answer proposes', () => {
     expect(await tab.press(card, 'Cancel', { thread })).toEqual({ shown: 'nothing' });
     const [, decided] = await repliesOf(url, thread);
     expect(textOf(cardOf(decided))).toBe(
-      `${ASKED}\nCancelled: nothing was done.\nCancelled by Guest 1 at the web console`,
+      `${ASKED}\nCancelled. Nothing was done.\nCancelled by Guest 1 at the web console`,
     );
     await tab.press(card, 'Watch', { thread });
     expect(service.monitors).toEqual([]);
@@ -132,7 +132,7 @@ describe('what an answer proposes', () => {
     const replies = await repliesOf(url, thread);
     await other.press(replies[1], 'Watch', { thread });
     const [told] = await eventually(() => privateCards(other).length > 0 && privateCards(other));
-    expect(textOf(cardOf(told))).toContain('Only whoever asked for this can decide.');
+    expect(textOf(cardOf(told))).toContain('Only the person who asked for this can decide.');
     expect(await repliesOf(url, thread)).toEqual(replies);
     expect(service.monitors).toEqual([]);
     await mine.press(replies[1], 'Watch', { thread });
@@ -250,7 +250,7 @@ describe('what a private answer proposes', () => {
     await tab.press(card, 'Cancel', { thread });
     const replies = await repliesOf(url, thread, tab.cookie);
     expect(replies.map(titleOf)).toEqual(['answer', ASKED, 'answer', 'Watch example.org?']);
-    expect(textOf(cardOf(replies[3]))).toContain('Cancelled: nothing was done.');
+    expect(textOf(cardOf(replies[3]))).toContain('Cancelled. Nothing was done.');
     expect(await repliesOf(url, thread)).toHaveLength(2);
   });
 

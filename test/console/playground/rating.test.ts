@@ -70,7 +70,7 @@ test('👎 counts, and its outcome is the form that asks what was wrong', async 
     ['reason', false],
     ['what', false],
   ]);
-  await eventually(() => told(tab).some(({ text }) => text.includes('kept as 👎')));
+  await eventually(() => told(tab).some(({ text }) => text.includes('rated 👎')));
   expect(await send(tab, form, { thread, what: 'x'.repeat(1_001) })).toEqual({
     shown: 'problems',
     problems: { what: '“what” is too long: at most 1000 characters.' },
@@ -107,13 +107,13 @@ test('of a private answer nothing is written, unless its asker chooses that', as
   const form = formOf(await tab.press(quiet, '👎'));
   expect(form.fields['']?.map(({ name }) => name)).toEqual(['reason', 'what', 'keep']);
   await send(tab, form, { what: 'a kiwi it is' });
-  await eventually(() => told(tab).some(({ text }) => text.includes('nothing of what you wrote')));
+  await eventually(() => told(tab).some(({ text }) => text.includes('not what you wrote')));
   for (const text of ['dragonfruit', 'pitaya', 'kiwi']) {
     expect(await filesWith(text, folder)).toEqual([]);
   }
   // Somebody else's.
   const stolen = await send(other, form, { keep: 'the question and the answer, too' });
-  expect(JSON.stringify(stolen)).toContain('no longer remembered');
+  expect(JSON.stringify(stolen)).toContain('no longer remembers this answer');
   expect(await filesWith('dragonfruit', folder)).toEqual([]);
   await send(tab, form, { keep: 'the question and the answer, too' });
   expect(await filesWith('dragonfruit', folder)).not.toEqual([]);

@@ -109,7 +109,7 @@ test('an answer in a thread is made anew below, in place of the first, which los
   expect(last.content).toMatch(/^Second\./);
   expect(told()).toEqual(['Why?']);
   await eventually(() => labelsOf(all[0] as FakeMessage).length === 0);
-  expect(all[0]?.content).toMatch(/^First\.\n-# test-model.*\n\*Answered anew below\.\*$/);
+  expect(all[0]?.content).toMatch(/^First\.\n-# test-model.*\n\*Answered again below\.\*$/);
   discord.say('And now?', { channel: discord.channelOf(thread), mention: true });
   await answered(thread, 5);
   expect(told()).toEqual(['Why?', 'Second.', 'And now?']);
@@ -125,12 +125,12 @@ test('an answer that reached the longest its model gives goes on below', async (
   provider.answerWith(' and half.');
   discord.press(answer, 'Continue');
   const { all } = await answered(thread, 3);
-  expect(all[1]?.content).toBe('**Alice** asked: Go on exactly where you stopped.');
+  expect(all[1]?.content).toBe('**Alice** asked: Continue exactly where you stopped.');
   const half = all[0] as FakeMessage;
   await eventually(() => labelsOf(half).length === 2);
   expect(labelsOf(half)).toEqual(['👍', '👎']);
-  expect(half.content).toMatch(/^Half[\s\S]*\*It goes on below\.\*$/);
-  expect(told()).toEqual(['Tell all', 'Half', 'Go on exactly where you stopped.']);
+  expect(half.content).toMatch(/^Half[\s\S]*\*Continued below\.\*$/);
+  expect(told()).toEqual(['Tell all', 'Half', 'Continue exactly where you stopped.']);
 });
 
 test('alone with the bot an answer is made anew, rated, and stays one with the conversation', async () => {
@@ -144,7 +144,7 @@ test('alone with the bot an answer is made anew, rated, and stays one with the c
   discord.press(first, 'Regenerate');
   const { all, last } = await answered(channel.id, 4);
   expect(all[2]?.content).toBe('**Alice** asked: Why?');
-  expect(await toldBy(running, last, '👎')).toContain('Thank you, kept as 👎');
+  expect(await toldBy(running, last, '👎')).toContain('Thank you, rated 👎');
   discord.slash('ask', { question: 'And now?' }, { channel });
   await answered(channel.id, 6);
   expect(told()).toEqual(['Why?', 'Second.', 'And now?']);
@@ -171,7 +171,7 @@ test.each(['slash', 'mention'] as const)(
     discord.press(second, 'Regenerate', { user: discord.addUser('bob') });
     const { last: third } = await answered(general.id, 6);
     expect(told()).toEqual(['Why?']);
-    expect(await toldBy(running, third, '👍')).toContain('Thank you, kept as 👍');
+    expect(await toldBy(running, third, '👍')).toContain('Thank you, rated 👍');
     discord.say('And now?', { mention: true, replyTo: third });
     const { last: fourth } = await answered(general.id, 8);
     expect(told()).toEqual(['Why?', 'Third.', 'And now?']);
@@ -198,14 +198,14 @@ test('buttons work after a restart: in a thread, alone with the bot, and in the 
   await platform.stop();
   await startPlatform(discord, bot);
   for (const answer of [inThread, direct, inChannel]) {
-    expect(await toldBy(running, answer, '👍')).toContain('Thank you, kept as 👍');
+    expect(await toldBy(running, answer, '👍')).toContain('Thank you, rated 👍');
   }
 });
 
 test('what people think of an answer is thanked for to them only', async () => {
   const running = await start();
   const { thread, answer } = await running.askInThread('Why?');
-  expect(await toldBy(running, answer, '👍')).toContain('Thank you, kept as 👍');
+  expect(await toldBy(running, answer, '👍')).toContain('Thank you, rated 👍');
   expect(running.discord.channel(thread)).toHaveLength(1);
   expect(labelsOf(answer)).toEqual(WHOLE);
 });

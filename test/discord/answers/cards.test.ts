@@ -123,7 +123,7 @@ test.each(['a thread', 'a private reply'])(
     PLACES[where]?.(discord);
     const asks = await card();
     const pressed = discord.press(asks, 'Cancel');
-    await eventually(() => shownIn(asks).includes('nothing was done'));
+    await eventually(() => shownIn(asks).includes('Nothing was done'));
     expect(asks.embeds).toMatchObject([
       { title: 'Watch example.com?', footer: { text: 'Cancelled by Alice' } },
     ]);
@@ -143,7 +143,7 @@ test('somebody else’s press under a card changes nothing, and is explained to 
     const pressed = discord.press(asks, label, { user: discord.addUser('bob') });
     const told = await eventually(() => pressed.followUps[0]);
     expect(isEphemeral(told)).toBe(true);
-    expect(shownIn(told)).toContain('Only whoever asked for this can decide.');
+    expect(shownIn(told)).toContain('Only the person who asked for this can decide.');
   }
   expect(JSON.stringify(asks)).toBe(shown);
   expect(service.monitors).toEqual([]);
@@ -163,7 +163,7 @@ test('each card is a message of its own, in their order, and is decided by itsel
   await eventually(() => titles()[1] === 'Now watching b.example');
   expect(titles()[0]).toBe('Watch a.example?');
   discord.press(first as FakeMessage, 'Cancel');
-  await eventually(() => shownIn(first as FakeMessage).includes('nothing was done'));
+  await eventually(() => shownIn(first as FakeMessage).includes('Nothing was done'));
   expect(service.monitors).toMatchObject([{ target: 'https://b.example' }]);
 });
 

@@ -78,7 +78,7 @@ describe('an answer of which nothing new comes ends at once', () => {
     );
     // Its alerts, which is the last to go, is what whoever runs Askwatch is told of.
     await eventually(() =>
-      rest.botLines.some(({ msg }) => /heard alerts is gone/.test(String(msg))),
+      rest.botLines.some(({ msg }) => /received alerts is gone/.test(String(msg))),
     );
     expect(rest.fatal).toEqual([]);
   });

@@ -69,7 +69,7 @@ test('where the model fails it is the draft by rules', async () => {
   provider.failWith({ kind: 'status', status: 503 });
   discord.press(alert, 'Summarise');
   const last = await end(alert.id, 'Try again');
-  expect(last.content).toContain('The file is put together without a model.');
+  expect(last.content).toContain('The file was created without a model.');
   expect(textOf(last)).toContain('## Timeline');
 });
 

@@ -128,7 +128,7 @@ test('what the model gateway says of an error', async () => {
   const asked = discord.slash('ask', { question: 'anything' });
   const reply = await eventually(() => asked.reply?.content && asked.reply);
   const told = await eventually(() => discord.channel(reply.id)[0]);
-  expect(told.content).toContain('The model gateway refuses this');
+  expect(told.content).toContain('The model gateway rejected this');
   expectHarmless(discord);
 });
 

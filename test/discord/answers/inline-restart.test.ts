@@ -63,7 +63,7 @@ test.each(['slash', 'mention'] as const)(
     await restart();
     const rated = discord.press(second as FakeMessage, '👍');
     const thanks = await eventually(() => rated.followUps[0]);
-    expect(JSON.stringify(thanks.embeds)).toContain('Thank you, kept as 👍');
+    expect(JSON.stringify(thanks.embeds)).toContain('Thank you, rated 👍');
     discord.say('And now?', { mention: true, replyTo: second as FakeMessage });
     await answered(6);
     expect(told()).toEqual(['Why?', 'Second.', 'And now?']);

@@ -68,7 +68,7 @@ test('👎 opens a form at once and counts, and what is filled in is kept', asyn
     ['reason', false],
     ['what', false],
   ]);
-  expect(await told(pressed)).toContain('Thank you, kept as 👎');
+  expect(await told(pressed)).toContain('Thank you, rated 👎');
   const what = '@everyone **no** `x` <@1>';
   const sent = discord.send(pressed, { reason: 'too long', what });
   expect(await told(sent)).toContain('Your comment is saved');
@@ -84,15 +84,15 @@ test('👎 counts where its form is closed, and the same again takes it back wit
   const answer = await ask('why?');
   const first = discord.press(answer, '👎');
   await eventually(() => first.form);
-  expect(await told(first)).toContain('kept as 👎');
+  expect(await told(first)).toContain('rated 👎');
   // Two presses within two seconds are a double click.
   const overMs = performance.now() + 2_100;
   await eventually(() => performance.now() > overMs);
   const again = discord.press(answer, '👎');
-  expect(await told(again)).toContain('Taken back');
+  expect(await told(again)).toContain('Rating removed');
   expect(again.form).toBeUndefined();
   const up = discord.press(answer, '👍');
-  expect(await told(up)).toContain('kept as 👍');
+  expect(await told(up)).toContain('rated 👍');
   expect(up.form).toBeUndefined();
   expect(await exported()).toMatchObject([{ up: 1, down: 0 }]);
 });
@@ -124,7 +124,7 @@ test('a private answer is rated by its asker, and kept where they allow it', asy
   const pressed = discord.press(first, '👎');
   await eventually(() => pressed.form);
   expect(inputsOf(pressed)?.map(([name]) => name)).toEqual(['reason', 'what', 'keep']);
-  expect(await told(pressed)).toContain('kept as 👎');
+  expect(await told(pressed)).toContain('rated 👎');
   const alone = discord.press(second, '👎');
   await eventually(() => alone.form);
   await told(alone);
@@ -132,7 +132,7 @@ test('a private answer is rated by its asker, and kept where they allow it', asy
   expect(await told(discord.send(pressed, { what: 'it is loud', keep }))).toContain(
     'Your comment is saved',
   );
-  expect(await told(discord.send(alone, { what: 'secret words' }))).toContain('kept as 👎');
+  expect(await told(discord.send(alone, { what: 'secret words' }))).toContain('rated 👎');
   const lines = await exported();
   expect(lines).toMatchObject([
     {
@@ -153,7 +153,7 @@ test('an answer that is no longer remembered opens no form and says so', async (
   await bot.forget({ platform: 'discord', channel: discord.general.id });
   const pressed = discord.press(answer, '👎');
   const text = await eventually(() => pressed.followUps[0]?.embeds[0]?.description);
-  expect(text).toContain('no longer remembered');
+  expect(text).toContain('no longer remembers this answer');
   expect(pressed.form).toBeUndefined();
   await told(pressed);
 });

@@ -61,7 +61,7 @@ test('people go on talking to each other there; the next mention knows it, and n
     'Alice: Shall we ship on Friday?',
     'Bob: No, Monday: the @Alice tests are red',
     'Alice: Agreed',
-    'Alice asked you; that stands above, with your answer',
+    'Alice asked you (see above, with your answer)',
     'Bob (the question is a reply to this): Tuesday is better',
   ]);
 });
@@ -131,19 +131,19 @@ test('without the intent the answer says that it is missing and how to turn it o
   const [answer = ''] = await answers(channel.id);
   expect(answer).toMatch(/This thread could not be read\. Discord hides/);
   expect(answer.replaceAll('\\', '')).toMatch(HIDDEN);
-  expect(prompted().at(-1)?.content).toMatch(
-    /^The thread in which this is asked could not be read: Discord hides/,
-  );
+  expect(prompted().at(-1)?.content).toMatch(/^This thread could not be read: Discord hides/);
   // What mentions the bot can be read all the same.
   discord.say('again?', { channel, mention: true, user: bob });
   const [, second = ''] = await answers(channel.id, 2);
   expect(second).toContain('Not all of this thread could be read.');
-  expect(lines()).toEqual(['Alice asked you; that stands above, with your answer']);
+  expect(lines()).toEqual(['Alice asked you (see above, with your answer)']);
 
   const about = discord.say('The shop is slow', { user: bob });
   const question = discord.say('why?', { replyTo: about, mention: true });
   const [third = ''] = await answers(question.id);
-  expect(third).toContain('The message that this replies to could not be read. Discord hides');
+  expect(third).toContain(
+    'The message that the question replies to could not be read. Discord hides',
+  );
 });
 
 test('without the permission to read the answer says which it is', async () => {
@@ -173,7 +173,9 @@ test('of a thread of a thousand messages a small model is told the newest', asyn
   expect(told.length).toBeGreaterThan(50);
   // The question itself is one of those that Discord counts.
   expect(prompted().at(-1)?.content).toContain(`(${1_000 - told.length} older messages left out)`);
-  expect(answer).toContain(`Read of this thread: the newest ${told.length} of 1000 messages.`);
+  expect(answer).toContain(
+    `Only the newest ${told.length} of 1000 messages in this thread were read.`,
+  );
 });
 
 test('a Discord that does not answer keeps no answer waiting', async () => {
@@ -183,7 +185,7 @@ test('a Discord that does not answer keeps no answer waiting', async () => {
   discord.say('what did we decide?', { channel, mention: true });
   const [answer = ''] = await answers(channel.id);
   expect(answer).toContain(
-    'This thread could not be read. It did not come within 5 seconds. Ask again.',
+    'This thread could not be read. It took longer than 5 seconds to load. Ask again.',
   );
 });
 
@@ -200,7 +202,7 @@ test('a message replied to that was deleted is said to be so', async () => {
   const question = discord.say('why?', { replyTo: about, mention: true });
   const [answer = ''] = await answers(question.id);
   expect(answer).toContain(
-    'The message that this replies to could not be read. The message was deleted.',
+    'The message that the question replies to could not be read. The message was deleted.',
   );
 });
 

@@ -188,5 +188,5 @@ test('an answer whose message is gone is given up', async () => {
   await kill();
   discord.remove(id);
   const said = await start();
-  await eventually(() => said().some((line) => /cannot be ended any more/.test(line)));
+  await eventually(() => said().some((line) => /an interrupted answer.* giving up/.test(line)));
 });

@@ -31,7 +31,7 @@ test('“/askwatch model” alone opens a form with today’s model and all ther
   const { discord, grace: user, inputOf, cardOf } = await start();
   const opened = discord.slash('askwatch model', {}, { user });
   const { component, description } = await inputOf(opened);
-  expect(opened.form?.title).toBe('Model of this channel');
+  expect(opened.form?.title).toBe("This channel's model");
   expect(component.options?.map(({ value }) => value)).toEqual([
     'default',
     'test-model',
@@ -78,12 +78,12 @@ test('who managed the channel when the form opened, and does not when it is sent
   await inputOf(opened);
   discord.takeRoles(user);
   const refused = await cardOf(discord.send(opened, { model: 'test-vision' }));
-  expect(JSON.stringify(refused.embeds)).toContain('Only those who manage this channel may');
+  expect(JSON.stringify(refused.embeds)).toContain('Only people who can manage this channel may');
   expect(refused.flags & MessageFlags.Ephemeral).toBe(MessageFlags.Ephemeral);
   // Nor does the form open again for them.
   const pressed = discord.press(refused, 'Open the form again', { user });
   const told = await cardOf(pressed);
-  expect(JSON.stringify(told.embeds)).toContain('Only those who manage this channel may');
+  expect(JSON.stringify(told.embeds)).toContain('Only people who can manage this channel may');
   expect(pressed.form).toBeUndefined();
   const shown = await cardOf(discord.slash('askwatch model'));
   expect(shown.embeds[0]?.title).toBe('test-model answers here');

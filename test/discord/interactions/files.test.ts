@@ -117,7 +117,7 @@ test('fetches nothing from elsewhere', async () => {
   discord.cdn.faults.push({ kind: 'redirect', to: `${elsewhere.url}/secret.txt` });
   const message = discord.say('what is it?', { mention: true, files: [LOG] });
   expect(await answered(under(message))).toMatch(
-    /app.log\S* was not read: it lies where Askwatch does not fetch anything\. Send the file itself/,
+    /app.log\S* was not read: Askwatch does not fetch files from its address\. Send the file itself/,
   );
   expect(elsewhere.heard).toEqual([]);
 });

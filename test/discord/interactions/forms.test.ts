@@ -111,15 +111,15 @@ test('who may not add monitors gets no form, and whoever may no longer adds none
   discord.grant(grace, 'ManageGuild');
   const refused = discord.slash('monitor add');
   const told = await wrongIn(refused);
-  expect(JSON.stringify(told.embeds)).toMatch(/Only those who manage .* may add monitors/);
+  expect(JSON.stringify(told.embeds)).toMatch(/Only people who can manage .* can add monitors/);
   expect(refused.form).toBeUndefined();
   const opened = discord.slash('monitor add', {}, { user: grace });
   await formOf(opened);
   discord.takeRoles(grace);
   const wrong = await wrongIn(discord.send(opened, { target: 'https://shop.example' }));
-  expect(JSON.stringify(wrong.embeds)).toMatch(/Only those who manage .* may add monitors/);
+  expect(JSON.stringify(wrong.embeds)).toMatch(/Only people who can manage .* can add monitors/);
   const again = discord.press(wrong, 'Open the form again', { user: grace });
-  expect(JSON.stringify((await wrongIn(again)).embeds)).toContain('Only those who manage');
+  expect(JSON.stringify((await wrongIn(again)).embeds)).toContain('Only people who can manage');
   expect(again.form).toBeUndefined();
   expect(service.monitors).toEqual([]);
 });

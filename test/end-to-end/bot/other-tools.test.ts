@@ -123,7 +123,7 @@ test('Slack hears what other servers say, changes something there once, and wait
   void slack.press('Call', { ts: card.ts });
   const told = () =>
     [...slack.channel(CHANNEL).messages, ...slack.channel(CHANNEL).ephemerals].map(shownText);
-  await eventually(() => told().some((text) => text.includes('begun before and interrupted')));
+  await eventually(() => told().some((text) => text.includes('started before and interrupted')));
   expect(calls()).toHaveLength(1);
   expect(await next.stop()).toBe(0);
   const said = [

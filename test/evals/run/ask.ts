@@ -124,7 +124,7 @@ async function confirmAll(bot: Bot, cards: readonly Card[]): Promise<Card[]> {
 }
 
 /** What stands in the prompt of a model that calls nothing, before what was looked up for it. */
-const TOLD = 'What follows was looked up just now for the question.';
+const TOLD = 'The data below was looked up just now for the question.';
 
 /** The tools that were called for an answer: the last request has all of them, with what they gave. Pure. */
 function callsOf(requests: readonly ChatRequest[], question: string): Call[] {

@@ -38,7 +38,7 @@ describe('the offline engine', () => {
       ],
     });
     expect(text).toContain(`“${'🌈'.repeat(300)}…”`);
-    expect(text).toContain('You sent 1 picture along.');
+    expect(text).toContain('You also sent 1 image.');
   });
 
   test('honours max_tokens, stop and n', async () => {

@@ -205,7 +205,7 @@ test('a streamed answer of several messages that is made anew loses the buttons 
   await fake.press('Regenerate', { channel: DIRECT, ts: last.ts });
   await eventually(() => answersIn(fake, thread).some((one) => shownText(one).includes('Short.')));
   await eventually(() => labelsOf(last).length === 0);
-  expect(shownText(last)).toMatch(/word[\s\S]*test-model[\s\S]*Answered anew below\./);
+  expect(shownText(last)).toMatch(/word[\s\S]*test-model[\s\S]*Answered again below\./);
   expect(pages.slice(0, -1).every((one) => !shownText(one).includes('Answered anew'))).toBe(true);
   expect(fake.unhandled).toEqual([]);
 });

@@ -44,7 +44,7 @@ test('“Stop” ends an answer for everyone, says who pressed, and gives way to
   expect(shownText(whole)).toContain('one two three');
   await eventually(() => labelsOf(growing).length === 0);
   expect(shownText(growing)).toMatch(
-    /one two[\s\S]*Stopped by grace\.[\s\S]*Answered anew below\./,
+    /one two[\s\S]*Stopped by grace\.[\s\S]*Answered again below\./,
   );
   expect(fake.unhandled).toEqual([]);
 });
@@ -63,7 +63,7 @@ test('“Regenerate” answers again below, in place of the first, which loses i
     return old && labelsOf(old).length === 0 && anew && labelsOf(anew).length === 3 && anew;
   });
   expect(fake.thread(CHANNEL, thread).map(shownText)).toEqual([
-    expect.stringMatching(/Once\.[\s\S]*test-model[\s\S]*Answered anew below\./),
+    expect.stringMatching(/Once\.[\s\S]*test-model[\s\S]*Answered again below\./),
     expect.stringMatching(/^grace asks\nwhy\?/),
     expect.stringContaining('Twice.'),
   ]);
@@ -76,7 +76,7 @@ test('“Regenerate” answers again below, in place of the first, which loses i
     const seen = fake.whispers(CHANNEL, late.user);
     return seen.length > 0 && seen;
   });
-  expect(refused).toContain('grace pressed this first. What comes of it is below this answer.');
+  expect(refused).toContain('grace pressed this first. The result is below this answer.');
   fake.say('and then?', { threadTs: thread });
   await eventually(() => bot.provider.calls.length === 3);
   const told: Array<{ content: string }> = bot.provider.calls[2]?.body.messages ?? [];
@@ -90,7 +90,7 @@ test('a thumb is thanked for where nobody else sees it', async () => {
   const answer = await shows(fake, thread, WHOLE);
   await fake.press('👍', { ...GRACE, ts: answer.ts });
   await eventually(() => fake.whispers(CHANNEL, GRACE.user).length === 1);
-  expect(fake.whispers(CHANNEL, GRACE.user)[0]).toContain('Thank you, kept as 👍');
+  expect(fake.whispers(CHANNEL, GRACE.user)[0]).toContain('Thank you, rated 👍');
   expect(fake.whispers(CHANNEL)).toEqual([]);
 });
 
@@ -139,7 +139,7 @@ test('“Continue” goes on below, and is no longer under the first part, which
   const last = (half.blocks as object[]).at(-1);
   expect(last).toMatchObject({ type: 'context_actions' });
   expect(last).not.toHaveProperty('block_id');
-  expect(shownText(half)).toMatch(/Half[\s\S]*It goes on below\./);
+  expect(shownText(half)).toMatch(/Half[\s\S]*Continued below\./);
 });
 
 test('the two thumbs are Slack’s own, beside the other buttons', async () => {

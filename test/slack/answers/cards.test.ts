@@ -151,7 +151,7 @@ test('a press of somebody else changes nothing, which they are told alone', asyn
   const before = shownText(proposed);
   await fake.press('Watch', GRACE);
   const told = await eventually(() => fake.whispers(CHANNEL, GRACE.user).at(-1));
-  expect(told).toContain('Only whoever asked for this can decide.');
+  expect(told).toContain('Only the person who asked for this can decide.');
   expect(fake.whispers(CHANNEL)).toEqual([]);
   expect(shownText(proposed)).toBe(before);
   expect(monitors(running)).toEqual([]);

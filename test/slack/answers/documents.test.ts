@@ -188,5 +188,5 @@ test('Summarise under an alert has a postmortem as a file in the thread of the a
   const called = fake.thread(CHANNEL, alert.ts).flatMap((message) => message.called ?? []);
   expect(called).toEqual([]);
   const texts = ours(fake, CHANNEL, alert.ts).map(shownText);
-  expect(texts.join('\n')).toContain('The file is put together without a model.');
+  expect(texts.join('\n')).toContain('The file was created without a model.');
 });

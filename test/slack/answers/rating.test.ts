@@ -61,7 +61,7 @@ test.each<Mode>(['socket', 'http'])('👎 counts and opens a form, over %s', asy
     ['what', true],
   ]);
   const [thanks] = await whispers(fake, 1);
-  expect(thanks).toContain('Thank you, kept as 👎');
+  expect(thanks).toContain('Thank you, rated 👎');
   await fake.submit({ reason: 'out of date', what: '<!channel> *was* yesterday' });
   expect((await whispers(fake, 2))[1]).toContain('Your comment is saved');
   // Both stand in the thread.
@@ -83,7 +83,7 @@ test('👎 counts where the form is closed, and where Slack shows none', async (
   const answer = await ask(fake);
   fake.fail('views.open', { kind: 'error', error: 'expired_trigger_id' });
   await fake.press('👎', { ts: answer.ts });
-  expect((await whispers(fake, 1))[0]).toContain('kept as 👎');
+  expect((await whispers(fake, 1))[0]).toContain('rated 👎');
   expect(fake.form()).toBeUndefined();
   await fake.press('👎', { ts: answer.ts, user: 'U00GRACE' });
   await eventually(() => fake.form());
@@ -98,13 +98,13 @@ test('the same thumb again takes it back, without a form, and the other one chan
     await fake.press(label, { ts: answer.ts });
     return (await whispers(fake, count)).at(-1);
   };
-  expect(await press('👍', 1)).toContain('kept as 👍');
-  expect(await press('👎', 2)).toContain('kept as 👎');
+  expect(await press('👍', 1)).toContain('rated 👍');
+  expect(await press('👎', 2)).toContain('rated 👎');
   const { id } = await eventually(() => fake.form());
   // Two presses within two seconds are a double click.
   const overMs = performance.now() + 2_100;
   await eventually(() => performance.now() > overMs);
-  expect(await press('👎', 3)).toContain('Taken back');
+  expect(await press('👎', 3)).toContain('Rating removed');
   expect(fake.form()?.id).toBe(id);
   expect(await exported()).toEqual([]);
 });
@@ -133,7 +133,7 @@ test('a private answer has two plain thumbs, and a form that asks what may be ke
   await fake.press('👎', { ts: whispered.ts });
   const { view } = await eventually(() => fake.form());
   expect(view.blocks.map(({ block_id }) => block_id)).toEqual(['reason', 'what', 'keep']);
-  await eventually(() => fake.whispers(CHANNEL, ADA).some((text) => text.includes('kept as 👎')));
+  await eventually(() => fake.whispers(CHANNEL, ADA).some((text) => text.includes('rated 👎')));
   await fake.submit({ keep: 'the question and the answer, too' });
   await eventually(() =>
     fake.whispers(CHANNEL, ADA).some((text) => text.includes('Your comment is saved')),

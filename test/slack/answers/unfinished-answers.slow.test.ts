@@ -138,7 +138,9 @@ test('where nothing was posted yet the end is posted; where nothing can be, it i
     expect.stringContaining('Try again.'),
     ['Try again'],
   ]);
-  await eventually(() => lines.some(({ msg }) => /cannot be ended any more/.test(String(msg))));
+  await eventually(() =>
+    lines.some(({ msg }) => /an interrupted answer.* giving up/.test(String(msg))),
+  );
 });
 
 test('the end of a private answer is shown to its asker, and the question is posted nowhere', async () => {

@@ -29,7 +29,7 @@ const whispered = async (fake: SlackFake, user: string, text: string) =>
 test('“/askwatch model” alone opens a form with today’s model and all there are', async () => {
   const { fake } = await runWithAdmin();
   const { view, values } = await openForm(fake, 'model');
-  expect(view.title.text).toBe('Model of this channel');
+  expect(view.title.text).toBe("This channel's model");
   expect(view.blocks[0]?.element.options?.map(({ value }) => value)).toEqual([
     'default',
     'test-model',
@@ -47,7 +47,7 @@ test('“/askwatch prompt” alone opens a form with today’s prompt, in severa
   await openForm(fake, 'prompt');
   const prompt = 'Be brief.\n<!channel> & <https://evil.example|here>';
   await fake.submit({ prompt });
-  await inChannel(fake, 'Prompt of this channel changed');
+  await inChannel(fake, "This channel's prompt has changed");
   const { view, values } = await openForm(fake, 'prompt');
   expect(view.blocks[0]?.element.multiline).toBe(true);
   expect(values.get('prompt')).toBe(prompt);
@@ -69,7 +69,7 @@ test('who was an admin when the form opened, and is none when it is sent, change
   await openForm(fake, 'model');
   fake.profiles.set(ADMIN, {});
   await fake.submit({ model: 'test-vision' });
-  await whispered(fake, ADMIN, 'Only those who manage this channel may');
+  await whispered(fake, ADMIN, 'Only people who can manage this channel may');
   await fake.slash('/askwatch', 'model');
   await whispered(fake, 'U00ADA', 'test-model answers here');
 });
@@ -85,7 +85,7 @@ test('a prompt too long for a form is shown, and can be typed', async () => {
     person,
   });
   await fake.slash('/askwatch', 'prompt', { user: ADMIN });
-  await whispered(fake, ADMIN, 'The prompt of this channel');
+  await whispered(fake, ADMIN, "This channel's prompt");
   expect(fake.form()).toBeUndefined();
 });
 

@@ -147,7 +147,7 @@ test('sends the token nowhere but to Slack, and fetches nothing from elsewhere',
     planted('file:///etc/passwd'),
   ];
   const thread = fake.mention('what is it?', { files });
-  expect(await answered(fake, thread)).toMatch(/it lies where Askwatch does not fetch anything/);
+  expect(await answered(fake, thread)).toMatch(/Askwatch does not fetch files from its address/);
   expect(elsewhere.heard).toEqual([]);
   expect(fake.files.requests).toHaveLength(1);
 });

@@ -64,7 +64,7 @@ test('what is wrong is said where it stands, and nothing is made of it', async (
 test('who may not add monitors gets no form, and whoever may no longer adds none by one', async () => {
   const { fake, bot } = await runSlack({ bot: { settings: { mayAdd: 'managers' } } });
   const refusals = (user: string) =>
-    fake.whispers(CHANNEL, user).filter((text) => /Only those .* may add monitors/.test(text));
+    fake.whispers(CHANNEL, user).filter((text) => /Only people .* can add monitors/.test(text));
   await fake.slash('/monitor', 'add');
   await eventually(() => refusals('U00ADA').length === 1);
   expect(fake.form()).toBeUndefined();

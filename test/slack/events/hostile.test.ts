@@ -122,7 +122,7 @@ test('what the model gateway says of an error', async () => {
   const body = { error: { message: HOSTILE, type: HOSTILE, param: null, code: HOSTILE } };
   bot.provider.failWith({ kind: 'status', status: 400, body });
   await fake.slash('/ask', 'anything');
-  expect(await answered(fake)).toContain('The model gateway refuses this');
+  expect(await answered(fake)).toContain('The model gateway rejected this');
   expectHarmless(fake);
 });
 

@@ -41,10 +41,12 @@ export const sayGerman: Phrases = {
   tokens: noun('Token', 'Tokens'),
   inState: (state, count, total) =>
     count === 0
-      ? `Kein Monitor ist ${STATES[state]}, von ${total}`
+      ? total === 1
+        ? `Nichts ist ${STATES[state]}; es gibt 1 Monitor`
+        : `Keiner der ${total} Monitore ist ${STATES[state]}`
       : `${count} von ${ofMonitors(total)} ${are(count)} ${STATES[state]}`,
   allUp: (total) =>
-    total === 1 ? 'Der eine Monitor ist erreichbar' : `Alle ${total} Monitore sind erreichbar`,
+    total === 1 ? 'Der einzige Monitor ist erreichbar' : `Alle ${total} Monitore sind erreichbar`,
   notUp: (count, total) => `${count} von ${ofMonitors(total)} ${are(count)} nicht UP`,
   noMonitors: 'Es gibt noch keine Monitore.',
   firing: (count) =>
@@ -121,7 +123,8 @@ export const sayGerman: Phrases = {
   passed: 'bestanden',
   failedOnce: 'fehlgeschlagen',
   hears: (sentences) => `Für diesen Kanal ist eingestellt: ${sentences}`,
-  hearsEveryAlert: 'Außerdem hört dieser Kanal jeden Alarm, so hat es der Betreiber eingestellt.',
-  waits: 'Noch ist nichts geändert: Jemand muss es erst bestätigen.',
+  hearsEveryAlert:
+    'Außerdem kommt in diesem Kanal jeder Alarm an; so hat es der Betreiber eingestellt.',
+  waits: 'Noch ist nichts geändert. Erst die Bestätigung unten führt es aus.',
   used: (answers, tokens, span) => `${answers} mit ${tokens} ${span}`,
 };

@@ -41,7 +41,9 @@ export const saySpanish: Phrases = {
   tokens: noun('token', 'tokens'),
   inState: (state, count, total) =>
     count === 0
-      ? `Ningún monitor está ${STATES[state][0]}, de ${total}`
+      ? total === 1
+        ? `No hay nada ${STATES[state][0]}; hay 1 monitor`
+        : `Ninguno de los ${total} monitores está ${STATES[state][0]}`
       : `${count} de ${monitors(total, `${total}`)} ${are(count)} ${STATES[state][count === 1 ? 0 : 1]}`,
   allUp: (total) =>
     total === 1 ? 'El único monitor está en línea' : `Los ${total} monitores están en línea`,
@@ -65,7 +67,7 @@ export const saySpanish: Phrases = {
   lastCheck: 'Última comprobación',
   flapping: 'es inestable: cae y vuelve todo el tiempo (flapping)',
   notFlapping: 'no es inestable (flapping)',
-  stale: 'no se supo nada hace poco, así que puede no estar al día',
+  stale: 'sin noticias desde hace un rato, así que puede no estar al día',
   waiting: 'espera su primer ping',
   checkedNow: 'comprobado ahora mismo',
   certificate: (name, time) => `El certificado de ${name} caduca el ${time}`,
@@ -116,6 +118,6 @@ export const saySpanish: Phrases = {
   failedOnce: 'con fallo',
   hears: (sentences) => `Para este canal está configurado: ${sentences}`,
   hearsEveryAlert: 'Además, quien opera Askwatch hace que este canal reciba todas las alertas.',
-  waits: 'Todavía no ha cambiado nada: alguien tiene que confirmarlo.',
+  waits: 'Todavía no ha cambiado nada. Se hará al confirmarlo abajo.',
   used: (answers, tokens, span) => `${answers} con ${tokens} ${span}`,
 };

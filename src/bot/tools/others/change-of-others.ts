@@ -17,7 +17,7 @@ export type OtherDraft = z.infer<typeof OtherDraft>;
 const right: Right = {
   setting: 'mayManage',
   over: 'shared',
-  to: 'have tools of other servers change something',
+  to: 'use tools from other servers that change something',
 };
 
 /** Longest input that is proposed: all of it stands on the card, on every platform. */
@@ -26,18 +26,18 @@ const MAX_SHOWN = 2_500;
 /** What is proposed for whatever tool of another server: its card and what it does come from what is stored alone. */
 export const changeOfOthers = writingTool({
   name: 'call_other_tool',
-  title: 'Call a tool of another server',
-  description: 'Calls a tool of another server that may change something there.',
+  title: 'Call a tool from another server',
+  description: 'Calls a tool from another server that may change something there.',
   right,
   // Nobody knows whether it can be had back.
   isDestructive: true,
   input: z.looseObject({}),
   draft: OtherDraft,
   prepare() {
-    throw new Error('It is offered as a tool of a server only.');
+    throw new Error('This is offered only as a tool from a server.');
   },
   summary: ({ server, tool, input }) => ({
-    title: `Call ${tool} of ${server}?`,
+    title: `Call ${tool} from ${server}?`,
     facts: [
       { label: 'Server', value: server },
       { label: 'Tool', value: tool },
@@ -46,7 +46,7 @@ export const changeOfOthers = writingTool({
     confirm: 'Call',
   }),
   async carryOut(draft, context) {
-    if (!context.others) throw new CommandError('There are no tools of other servers here.');
+    if (!context.others) throw new CommandError('No tools from other servers are set up here.');
     return await context.others.carryOut(draft, context);
   },
 });
@@ -58,7 +58,7 @@ export function requireShown(input: Record<string, unknown>): void {
   const length = text.length + (text.match(/`/g)?.length ?? 0);
   if (length > MAX_SHOWN) {
     throw new CommandError(
-      `Not proposed: the input is too long for a card (${length} of ${MAX_SHOWN} characters), and the person has to see all of it. Call it with less.`,
+      `Not proposed: the input is too long for a card (${length} of ${MAX_SHOWN} characters), and the person must see all of it. Call again with a shorter input.`,
     );
   }
 }

@@ -57,9 +57,9 @@ const CONTEXT = 60;
 /** Where two definitions of a tool differ, as text, long texts around the difference only. Pure. */
 export function differences(before: Definition, after: Definition): Difference[] {
   const words = ({ isReadOnly, isDestructive }: Definition) =>
-    `${isReadOnly ? 'it only reads' : 'it changes something'}${isDestructive ? ', and may remove something' : ''}`;
+    `${isReadOnly ? 'only reads' : 'makes changes'}${isDestructive ? ', may delete something' : ''}`;
   const all = [
-    { what: 'What it says of itself', before: before.description, after: after.description },
+    { what: 'Its description', before: before.description, after: after.description },
     { what: 'What it does', before: words(before), after: words(after) },
     {
       what: 'Its input',

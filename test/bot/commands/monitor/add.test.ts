@@ -40,13 +40,13 @@ test('an interval and a timeout are durations', async () => {
 
 test.each([
   ['cron=0 3 * * *', "I didn't understand “0”. A crontab has five fields"],
-  ['cron="0 3 * * *" interval=1d', 'Give “interval” or “cron”, not both.'],
+  ['cron="0 3 * * *" interval=1d', 'Set “interval” or “cron”, not both.'],
   ['cron="0 3 * * *" zone=Europe/Berln', 'Unknown time zone “Europe/Berln”.'],
   ['cron="61 3 * * *"', 'minute 61'],
-  ['zone=UTC', 'A “zone” goes with “cron”'],
+  ['zone=UTC', '“zone” needs “cron”'],
   ['type=HEARTBEAT timeout=5s', 'A heartbeat has no “timeout”.'],
-  ['type=TCP grace=5m', '“grace” goes with type=HEARTBEAT'],
-  ['https://example.com interval=2d', '“interval” is at most 1 day, except for a heartbeat.'],
+  ['type=TCP grace=5m', '“grace” works with type=HEARTBEAT'],
+  ['https://example.com interval=2d', '“interval” can be at most 1 day, except for a heartbeat.'],
 ])('/monitor add job %s is refused: %s', async (words, text) => {
   const { say, service } = await start();
   const line = words.startsWith('https') ? words : `job ${words}`;

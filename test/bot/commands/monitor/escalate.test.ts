@@ -105,7 +105,7 @@ describe('who is told of what nobody acknowledges', () => {
     expect(await stored()).toBeUndefined();
   });
 
-  test('is another channel only for those who manage that, and only where it is found', async () => {
+  test('is another channel only for people who can manage that, and only where it is found', async () => {
     const { say, stored } = await openChannel();
     const line = 'after 10m to <#C2|oncall> <@U2|ada>';
     expect((await say(line, managing('none'))).text).toContain(

@@ -169,7 +169,7 @@ test.each([
 ])('who does not manage the channel cannot say %s, and may look', async (line) => {
   const { say } = await start();
   await say('/monitor intake add generic');
-  expect(said(await say(line, member))).toContain('Only those who manage this channel may');
+  expect(said(await say(line, member))).toContain('Only people who can manage this channel can');
   expect(said(await say('/monitor intake', member))).toContain('1 intake in this channel');
 });
 

@@ -60,7 +60,9 @@ test('a window each week is planned, shown and taken away', async () => {
   );
   expect(await say('/monitor maintenance Shop', member)).toContain('Every Sat from 02:00');
   expect(await say('/monitor show Shop', member)).toMatch(/Maintenance.*Sat \d+ \w+ 02:00–04:00/);
-  expect(textOf(cardOf(await press(set, 'Remove', member)))).toContain('Only those who manage');
+  expect(textOf(cardOf(await press(set, 'Remove', member)))).toContain(
+    'Only people who can manage',
+  );
   expect(await planned()).toEqual(['Shop']);
   expect(textOf(cardOf(await press(set, 'Remove')))).toContain('Maintenance removed: Shop');
   expect(await planned()).toEqual([]);
@@ -120,7 +122,9 @@ test.each([
   '/monitor maintenance Shop sat 02:00 for ages',
 ])('who may not manage monitors cannot say %s', async (line) => {
   const { say, planned } = await start(['Shop']);
-  expect(await say(line, member)).toContain('Only those who manage the workspace or server may');
+  expect(await say(line, member)).toContain(
+    'Only people who can manage the workspace or server can',
+  );
   expect(await planned()).toEqual([]);
 });
 

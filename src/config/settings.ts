@@ -36,11 +36,11 @@ const serviceVariables = (prefix: 'GATEWAY' | 'MONITORING', about: string) => ({
     shown: 'the embedded one',
     schema: httpUrl().optional(),
   },
-  apiKey: secret(`${prefix}_API_KEY`, 'its key'),
+  apiKey: secret(`${prefix}_API_KEY`, 'its API key'),
 });
 
-const gatewayVariables = serviceVariables('GATEWAY', 'a model gateway elsewhere');
-const monitoringVariables = serviceVariables('MONITORING', 'a monitoring service elsewhere');
+const gatewayVariables = serviceVariables('GATEWAY', 'URL of an external model gateway');
+const monitoringVariables = serviceVariables('MONITORING', 'URL of an external monitoring service');
 
 const toMs = (seconds: number) => seconds * 1000;
 
@@ -48,26 +48,26 @@ const toMs = (seconds: number) => seconds * 1000;
 const askVariables = {
   askModel: {
     name: 'ASK_MODEL',
-    about: 'model of `/ask` when none is named',
-    shown: 'the first text model of the catalog',
+    about: 'default model for `/ask`',
+    shown: 'the first text model in the catalog',
     schema: text(),
   },
   askSystemPrompt: {
     name: 'ASK_SYSTEM_PROMPT',
-    about: 'what the model is told before every conversation',
-    shown: 'a short one of its own',
+    about: 'system prompt sent before every conversation',
+    shown: 'a short built-in one',
     schema: text(),
   },
   askStallMs: {
     name: 'ASK_STALL_SECONDS',
-    about: 'an answer with no new text for so long is ended with a note',
+    about: 'seconds without new text after which an answer ends with a note',
     shown: '60',
     schema: wholeNumber(1, 600).transform(toMs).default(60_000),
   },
   feedbackDays: {
     name: 'FEEDBACK_DAYS',
     about:
-      'days for which answers that were rated are kept, for `askwatch feedback export`; 0 keeps ratings alone, without what was said',
+      'days to keep rated answers for `askwatch feedback export`; 0 keeps only the ratings, without questions and answers',
     shown: '90',
     schema: wholeNumber(0, 3650).default(90),
   },
@@ -77,20 +77,20 @@ const alertVariables = (known: readonly PlatformRegistration[]) => ({
   alertPlaces: {
     name: 'ALERT_CHANNELS',
     about:
-      'channels that hear every alert: `slack:C0123,discord:4567`; with several workspaces `slack:T0123/C0123`',
+      'channels that get every alert: `slack:C0123,discord:4567`; with several workspaces `slack:T0123/C0123`',
     shown: '',
     schema: places(known),
   },
   alertPollMs: {
     name: 'ALERT_POLL_SECONDS',
-    about: 'seconds between two polls of the monitors',
+    about: 'seconds between polls of the monitors',
     shown: '15; 5 with the embedded service',
     schema: wholeNumber(1, 3600).transform(toMs).optional(),
   },
   alertmanagerUrls: {
     name: 'ALERTMANAGER_URL',
     about:
-      'where a snooze of an alert that an Alertmanager sent makes a silence: `http://alertmanager:9093`, with `user:password@` where it asks for them; several with commas between, of which `/monitor intake add` may name another than the first',
+      'the Alertmanager in which snoozing one of its alerts creates a silence: `http://alertmanager:9093`, with `user:password@` if it needs a login. Separate several with commas; an intake uses the first unless `/monitor intake add` names another',
     shown: 'none',
     secret: true as const,
     schema: httpUrls.optional(),
@@ -101,14 +101,14 @@ const rightsVariables = (known: readonly PlatformRegistration[]) => ({
   mayAdd: {
     name: 'WHO_MAY_ADD',
     about:
-      'who may add monitors: `everyone`, `managers` (of the workspace or server), or ids of people, user groups and roles besides: `slack:S0123,discord:4567`',
+      'who can add monitors: `everyone`, `managers` (of the workspace or server), or the ids of more people, user groups and roles: `slack:S0123,discord:4567`',
     shown: 'everyone',
     schema: who('everyone', known),
   },
   mayManage: {
     name: 'WHO_MAY_MANAGE',
     about:
-      'who may pause and remove monitors, and set how a channel is alerted and answered; written alike',
+      'who can pause and remove monitors and change how a channel gets alerts and answers; same format as `WHO_MAY_ADD`',
     shown: 'managers',
     schema: who('managers', known),
   },
@@ -137,8 +137,8 @@ const providerVariables = Object.fromEntries(
 const catalogVariables = {
   catalogFile: {
     name: 'ASKWATCH_CATALOG',
-    about: 'a catalog file of your own',
-    shown: 'the shipped one',
+    about: 'your own model catalog file',
+    shown: 'the built-in one',
     schema: text(),
   },
 };
@@ -147,22 +147,22 @@ const checkVariables = {
   allowPrivate: {
     name: 'MONITOR_ALLOW_PRIVATE',
     about:
-      'address ranges that checks may reach besides public addresses: `127.0.0.1/32,10.0.0.0/8`',
+      'address ranges that checks can reach in addition to public addresses: `127.0.0.1/32,10.0.0.0/8`',
     shown: 'none',
     schema: cidrs,
   },
   monitorsFile: {
     name: 'MONITORS_FILE',
     about:
-      'a YAML or JSON file, or a folder of them, that declares monitors, see docs/monitors-as-code.md; they are kept as it says',
+      'a YAML or JSON file, or a folder of them, that declares monitors; Askwatch keeps them in sync with it, see docs/monitors-as-code.md',
     shown: 'none',
     schema: text(),
   },
   networkAnchors: {
     name: 'MONITOR_NETWORK_ANCHORS',
     about:
-      'addresses beyond this machine that answer over TCP while its own network is there: `192.168.0.1,9.9.9.9:443`; port 53 when left out',
-    shown: 'the resolvers of this machine',
+      'addresses outside this machine that answer over TCP whenever its own network works: `192.168.0.1,9.9.9.9:443`; the default port is 53',
+    shown: "this machine's DNS resolvers",
     schema: anchors,
   },
 };
@@ -171,42 +171,42 @@ const programVariables = {
   statusPublic: {
     name: 'STATUS_PAGE_PUBLIC',
     about:
-      '`true` shows the status page, its badges and its feed to anyone: names and how they are, never targets or causes',
+      '`true` shows the status page, its badges and its feed to anyone: names and statuses, never targets or causes',
     shown: 'false',
     schema: trueOrFalse.prefault('false'),
   },
   mcpWrites: {
     name: 'MCP_WRITES',
     about:
-      '`true` lets assistants change monitors at `/mcp`, with a key that may write; else they can only look',
+      '`true` lets assistants change monitors at `/mcp` with a key that has write access; otherwise they can only read',
     shown: 'false',
     schema: trueOrFalse.prefault('false'),
   },
   mcpConfigFile: {
     name: 'MCP_CONFIG',
     about:
-      'a JSON file of MCP servers, in the usual `mcpServers` form, whose tools `/ask` may use besides its own',
+      'a JSON file of MCP servers, in the usual `mcpServers` format, whose tools `/ask` can use in addition to its own',
     shown: 'none',
     schema: text(),
   },
   publicUrl: {
     name: 'PUBLIC_URL',
     about:
-      'where others reach this program, behind a proxy or a load balancer: `https://askwatch.example.com`; stands in push addresses, feeds, badges and examples',
+      'public URL of Askwatch behind a proxy or a load balancer: `https://askwatch.example.com`; used in push addresses, feeds, badges and examples',
     shown:
-      'the address of the request where `HOST` is beyond this machine or a trusted proxy tells it, else where it listens',
+      'the address of the request if `HOST` is open to others or a trusted proxy forwards it, otherwise the address it listens on',
     schema: publicUrl,
   },
   trustedProxies: {
     name: 'TRUSTED_PROXIES',
     about:
-      'addresses and address ranges of the proxies in front, whose `X-Forwarded-For`, `-Proto` and `-Host` are believed: `127.0.0.1,10.0.0.0/24`; without it everybody behind a proxy counts as one address',
+      'addresses and address ranges of your proxies, whose `X-Forwarded-For`, `-Proto` and `-Host` Askwatch trusts: `127.0.0.1,10.0.0.0/24`; if unset, everyone behind a proxy counts as one address',
     shown: 'none',
     schema: proxies,
   },
   dataDir: {
     name: 'DATA_DIR',
-    about: 'folder of the state',
+    about: 'folder for all stored data',
     shown: './data',
     schema: z
       .string()
@@ -215,63 +215,63 @@ const programVariables = {
   },
   databaseUrl: secret(
     'DATABASE_URL',
-    'PostgreSQL 15 or newer instead of `DATA_DIR`, for several processes: `postgres://user:password@host:5432/askwatch`',
+    'PostgreSQL 15 or newer, used instead of `DATA_DIR` so that several processes can run: `postgres://user:password@host:5432/askwatch`',
     postgresUrl(),
   ),
   databaseDirectUrl: secret(
     'DATABASE_DIRECT_URL',
-    'the same database without a pooler in between, where `DATABASE_URL` leads to one; for LISTEN and for changes of the schema',
+    'the same database without a pooler, if `DATABASE_URL` goes through one; used for LISTEN and schema changes',
     postgresUrl(),
   ),
   databasePool: {
     name: 'DATABASE_POOL',
     about:
-      'connections to PostgreSQL of one process, besides two: one listens, one gives signs of life',
+      'PostgreSQL connections per process, plus two: one listens for changes, one shows that the process is alive',
     shown: '10',
     schema: wholeNumber(2, 200).default(10),
   },
   databaseSchema: {
     name: 'DATABASE_SCHEMA',
-    about: 'the schema of PostgreSQL that all tables are in',
+    about: 'PostgreSQL schema for all tables',
     shown: 'askwatch',
     schema: z
       .string()
       .regex(/^[a-z_][a-z0-9_]{0,62}$/, {
-        error: 'must be lower-case letters, digits and _, at most 63, and begin with no digit',
+        error: 'must be at most 63 lowercase letters, digits or _, and must not start with a digit',
       })
       .default('askwatch'),
   },
   roles: {
     name: 'ASKWATCH_ROLES',
-    about: 'which parts run in this process',
+    about: 'parts that run in this process',
     shown: ROLES.join(','),
     schema: roles,
   },
   consolePassword: secret(
     'CONSOLE_PASSWORD',
-    'who opens the console logs in with it, 12 to 500 characters; without it the console opens on this machine only, for everyone there',
+    'password for the web console, 12 to 500 characters; if unset, the console opens only on this machine, for everyone there',
     z
       .string()
-      .min(12, 'must have at least 12 characters; make one up with: openssl rand -base64 18')
+      .min(12, 'must have at least 12 characters; generate one with: openssl rand -base64 18')
       .max(500, 'must have at most 500 characters')
       .optional(),
   ),
   host: {
     name: 'HOST',
-    about: 'address to listen on; beyond this machine the console needs `CONSOLE_PASSWORD`',
+    about: 'address to listen on; if others can reach it, the console needs `CONSOLE_PASSWORD`',
     shown: '127.0.0.1',
     schema: z.string().default('127.0.0.1'),
   },
   port: {
     name: 'PORT',
     about:
-      'one listener for both services, console, `/healthz`, `/readyz`, `/metrics`; 0 takes a free one',
+      'port for both services, the console, `/healthz`, `/readyz` and `/metrics`; 0 picks a free one',
     shown: '3000',
     schema: wholeNumber(0, 65_535).default(3000),
   },
   logLevel: {
     name: 'LOG_LEVEL',
-    about: 'trace, debug (with a line for each request), info, warn, error or silent',
+    about: 'trace, debug (logs every request), info, warn, error or silent',
     shown: 'info',
     schema: z
       .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
@@ -397,7 +397,7 @@ function serviceRules(prefix: string, name: string, { baseUrl, apiKey }: Service
   return [
     [
       baseUrl !== undefined && apiKey === undefined,
-      `${prefix}_API_KEY: set it too; the ${name} at ${prefix}_BASE_URL asks for a key`,
+      `${prefix}_API_KEY: set it too; the ${name} at ${prefix}_BASE_URL needs a key`,
     ],
     [
       baseUrl === undefined && apiKey !== undefined,
@@ -424,23 +424,23 @@ function roleRules(
     ],
     [
       roles.has('bot') && !hasMonitoring,
-      'MONITORING_BASE_URL: set it, or add monitoring to ASKWATCH_ROLES; the bot needs the service',
+      'MONITORING_BASE_URL: set it, or add monitoring to ASKWATCH_ROLES; the bot needs a monitoring service',
     ],
     [
       roles.has('console') && !isLoopback(host) && consolePassword === undefined,
-      'CONSOLE_PASSWORD: set it (12 characters or more), since HOST lets others reach the console; or set HOST=127.0.0.1, or leave console out of ASKWATCH_ROLES',
+      'CONSOLE_PASSWORD: set it (12 characters or more) because HOST lets others reach the console; or set HOST=127.0.0.1, or remove console from ASKWATCH_ROLES',
     ],
     [
       monitorsFile !== undefined && monitoring.baseUrl !== undefined,
-      'MONITORS_FILE: unset it, or unset MONITORING_BASE_URL; a file declares monitors of the service in this program, so set it where the service at MONITORING_BASE_URL runs',
+      'MONITORS_FILE: unset it, or unset MONITORING_BASE_URL; the file applies only to the embedded service, so set it where the service at MONITORING_BASE_URL runs',
     ],
     [
       monitorsFile !== undefined && !roles.has('monitoring'),
-      'MONITORS_FILE: unset it, or add monitoring to ASKWATCH_ROLES; the file is read by the process that runs the monitoring service',
+      'MONITORS_FILE: unset it, or add monitoring to ASKWATCH_ROLES; only a process that runs the monitoring service reads the file',
     ],
     [
       roles.has('console') && !roles.has('bot') && !hasMonitoring,
-      'ASKWATCH_ROLES: add bot or monitoring, or set MONITORING_BASE_URL; the console has nothing to show',
+      'ASKWATCH_ROLES: add bot or monitoring, or set MONITORING_BASE_URL; otherwise the console has nothing to show',
     ],
   ];
 }

@@ -29,9 +29,9 @@ export interface ToolServerSettings extends ToolServerAddress {
 
 const names = z.array(
   z
-    .string('must be names of tools, such as ["search"]')
-    .regex(/^[\x21-\x7e]{1,128}$/, 'must be a name of a tool, 1 to 128 characters'),
-  'must be a list of names of tools, such as ["search"]',
+    .string('must be tool names, such as ["search"]')
+    .regex(/^[\x21-\x7e]{1,128}$/, 'must be a tool name of 1 to 128 characters'),
+  'must be a list of tool names, such as ["search"]',
 );
 
 const texts = (about: string) => z.record(z.string(), z.string(about), about);
@@ -43,8 +43,8 @@ const Entry = z.strictObject({
       error: 'must be "http": Askwatch speaks Streamable HTTP only',
     })
     .optional(),
-  url: z.string('must be the address of a server, such as "https://mcp.example.com/mcp"'),
-  headers: texts('must be texts, such as {"Authorization": "Bearer ${TOKEN}"}').default({}),
+  url: z.string('must be the URL of a server, such as "https://mcp.example.com/mcp"'),
+  headers: texts('must be strings, such as {"Authorization": "Bearer ${TOKEN}"}').default({}),
   tools: names.default([]),
   writes: names.optional(),
   channels: z
@@ -53,7 +53,7 @@ const Entry = z.strictObject({
 });
 
 const File = z.object({
-  mcpServers: z.record(z.string(), z.unknown(), 'must be an object of servers by their names'),
+  mcpServers: z.record(z.string(), z.unknown(), 'must be an object that maps names to servers'),
 });
 
 /**
@@ -70,7 +70,7 @@ export async function readToolServers(
   const content = await readJson(file);
   const result = File.safeParse(content);
   if (!result.success) {
-    throw wrong(file, ['mcpServers: must be an object of servers by their names']);
+    throw wrong(file, ['mcpServers: must be an object that maps names to servers']);
   }
   const servers = Object.entries(result.data.mcpServers).flatMap(([name, entry]) => {
     const at = (path: string, what: string) => {
@@ -80,10 +80,10 @@ export async function readToolServers(
     return server ? [server] : [];
   });
   if (servers.length > MAX_SERVERS) {
-    problems.push(`mcpServers: must be at most ${MAX_SERVERS} servers`);
+    problems.push(`mcpServers: must have at most ${MAX_SERVERS} servers`);
   }
   if (servers.reduce((sum, { tools }) => sum + tools.length, 0) > MAX_TOOLS) {
-    problems.push(`mcpServers: \`tools\` of all servers together must be at most ${MAX_TOOLS}`);
+    problems.push(`mcpServers: all servers together must have at most ${MAX_TOOLS} \`tools\``);
   }
   if (problems.length > 0) throw wrong(file, problems);
   return servers;
@@ -99,8 +99,8 @@ async function readJson(file: string): Promise<unknown> {
     text = await readFile(file, 'utf8');
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
-    const why = code === 'ENOENT' ? 'there is no such file' : (code ?? message);
-    throw wrong(file, [`cannot be read, ${why}; name a file that can be, or unset it`]);
+    const why = code === 'ENOENT' ? "it doesn't exist" : (code ?? message);
+    throw wrong(file, [`cannot be read: ${why}; name another file, or unset MCP_CONFIG`]);
   }
   try {
     return JSON.parse(text);
@@ -108,7 +108,7 @@ async function readJson(file: string): Promise<unknown> {
     // The parser's own sentence may quote what stands there.
     const position = /position (\d+)/.exec((error as Error).message)?.[1];
     const line = position && text.slice(0, Number(position)).split('\n').length;
-    throw wrong(file, [`is no JSON${line ? `: look at line ${line}` : ''}`]);
+    throw wrong(file, [`is not valid JSON${line ? `: see line ${line}` : ''}`]);
   }
 }
 
@@ -122,13 +122,16 @@ interface Reading {
 function readEntry(name: string, entry: unknown, reading: Reading): ToolServerSettings | undefined {
   const { at, env, known } = reading;
   if (!/^[a-z0-9]+([_-][a-z0-9]+)*$/.test(name) || name.length > 32) {
-    at('', 'the name must be small letters, digits and single _ or - between them, at most 32');
+    at(
+      '',
+      'the name must be lowercase letters and digits, with single _ or - between them, at most 32 characters',
+    );
     return undefined;
   }
   if (typeof entry === 'object' && entry !== null && 'command' in entry) {
     at(
       'command',
-      'only `url` works, since Askwatch starts no programs: run the server with Streamable HTTP and give its address',
+      'only `url` works because Askwatch starts no programs: run the server with Streamable HTTP and set its URL',
     );
     return undefined;
   }
@@ -138,7 +141,7 @@ function readEntry(name: string, entry: unknown, reading: Reading): ToolServerSe
       if (issue.code === 'unrecognized_keys') {
         const keys = issue.keys.join(', ');
         const there = Object.keys(Entry.shape).join(', ');
-        at('', `there is no ${keys}; take it out, or write one of ${there}`);
+        at('', `unknown field ${keys}; remove it, or use one of ${there}`);
       } else at(issue.path.join('.'), issue.path.length > 0 ? issue.message : 'must be an object');
     }
     return undefined;
@@ -154,7 +157,7 @@ function readEntry(name: string, entry: unknown, reading: Reading): ToolServerSe
     return value === undefined ? [] : [[header.toLowerCase(), value] as const];
   });
   for (const one of data.writes ?? []) {
-    if (!data.tools.includes(one)) at('writes', `${one} must stand in \`tools\`, too`);
+    if (!data.tools.includes(one)) at('writes', `${one} must also be in \`tools\``);
   }
   const channels = data.channels?.flatMap((text) => {
     const place = parsePlace(text);
@@ -185,25 +188,25 @@ function expanded(
     if (found === undefined) missing.add(name);
     return found ?? '';
   });
-  for (const name of missing) tell(`the variable ${name} is not set; set it in the environment`);
+  for (const name of missing) tell(`the environment variable ${name} is not set; set it`);
   return missing.size > 0 ? undefined : value;
 }
 
 function problemOfUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
-    return 'must be an address such as https://mcp.example.com/mcp';
+    return 'must be a URL such as https://mcp.example.com/mcp';
   }
   if (url.username + url.password !== '') {
-    return 'must hold no name and no password; put what lets in into `headers`';
+    return 'must not contain a user name or password; put credentials in `headers`';
   }
   return undefined;
 }
 
 function problemOfHeader(name: string, value: string): string | undefined {
-  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return 'must be the name of a header';
-  if (RESERVED.test(name)) return 'take it out: the protocol itself sets this header';
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return 'must be a valid header name';
+  if (RESERVED.test(name)) return 'remove it: the protocol itself sets this header';
   return /^[\x20-\x7e\x80-\xff]*$/.test(value)
     ? undefined
-    : 'must be one line that a header can carry';
+    : 'must be one line of characters allowed in a header';
 }

@@ -68,7 +68,7 @@ export function startingWith(prefix: string, where: string) {
 
 export function httpUrl() {
   return z
-    .url({ protocol: /^https?$/, error: 'must be an address such as https://api.example.com' })
+    .url({ protocol: /^https?$/, error: 'must be a URL such as https://api.example.com' })
     .transform((url) => url.replace(/\/+$/, ''));
 }
 
@@ -82,7 +82,7 @@ export function postgresUrl() {
         URL.canParse(text) &&
         new URL(text).pathname.length > 1 &&
         new URL(text).hostname !== '',
-      'must be an address such as postgres://user:password@db.example.com:5432/askwatch',
+      'must be a URL such as postgres://user:password@db.example.com:5432/askwatch',
     )
     .optional();
 }
@@ -96,7 +96,9 @@ const itemsIn = (list: string) =>
 const commaList = () => z.string().transform(itemsIn);
 
 /** Several of them, with commas between. */
-export const httpUrls = commaList().pipe(z.array(httpUrl()).min(1, 'must name an address'));
+export const httpUrls = commaList().pipe(
+  z.array(httpUrl()).min(1, 'must contain at least one URL'),
+);
 
 /** Where others reach this program. */
 export const publicUrl = z
@@ -105,7 +107,7 @@ export const publicUrl = z
     if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
     const { username, password, search, hash } = new URL(text);
     return username + password + search + hash === '' && !/[?#\s]/.test(text);
-  }, 'must be an address such as https://askwatch.example.com, or with a path, such as https://example.com/askwatch')
+  }, 'must be a URL such as https://askwatch.example.com or, with a path, https://example.com/askwatch')
   .transform((text) => new URL(text).href.replace(/\/+$/, ''))
   .optional();
 
@@ -180,7 +182,7 @@ export const proxies = commaList()
     items.filter((item) => {
       if (isProxyNetwork(item)) return true;
       context.addIssue(
-        `'${item}' must be the address of a proxy or a range of them, such as 127.0.0.1, 10.0.0.0/24 or fd00::/64; name no more than your own proxies, since they are believed`,
+        `'${item}' must be a proxy's address or an address range, such as 127.0.0.1, 10.0.0.0/24 or fd00::/64; list only your own proxies, because Askwatch trusts what they forward`,
       );
       return false;
     }),
@@ -194,7 +196,7 @@ export const anchors = commaList()
       if (anchor && !isOnLoopback(anchor.address)) return [anchor.text];
       context.addIssue(
         anchor
-          ? `'${item}' is this machine, which answers without a network; name one beyond it, such as the router`
+          ? `'${item}' is this machine, which answers even without a network; use an address outside it, such as the router's`
           : `'${item}' must be an address with or without a port, such as 192.168.0.1 or 9.9.9.9:443`,
       );
       return [];
@@ -206,7 +208,7 @@ export const roles = commaList()
   .refine(
     (items): items is Role[] =>
       items.length > 0 && items.every((item) => (ROLES as readonly string[]).includes(item)),
-    `must name one or more of ${ROLES.join(', ')}`,
+    `must be one or more of ${ROLES.join(', ')}`,
   )
   .prefault(ROLES.join(','))
   .transform((items): ReadonlySet<Role> => new Set(items));

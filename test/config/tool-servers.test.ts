@@ -71,7 +71,7 @@ test.each<[string, unknown, string]>([
   [
     'a program to start',
     { command: 'npx', args: [] },
-    'mcpServers.a.command: only `url` works, since Askwatch starts no programs: run the server with Streamable HTTP and give its address',
+    'mcpServers.a.command: only `url` works because Askwatch starts no programs: run the server with Streamable HTTP and set its URL',
   ],
   [
     'another way to speak',
@@ -81,52 +81,52 @@ test.each<[string, unknown, string]>([
   [
     'no address',
     {},
-    'mcpServers.a.url: must be the address of a server, such as "https://mcp.example.com/mcp"',
+    'mcpServers.a.url: must be the URL of a server, such as "https://mcp.example.com/mcp"',
   ],
   [
     'an address of something else',
     { url: 'file:///etc/passwd' },
-    'mcpServers.a.url: must be an address such as https://mcp.example.com/mcp',
+    'mcpServers.a.url: must be a URL such as https://mcp.example.com/mcp',
   ],
   [
     'a password in the address',
     { url: 'https://me:hunter2@a.example' },
-    'mcpServers.a.url: must hold no name and no password; put what lets in into `headers`',
+    'mcpServers.a.url: must not contain a user name or password; put credentials in `headers`',
   ],
   [
     'a variable that is not set',
     { url: 'https://a.example', headers: { Authorization: 'Bearer ${NOPE}' } },
-    'mcpServers.a.headers.Authorization: the variable NOPE is not set; set it in the environment',
+    'mcpServers.a.headers.Authorization: the environment variable NOPE is not set; set it',
   ],
   [
     'a header of two lines',
     { url: 'https://a.example', headers: { 'X-Key': 'hunter2\r\nHost: b' } },
-    'mcpServers.a.headers.X-Key: must be one line that a header can carry',
+    'mcpServers.a.headers.X-Key: must be one line of characters allowed in a header',
   ],
   [
     'a header that is none',
     { url: 'https://a.example', headers: { 'X Key': 'a' } },
-    'mcpServers.a.headers.X Key: must be the name of a header',
+    'mcpServers.a.headers.X Key: must be a valid header name',
   ],
   [
     'a header of the protocol',
     { url: 'https://a.example', headers: { 'Mcp-Session-Id': 'a' } },
-    'mcpServers.a.headers.Mcp-Session-Id: take it out: the protocol itself sets this header',
+    'mcpServers.a.headers.Mcp-Session-Id: remove it: the protocol itself sets this header',
   ],
   [
     'a word that is not known',
     { url: 'https://a.example', tool: ['a'] },
-    'mcpServers.a: there is no tool; take it out, or write one of type, url, headers, tools, writes, channels',
+    'mcpServers.a: unknown field tool; remove it, or use one of type, url, headers, tools, writes, channels',
   ],
   [
     'tools that are no list',
     { url: 'https://a.example', tools: 'all' },
-    'mcpServers.a.tools: must be a list of names of tools, such as ["search"]',
+    'mcpServers.a.tools: must be a list of tool names, such as ["search"]',
   ],
   [
     'a write that is not among the tools',
     { url: 'https://a.example', tools: ['a'], writes: ['b'] },
-    'mcpServers.a.writes: b must stand in `tools`, too',
+    'mcpServers.a.writes: b must also be in `tools`',
   ],
   [
     'a channel of no platform',
@@ -144,7 +144,7 @@ test.each(['A', 'a__b', '_a', 'a-', 'a b', '', 'a'.repeat(33)])(
   '%j is no name of a server',
   async (name) => {
     const problems = await problemsOf({ mcpServers: { [name]: { url: 'https://a.example' } } });
-    expect(problems).toEqual([expect.stringContaining('the name must be small letters')]);
+    expect(problems).toEqual([expect.stringContaining('the name must be lowercase letters')]);
   },
 );
 
@@ -169,24 +169,24 @@ test('too many servers or tools are refused', async () => {
     { url: 'https://a.example', tools: ['a', 'b', 'c', 'd', 'e', 'f'] },
   ]);
   expect(await problemsOf({ mcpServers: Object.fromEntries(many) })).toEqual([
-    'mcpServers: must be at most 16 servers',
-    'mcpServers: `tools` of all servers together must be at most 100',
+    'mcpServers: must have at most 16 servers',
+    'mcpServers: all servers together must have at most 100 `tools`',
   ]);
 });
 
 test('a file that cannot be read is told without what stands in it', async () => {
   const missing = readToolServers('/nowhere/mcp.json', {});
   await expect(missing).rejects.toThrow(
-    'MCP_CONFIG: /nowhere/mcp.json: cannot be read, there is no such file; name a file that can be, or unset it',
+    "MCP_CONFIG: /nowhere/mcp.json: cannot be read: it doesn't exist; name another file, or unset MCP_CONFIG",
   );
   expect(
     await problemsOf('{\n"mcpServers": {\n "a": {"headers": {"k": "hunter2", oops}}\n}}'),
-  ).toEqual([expect.stringMatching(/^is no JSON(: look at line 3)?$/)]);
+  ).toEqual([expect.stringMatching(/^is not valid JSON(: see line 3)?$/)]);
   expect(await problemsOf('[]')).toEqual([
-    'mcpServers: must be an object of servers by their names',
+    'mcpServers: must be an object that maps names to servers',
   ]);
   expect(await problemsOf({ servers: {} })).toEqual([
-    'mcpServers: must be an object of servers by their names',
+    'mcpServers: must be an object that maps names to servers',
   ]);
   expect(await problemsOf('x'.repeat(1_100_000))).toEqual([
     expect.stringContaining('larger than 1 MB'),
@@ -203,7 +203,7 @@ test('the page on it shows a file that can be read, and explains each field', as
     ['runbooks', ['find']],
   ]);
   const problems = await problemsOf({ mcpServers: { a: { url: 'https://a.example', other: 1 } } });
-  const fields = problems[0]?.split('write one of ')[1]?.split(', ');
+  const fields = problems[0]?.split('use one of ')[1]?.split(', ');
   const explained = [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, field]) => field);
   expect(explained).toEqual(fields);
 });

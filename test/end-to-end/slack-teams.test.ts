@@ -30,7 +30,7 @@ test('two workspaces install the app, ask, and hear an alert after a kill', asyn
     },
   };
   const first = await startAskwatch(options);
-  expect(first.output()).toContain(`workspaces are added at ${first.url}/slack/install`);
+  expect(first.output()).toContain(`add workspaces at ${first.url}/slack/install`);
   slack.redirectUrl = `${first.url}/slack/oauth_redirect`;
   const browser = openBrowser();
   for (const team of TEAMS) {

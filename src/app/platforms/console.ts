@@ -17,7 +17,7 @@ export const consolePlatform = registration({
   problems: (_values, { channels }) => [
     [
       !channels.every(isChannelName),
-      'ALERT_CHANNELS: a channel of the console has 1 to 40 small letters, digits, - or _, such as console:ops',
+      'ALERT_CHANNELS: a console channel has 1 to 40 lowercase letters, digits, hyphens or underscores, such as console:ops',
     ],
   ],
   configure: () => undefined,

@@ -44,7 +44,7 @@ export const discord = registration({
   mention: {
     // Source: Discord docs, "Message Formatting".
     pattern: /^<@&(?<id>\d{17,20})>$/,
-    words: 'a role, chosen from the list that Discord shows after @',
+    words: 'a role, picked from the list that Discord shows after @',
   },
   person: { pattern: /^<@!?(?<id>\d{17,20})>$/ },
   channel: { pattern: /^<#(?<id>\d{17,20})>$/ },
@@ -53,30 +53,31 @@ export const discord = registration({
     token: secret('DISCORD_TOKEN', 'bot token of the Discord application'),
     guildId: {
       name: 'DISCORD_GUILD_ID',
-      about: 'a server where commands appear at once; without it they are global',
+      about:
+        'id of a server to register the commands in, where they appear at once; if unset, they are global',
       shown: '',
       schema: z
         .string()
-        .regex(/^\d{17,20}$/, 'must be the server id, 17 to 20 digits')
+        .regex(/^\d{17,20}$/, 'must be a server id of 17 to 20 digits')
         .optional(),
     },
     apiUrl: {
       name: 'DISCORD_API_URL',
-      about: 'another Discord-compatible address or a proxy',
+      about: 'Discord API URL, for a proxy or a compatible API',
       shown: 'https://discord.com/api',
       schema: httpUrl().default('https://discord.com/api'),
     },
     messageContent: {
       name: 'DISCORD_MESSAGE_CONTENT',
       about:
-        '`true` if that privileged intent is on: follow threads without a mention, and read threads of people',
+        '`true` if the privileged Message Content Intent is on: the bot follows threads without a mention and reads threads between people',
       shown: 'false',
       schema: trueOrFalse.prefault('false'),
     },
     shards: {
       name: 'DISCORD_SHARDS',
       about:
-        'connections that share the servers, 1 to 100; `auto` is as many as Discord recommends',
+        'number of connections that share the servers, 1 to 100; `auto` uses as many as Discord recommends',
       shown: 'auto',
       schema: shards,
     },

@@ -11,30 +11,33 @@ const variables = {
   ),
   appToken: secret(
     'SLACK_APP_TOKEN',
-    'app-level token with connections:write: Slack over Socket Mode',
+    'app-level token with connections:write, for Slack over Socket Mode',
     startingWith('xapp-', 'your app at api.slack.com/apps, "Basic Information"'),
   ),
   signingSecret: secret(
     'SLACK_SIGNING_SECRET',
-    'instead of the app token: Slack over HTTP, at `POST /slack/events` on `PORT`',
+    'signing secret, for Slack over HTTP (`POST /slack/events` on `PORT`) instead of the app token',
   ),
   clientId: {
     name: 'SLACK_CLIENT_ID',
     about:
-      'instead of the bot token: several workspaces, which install the app at `/slack/install`',
+      'client id, for several workspaces that install the app at `/slack/install`; set it instead of the bot token',
     shown: '',
     schema: z
       .string()
-      .regex(/^\d+\.\d+$/, 'must be two numbers with a dot; copy it from "Basic Information"')
+      .regex(
+        /^\d+\.\d+$/,
+        'must be two numbers separated by a dot; copy it from "Basic Information"',
+      )
       .optional(),
   },
   clientSecret: secret(
     'SLACK_CLIENT_SECRET',
-    'its secret; what the workspaces give is stored encrypted with it, so with another one they install the app again',
+    'client secret; it encrypts the workspaces’ tokens, so if you change it, every workspace must reinstall the app',
   ),
   apiUrl: {
     name: 'SLACK_API_URL',
-    about: 'another Slack address, such as GovSlack',
+    about: 'Slack API URL, for example for GovSlack',
     shown: 'https://slack.com/api/',
     schema: httpUrl()
       .default('https://slack.com/api')
@@ -86,7 +89,7 @@ export const slack = registration({
     // Source: Slack docs, "Formatting message text", "Mentioning user groups".
     pattern: /^<!subteam\^(?<id>[A-Z0-9]{2,30})(?:\|(?<name>@?[^<>|]{1,80}))?>$/,
     words:
-      'a user group, chosen from the list that Slack shows after @ (if it was, the Slack app needs today’s manifest: see docs/slack.md)',
+      'a user group, picked from the list that Slack shows after @ (if you did, the Slack app needs the current manifest: see docs/slack.md)',
   },
   person: { pattern: /^<@(?<id>[UW][A-Z0-9]{1,29})(?:\|(?<name>[^<>|]{1,80}))?>$/ },
   channel: { pattern: /^<#(?<id>[CG][A-Z0-9]{1,29})(?:\|(?<name>[^<>|]{0,80}))?>$/ },
@@ -101,7 +104,7 @@ export const slack = registration({
       ],
       [
         v.botToken === undefined && !installs && Boolean(v.appToken || v.signingSecret),
-        'SLACK_BOT_TOKEN: set it too; the app is installed under "OAuth & Permissions"',
+        'SLACK_BOT_TOKEN: set it too; install the app under "OAuth & Permissions" to get it',
       ],
       ...installRules(v, channels),
       [
@@ -134,7 +137,7 @@ export const slack = registration({
           ...tools,
         });
       },
-      bannerNote: (url) => (install ? `; workspaces are added at ${url}/slack/install` : ''),
+      bannerNote: (url) => (install ? `; add workspaces at ${url}/slack/install` : ''),
     };
   },
   async manifests(commands) {
@@ -154,15 +157,15 @@ function installRules(v: Values, channels: readonly string[]): Rule[] {
   return [
     [
       id !== undefined && secret === undefined,
-      'SLACK_CLIENT_SECRET: set it too; it stands beside the client id under "Basic Information"',
+      'SLACK_CLIENT_SECRET: set it too; it is next to the client id under "Basic Information"',
     ],
     [
       id === undefined && secret !== undefined,
-      'SLACK_CLIENT_ID: set it too; it stands beside the client secret under "Basic Information"',
+      'SLACK_CLIENT_ID: set it too; it is next to the client secret under "Basic Information"',
     ],
     [
       installs && v.botToken !== undefined,
-      'SLACK_BOT_TOKEN: unset it, since with SLACK_CLIENT_ID each workspace gives its own; for one workspace, unset SLACK_CLIENT_ID and SLACK_CLIENT_SECRET',
+      'SLACK_BOT_TOKEN: unset it, because with SLACK_CLIENT_ID each workspace has its own token; for one workspace, unset SLACK_CLIENT_ID and SLACK_CLIENT_SECRET',
     ],
     [
       installs && !v.appToken && !v.signingSecret,
@@ -170,11 +173,11 @@ function installRules(v: Values, channels: readonly string[]): Rule[] {
     ],
     [
       installs && !channels.every(withWorkspace),
-      'ALERT_CHANNELS: with SLACK_CLIENT_ID, name each channel of Slack with its workspace: slack:T0123/C0123',
+      'ALERT_CHANNELS: with SLACK_CLIENT_ID, name each Slack channel with its workspace: slack:T0123/C0123',
     ],
     [
       !installs && channels.some(withWorkspace),
-      'ALERT_CHANNELS: with one workspace, name its channels alone: slack:C0123',
+      'ALERT_CHANNELS: with one workspace, name its channels without the workspace: slack:C0123',
     ],
   ];
 }

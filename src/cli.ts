@@ -6,24 +6,24 @@ import { CommandLineError, feedbackOptions, keyOptions, monitorsOptions } from '
 
 const HELP = `Usage: npx askwatch [<command>]
 
-  start                                                    start Askwatch; so does no command
-  doctor [--json]                                          check settings, tokens, channels, keys, disk and clock, and say the fix
+  start                                                    start Askwatch (default)
+  doctor [--json]                                          check settings, tokens, channels, keys, disk and clock, and suggest fixes
   keys create --service gateway|monitoring --name <name>   create an API key; it is shown only once
   keys create --service monitoring --write …               create a key that can change monitors; without --write it only reads
-  keys list [--service gateway|monitoring]                 the keys there are, and what the gateway's have used
-  keys limit <id> --tokens-per-day <number>|none           limit a key of the gateway, or no longer
-  keys usage [<id>] [--days <number>]                      what was asked of the gateway, by day, key and model
-  keys revoke <id>                                         refuse a key from now on
-  feedback export [--since <day>|<duration>] [--down]      the answers that people rated, as lines of JSON; --down only those with 👎
-  monitors plan [<file>]                                   show what MONITORS_FILE, or another file, would change; exit code 2 if anything
-  monitors apply [--yes]                                   wait until MONITORS_FILE is applied; --yes also where it lost many monitors
-  monitors export                                          all monitors as YAML, to be declared in a file
-  monitors import --from gatus|file_sd <file>              what Gatus or Prometheus watches, as YAML
-  move-state [--back] [--check]                            move all state from the data folder to DATABASE_URL, or back; --check only compares
-  help                                                     this text
+  keys list [--service gateway|monitoring]                 list keys, with the usage of gateway keys
+  keys limit <id> --tokens-per-day <number>|none           set or remove limits on a gateway key
+  keys usage [<id>] [--days <number>]                      show gateway usage by day, key and model
+  keys revoke <id>                                         revoke a key
+  feedback export [--since <day>|<duration>] [--down]      export rated answers as JSON lines; --down exports only those rated 👎
+  monitors plan [<file>]                                   show what MONITORS_FILE or another file would change; exit code 2 if anything would
+  monitors apply [--yes]                                   apply MONITORS_FILE and wait; --yes confirms removing many monitors
+  monitors export                                          print all monitors as YAML, ready for MONITORS_FILE
+  monitors import --from gatus|file_sd <file>              convert a Gatus or Prometheus file to YAML
+  move-state [--back] [--check]                            move all data from the data folder to DATABASE_URL; --back moves it back, --check only compares
+  help                                                     show this help
 
-Limits, for keys limit and keys create: --requests-per-minute, --tokens-per-minute, --tokens-per-day, --tokens-per-month.
-Settings come from the environment and .env; docs/settings.md lists them. Keys can be managed while Askwatch runs.
+Limits for keys limit and keys create: --requests-per-minute, --tokens-per-minute, --tokens-per-day, --tokens-per-month.
+Settings come from the environment and .env; see docs/settings.md. You can manage keys while Askwatch runs.
 `;
 
 try {
@@ -46,21 +46,21 @@ async function run(argv: string[]): Promise<void> {
   }
   if (command === 'start') {
     const [more] = [...rest, ...Object.keys(values).map((name) => `--${name}`)];
-    if (more !== undefined) throw new CommandLineError(`start takes no ${more}.`);
+    if (more !== undefined) throw new CommandLineError(`start doesn't accept ${more}.`);
     await import('./app/start.ts');
     return;
   }
   if (command === 'doctor') {
-    if (rest.length > 0) throw new CommandLineError('doctor takes no more words.');
+    if (rest.length > 0) throw new CommandLineError('doctor takes no arguments.');
     const { runDoctor } = await import('./cli/doctor.ts');
     const { text, problems } = await runDoctor({ json: values.json ?? false, program: program() });
     await new Promise((written) => process.stdout.write(text, written));
     // A call that goes on beyond every limit must not keep the process.
     process.exit(problems > 0 ? 1 : 0);
   }
-  if (values.json) throw new CommandLineError('--json is for doctor.');
+  if (values.json) throw new CommandLineError('--json works only with doctor.');
   if (command === 'move-state') {
-    if (rest.length > 0) throw new CommandLineError('move-state takes no more words.');
+    if (rest.length > 0) throw new CommandLineError('move-state takes no arguments.');
     const { runMoveState } = await import('./cli/move-state.ts');
     const isSame = await runMoveState({
       back: values.back ?? false,
@@ -72,17 +72,17 @@ async function run(argv: string[]): Promise<void> {
     return;
   }
   if (values.back || values.check) {
-    throw new CommandLineError('--back and --check are for move-state.');
+    throw new CommandLineError('--back and --check work only with move-state.');
   }
   if (command === 'feedback') {
     const { runFeedback } = await import('./cli/feedback.ts');
     const { version } = program();
     const bytes = await runFeedback(rest, values, { version, out: process.stdout });
-    if (bytes === 0) process.stderr.write('Nobody rated anything of that time.\n');
+    if (bytes === 0) process.stderr.write('No rated answers in that period.\n');
     return;
   }
   if (values.since !== undefined || values.down) {
-    throw new CommandLineError('--since and --down are for feedback export.');
+    throw new CommandLineError('--since and --down work only with feedback export.');
   }
   if (command === 'monitors') {
     const { runMonitors } = await import('./cli/monitors.ts');
@@ -92,9 +92,9 @@ async function run(argv: string[]): Promise<void> {
     return;
   }
   if (values.from !== undefined || values.yes) {
-    throw new CommandLineError('--from and --yes are for monitors.');
+    throw new CommandLineError('--from and --yes work only with monitors.');
   }
-  if (command !== 'keys') throw new CommandLineError(`There is no command '${command}'.`);
+  if (command !== 'keys') throw new CommandLineError(`Unknown command '${command}'.`);
   const { runKeys } = await import('./cli/keys.ts');
   const lines = await runKeys(rest, values, program().version);
   process.stdout.write(`${lines.join('\n')}\n`);

@@ -52,17 +52,17 @@ function serverFinding({ server }: DatabaseFacts): Finding {
   const check = 'Database';
   const { version, versionNumber, isStandby, isReadOnly } = server;
   if (versionNumber < OLDEST_VERSION * 10_000) {
-    const text = `This is PostgreSQL ${version}, and Askwatch needs ${OLDEST_VERSION} or newer: upgrade the server.`;
+    const text = `This is PostgreSQL ${version}, but Askwatch needs ${OLDEST_VERSION} or newer. Upgrade the server.`;
     return problem(check, text);
   }
   if (isStandby) {
     const text =
-      'DATABASE_URL: this is a standby, which takes no changes. Set the address of the primary.';
+      'DATABASE_URL: this is a standby, which is read-only. Set the address of the primary.';
     return problem(check, text);
   }
   if (isReadOnly) {
     const text =
-      'DATABASE_URL: the database takes no changes, since default_transaction_read_only is on. Switch it off for this user and database, or set the address of another one.';
+      'DATABASE_URL: the database is read-only because default_transaction_read_only is on. Turn it off for this user and database, or use another database.';
     return problem(check, text);
   }
   return ok(check, `PostgreSQL ${version} answers`);
@@ -75,36 +75,36 @@ function rightsFinding(
   const check = 'Database rights';
   const { hasSchema, mayUse, mayMakeSchema, tables } = rights;
   if (!hasSchema && !mayMakeSchema) {
-    const text = `${user} may not make the schema ${schema}. As an administrator of the database: create schema ${schema} authorization ${user}`;
+    const text = `${user} can't create the schema ${schema}. As a database administrator, run: create schema ${schema} authorization ${user}`;
     return problem(check, text);
   }
   if (hasSchema && !mayUse) {
-    const text = `${user} may not make tables in the schema ${schema}. As its owner: grant usage, create on schema ${schema} to ${user}`;
+    const text = `${user} can't create tables in the schema ${schema}. As its owner, run: grant usage, create on schema ${schema} to ${user}`;
     return problem(check, text);
   }
   const others = tables.find(({ isOwn, isUsable }) => !isOwn || !isUsable);
   if (others) {
-    const text = `The table ${schema}.${others.name} belongs to ${others.owner}, so ${user} cannot use it, or not change it when Askwatch is upgraded. Connect as ${others.owner}, or: grant ${others.owner} to ${user}`;
+    const text = `The table ${schema}.${others.name} belongs to ${others.owner}, so ${user} can't use it, or can't change it during an upgrade of Askwatch. Connect as ${others.owner}, or run: grant ${others.owner} to ${user}`;
     return problem(check, text);
   }
-  return ok(check, `${user} may do in the schema ${schema} what Askwatch does`);
+  return ok(check, `${user} has all the rights that Askwatch needs in the schema ${schema}`);
 }
 
 function latencyFinding({ tripMs }: DatabaseFacts): Finding {
   const check = 'Database latency';
-  const text = `${tripMs.toFixed(1)} ms there and back`;
+  const text = `${tripMs.toFixed(1)} ms round trip`;
   if (tripMs <= SLOW_TRIP_MS) return ok(check, text);
   return warning(
     check,
-    `${text}, of which a change takes several. Run Askwatch near its database.`,
+    `${text}, and a change takes several. Run Askwatch closer to its database.`,
   );
 }
 
 function clockFinding({ skewMs }: DatabaseFacts): Finding {
   const check = 'Database clock';
   const offMs = Math.abs(skewMs);
-  if (offMs <= CLOCK_WARNING_MS) return ok(check, "agrees with this machine's");
-  const text = `This machine's clock is ${(offMs / 1000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} that of the database. Have both set by the network (NTP).`;
+  if (offMs <= CLOCK_WARNING_MS) return ok(check, "in sync with this machine's");
+  const text = `This machine's clock is ${(offMs / 1000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} the database's. Sync both with NTP.`;
   return offMs > CLOCK_PROBLEM_MS ? problem(check, text) : warning(check, text);
 }
 
@@ -121,28 +121,27 @@ function listeningFindings(
   }
   if (!listening.isSame) {
     const text =
-      'DATABASE_DIRECT_URL leads to another database than DATABASE_URL. Set it to the same one.';
+      'DATABASE_DIRECT_URL leads to a different database than DATABASE_URL. Set both to the same one.';
     return [problem(check, text)];
   }
   const { heardAfterMs } = listening;
   if (heardAfterMs === undefined) {
-    const what =
-      'What one process changes is not told to the others (LISTEN), which find it out a second later';
+    const what = 'LISTEN does not work, so processes see each other’s changes a second late';
     return [
       directUrl === undefined
         ? warning(
             check,
-            `${what}: a pooler such as PgBouncer is in between. Set DATABASE_DIRECT_URL to the address of the database itself.`,
+            `${what}. DATABASE_URL goes through a pooler such as PgBouncer. Set DATABASE_DIRECT_URL to the address of the database itself.`,
           )
         : warning(
             check,
-            `${what}: DATABASE_DIRECT_URL leads through a pooler, too. Set the address of the database itself.`,
+            `${what}. DATABASE_DIRECT_URL goes through a pooler, too. Set it to the address of the database itself.`,
           ),
     ];
   }
-  const text = `a change is heard after ${heardAfterMs.toFixed(1)} ms`;
+  const text = `changes arrive after ${heardAfterMs.toFixed(1)} ms`;
   if (heardAfterMs <= SLOW_WORD_MS) return [ok(check, text)];
-  return [warning(check, `${text}. The server or the way to it is overloaded: look at both.`)];
+  return [warning(check, `${text}. The server or the network to it is overloaded; check both.`)];
 }
 
 function connectionFindings(
@@ -155,7 +154,7 @@ function connectionFindings(
   const each = poolSize + 2;
   const wanted = each * Math.max(1, processes?.members.length ?? 0);
   const free = maxConnections - reservedConnections - usedConnections;
-  const ways = 'Raise max_connections of the server, or lower DATABASE_POOL';
+  const ways = 'Raise max_connections on the server, or lower DATABASE_POOL';
   const limits: Array<[limit: number, sentence: string]> = [
     [server.limitOfUser, `alter role ${user} connection limit ${2 * wanted}`],
     [server.limitOfDatabase, `alter database … connection limit ${2 * wanted}`],
@@ -163,26 +162,26 @@ function connectionFindings(
   const tooLow = limits.find(([limit]) => limit >= 0 && limit < wanted);
   if (tooLow) {
     const [limit, sentence] = tooLow;
-    const text = `The processes take up to ${wanted} connections, and ${user} may have ${limit} here. Lower DATABASE_POOL, or: ${sentence}`;
+    const text = `The processes use up to ${wanted} connections, but ${user} is limited to ${limit}. Lower DATABASE_POOL, or run: ${sentence}`;
     return [warning(check, text)];
   }
-  const used = `${usedConnections} of ${maxConnections} are used, ${reservedConnections} reserved`;
+  const used = `${usedConnections} of ${maxConnections} in use, ${reservedConnections} reserved`;
   if (free < each) {
     return [
       warning(
         check,
-        `${used}, and one more process takes up to ${each}. ${ways}, or use a pooler.`,
+        `${used}, and one more process needs up to ${each}. ${ways}, or use a pooler.`,
       ),
     ];
   }
-  return [ok(check, `${used}; each process takes up to ${each}`)];
+  return [ok(check, `${used}; each process uses up to ${each}`)];
 }
 
 function durabilityFinding({ server: { unsafe } }: DatabaseFacts): Finding {
   const check = 'Database durability';
-  if (unsafe.length === 0) return ok(check, 'what is acknowledged is on the disk of the server');
+  if (unsafe.length === 0) return ok(check, 'acknowledged changes are on the server’s disk');
   const list = unsafe.join(' and ');
-  const text = `${list} ${unsafe.length === 1 ? 'is' : 'are'} off, so what was acknowledged can be lost when the server fails. Switch on: ${list}.`;
+  const text = `${list} ${unsafe.length === 1 ? 'is' : 'are'} off, so acknowledged changes can be lost when the server fails. Turn on ${list}.`;
   return warning(check, text);
 }
 
@@ -191,20 +190,20 @@ function schemaFindings({ schema, rights }: DatabaseFacts): Finding[] {
   if (!schema) return [];
   const { applied, unknown, isKnown, pending, refusal } = schema;
   if (!isKnown) {
-    const text = `A newer version of Askwatch has changed it (${unknown.join(', ')}) so that this one cannot use it. Start that version here, too.`;
+    const text = `A newer version of Askwatch changed it (${unknown.join(', ')}), and this version can't use it. Start the newer version here, too.`;
     return [problem(check, text)];
   }
   if (refusal !== undefined) return [problem(check, refusal)];
   if (applied.length === 0 && rights.tables.length > 0) {
     const text =
-      'Something else has tables there. Set DATABASE_SCHEMA to a schema of its own for Askwatch.';
+      'Another program has tables in it. Set DATABASE_SCHEMA to a schema that only Askwatch uses.';
     return [problem(check, text)];
   }
-  if (applied.length === 0) return [ok(check, 'is made at the first start')];
+  if (applied.length === 0) return [ok(check, 'created at the first start')];
   const parts = [
     `${counted(applied.length, 'change')} applied`,
     ...(unknown.length > 0
-      ? [`${unknown.join(', ')} by a newer version, with which this one can live`]
+      ? [`${unknown.join(', ')} by a newer version, compatible with this one`]
       : []),
     ...(pending.length > 0 ? [`${pending.join(', ')} at the next start`] : []),
   ];
@@ -224,8 +223,8 @@ function processFindings({ processes }: DatabaseFacts): Finding[] {
   const alive = `${members.length} alive: ${list}`;
   const replicas =
     versions.size > 1
-      ? warning('Replicas', `${alive}. Their versions differ: start the newest everywhere.`)
-      : ok('Replicas', members.length === 0 ? 'none is alive' : alive);
+      ? warning('Replicas', `${alive}. Their versions differ. Start the newest everywhere.`)
+      : ok('Replicas', members.length === 0 ? 'none alive' : alive);
   const kinds = [...new Set(leases.map(({ kind }) => kind))];
   if (kinds.length === 0) return [replicas];
   const wanted = new Set(members.flatMap(({ wants }) => wants));
@@ -238,7 +237,7 @@ function processFindings({ processes }: DatabaseFacts): Finding[] {
     orphaned.length > 0
       ? warning(
           'Leases',
-          `${text}. What nobody has of ${orphaned.join(', ')} is taken within seconds; if it is not, look at the log of those that compete.`,
+          `${text}. A process takes over the free leases of ${orphaned.join(', ')} within seconds. If that doesn't happen, check the logs of the processes that compete for them.`,
         )
       : ok('Leases', text),
   ];
@@ -250,7 +249,7 @@ function holdersOf(kind: string, leases: Leases): string {
   const own = leases.filter((one) => one.kind === kind);
   const isWhole = own.length === 1 && own[0]?.count === 1;
   return own
-    .map(({ holder, count }) => (isWhole ? '' : `${count} `) + (holder ?? 'nobody'))
+    .map(({ holder, count }) => (isWhole ? '' : `${count} `) + (holder ?? 'free'))
     .join(', ');
 }
 
@@ -262,12 +261,12 @@ function tableFindings(
   if (tables.length === 0) return [];
   const bloated = tables.filter(({ dead, live }) => dead > MANY_DEAD && dead > live);
   const findings = bloated.map(({ name, dead, live, vacuumedAt }) => {
-    const when = vacuumedAt ? `on ${vacuumedAt.toISOString().slice(0, 16)}Z` : 'never';
-    const text = `${schema}.${name} holds ${dead} dead rows beside ${live}, and was vacuumed ${when}. Run: vacuum ${schema}.${name}. If they stay, a transaction or a replication slot holds them: end it.`;
+    const when = vacuumedAt ? `${vacuumedAt.toISOString().slice(0, 16)}Z` : 'never';
+    const text = `${schema}.${name} has ${dead} dead and ${live} live rows; last vacuum: ${when}. Run: vacuum ${schema}.${name}. If they stay, end the transaction or replication slot that holds them.`;
     return warning(check, text);
   });
   if (autovacuum === 'off') {
-    const text = 'autovacuum is off, so tables grow with every change. Switch it on.';
+    const text = 'autovacuum is off, so tables grow with every change. Turn it on.';
     findings.push(warning(check, text));
   }
   if (findings.length > 0) return findings;
@@ -286,8 +285,8 @@ export async function programOnDatabase(
   for (const name of names.filter((one) => one.startsWith(prefix))) {
     const pid = Number(name.slice(prefix.length));
     if (await isRunning(pid, undefined)) {
-      return { finding: ok('Program', `runs here as process ${pid}`), runs: true };
+      return { finding: ok('Program', `running here as process ${pid}`), runs: true };
     }
   }
-  return { finding: ok('Program', 'does not run on this machine'), runs: false };
+  return { finding: ok('Program', 'not running on this machine'), runs: false };
 }

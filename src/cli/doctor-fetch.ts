@@ -50,7 +50,7 @@ export function createProbe(): Probe {
         if (error instanceof NoAnswerError) throw error;
         if (signal.aborted) throw new NoAnswerError(`no answer within ${CALL_LIMIT_MS / 1000} s`);
         const { message, code } = error as { message?: string; code?: string };
-        throw new NoAnswerError(message || code || 'no reason was given', { code, cause: error });
+        throw new NoAnswerError(message || code || 'no reason given', { code, cause: error });
       }
     },
   };
@@ -76,7 +76,7 @@ async function send(
   if (skewMs !== undefined) readings.push({ skewMs, near });
   const text = await readWhole(answer.body);
   if (status >= 300 && status <= 399) {
-    throw new NoAnswerError(`a redirect (${status}), which is not followed`);
+    throw new NoAnswerError(`a redirect (${status}), which Askwatch does not follow`);
   }
   return new Response(text === '' ? null : text, { status, headers: told });
 }
@@ -103,7 +103,7 @@ async function readWhole(body: AsyncIterable<Buffer>): Promise<string> {
   let bytes = 0;
   for await (const part of body) {
     bytes += part.length;
-    if (bytes > ANSWER_LIMIT_BYTES) throw new NoAnswerError('more than can be an answer');
+    if (bytes > ANSWER_LIMIT_BYTES) throw new NoAnswerError('the answer is too large');
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');

@@ -35,7 +35,7 @@ export function checkNode(wanted: string): Finding {
   const least = `${wantedMajor}.${wantedMinor}`;
   return problem(
     'Node.js',
-    `This is ${node}, and Askwatch needs ${least} or newer: get it from nodejs.org.`,
+    `This is ${node}, but Askwatch needs ${least} or newer. Get it from nodejs.org.`,
   );
 }
 
@@ -59,14 +59,14 @@ async function checkWritable(folder: string): Promise<Finding> {
   try {
     const there = await nearestThere(folder);
     if (!(await stat(there)).isDirectory()) {
-      return problem(check, `${there} is no folder. Move it away, ${elsewhere}.`);
+      return problem(check, `${there} isn't a folder. Move it away, ${elsewhere}.`);
     }
     await access(there, constants.R_OK | constants.W_OK | constants.X_OK);
     const { bavail, bsize, files, ffree } = await statfs(there);
     const freeBytes = bavail * bsize;
     const free = `${Math.floor(freeBytes / MIB)} MiB free`;
     if (freeBytes < FULL_BYTES || (files > 0 && ffree === 0)) {
-      const what = freeBytes < FULL_BYTES ? free : 'room for no more files';
+      const what = freeBytes < FULL_BYTES ? free : 'no room for more files';
       return problem(
         check,
         `${folder}: the disk is full (${what}). Free some space, ${elsewhere}.`,
@@ -75,14 +75,14 @@ async function checkWritable(folder: string): Promise<Finding> {
     if (freeBytes < NEARLY_FULL_BYTES) {
       return warning(check, `${folder}: only ${free}. Free some space, ${elsewhere}.`);
     }
-    const made = there === folder ? '' : '; it is made at the first start';
-    return ok(check, `${folder} can be written, ${free}${made}`);
+    const made = there === folder ? '' : '; created at the first start';
+    return ok(check, `${folder} is writable, ${free}${made}`);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const why =
       code === 'EROFS'
-        ? 'the disk can only be read. Mount it writable'
-        : `this user may not read and write there (${code}). Give it the permission`;
+        ? 'the disk is read-only. Mount it writable'
+        : `this user can't read and write there (${code}). Grant the permission`;
     return problem(check, `${folder}: ${why}, ${elsewhere}.`);
   }
 }
@@ -106,13 +106,13 @@ export async function checkProgram(
   const check = 'Program';
   try {
     const holder = await lockHolder(folder);
-    if (!holder) return { finding: ok(check, 'does not run'), runs: false };
-    if (holder.here) return { finding: ok(check, `runs as process ${holder.pid}`), runs: true };
-    const text = `The folder is locked by process ${holder.pid} on the host '${holder.host}'. If that is gone for good, remove ${holder.file}.`;
+    if (!holder) return { finding: ok(check, 'not running'), runs: false };
+    if (holder.here) return { finding: ok(check, `running as process ${holder.pid}`), runs: true };
+    const text = `The folder is locked by process ${holder.pid} on host '${holder.host}'. If that process is gone for good, remove ${holder.file}.`;
     return { finding: warning(check, text), runs: 'elsewhere' };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const text = `The lock of ${folder} cannot be read (${code}), so it is not known whether the program runs. Run this as the user who runs Askwatch.`;
+    const text = `Cannot read the lock of ${folder} (${code}) to see whether Askwatch is running. Run doctor as the user who runs Askwatch.`;
     return { finding: warning(check, text), runs: false };
   }
 }
@@ -123,17 +123,16 @@ export function checkClock(readings: readonly ClockReading[]): Finding {
   const far = readings.filter(({ near }) => !near);
   const skews = (far.length > 0 ? far : readings).map(({ skewMs }) => skewMs);
   const skewMs = skews.sort((a, b) => a - b)[Math.floor((skews.length - 1) / 2)];
-  if (skewMs === undefined) return ok(check, 'not compared: nobody who was asked told the time');
-  if (Math.abs(skewMs) <= CLOCK_SLACK_MS)
-    return ok(check, 'agrees with that of those who answered');
+  if (skewMs === undefined) return ok(check, 'not compared, because no server sent the time');
+  if (Math.abs(skewMs) <= CLOCK_SLACK_MS) return ok(check, 'in sync');
   const seconds = Math.round(Math.abs(skewMs) / 1000);
   const words = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} minutes`;
-  const text = `This machine's clock is ${words} ${skewMs > 0 ? 'ahead' : 'behind'}. Have it set by the network (NTP).`;
+  const text = `This machine's clock is ${words} ${skewMs > 0 ? 'ahead' : 'behind'}. Sync it with NTP.`;
   return Math.abs(skewMs) < CLOCK_LIMIT_MS
     ? warning(check, text)
     : problem(
         check,
-        `${text} Slack's requests are refused meanwhile, and alerts tell wrong times.`,
+        `${text} Until then, Askwatch refuses Slack's requests and alerts show wrong times.`,
       );
 }
 
@@ -145,12 +144,12 @@ export async function checkLosses(folder: string, isRunning: boolean): Promise<F
     const recent = losses.filter(({ atMs }) => Date.now() - atMs < LOSSES_TOLD_MS);
     return recent.slice(-MAX_LOSSES_TOLD).map(({ atMs, file, what }) => {
       const day = new Date(atMs).toISOString().slice(0, 10);
-      const text = `${file} ${what} (found ${day}). Restore ${folder} from a backup if they matter; ${LOSSES} there holds this note for 30 days, and may be removed.`;
+      const text = `${file} ${what} (found ${day}). Restore ${folder} from a backup if you need that data. This note stays in ${LOSSES} there for 30 days; you can delete it.`;
       return warning(check, text);
     });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const text = `What was lost of them cannot be read (${code}). Run this as the user who runs Askwatch.`;
+    const text = `Cannot check the journals for lost data (${code}). Run doctor as the user who runs Askwatch.`;
     return [warning(check, text)];
   }
 }

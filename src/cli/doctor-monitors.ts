@@ -31,7 +31,7 @@ export async function checkMonitorsFile(settings: Settings, program?: URL): Prom
     if (!(error instanceof DefinitionsError)) throw error;
     const told = error.problems.slice(0, MAX_TOLD).map((one) => problem(CHECK, problemLine(one)));
     const more = error.problems.length - told.length;
-    return more > 0 ? [...told, warning(CHECK, `has ${more} more mistakes.`)] : told;
+    return more > 0 ? [...told, warning(CHECK, `has ${more} more errors.`)] : told;
   }
 }
 
@@ -43,7 +43,10 @@ async function whatTheProgramSays({ database, dataDir }: Settings): Promise<Find
     const said = answer && (JSON.parse(await text(answer)) as Partial<ProvisioningState>);
     if (said?.state === undefined) {
       return [
-        warning(CHECK, 'The program that runs follows no file. Restart it with MONITORS_FILE.'),
+        warning(
+          CHECK,
+          'The running Askwatch was started without MONITORS_FILE. Restart it with MONITORS_FILE set.',
+        ),
       ];
     }
     return 'sentence' in said ? [problem(CHECK, said.sentence ?? '')] : [];

@@ -28,14 +28,14 @@ export async function checkProviders(
   const set = providersSet(settings.providers);
   for (const [name, { local, title, setting }] of Object.entries(PROVIDER_TABLE)) {
     if (!local || !set.has(name) || live.has(name)) continue;
-    const text = `${setting}: no ${title} with a model that can chat answers there. ${local.howToStart}`;
+    const text = `${setting}: no ${title} with a chat model answers there. ${local.howToStart}`;
     findings.push(problem(title, text));
   }
   if (findings.length > 0 || settings.gateway) {
     return joined([...findings, ...(await checkServed(settings, live))]);
   }
   const text =
-    'None: the built-in offline engine answers, which is no language model. Set OPENAI_API_KEY or another provider’s key.';
+    'None (built-in offline engine). Set OPENAI_API_KEY or another provider’s key for real answers.';
   return [warning('Model providers', text)];
 }
 
@@ -74,15 +74,15 @@ async function checkServed(
     const why = unservedSentence(model, { providers, set });
     const isDefault = !settings.gateway && model.id === settings.bot.askModel;
     return isDefault
-      ? problem('Model catalog', `ASK_MODEL: ${why} Or name another model.`)
-      : warning('Model catalog', `${why} Until then it answers with a 503.`);
+      ? problem('Model catalog', `ASK_MODEL: ${why} Or choose another model.`)
+      : warning('Model catalog', `${why} Until then, this model answers with a 503.`);
   });
   return [...names, ...served];
 }
 
 async function checkProvider(provider: Provider, probe: Probe): Promise<Finding> {
   const { title, setting, baseUrl, served, keyCheckPath } = provider;
-  if (served) return ok(title, `runs; ${counted(served.length, 'model')} that can chat`);
+  if (served) return ok(title, `running; ${counted(served.length, 'chat model')}`);
   const address = provider.address?.setting ?? 'the network';
   try {
     const url = `${baseUrl}${keyCheckPath}`;
@@ -93,10 +93,7 @@ async function checkProvider(provider: Provider, probe: Probe): Promise<Finding>
     return judge(provider, address, { status: answer.status, body });
   } catch (error) {
     const { message } = error as NoAnswerError;
-    return problem(
-      title,
-      `${setting}: ${title} could not be asked (${message}). Check ${address}.`,
-    );
+    return problem(title, `${setting}: could not reach ${title} (${message}). Check ${address}.`);
   }
 }
 
@@ -111,11 +108,11 @@ function judge(
     case 200:
       if (provider.isElsewhere && provider.served === undefined && isJson(answer.body)) {
         const text =
-          'takes the key, but lists no model that can chat, so it is called by the names of the catalog. If answers fail, name its models in ASKWATCH_CATALOG.';
+          "accepts the key, but lists no chat model, so Askwatch uses the catalog's model names. If answers fail, name its models in ASKWATCH_CATALOG.";
         return warning(title, text);
       }
-      if (isJson(answer.body)) return ok(title, 'takes the key');
-      return problem(title, `${setting}: what answers is no API but a page. Check ${address}.`);
+      if (isJson(answer.body)) return ok(title, 'accepts the key');
+      return problem(title, `${setting}: a web page answered instead of an API. Check ${address}.`);
     case 401:
     case 402:
     case 403:
@@ -124,17 +121,17 @@ function judge(
       // Others that speak the OpenAI API need not have a list.
       return warning(
         title,
-        `${setting}: there is no list of models there (404), so the key was not tried. If answers fail, check ${provider.address?.setting ?? 'the key'}.`,
+        `${setting}: the provider has no list of models (404), so the key was not tested. If answers fail, check ${provider.address?.setting ?? 'the key'}.`,
       );
     case 429:
       return warning(
         title,
-        `${title} asks to slow down, so the key was not tried. Try again later.`,
+        `${title} is rate limiting, so the key was not tested. Try again later.`,
       );
     default:
       return warning(
         title,
-        `${title} answered with an error (${status}), so the key was not tried. Try again later.`,
+        `${title} answered with an error (${status}), so the key was not tested. Try again later.`,
       );
   }
 }

@@ -13,7 +13,7 @@ import { CALL_LIMIT_MS, type NoAnswerError, type Probe } from './doctor-fetch.ts
 const ADDRESS = 'Address';
 
 const LOOK =
-  'Look at its log; if it was started with another HOST or PORT, run this with the same ones.';
+  'Check its log. If it was started with another HOST or PORT, run doctor with the same ones.';
 
 /** What the system says of a host that is none, or none of this machine. */
 const NO_ADDRESS = new Set([
@@ -41,7 +41,7 @@ async function checkCatalog(settings: Settings, isAsked: boolean): Promise<Findi
     const { askModel } = settings.bot;
     return (
       (isAsked ? unknownModel(check, askModel, models) : undefined) ??
-      ok(check, `${counted(models.length, 'model')} that can chat, the first is ${models[0]}`)
+      ok(check, `${counted(models.length, 'chat model')}, the first is ${models[0]}`)
     );
   } catch (error) {
     const { message } = error as Error;
@@ -59,9 +59,9 @@ async function checkGatewayElsewhere(
     const models = (await client.models()).filter(({ kind }) => kind !== 'image');
     const ids = models.map(({ id }) => id);
     if (ids.length === 0) {
-      return problem(check, 'It offers no models that can chat. Ask whoever runs it for some.');
+      return problem(check, 'It offers no chat models. Ask its operator to add one.');
     }
-    const text = `answers and takes the key; ${counted(ids.length, 'model')}, the first is ${shortName(ids[0] ?? '')}`;
+    const text = `answers and accepts the key; ${counted(ids.length, 'model')}, the first is ${shortName(ids[0] ?? '')}`;
     return unknownModel(check, askModel, ids) ?? ok(check, text);
   });
 }
@@ -71,7 +71,7 @@ function unknownModel(check: string, model: string | undefined, ids: string[]) {
   const some = ids.slice(0, 5).map(shortName).join(', ');
   return problem(
     check,
-    `ASK_MODEL: there is no such model. Set one that there is, such as ${some}.`,
+    `ASK_MODEL: unknown model. Set one of the available models, such as ${some}.`,
   );
 }
 
@@ -83,11 +83,11 @@ export async function checkMonitoring({ monitoring, roles }: Settings): Promise<
   const finding = await withService('MONITORING', check, open, async (client) => {
     const odd: InvalidMonitor[] = [];
     const monitors = await client.list({ onInvalid: (row) => odd.push(row) });
-    const text = `answers and takes the key; ${counted(monitors.length, 'monitor')}`;
+    const text = `answers and accepts the key; ${counted(monitors.length, 'monitor')}`;
     if (odd.length === 0) return ok(check, text);
     return warning(
       check,
-      `${text}. Its list has rows otherwise than its contract says, ${describeInvalid(odd)}. What can be read of them is watched; mend the others there.`,
+      `${text}. Its list has rows that break its contract: ${describeInvalid(odd)}. Askwatch watches the readable ones; fix the others in the service.`,
     );
   });
   return [finding];
@@ -107,20 +107,20 @@ async function withService<Client extends { close(): Promise<unknown> }>(
     return await ask(client);
   } catch (error) {
     if (error instanceof StatusError && [401, 403].includes(error.status)) {
-      const text = `${name}_API_KEY: the service refuses this key (${error.status}): ${error.message} Set a key that whoever runs it gave you.`;
+      const text = `${name}_API_KEY: the service rejected this key (${error.status}): ${error.message} Set a key from the service's operator.`;
       return problem(check, text);
     }
     if (error instanceof StatusError && error.status === 429) {
-      return warning(check, `The service asks to slow down: ${error.message} Try again later.`);
+      return warning(check, `The service is rate limiting: ${error.message} Try again later.`);
     }
     if (error instanceof StatusError && error.status >= 500) {
-      const text = `${address}: the service fails (${error.status}): ${error.message} Try again later, or tell whoever runs it.`;
+      const text = `${address}: the service failed (${error.status}): ${error.message} Try again later, or tell its operator.`;
       return problem(check, text);
     }
     if (error instanceof CallError || error instanceof ContractError) {
       return problem(
         check,
-        `${address}: ${error.message} Check the address, and that the service runs there.`,
+        `${address}: ${error.message} Check the address and that the service is running there.`,
       );
     }
     // The client takes no such address or key at all.
@@ -145,7 +145,7 @@ export async function checkListener(
 ): Promise<Finding[]> {
   const { runs, runningUrl, version, probe } = options;
   if (port === 0 && !runningUrl) {
-    return [ok(ADDRESS, 'PORT is 0: a free port, which the banner names')];
+    return [ok(ADDRESS, 'PORT is 0, which picks a free port; see the banner')];
   }
   const url = runningUrl || `http://${reachable(host)}:${port}`;
   const differs = port !== 0 && Number(new URL(url).port || 80) !== port;
@@ -162,16 +162,16 @@ export async function checkListener(
 const otherPort = (url: string, port: number) =>
   warning(
     ADDRESS,
-    `Askwatch runs at ${url}, but PORT is ${port} here. Use the settings it was started with.`,
+    `Askwatch is running at ${url}, but PORT is ${port} here. Use the settings that it was started with.`,
   );
 
 /** Who answers, while the program runs. */
 function judgeOurs(url: string, found: string | undefined, version: string): Finding {
   if (found === version) return ok(ADDRESS, `version ${version} answers at ${url}`);
   if (found === undefined) {
-    return problem(ADDRESS, `Another program than Askwatch answers at ${url}. ${LOOK}`);
+    return problem(ADDRESS, `A program other than Askwatch answers at ${url}. ${LOOK}`);
   }
-  const text = `What runs at ${url} is version ${shortName(found)}, and this is ${version}. Start it again.`;
+  const text = `Version ${shortName(found)} is running at ${url}, but this is ${version}. Restart Askwatch.`;
   return warning(ADDRESS, text);
 }
 
@@ -184,7 +184,10 @@ function judgeOther(url: string, found: string | undefined): Finding {
 /** Nobody answers, or not as a web server does. */
 function judgeSilence(url: string, { message, code }: NoAnswerError, runs: boolean): Finding {
   if (runs) {
-    return problem(ADDRESS, `Askwatch runs but does not answer at ${url} (${message}). ${LOOK}`);
+    return problem(
+      ADDRESS,
+      `Askwatch is running but does not answer at ${url} (${message}). ${LOOK}`,
+    );
   }
   if (code === 'ECONNREFUSED') return ok(ADDRESS, `${url} is free`);
   if (NO_ADDRESS.has(code ?? '')) {

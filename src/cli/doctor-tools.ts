@@ -21,7 +21,8 @@ export async function checkToolServers(settings: Settings, version: string): Pro
     if (!(error instanceof SettingsError)) throw error;
     return error.message.split('\n').map((line) => problem('MCP servers', line));
   }
-  if (servers.length === 0) return [warning('MCP servers', 'MCP_CONFIG: the file names none')];
+  if (servers.length === 0)
+    return [warning('MCP servers', 'MCP_CONFIG: the file lists no servers')];
   const found = servers.map((server) => checkServer(server, { settings, version }));
   return (await Promise.all(found)).flat();
 }
@@ -51,19 +52,23 @@ async function checkServer(
         : [
             warning(
               check,
-              `No tool of it is on. Name some in \`tools\`: ${listOf([...listed.keys()])}.`,
+              `None of its tools are on. Add some to \`tools\`: ${listOf([...listed.keys()])}.`,
             ),
           ]),
       ...about(
         check,
         named('missing'),
-        'it does not have; take them out of `tools`, or ask whoever runs it',
+        "not found on the server; remove from `tools`, or ask the server's operator",
       ),
-      ...about(check, named('bad'), 'cannot be used: their schemas are too long, too deep or none'),
+      ...about(
+        check,
+        named('bad'),
+        'not usable because the schema is too long, too deep or missing',
+      ),
       ...about(
         check,
         named('changed'),
-        'changed and are off until somebody accepts that: /askwatch tools',
+        'changed, so off until someone accepts the change with /askwatch tools',
       ),
     ];
   } catch (error) {
@@ -83,7 +88,7 @@ function stateOf(entry: ListEntry | undefined, pins: readonly Pin[], tool: strin
 }
 
 function about(check: string, names: readonly string[], what: string): Finding[] {
-  return names.length === 0 ? [] : [warning(check, `${listOf(names)} ${what}.`)];
+  return names.length === 0 ? [] : [warning(check, `${listOf(names)}: ${what}.`)];
 }
 
 function listOf(names: readonly string[]): string {
@@ -95,15 +100,15 @@ function unencrypted(check: string, url: string, headers: object): Finding[] {
   const { protocol, hostname } = new URL(url);
   const isOpen = protocol === 'http:' && !isLoopback(hostname.replace(/^\[|\]$/g, ''));
   if (!isOpen || Object.keys(headers).length === 0) return [];
-  const text = 'Its headers travel unencrypted. Use https where anybody else can read on the way.';
+  const text = 'Its headers are sent unencrypted. Use https if anyone else can read the traffic.';
   return [warning(check, text)];
 }
 
 function adviceOn(error: unknown): string {
   const { status } = error as { status?: number };
   return status === 401 || status === 403
-    ? 'Look at its `headers` in the file of MCP_CONFIG.'
-    : 'Look at its `url` in the file of MCP_CONFIG, and whether it runs there.';
+    ? 'Check its `headers` in the file of MCP_CONFIG.'
+    : 'Check its `url` in the file of MCP_CONFIG, and that the server is running there.';
 }
 
 /** What is kept of a server's tools, or why that is not known. */
@@ -120,7 +125,7 @@ async function pinsOf(
   } catch (error) {
     const why = (error as Error).message;
     return {
-      problem: `What is kept of its tools cannot be read, so nobody knows whether they changed: ${why}`,
+      problem: `Cannot tell whether its tools changed, because their stored definitions cannot be read: ${why}`,
     };
   }
 }

@@ -81,9 +81,9 @@ function lines(found: Finding[]): string[] {
 
 function summary(problems: number, warnings: number): string {
   if (problems > 0) {
-    return `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}. Do what the lines say, and run this again.`;
+    return `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}. Fix them and run doctor again.`;
   }
-  return warnings > 0 ? `No problems, ${counted(warnings, 'warning')}.` : 'All is well.';
+  return warnings > 0 ? `No problems, ${counted(warnings, 'warning')}.` : 'No problems found.';
 }
 
 async function examine({ version, engines }: ProgramInfo): Promise<Finding[]> {
@@ -94,7 +94,7 @@ async function examine({ version, engines }: ProgramInfo): Promise<Finding[]> {
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     const wrong = error.message.split('\n').map((line) => problem('Settings', line));
-    const rest = warning('The rest', 'is looked at once the settings are right.');
+    const rest = warning('Other checks', 'Not run until the settings are correct.');
     return [node, ...wrong, rest];
   }
   const probe = createProbe();
@@ -115,18 +115,18 @@ async function examine({ version, engines }: ProgramInfo): Promise<Finding[]> {
       .filter(({ variables }) => Object.keys(variables).length > 0)
       .map((platform) => bounded(platform.title, () => checkPlatform(platform, settings, probe))),
   ]);
-  return [node, ok('Settings', 'can be read'), ...areas.flat(), checkClock(probe.readings)];
+  return [node, ok('Settings', 'valid'), ...areas.flat(), checkClock(probe.readings)];
 }
 
 /** An area's findings; that it fails, or does not end, is one too. */
 async function bounded(check: string, look: () => Promise<Finding[]>): Promise<Finding[]> {
-  const text = `This took longer than ${AREA_LIMIT_MS / 1000} s. Check the network.`;
+  const text = `This check took longer than ${AREA_LIMIT_MS / 1000} s. Check the network.`;
   // It may go on after the area has ended: the command exits when all have.
   const late = pause(AREA_LIMIT_MS, [problem(check, text)]);
   try {
     return await Promise.race([look(), late]);
   } catch (error) {
-    return [problem(check, `This could not be checked: ${(error as Error).message}`)];
+    return [problem(check, `This check failed: ${(error as Error).message}`)];
   }
 }
 
@@ -191,6 +191,6 @@ async function checkPlatform(
   const isNamed = bot.alertPlaces.some((place) => place.platform === name);
   if (!isNamed) return [ok(title, 'not configured')];
   const setting = Object.values(variables)[0]?.name;
-  const text = `ALERT_CHANNELS names channels of ${title}, which is not configured. Set ${setting}, or take them out.`;
+  const text = `ALERT_CHANNELS names channels of ${title}, which is not configured. Set ${setting}, or remove them.`;
   return [problem(title, text)];
 }

@@ -19,7 +19,7 @@ export async function runFeedback(
   { version, out, nowMs = Date.now() }: { version: string; out: Writable; nowMs?: number },
 ): Promise<number> {
   if (action !== 'export' || more.length > 0) {
-    throw new CommandLineError('Say what to do with feedback: feedback export.');
+    throw new CommandLineError('feedback needs the subcommand export.');
   }
   const query = { sinceMs: sinceMsIn(options, nowMs), down: options.down };
   if (existsSync('.env')) process.loadEnvFile('.env');
@@ -36,7 +36,7 @@ async function writeFromRunning(folder: string, query: ExportQuery, out: Writabl
   try {
     const answer = await askRunning(dispatcher, 'feedback', query);
     if (answer) return await write(answer, out);
-    throw new Error('The program that runs is older than this command. Restart it first.');
+    throw new Error('The running Askwatch is older than this command. Restart it first.');
   } finally {
     await dispatcher.close();
   }

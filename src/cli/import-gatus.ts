@@ -37,7 +37,7 @@ function monitorOf(endpoint: Endpoint): Imported {
   const group = endpoint.group === undefined ? '' : `${endpoint.group}/`;
   const name = `${group}${endpoint.name ?? endpoint.url ?? 'endpoint'}`;
   const url = String(endpoint.url ?? '');
-  if (endpoint.enabled === false) return leftOut(name, 'it is not enabled');
+  if (endpoint.enabled === false) return leftOut(name, 'it is disabled');
   const comments = Object.keys(endpoint)
     .filter((field) => !KNOWN.has(field))
     .map((field) => `not imported: ${field}`);
@@ -61,7 +61,7 @@ function monitorOf(endpoint: Endpoint): Imported {
   const scheme = /^[a-z+]+(?=:\/\/)/i.exec(url)?.[0] ?? 'no scheme';
   return leftOut(
     name,
-    `its kind of check (${scheme}) is not imported; see which ones there are in the docs`,
+    `its type of check (${scheme}) can't be imported; see docs/monitoring.md for the supported ones`,
   );
 }
 
@@ -86,7 +86,7 @@ function pageMonitor(name: string, { endpoint, conditions, comments, times }: Pa
     else Object.assign(config, meant);
   }
   if (config.json !== undefined && config.target_keyword !== undefined) {
-    comments.push(`not imported, since a KEYWORD monitor takes none: json ${config.json}`);
+    comments.push(`not imported, because KEYWORD monitors don't support it: json ${config.json}`);
     delete config.json;
   }
   const { method, body, headers, client } = endpoint;
@@ -193,7 +193,7 @@ function dnsMonitor(name: string, { endpoint, conditions, comments, times }: Par
   const resolver = String(endpoint.url ?? '').replace(/^[a-z]+:\/\//i, '');
   if (resolver !== '') config.resolver = resolver;
   const target = String(endpoint.dns?.['query-name'] ?? '');
-  if (target === '') return leftOut(name, 'it asks for no name');
+  if (target === '') return leftOut(name, 'it has no query-name');
   return { name, comments, fields: fieldsOf(name, target, 'DNS', config) };
 }
 

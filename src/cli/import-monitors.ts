@@ -29,8 +29,8 @@ export function importMonitors(from: ImportSource, file: SourceFile): string {
   if (problems.length === 0 && isList !== (from === 'file_sd')) {
     const message =
       from === 'gatus'
-        ? 'this is no configuration of Gatus; it has endpoints: and a list below it'
-        : 'this is no file_sd of Prometheus; it is a list of objects with targets';
+        ? 'this is not a Gatus configuration, which has a list under endpoints:'
+        : 'this is not a Prometheus file_sd file, which is a list of objects with targets';
     problems.push({ file: file.name, line: 1, column: 1, message });
   }
   if (problems.length > 0) throw new DefinitionsError(problems);
@@ -46,7 +46,7 @@ function written(imported: readonly Imported[], heading: string): string {
     if ('isLeftOut' in one) leftOut.push(`${one.name}: ${one.comments.join('; ')}`);
     else monitors.push({ key: newKey(one.name), fields: one.fields, comments: one.comments });
   }
-  const notes = leftOut.length === 0 ? [] : [`Left out (${leftOut.length}):`, ...leftOut];
+  const notes = leftOut.length === 0 ? [] : [`Not imported (${leftOut.length}):`, ...leftOut];
   return writeDefinitions(monitors, [heading, ...notes]);
 }
 
@@ -63,13 +63,13 @@ function fileSdMonitors(value: unknown): Imported[] {
         return { name: nameOf(target), comments, fields: { target, check_type: 'HTTP' } };
       }
       if (/^(\[[^\]]+\]|[^:/\s]+):\d+$/.test(target)) {
-        const note = 'Prometheus asks it over HTTP; take check_type: TCP to watch the port alone';
+        const note = 'Prometheus scrapes it over HTTP; use check_type: TCP to check only the port';
         const fields = { target: `http://${target}/`, check_type: 'HTTP' };
         return { name: target, comments: [...comments, note], fields };
       }
       return {
         name: target,
-        comments: ['it has neither a scheme nor a port, so nothing says how to ask it'],
+        comments: ['it has neither a scheme nor a port, so there is no way to check it'],
         isLeftOut: true,
       };
     });

@@ -50,7 +50,7 @@ export function keyTable(
     const created = new Date(createdAtMs).toISOString().slice(0, 10);
     const known = [service, id, created, name];
     if (service !== 'gateway') {
-      return key.readOnly ? [...known, '', '', '', '', 'read only'] : known;
+      return key.readOnly ? [...known, '', '', '', '', 'read-only'] : known;
     }
     const own = rows?.filter(({ keyId }) => keyId === id);
     const used = own && [...usedIn(own.filter(({ day }) => day === today)), ...usedIn(own)];
@@ -69,7 +69,7 @@ export function usageTable(rows: UsageRow[], names: ReadonlyMap<string, string>)
   return [
     ...tableLines(USAGE_HEADINGS, [...lines, total]),
     '',
-    'Days are UTC. LEFT: the caller left. ESTIMATED: requests whose tokens are our estimate, as the provider told none.',
+    'Days are UTC. LEFT: the caller disconnected. ESTIMATED: requests with estimated tokens, because the provider reported none.',
   ];
 }
 

@@ -41,7 +41,7 @@ function actionOf(
 ): (keys: KeyActions) => Promise<string[]> {
   const needId = () => {
     if (id) return id;
-    throw new CommandLineError(`Say which key: keys ${action} <id>; keys list shows the ids.`);
+    throw new CommandLineError(`Missing key id: keys ${action} <id>. keys list shows the ids.`);
   };
   switch (action) {
     case 'create':
@@ -55,16 +55,16 @@ function actionOf(
     case 'usage':
       return usage(id, daysIn(options));
     default:
-      throw new CommandLineError('Say what to do with keys: create, list, limit, usage or revoke.');
+      throw new CommandLineError('keys needs a subcommand: create, list, limit, usage or revoke.');
   }
 }
 
 function create(options: KeyOptions) {
   const service = serviceNamed(options.service);
-  if (!service) throw new CommandLineError('Say which service: --service gateway or monitoring.');
+  if (!service) throw new CommandLineError('Missing --service: gateway or monitoring.');
   const name = KeyName.safeParse(options.name);
   if (!name.success) {
-    throw new CommandLineError('Give the key a name of 1 to 100 characters: --name <name>.');
+    throw new CommandLineError('--name is required: 1 to 100 characters.');
   }
   const limits: KeyLimits = {};
   for (const [limitName, value] of Object.entries(limitsIn(options))) {
@@ -73,7 +73,7 @@ function create(options: KeyOptions) {
   if (service !== 'gateway' && Object.keys(limits).length > 0) throw notLimitable();
   if (service === 'gateway' && options.write) {
     throw new CommandLineError(
-      '--write is for monitoring keys. A gateway key has nothing to change.',
+      "--write works only with monitoring keys. Gateway keys can't change anything.",
     );
   }
   const readOnly = service === 'monitoring' && !options.write;
@@ -87,11 +87,13 @@ function create(options: KeyOptions) {
 function limit(id: string, change: KeyLimitsChange) {
   if (Object.keys(change).length === 0) {
     const names = Object.values(OPTION_OF).map((name) => `--${name}`);
-    throw new CommandLineError(`Say which limit: ${names.join(', ')}, each a number or none.`);
+    throw new CommandLineError(
+      `keys limit needs a limit: ${names.join(', ')}, each with a number or none.`,
+    );
   }
   return async (keys: KeyActions) => {
     const info = await keys.of('gateway').limit(id, change);
-    if (info) return [`Limits of key ${info.id} (${plain(info.name)}): ${limitsText(info)}.`];
+    if (info) return [`Limits for key ${info.id} (${plain(info.name)}): ${limitsText(info)}.`];
     if ((await keys.of('monitoring').list()).some((key) => key.id === id)) throw notLimitable();
     throw noKey(id);
   };
@@ -101,7 +103,7 @@ function revoke(id: string) {
   return async (keys: KeyActions) => {
     for (const service of SERVICES) {
       if (!(await keys.of(service).revoke(id))) continue;
-      return [`Key ${id} of the ${service} service is refused from now on.`];
+      return [`Revoked ${service} key ${id}.`];
     }
     throw noKey(id);
   };
@@ -124,7 +126,7 @@ function list(only: Service | undefined) {
 function usage(id: string | undefined, days: number) {
   return async (keys: KeyActions) => {
     const rows = await keys.usage({ keyId: id, fromDay: dayBefore(days - 1) });
-    if (!rows) return ['The program that runs has no gateway, so it counts no usage.'];
+    if (!rows) return ['The running Askwatch has no gateway, so it counts no usage.'];
     const names = new Map((await keys.of('gateway').list()).map((key) => [key.id, key.name]));
     if (rows.length > 0) return usageTable(rows, names);
     if (id !== undefined && !names.has(id)) throw noKey(id);
@@ -133,12 +135,12 @@ function usage(id: string | undefined, days: number) {
 }
 
 function noKey(id: string): CommandLineError {
-  return new CommandLineError(`There is no key ${id}; keys list shows the ids.`);
+  return new CommandLineError(`No key with id ${id}; keys list shows the ids.`);
 }
 
 function notLimitable(): CommandLineError {
   return new CommandLineError(
-    'Keys of the monitoring service take no limits of their own: its contract gives every key the same.',
+    "Monitoring keys can't have limits of their own; all of them have the same.",
   );
 }
 

@@ -44,11 +44,12 @@ export async function runMonitors(
   options: MonitorsOptions,
   version: string,
 ): Promise<Outcome> {
-  if (more.length > 0) throw new CommandLineError(`monitors ${action} takes no ${more[0]}.`);
+  if (more.length > 0) throw new CommandLineError(`monitors ${action} doesn't accept ${more[0]}.`);
   if (options.from !== undefined && action !== 'import') {
-    throw new CommandLineError('--from is for monitors import.');
+    throw new CommandLineError('--from works only with monitors import.');
   }
-  if (options.yes && action !== 'apply') throw new CommandLineError('--yes is for monitors apply.');
+  if (options.yes && action !== 'apply')
+    throw new CommandLineError('--yes works only with monitors apply.');
   try {
     return await act(action, file, options, version);
   } catch (error) {
@@ -75,7 +76,7 @@ async function act(
     case 'apply':
       return await withMonitors(version, (reached) => apply(reached, file, options.yes ?? false));
     case 'export':
-      if (file !== undefined) throw new CommandLineError(`monitors export takes no ${file}.`);
+      if (file !== undefined) throw new CommandLineError(`monitors export doesn't accept ${file}.`);
       return await withMonitors(version, async ({ standing }) => ({
         lines: exportDefinitions(await standing())
           .trimEnd()
@@ -85,7 +86,7 @@ async function act(
     case 'import':
       return await importFile(file, options.from);
     default:
-      throw new CommandLineError('Say what to do with monitors: plan, apply, export or import.');
+      throw new CommandLineError('monitors needs a subcommand: plan, apply, export or import.');
   }
 }
 
@@ -162,12 +163,12 @@ async function withMonitors<T>(version: string, use: (reached: Reached) => Promi
 }
 
 const OLDER =
-  'The program that runs has no monitoring service, or is older than this command. Restart it with the role monitoring first.';
+  'The running Askwatch has no monitoring service, or is older than this command. Restart it with the role monitoring first.';
 
 function fileIn({ monitorsFile }: Settings, given: string | undefined): string {
   const file = given ?? monitorsFile;
   if (file !== undefined) return file;
-  throw new CommandLineError('Say which file: monitors plan <file>, or set MONITORS_FILE.');
+  throw new CommandLineError('Missing file: monitors plan <file>, or set MONITORS_FILE.');
 }
 
 async function planOf({ settings, standing }: Reached, file: string): Promise<Plan> {
@@ -198,7 +199,7 @@ async function apply(reached: Reached, given: string | undefined, yes: boolean):
   const file = fileIn(reached.settings, given);
   if (monitorsFile === undefined || resolve(file) !== resolve(monitorsFile)) {
     throw new CommandLineError(
-      `What is applied is the file that MONITORS_FILE names, which the program follows${monitorsFile === undefined ? '; set it and restart Askwatch' : `: ${monitorsFile}`}. monitors plan ${file} shows what any file would do.`,
+      `monitors apply works only with the file in MONITORS_FILE${monitorsFile === undefined ? ', which is not set. Set it and restart Askwatch' : `: ${monitorsFile}`}. To see what another file would change, use monitors plan ${file}.`,
     );
   }
   const plan = await planOf(reached, monitorsFile);
@@ -209,8 +210,8 @@ async function apply(reached: Reached, given: string | undefined, yes: boolean):
   if (isEmpty(plan)) return { lines: said, code: 0 };
   if (!reached.state) {
     const when = reached.settings.database
-      ? 'The processes on the database apply this within seconds; monitors plan shows what is left.'
-      : 'Askwatch does not run. It applies this when it starts.';
+      ? 'The processes that use the database apply this within seconds; monitors plan shows what is left.'
+      : 'Askwatch is not running. It applies this when it starts.';
     return { lines: [...said, when], code: 0 };
   }
   const failure = await applied(reached, monitorsFile);
@@ -225,33 +226,36 @@ async function applied(reached: Reached, file: string): Promise<string | undefin
     await pause(1_000);
     const state = await reached.state?.();
     if (state === undefined) {
-      return 'The program that runs follows no file. Set MONITORS_FILE where it is started, and restart it.';
+      return 'The running Askwatch was started without MONITORS_FILE. Set it there and restart Askwatch.';
     }
     // What it said may be of what the file was before.
     if (state.state === 'applied' && isEmpty(await planOf(reached, file))) return undefined;
     if (state.state === 'broken' || state.state === 'failing') return state.sentence;
   }
-  return 'This takes longer than ten minutes. Look at the log of the program; monitors plan shows what is left.';
+  return "This is taking longer than ten minutes. Check Askwatch's log; monitors plan shows what is left.";
 }
 
 async function importFile(file: string | undefined, from: string | undefined): Promise<Outcome> {
   if (!isImportSource(from)) {
-    throw new CommandLineError('Say what the file is of: --from gatus or --from file_sd.');
+    throw new CommandLineError('--from must be gatus or file_sd.');
   }
   if (file === undefined)
-    throw new CommandLineError('Say which file: monitors import --from gatus <file>.');
+    throw new CommandLineError(`Missing file: monitors import --from ${from} <file>.`);
   let bytes: Buffer;
   try {
     bytes = await readFile(file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return {
-      lines: [`${plain(file)} cannot be read (${code}). Name a file that is there.`],
+      lines: [`Cannot read ${plain(file)} (${code}). Check the path.`],
       code: 1,
     };
   }
   if (bytes.length > MAX_IMPORT_BYTES) {
-    return { lines: [`${plain(file)} is larger than 20 MB. Take a smaller one.`], code: 1 };
+    return {
+      lines: [`${plain(file)} is larger than 20 MB. Split it into smaller files.`],
+      code: 1,
+    };
   }
   const imported = importMonitors(from, { name: file, text: bytes.toString('utf8') });
   return { lines: imported.trimEnd().split('\n'), code: 0 };

@@ -14,7 +14,7 @@ import { openLowdbState } from '../store/lowdb/raw-state.ts';
 import { statesInFolder } from '../store/lowdb/raw-states.ts';
 import { type Compared, compareState, isSame, moveState } from '../store/move-state.ts';
 import { openPostgresState } from '../store/postgres/raw-state.ts';
-import { capitalized, type RawState } from '../store/raw-state.ts';
+import type { RawState } from '../store/raw-state.ts';
 import { CommandLineError } from './options.ts';
 
 /** What has tables of its own on PostgreSQL, as a data folder keeps it. */
@@ -44,7 +44,7 @@ export async function runMoveState(options: {
   const { dataDir, database, secrets } = readSettings(process.env);
   if (!database) {
     throw new CommandLineError(
-      'Set DATABASE_URL: state is moved between the folder of DATA_DIR and that database.',
+      'Set DATABASE_URL. move-state moves data between the DATA_DIR folder and that database.',
     );
   }
   const log = createLog({ level: 'warn', secrets });
@@ -79,15 +79,15 @@ async function move(from: RawState, to: RawState, print: (line: string) => void)
   for await (const compared of moving) {
     tally.add(compared);
     toldAtMs = performance.now();
-    print(`  ${compared.group}: ${compared.to.count}, the same on both sides`);
+    print(`  ${compared.group}: ${compared.to.count}, identical on both sides`);
   }
   if (tally.isEmpty()) {
-    print(`All of it was moved before. ${capitalized(to.place)} is what Askwatch runs on.`);
+    print(`Nothing left to move. Askwatch already uses ${to.place}.`);
     return true;
   }
   print('');
   print(
-    `Moved: ${tally.inWords()}. ${capitalized(to.place)} is what Askwatch runs on from now on; it refuses the other.`,
+    `Moved: ${tally.inWords()}. Askwatch now uses ${to.place}. It will refuse to start on ${from.place}.`,
   );
   return true;
 }
@@ -106,17 +106,17 @@ async function compare(
     const { group, from: source, to: target } = compared;
     print(
       source.count === target.count
-        ? `  ${group}: ${source.count} on both sides, and not the same`
+        ? `  ${group}: ${source.count} on both sides, but different`
         : `  ${group}: ${source.count} and ${target.count}`,
     );
   }
   if (different === 0) {
-    print(`Both hold the same: ${tally.inWords()}.`);
+    print(`Both are identical: ${tally.inWords()}.`);
     return true;
   }
   print('');
   print(
-    `They differ in ${counted(different, 'group')}, listed above. What a program has changed on one side since it was moved differs.`,
+    `They differ in ${counted(different, 'group')}, listed above. That is expected if Askwatch has changed one side since the move.`,
   );
   return false;
 }
@@ -130,7 +130,6 @@ function createTally() {
     },
     isEmpty: () => counts.size === 0,
     /** Such as `documents 6, records 12`. */
-    inWords: () =>
-      [...counts].map(([part, count]) => `${part} ${count}`).join(', ') || 'nothing at all',
+    inWords: () => [...counts].map(([part, count]) => `${part} ${count}`).join(', ') || 'nothing',
   };
 }

@@ -45,7 +45,7 @@ export function sinceMsIn({ since }: FeedbackOptions, nowMs: number): number | u
   const atMs = /^\d{4}-\d{2}-\d{2}$/.test(since) ? Date.parse(since) : Number.NaN;
   const sinceMs = agoMs === undefined ? atMs : nowMs - agoMs;
   if (!Number.isNaN(sinceMs)) return sinceMs;
-  throw new CommandLineError(`${notADuration(since)}, or a day such as 2026-11-01.`);
+  throw new CommandLineError(`${notADuration(since)}, or a date such as 2026-11-01.`);
 }
 
 /** The services that have keys. */
@@ -75,20 +75,21 @@ export function limitsIn(options: KeyOptions): KeyLimitsChange {
 export function daysIn({ days }: KeyOptions): number {
   if (days === undefined) return USAGE_DAYS.default;
   const number = wholeNumber(days, '--days', '');
-  if (number > USAGE_DAYS.max) throw new CommandLineError(`--days goes up to ${USAGE_DAYS.max}.`);
+  if (number > USAGE_DAYS.max)
+    throw new CommandLineError(`--days must be at most ${USAGE_DAYS.max}.`);
   return number;
 }
 
 function wholeNumber(value: string, option: string, otherwise: string): number {
   const number = /^\d+$/.test(value) ? Number(value) : 0;
   if (number >= 1 && Number.isSafeInteger(number)) return number;
-  throw new CommandLineError(`${option} takes a whole number from 1${otherwise}.`);
+  throw new CommandLineError(`${option} must be a whole number from 1${otherwise}.`);
 }
 
 /** The service of that name; `undefined` when none is given. */
 export function serviceNamed(name: string | undefined): Service | undefined {
   if (name === undefined) return undefined;
   const service = SERVICES.find((known) => known === name);
-  if (!service) throw new CommandLineError(`There is no service '${name}': gateway or monitoring.`);
+  if (!service) throw new CommandLineError(`Unknown service '${name}'. Use gateway or monitoring.`);
   return service;
 }

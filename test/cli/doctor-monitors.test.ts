@@ -29,5 +29,5 @@ test('the doctor tells the mistakes of the file, the first ones one by one', asy
   const all = await found(['monitors:', ...many].join('\n'));
   expect(all).toHaveLength(11);
   expect(all[0]).toContain("problem: FILE:2:3: 'check_type' is missing");
-  expect(all[10]).toBe('warning: has 2 more mistakes.');
+  expect(all[10]).toBe('warning: has 2 more errors.');
 });

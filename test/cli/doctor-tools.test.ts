@@ -21,7 +21,7 @@ async function examine(mcpServers: unknown, env: NodeJS.ProcessEnv = {}) {
 
 test('nothing is said where no server is set up', async () => {
   expect(await checkToolServers(readSettings({}), '1.2.3')).toEqual([]);
-  expect(await examine({})).toEqual(['warning MCP servers: MCP_CONFIG: the file names none']);
+  expect(await examine({})).toEqual(['warning MCP servers: MCP_CONFIG: the file lists no servers']);
   expect(await examine({ a: { command: 'x' } }, { ASKWATCH_ROLES: 'gateway' })).toEqual([]);
 });
 
@@ -31,7 +31,7 @@ test('what is wrong in the file is told with its place', async () => {
       /^problem MCP servers: MCP_CONFIG: FILE: mcpServers\.a\.command: only `url` works/,
     ),
     expect.stringMatching(
-      /^problem MCP servers: MCP_CONFIG: FILE: mcpServers\.b\.url: must be an address/,
+      /^problem MCP servers: MCP_CONFIG: FILE: mcpServers\.b\.url: must be a URL/,
     ),
   ]);
 });
@@ -46,12 +46,12 @@ test('a server that answers is told with what of it is on, and what is amiss', a
   });
   expect(await examine({ docs: { url: server.url, tools: ['look', 'gone', 'huge'] } })).toEqual([
     `ok MCP server docs: answers at ${server.url}; 3 tools, 1 of them on`,
-    'warning MCP server docs: gone it does not have; take them out of `tools`, or ask whoever runs it.',
-    'warning MCP server docs: huge cannot be used: their schemas are too long, too deep or none.',
+    "warning MCP server docs: gone: not found on the server; remove from `tools`, or ask the server's operator.",
+    'warning MCP server docs: huge: not usable because the schema is too long, too deep or missing.',
   ]);
   expect(await examine({ docs: { url: server.url } })).toEqual([
     `ok MCP server docs: answers at ${server.url}; 3 tools, 0 of them on`,
-    'warning MCP server docs: No tool of it is on. Name some in `tools`: look, besides, huge.',
+    'warning MCP server docs: None of its tools are on. Add some to `tools`: look, besides, huge.',
   ]);
 });
 
@@ -68,9 +68,9 @@ test('a server that does not is a problem, with what to look at and without its 
     gone: { url: `${gone.url}?key=hunter2-hunter2`, tools: ['look'] },
   });
   expect(found).toEqual([
-    'problem MCP server refusing: refusing answered with status 401. Look at its `headers` in the file of MCP_CONFIG.',
+    'problem MCP server refusing: refusing answered with status 401. Check its `headers` in the file of MCP_CONFIG.',
     expect.stringMatching(
-      /^problem MCP server gone: gone could not be reached: .* Look at its `url`/,
+      /^problem MCP server gone: gone could not be reached: .* Check its `url`/,
     ),
   ]);
   expect(found.join()).not.toContain('hunter2');
@@ -92,7 +92,7 @@ test('what changed since the program saw it is told, and nothing is written', as
   server.offer.tools = [{ ...LOOK, description: 'Another.' }];
   const changed = [
     expect.stringMatching(/^ok .* 0 of them on$/),
-    'warning MCP server docs: look changed and are off until somebody accepts that: /askwatch tools.',
+    'warning MCP server docs: look: changed, so off until someone accepts the change with /askwatch tools.',
   ];
   expect(await examine({ docs }, { DATA_DIR: folder })).toEqual(changed);
   expect(await examine({ docs }, { DATA_DIR: folder })).toEqual(changed);
@@ -102,7 +102,7 @@ test('headers that travel unencrypted are told, also of a server that does not a
   const docs = { url: 'http://tools.invalid/mcp', headers: { authorization: 'Bearer a' } };
   expect(await examine({ docs })).toEqual([
     expect.stringMatching(/^problem MCP server docs: docs could not be reached: /),
-    'warning MCP server docs: Its headers travel unencrypted. Use https where anybody else can read on the way.',
+    'warning MCP server docs: Its headers are sent unencrypted. Use https if anyone else can read the traffic.',
   ]);
   expect(await examine({ docs: { url: docs.url } })).toEqual([expect.stringMatching(/^problem /)]);
 });

@@ -50,14 +50,14 @@ test.each([
     200,
     '{"data":[{"id":"gpt-5.6-luna"},{"id":"gpt-5.6-terra"},{"id":"gpt-5.6-sol"}]}',
     'ok',
-    'takes the key',
+    'accepts the key',
   ],
-  [200, '{"data":[]}', 'warning', 'lists no model that can chat'],
-  [200, '<html>', 'problem', 'no API but a page'],
+  [200, '{"data":[]}', 'warning', 'lists no chat model'],
+  [200, '<html>', 'problem', 'web page answered instead of an API'],
   [401, '{}', 'problem', 'OpenAI rejected the API key (401). Check OPENAI_API_KEY.'],
   [403, '{}', 'problem', 'OpenAI denied access (403). Check OPENAI_API_KEY'],
-  [404, '{}', 'warning', 'was not tried'],
-  [429, '{}', 'warning', 'asks to slow down'],
+  [404, '{}', 'warning', 'was not tested'],
+  [429, '{}', 'warning', 'is rate limiting'],
   [429, '{"error":{"code":"insufficient_quota","message":"no"}}', 'problem', 'no credit left'],
   [503, '{}', 'warning', '(503)'],
 ])('a provider that answers %s %s', async (status, body, level, text) => {
@@ -79,7 +79,7 @@ test('a service at OPENAI_BASE_URL that has other names than the catalog', async
       check: 'OpenAI',
       level: 'ok',
       text: expect.stringMatching(
-        /^takes the key\. .*llama-70b \(8192 tokens of context\) answers for all 9/,
+        /^accepts the key\. .*llama-70b \(8192 tokens of context\) answers for all 9/,
       ),
     },
   ]);
@@ -116,7 +116,7 @@ test('an Ollama that is set is reported, whether it answers or not', async () =>
   const list = '{"data":[{"id":"llama3.2"},{"id":"nomic-embed-text"}]}';
   const there = await providers((baseUrl) => ({ ollama: { baseUrl } }), 200, list);
   expect(there.findings).toEqual([
-    { check: 'Ollama', level: 'ok', text: 'runs; 1 model that can chat' },
+    { check: 'Ollama', level: 'ok', text: 'running; 1 chat model' },
     {
       check: 'Model catalog',
       level: 'warning',
@@ -149,7 +149,7 @@ test('an answer that is too long is cut off, and a password in the address is no
   const { fetch } = createProbe();
   const told = fetch(endless.replace('//', '//me:hunter2@'));
   await expect(told).rejects.toThrow(NoAnswerError);
-  await expect(told).rejects.toThrow(/^more than can be an answer$/);
+  await expect(told).rejects.toThrow(/^the answer is too large$/);
 });
 
 const NOW = Date.parse('2026-11-22T10:00:00Z');
@@ -197,9 +197,9 @@ test('Node.js: versions count by number, not by letter', () => {
 const CONSOLE_PASSWORD = 'correct horse battery';
 
 test.each([
-  [{}, 'ok', 'on this machine only'],
-  [{ CONSOLE_PASSWORD }, 'ok', 'asks for CONSOLE_PASSWORD'],
-  [{ CONSOLE_PASSWORD, HOST: '0.0.0.0' }, 'warning', 'HTTPS in front'],
+  [{}, 'ok', 'only on this machine'],
+  [{ CONSOLE_PASSWORD }, 'ok', 'protected by CONSOLE_PASSWORD'],
+  [{ CONSOLE_PASSWORD, HOST: '0.0.0.0' }, 'warning', 'HTTPS proxy in front'],
   [{ ASKWATCH_ROLES: 'gateway,monitoring,bot', HOST: '0.0.0.0' }, 'ok', 'off'],
 ])('the console with %j', (env, level, text) => {
   const finding = checkConsole(readSettings(env));

@@ -57,11 +57,11 @@ async function run(options: FeedbackOptions = {}, ...words: string[]) {
 const idsOf = ({ lines }: Awaited<ReturnType<typeof run>>) => lines.map(({ id }) => id).sort();
 
 test.each([
-  [[], {}, 'feedback export'],
-  [['fly'], {}, 'feedback export'],
-  [['export', 'more'], {}, 'feedback export'],
-  [['export'], { since: 'yesterday' }, 'or a day such as 2026-11-01'],
-  [['export'], { since: '2026-13-45' }, 'or a day such as 2026-11-01'],
+  [[], {}, 'needs the subcommand export'],
+  [['fly'], {}, 'needs the subcommand export'],
+  [['export', 'more'], {}, 'needs the subcommand export'],
+  [['export'], { since: 'yesterday' }, 'or a date such as 2026-11-01'],
+  [['export'], { since: '2026-13-45' }, 'or a date such as 2026-11-01'],
 ])('feedback %j %j is refused before anything is opened', async (words, options, said) => {
   const done = runFeedback(words, options, { version: '0.0.0', out: new PassThrough() });
   await expect(done).rejects.toBeInstanceOf(CommandLineError);

@@ -68,7 +68,7 @@ describe('an import', () => {
     }
     expect(text).toContain('# not imported: [BODY] == x');
     expect(text).toMatch(
-      /# Left out \(2\):\n# ssh: its kind of check \(ssh\).*\n# off: it is not enabled/,
+      /# Not imported \(2\):\n# ssh: its type of check \(ssh\).*\n# off: it is disabled/,
     );
   });
 
@@ -90,8 +90,8 @@ describe('an import', () => {
   });
 
   test.each([
-    ['gatus', '- a', 'this is no configuration of Gatus'],
-    ['file_sd', 'endpoints: []', 'this is no file_sd of Prometheus'],
+    ['gatus', '- a', 'this is not a Gatus configuration'],
+    ['file_sd', 'endpoints: []', 'this is not a Prometheus file_sd file'],
     ['gatus', 'endpoints: [', 'this is not valid YAML'],
   ] as const)('from %s refuses %s', (from, text, said) => {
     expect(() => importMonitors(from, { name: 'x.yaml', text })).toThrow(said);

@@ -30,7 +30,7 @@ describe.skipIf(!hasPostgres)('npx askwatch keys, where state is in a database',
 
     const reader = { service: 'monitoring', name: 'reader' };
     await runKeys(['create'], reader, '0.0.0');
-    expect((await runKeys(['list'], {}, '0.0.0')).join('\n')).toMatch(/ reader .* read only/);
+    expect((await runKeys(['list'], {}, '0.0.0')).join('\n')).toMatch(/ reader .* read-only/);
 
     await runKeys(['revoke', id], {}, '0.0.0');
     await eventually(() => running.verify(key) === undefined);

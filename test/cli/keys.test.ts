@@ -7,17 +7,20 @@ import { CommandLineError, keyOptions } from '../../src/cli/options.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 test.each([
-  [[], 'Say what to do'],
-  [['fly'], 'Say what to do'],
-  [['create', '--service', 'gateway'], 'a name of 1 to 100'],
-  [['create', '--name', 'x'], 'Say which service'],
+  [[], 'keys needs a subcommand'],
+  [['fly'], 'keys needs a subcommand'],
+  [['create', '--service', 'gateway'], '1 to 100 characters'],
+  [['create', '--name', 'x'], 'Missing --service'],
   [['create', '--service', 'gateway', '--name', 'x', '--tokens-per-day', '0'], 'tokens-per-day'],
-  [['create', '--service', 'gateway', '--name', 'x'.repeat(101)], 'a name of 1 to 100'],
-  [['create', '--service', 'gateway', '--name', 'x', '--write'], '--write is for monitoring'],
+  [['create', '--service', 'gateway', '--name', 'x'.repeat(101)], '1 to 100 characters'],
+  [
+    ['create', '--service', 'gateway', '--name', 'x', '--write'],
+    '--write works only with monitoring',
+  ],
   [['list', '--service', 'cat'], 'cat'],
-  [['revoke'], 'Say which key'],
-  [['limit'], 'Say which key'],
-  [['limit', 'AbCdEf12'], 'Say which limit'],
+  [['revoke'], 'Missing key id'],
+  [['limit'], 'Missing key id'],
+  [['limit', 'AbCdEf12'], 'keys limit needs a limit'],
   [['limit', 'AbCdEf12', '--tokens-per-day', '1e9'], 'tokens-per-day'],
   [['usage', '--days', '401'], 'days'],
 ])('keys %j is refused before anything is opened', async (args, said) => {
@@ -46,7 +49,7 @@ test('a new monitoring key only reads unless --write is given, and keys list sho
   const write = ['create', '--service', 'monitoring', '--write', '--name', 'writer'];
   expect((await keys(...write))[0]).toMatch(/^New monitoring key \w{8} \(/);
   const [, reader = '', writer = ''] = await keys('list');
-  expect(reader).toMatch(/ reader +read only$/);
+  expect(reader).toMatch(/ reader +read-only$/);
   expect(writer).toMatch(/ writer$/);
 });
 

@@ -190,7 +190,7 @@ describe.skipIf(!server)('npx askwatch doctor on a database', () => {
     expect(of('Data folder')).toEqual([]);
     expect(of('Replicas')[0]?.text).toMatch(new RegExp(`^1 alive: \\S+:${askwatch.pid} `));
     expect(of('Leases')[0]?.text).toContain('alerts');
-    expect(of('Program')).toMatchObject([{ text: `runs here as process ${askwatch.pid}` }]);
+    expect(of('Program')).toMatchObject([{ text: `running here as process ${askwatch.pid}` }]);
     expect(of('Address')[0]?.text).toContain(`answers at ${askwatch.url}`);
   });
 
@@ -228,12 +228,12 @@ describe.skipIf(!server)('npx askwatch move-state', () => {
     });
     const moved = await move({});
     expect(moved).toMatchObject({ code: 0 });
-    expect(moved.output).toMatch(/gateway-keys: 1, the same on both sides/);
-    expect(moved.output).toMatch(/Moved: .*documents \d+.*Askwatch runs on from now on/);
+    expect(moved.output).toMatch(/gateway-keys: 1, identical on both sides/);
+    expect(moved.output).toMatch(/Moved: .*documents \d+.*Askwatch now uses/);
     expect(await move({}, '--check')).toMatchObject({ code: 0 });
     expect(await move({})).toMatchObject({
       code: 0,
-      output: expect.stringContaining('All of it was moved before.'),
+      output: expect.stringContaining('Nothing left to move.'),
     });
 
     const left = await failedStart({}, home);

@@ -206,7 +206,7 @@ test('beside a running program, which it leaves alone, and on a port that is tak
   const before = await lock();
   const beside = await examine({ PORT: port }, { folder });
   expect(beside.code).toBe(0);
-  expect(beside.of('Program')[0]?.text).toBe(`runs as process ${askwatch.pid}`);
+  expect(beside.of('Program')[0]?.text).toBe(`running as process ${askwatch.pid}`);
   expect(beside.of('Address')[0]?.text).toMatch(/^version \d\S+ answers at http/);
   expect(await lock()).toBe(before);
 
@@ -215,7 +215,7 @@ test('beside a running program, which it leaves alone, and on a port that is tak
   const otherPort = await examine({ PORT: taken }, { folder });
   expect(otherPort.of('Address').map(({ text }) => text)).toEqual([
     expect.stringMatching(`^version \\d\\S+ answers at ${askwatch.url}$`),
-    `Askwatch runs at ${askwatch.url}, but PORT is ${taken} here. Use the settings it was started with.`,
+    `Askwatch is running at ${askwatch.url}, but PORT is ${taken} here. Use the settings that it was started with.`,
   ]);
 
   const another = await examine({ PORT: port });
@@ -228,7 +228,7 @@ test('beside a running program, which it leaves alone, and on a port that is tak
 
   await askwatch.kill();
   const after = await examine({ PORT: port }, { folder });
-  expect(after.of('Program')[0]?.text).toBe('does not run');
+  expect(after.of('Program')[0]?.text).toBe('not running');
   expect(after.of('Address')[0]).toMatchObject({ level: 'ok' });
   expect(await lock()).toBe(before);
   expect((await startAskwatch({ dataDir: folder })).pid).not.toBe(askwatch.pid);
@@ -254,7 +254,7 @@ test.skipIf(!mayMount())(
     for (const [disk, level, text] of [
       ['size=512k', 'problem', /^.*\/data: the disk is full.*DATA_DIR/],
       ['size=64m', 'warning', /only 6\d MiB free/],
-      ['ro', 'problem', /can only be read.*DATA_DIR/],
+      ['ro', 'problem', /disk is read-only.*DATA_DIR/],
     ] as const) {
       const folder = await temporaryFolder();
       await mkdir(join(folder, 'data'));

@@ -121,6 +121,8 @@ function parse(argv: string[]) {
       },
     });
   } catch (error) {
-    throw new CommandLineError((error as Error).message);
+    // Node.js adds advice about positional arguments, which no command here needs.
+    const [message = ''] = (error as Error).message.split(' To specify a positional argument');
+    throw new CommandLineError(message);
   }
 }

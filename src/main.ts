@@ -211,7 +211,7 @@ async function start(
 
   kit.metrics.counters(
     'askwatch_platform_faults_total',
-    "Errors that nobody caught in a chat platform's library; the platform was started again.",
+    "Uncaught errors in a chat platform's library, each of which restarted the platform.",
     ['platform'],
     supervisor.faults,
   );
@@ -371,10 +371,10 @@ function endOnce(
     sinceMs = performance.now();
     if (error !== undefined) {
       process.stderr.write(`${startupSentence(error)}\n`);
-      log.debug({ err: error }, 'ending because of this');
+      log.debug({ err: error }, 'stopping because of this error');
     }
     const limit = setTimeout(() => {
-      log.error('stopping took too long; leaving the rest');
+      log.error('stopping took too long; exiting anyway');
       process.exit(1);
     }, STOP_LIMIT_MS);
     let failed = error !== undefined;

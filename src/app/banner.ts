@@ -30,7 +30,7 @@ function overview(banner: Banner): string[] {
   const { version, settings, url, listeningUrl, models } = banner;
   const { roles, gateway, monitoring, dataDir, database } = settings;
   const watching = roles.has('monitoring')
-    ? 'the embedded service'
+    ? 'embedded service'
     : (monitoring?.baseUrl ?? 'nothing');
   return [
     // The clock of `performance` starts with the process.
@@ -42,7 +42,7 @@ function overview(banner: Banner): string[] {
     ...(models?.notes ?? []).map((note) => `              ${note}`),
     `  Monitors    ${watching}`,
     ...platformLines(banner),
-    `  Services    ${url}/v1 and ${url}/api/v1/public, described at ${url}/openapi.json`,
+    `  Services    ${url}/v1 and ${url}/api/v1/public, documented at ${url}/openapi.json`,
     `  State       ${database ? databaseText(database) : dataDir}`,
     '',
   ];
@@ -55,8 +55,8 @@ function databaseText({ url, schema }: NonNullable<Settings['database']>): strin
 }
 
 function consoleText({ roles, consolePassword }: Settings, url: string): string {
-  if (!roles.has('console')) return 'off: not in ASKWATCH_ROLES';
-  return consolePassword === undefined ? url : `${url}, with CONSOLE_PASSWORD`;
+  if (!roles.has('console')) return 'off (not in ASKWATCH_ROLES)';
+  return consolePassword === undefined ? url : `${url} (log in with CONSOLE_PASSWORD)`;
 }
 
 /** How the platforms are that have settings of their own, and what is to be done there before they are of use. */
@@ -76,7 +76,7 @@ function keyLines({ firstKeys: { gateway, monitoring }, lacksKeys, url }: Banner
   if (!gateway && !monitoring) {
     return lacksKeys
       ? [
-          'To call the services from other programs, create an API key:',
+          'To call the APIs from other programs, create an API key:',
           '  npx askwatch keys create --service gateway --name <name>',
           '  npx askwatch keys create --service monitoring --name <name>',
           '',
@@ -84,7 +84,7 @@ function keyLines({ firstKeys: { gateway, monitoring }, lacksKeys, url }: Banner
       : [];
   }
   return [
-    'One API key for each service, shown only once. Create more with: npx askwatch keys create',
+    'One API key per service, shown only once. Create more with: npx askwatch keys create',
     '',
     ...(gateway
       ? [

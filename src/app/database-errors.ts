@@ -22,30 +22,30 @@ export function databaseSentence(
   if (!isUnavailable) return undefined;
   // The server itself says it, so it was reached.
   if (severity !== undefined) {
-    return `${setting}: the database cannot be used now: ${message}. Look at it, and try again.`;
+    return `${setting}: the database is not usable right now: ${message}. Check it and try again.`;
   }
-  return `${setting}: the database cannot be reached: ${message}. Check that it runs, and that it can be reached from here under this host and port.`;
+  return `${setting}: cannot reach the database: ${message}. Check that it is running and reachable from here at this host and port.`;
 }
 
 /** By what PostgreSQL and OpenSSL say. Source: appendix A of the manual of PostgreSQL. */
 function byCode(code: string, message: string): string | undefined {
   switch (code) {
     case '28P01':
-      return `${message}. Correct user and password; characters such as @ : / # % in a password are written percent-encoded, @ as %40.`;
+      return `${message}. Check the user and password. Percent-encode characters such as @ : / # % in the password: @ is %40.`;
     case '28000': {
       const tls = /no encryption/.test(message)
-        ? ' Where that asks for TLS, add ?sslmode=verify-full to the address, and &sslrootcert=<file> where the certificate is of an authority of your own.'
+        ? ' If it requires TLS, add ?sslmode=verify-full to the address, and &sslrootcert=<file> if the certificate comes from your own authority.'
         : '';
-      return `the server does not let this user in from here: ${message}. Have it allowed in the server's pg_hba.conf.${tls}`;
+      return `the server doesn't accept this user from here: ${message}. Allow it in the server's pg_hba.conf.${tls}`;
     }
     case '3D000':
-      return `${message}. Make it, as a user who may: createdb <name>`;
+      return `${message}. Create it as a user with that right: createdb <name>`;
     case '42501':
-      return `this user lacks a right: ${message}. Let the user create a schema in the database, or make the schema and give it to the user: create schema askwatch authorization <user>`;
+      return `this user lacks a right: ${message}. Let the user create schemas in the database, or create the schema for them: create schema askwatch authorization <user>`;
     case '53300':
-      return `the server takes no more connections: ${message}. Raise its max_connections, lower DATABASE_POOL, or run fewer processes.`;
+      return `the server accepts no more connections: ${message}. Raise its max_connections, lower DATABASE_POOL, or run fewer processes.`;
     case '25006':
-      return `the database takes no changes: ${message}. It is a standby, or default_transaction_read_only is on. Set the address of the primary.`;
+      return `the database is read-only: ${message}. It is a standby, or default_transaction_read_only is on. Set the address of the primary.`;
     case '57P03':
       return `${message}. Try again in a moment.`;
     case 'CERT_HAS_EXPIRED':
@@ -55,7 +55,7 @@ function byCode(code: string, message: string): string | undefined {
     case 'UNABLE_TO_GET_ISSUER_CERT':
     case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-      return `the certificate of the server is not to be trusted: ${message}. Name the file of its authority with &sslrootcert=<file>, or have the certificate renewed for this host.`;
+      return `the server's certificate isn't trusted: ${message}. Name its authority's certificate file with &sslrootcert=<file>, or renew the certificate for this host.`;
     default:
       return undefined;
   }
@@ -64,10 +64,10 @@ function byCode(code: string, message: string): string | undefined {
 /** By sentences of `pg`, which has no codes of its own. */
 function byMessage(message: string): string | undefined {
   if (/does not support SSL/.test(message)) {
-    return 'the server offers no TLS, and the address demands it. Have TLS switched on there, or, where the network is your own, take sslmode out of the address.';
+    return 'the server offers no TLS, but the address requires it. Turn on TLS on the server, or remove sslmode from the address if the network is your own.';
   }
   if (/^SASL: .*password must be a/.test(message)) {
-    return 'the server asks for a password, and the address has none: postgres://user:password@host:5432/database';
+    return 'the server requires a password, but the address has none: postgres://user:password@host:5432/database';
   }
   return undefined;
 }

@@ -79,7 +79,7 @@ const NOT_YET: IntakeAnswer = {
   headers: { 'retry-after': '5' },
   body: {
     error: {
-      message: 'Askwatch is still starting. Wait 5 s (Retry-After) and send it again.',
+      message: 'Askwatch is still starting. Wait 5 s (Retry-After) and try again.',
       ...{ type: 'server_error', param: null, code: 'service_unavailable' },
     },
   },

@@ -144,7 +144,7 @@ class SupervisedPlatform implements Required<Platform> {
 
   hint(): string | undefined {
     return this.state !== 'running'
-      ? 'not connected yet: its library failed, so it is started again; the log says why'
+      ? 'not connected yet: it failed and is restarting; see the log for the reason'
       : this.inLife((platform) => platform.hint?.());
   }
 
@@ -158,7 +158,7 @@ class SupervisedPlatform implements Required<Platform> {
 
   readFile(...of: Parameters<Required<Platform>['readFile']>) {
     if (this.state !== 'running') {
-      throw new FileError('the platform is being started again. Ask again in a moment.');
+      throw new FileError('the chat platform is restarting. Ask again in a moment.');
     }
     const { lives } = this.supervision;
     const life = this.current;
@@ -195,10 +195,10 @@ class SupervisedPlatform implements Required<Platform> {
     // What is left of a life that was stopped may still fail.
     const isCurrent = life === this.current && !this.stopping.signal.aborted;
     const isNew = isCurrent && (this.state === 'running' || this.state === 'starting');
-    const what = isNew ? 'it is started again' : 'it is being started again already';
+    const what = isNew ? 'restarting it' : 'it is restarting already';
     this.supervision.log.error(
       { err: error, platform: this.name },
-      `a fault in a platform's library; ${what}`,
+      `the platform's library failed; ${what}`,
     );
     if (isCurrent && this.state === 'running') void this.restart();
     else if (isNew) this.failStart(error);
@@ -217,7 +217,7 @@ class SupervisedPlatform implements Required<Platform> {
   /** Delivers through the platform, once it runs. */
   private async deliver<T>(send: (platform: MadePlatform) => Promise<T>): Promise<T> {
     if (this.state === 'running') return await this.inLife(send);
-    throw new DeliveryError(`${this.name} is being started again.`, { permanent: false });
+    throw new DeliveryError(`${this.name} is restarting.`, { permanent: false });
   }
 
   /** Rejects when the platform does not start, or when a fault comes out of it meanwhile: then its start may never end. */
@@ -251,7 +251,7 @@ class SupervisedPlatform implements Required<Platform> {
         this.current = await beginLife(this.supervision, () => this);
         if (bot) await this.startCurrent(bot);
         endAnswers?.();
-        log.info({ platform: name }, 'the platform is started again');
+        log.info({ platform: name }, 'the platform restarted');
         return;
       } catch (error) {
         if (stopping.signal.aborted) return;
@@ -268,7 +268,7 @@ class SupervisedPlatform implements Required<Platform> {
     try {
       const stopped = this.inLife((platform) => platform.stop());
       if ((await Promise.race([stopped, late])) !== 'late') return;
-      log.warn({ platform: name }, 'the platform did not stop in time; what is left is left');
+      log.warn({ platform: name }, 'the platform did not stop in time; abandoning it');
     } catch (error) {
       log.warn({ err: error, platform: name }, 'the platform did not stop cleanly');
     }
@@ -277,7 +277,7 @@ class SupervisedPlatform implements Required<Platform> {
   private logFailedStart(error: unknown): void {
     this.supervision.log.error(
       { err: error, platform: this.name },
-      'the platform did not start; trying again',
+      'the platform did not start; retrying',
     );
   }
 }

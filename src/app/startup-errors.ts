@@ -34,16 +34,16 @@ export function startupSentence(error: unknown): string {
   const { code, message = String(error) } = (error ?? {}) as { code?: string; message?: string };
   switch (code) {
     case 'EADDRINUSE':
-      return 'PORT: another program listens there already. Stop it, or set PORT to a free one (0 takes any).';
+      return 'PORT: another program already listens on this port. Stop it, or set PORT to a free one (0 picks one).';
     case 'EADDRNOTAVAIL':
-      return 'HOST: this machine has no such address. Use 127.0.0.1, or 0.0.0.0 for all.';
+      return "HOST: this machine doesn't have this address. Use 127.0.0.1, or 0.0.0.0 for all addresses.";
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return `Askwatch may not use a file, folder or port it needs: ${message}. Give it the permission, or change DATA_DIR or PORT.`;
+      return `Askwatch is not allowed to use a file, folder or port that it needs: ${message}. Grant the permission, or change DATA_DIR or PORT.`;
     case 'ENOSPC':
-      return 'DATA_DIR: the disk is full. Free some space, or set DATA_DIR to another disk.';
+      return 'DATA_DIR: the disk is full. Free some space, or set DATA_DIR to a folder on another disk.';
     default:
-      return `Askwatch has to stop: ${message}. Run it with LOG_LEVEL=debug to see the details.`;
+      return `Askwatch had to stop: ${message}. Set LOG_LEVEL=debug to see the details.`;
   }
 }

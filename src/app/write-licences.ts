@@ -19,7 +19,7 @@ const folders = ['program', 'page']
 
 const texts = [...new Set(folders)].map((folder) => {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  if (!license) throw new Error(`${folder} does not say under which licence it is.`);
+  if (!license) throw new Error(`${folder} does not declare its licence.`);
   const files = readdirSync(folder).filter((file) => LICENCE.test(file));
   const written = files.map((file) => readFileSync(join(folder, file), 'utf8').trim());
   return [`${name} ${version}, ${license}`, ...written].join('\n\n');

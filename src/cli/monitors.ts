@@ -196,7 +196,10 @@ function asIfFollowed(
 
 async function apply(reached: Reached, given: string | undefined, yes: boolean): Promise<Outcome> {
   const { monitorsFile } = reached.settings;
-  const file = fileIn(reached.settings, given);
+  const file = given ?? monitorsFile;
+  if (file === undefined) {
+    throw new CommandLineError('Set MONITORS_FILE. monitors apply works only with that file.');
+  }
   if (monitorsFile === undefined || resolve(file) !== resolve(monitorsFile)) {
     throw new CommandLineError(
       `monitors apply works only with the file in MONITORS_FILE${monitorsFile === undefined ? ', which is not set. Set it and restart Askwatch' : `: ${monitorsFile}`}. To see what another file would change, use monitors plan ${file}.`,

@@ -111,7 +111,7 @@ describe.skipIf(!server)('The doctor finds a database', () => {
       /^problem: .*"nowhere" does not exist.*createdb/,
     );
     const away = await findings({ url: 'postgres://me@127.0.0.1:1/none' });
-    expect(of(away, 'Database')).toMatch(/^problem: DATABASE_URL: .*cannot be reached/);
+    expect(of(away, 'Database')).toMatch(/^problem: DATABASE_URL: .*cannot reach the database/);
     const direct = await findings({ directUrl: nowhere.href });
     expect(of(direct, 'Database LISTEN')).toMatch(/^problem: DATABASE_DIRECT_URL: .*"nowhere"/);
     expect(of(direct, 'Database')).toMatch(/^ok/);

@@ -44,17 +44,17 @@ describe.skipIf(!server)('a start on a database that cannot be used says what to
         await query(address({}), `create role guarded login password '${PASSWORD}'`);
         return address({ user: 'guarded', password: `${PASSWORD}x` });
       },
-      /^DATABASE_URL: password authentication failed for user "guarded"\. Correct user and password/m,
+      /^DATABASE_URL: password authentication failed for user "guarded"\. Check the user and password/m,
     ],
     [
       'that asks for a password where none is given',
       async () => address({ user: 'guarded' }),
-      /^DATABASE_URL: the server asks for a password, and the address has none/m,
+      /^DATABASE_URL: the server requires a password, but the address has none/m,
     ],
     [
       'that is not there',
       async () => address({ database: 'nowhere' }),
-      /^DATABASE_URL: database "nowhere" does not exist\. Make it, .*createdb/m,
+      /^DATABASE_URL: database "nowhere" does not exist\. Create it .*createdb/m,
     ],
     [
       'in which the user may make no schema',
@@ -69,12 +69,12 @@ describe.skipIf(!server)('a start on a database that cannot be used says what to
     [
       'that nobody answers for',
       async () => `postgres://me:${PASSWORD}@127.0.0.1:1/askwatch`,
-      /^DATABASE_URL: the database cannot be reached: .*ECONNREFUSED.*Check that it runs/m,
+      /^DATABASE_URL: cannot reach the database: .*ECONNREFUSED.*Check that it is running/m,
     ],
     [
       'whose name is known to nobody',
       async () => `postgres://me:${PASSWORD}@nowhere.invalid/askwatch`,
-      /^DATABASE_URL: the database cannot be reached: .*nowhere\.invalid/m,
+      /^DATABASE_URL: cannot reach the database: .*nowhere\.invalid/m,
     ],
     [
       'that lets nobody in without TLS',
@@ -82,12 +82,12 @@ describe.skipIf(!server)('a start on a database that cannot be used says what to
         await query(address({}), 'create role over_tls login');
         return address({ user: 'over_tls' });
       },
-      /^DATABASE_URL: the server does not let this user in from here: .*Where that asks for TLS, add \?sslmode=verify-full/m,
+      /^DATABASE_URL: the server doesn't accept this user from here: .*If it requires TLS, add \?sslmode=verify-full/m,
     ],
     [
       'that offers no TLS where the address demands it',
       async () => address({ search: '?sslmode=verify-full' }),
-      /^DATABASE_URL: the server offers no TLS, and the address demands it/m,
+      /^DATABASE_URL: the server offers no TLS, but the address requires it/m,
     ],
     [
       'that lets this user in from elsewhere only',
@@ -95,7 +95,7 @@ describe.skipIf(!server)('a start on a database that cannot be used says what to
         await query(address({}), 'create role shut_out login');
         return address({ user: 'shut_out' });
       },
-      /^DATABASE_URL: the server does not let this user in from here: .*shut_out.*Have it allowed/m,
+      /^DATABASE_URL: the server doesn't accept this user from here: .*shut_out.*Allow it/m,
     ],
     [
       'that has no connection left',
@@ -103,7 +103,7 @@ describe.skipIf(!server)('a start on a database that cannot be used says what to
         await query(address({}), 'create role crowded login connection limit 0');
         return address({ user: 'crowded' });
       },
-      /^DATABASE_URL: the server takes no more connections: too many connections for role "crowded".*DATABASE_POOL/m,
+      /^DATABASE_URL: the server accepts no more connections: too many connections for role "crowded".*DATABASE_POOL/m,
     ],
     [
       'that takes no changes',
@@ -115,7 +115,7 @@ describe.skipIf(!server)('a start on a database that cannot be used says what to
         await query(address({}), `alter database ${name} set default_transaction_read_only = on`);
         return url;
       },
-      /^DATABASE_URL: the database takes no changes: .*read-only.*Set the address of the primary/m,
+      /^DATABASE_URL: the database is read-only: .*read-only.*Set the address of the primary/m,
     ],
     [
       'that a newer program has changed',
@@ -199,7 +199,10 @@ describe.skipIf(!server)('npx askwatch doctor on a database', () => {
     const { code, of, findings } = await examine({ DATABASE_URL });
     expect(code).toBe(1);
     expect(of('Database')).toMatchObject([
-      { level: 'problem', text: expect.stringMatching(/^DATABASE_URL: .*cannot be reached/) },
+      {
+        level: 'problem',
+        text: expect.stringMatching(/^DATABASE_URL: .*cannot reach the database/),
+      },
     ]);
     expect(JSON.stringify(findings)).not.toContain(PASSWORD);
   });

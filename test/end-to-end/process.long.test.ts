@@ -36,7 +36,7 @@ test('beyond this machine, with anchors, it serves both services; the console as
     },
   });
   expect(askwatch.output()).not.toContain('MONITOR_NETWORK_ANCHORS');
-  expect(askwatch.output()).toMatch(/Console +http:\S+, with CONSOLE_PASSWORD/);
+  expect(askwatch.output()).toMatch(/Console +http:\S+ \(log in with CONSOLE_PASSWORD\)/);
   const local = `http://127.0.0.1:${new URL(askwatch.url).port}`;
   const asked = await fetch(local, { redirect: 'manual' });
   expect([asked.status, asked.headers.get('location')]).toEqual([303, '/login?to=%2F']);

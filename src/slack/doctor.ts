@@ -32,7 +32,7 @@ const CHANNEL = /^[CGD][A-Z0-9]{2,20}$/;
 const ARCHIVED = new Set(['channel_archive', 'group_archive']);
 
 const REINSTALL =
-  'Replace the app\'s manifest ("App Manifest") by manifests/slack.json, and install the app again ("Install App").';
+  'Replace the app\'s manifest ("App Manifest") with manifests/slack.json and reinstall the app ("Install App").';
 
 /** Looks at tokens, scopes and channels. It reads only: nothing is posted, and no connection for events is opened. */
 export async function checkSlack(setup: SlackSetup): Promise<Finding[]> {
@@ -55,7 +55,10 @@ export async function checkSlack(setup: SlackSetup): Promise<Finding[]> {
 
 /** The tokens they gave are encrypted in the data folder, which is left alone while the program may run. */
 const severalWorkspaces = () =>
-  ok('Slack bot', 'each workspace that installs the app gives a token of its own; none is tried');
+  ok(
+    'Slack bot',
+    'each workspace that installs the app has its own token; doctor tests none of them',
+  );
 
 async function checkBot(checked: Checked): Promise<Finding[]> {
   const check = 'Slack bot';
@@ -75,7 +78,7 @@ async function checkBot(checked: Checked): Promise<Finding[]> {
 /** What was granted, against what the manifest asks for. */
 function checkScopes(granted: readonly string[] | undefined, usesGroups: boolean): Finding {
   const check = 'Slack scopes';
-  if (!granted) return warning(check, 'Slack did not say which scopes the app was given.');
+  if (!granted) return warning(check, 'Slack did not report the app’s scopes.');
   const asked = slackManifest([]).oauth_config.scopes.bot;
   const lacks = (scope: string) => !granted.includes(scope);
   const missing = asked.filter((scope) => lacks(scope) && !(scope in OPTIONAL_SCOPES));
@@ -84,7 +87,7 @@ function checkScopes(granted: readonly string[] | undefined, usesGroups: boolean
   }
   if (usesGroups && !granted.includes('usergroups:read')) {
     const text =
-      'WHO_MAY_ADD, WHO_MAY_MANAGE: they name user groups, and the app lacks usergroups:read. Add it under "OAuth & Permissions" and install the app again.';
+      'WHO_MAY_ADD and WHO_MAY_MANAGE name user groups, but the app lacks usergroups:read. Add it under "OAuth & Permissions" and reinstall the app.';
     return problem(check, text);
   }
   const left = Object.entries(OPTIONAL_SCOPES).filter(([scope]) => lacks(scope));
@@ -92,7 +95,7 @@ function checkScopes(granted: readonly string[] | undefined, usesGroups: boolean
     const effects = left.map(([scope, effect]) => `${scope} (${effect})`).join(', ');
     return warning(check, `The app lacks ${effects}. ${REINSTALL}`);
   }
-  return ok(check, `all ${asked.length} that Askwatch uses`);
+  return ok(check, `all ${asked.length} scopes that Askwatch uses`);
 }
 
 /** A ticket for a connection is asked for and not used, so nothing is opened and no event goes astray. */
@@ -100,7 +103,7 @@ async function checkApp(token: string, checked: Checked): Promise<Finding> {
   const check = 'Slack app token';
   try {
     await checked.client.apps.connections.open({ token });
-    return ok(check, 'Slack lets Askwatch connect (Socket Mode)');
+    return ok(check, 'accepted (Socket Mode)');
   } catch (error) {
     return failed(check, error, 'SLACK_APP_TOKEN', checked);
   }
@@ -109,7 +112,7 @@ async function checkApp(token: string, checked: Checked): Promise<Finding> {
 const signingSecret = () =>
   ok(
     'Slack over HTTP',
-    'Only a request of Slack’s shows whether SLACK_SIGNING_SECRET is right: "Event Subscriptions", Request URL, has to say that it is verified.',
+    'Only a request from Slack shows whether SLACK_SIGNING_SECRET is correct. Under "Event Subscriptions", the Request URL must be verified.',
   );
 
 /**
@@ -120,7 +123,7 @@ async function checkChannel(channel: string, { client, apiUrl }: Checked): Promi
   const check = `Slack ${shortName(channel)}`;
   if (!CHANNEL.test(channel)) {
     const text =
-      'ALERT_CHANNELS: this is no id of a channel (C…). Copy it from the end of the channel’s details in Slack.';
+      'ALERT_CHANNELS: this isn’t a channel id (C…). Copy it from the bottom of the channel’s details in Slack.';
     return problem(check, text);
   }
   try {
@@ -129,7 +132,7 @@ async function checkChannel(channel: string, { client, apiUrl }: Checked): Promi
     if (!ARCHIVED.has(newest?.subtype ?? '')) return ok(check, 'the bot is in it');
     return problem(
       check,
-      'The channel is archived. Unarchive it, or take it out of ALERT_CHANNELS.',
+      'The channel is archived. Unarchive it, or remove it from ALERT_CHANNELS.',
     );
   } catch (error) {
     const { kind } = readFailure(error);
@@ -151,7 +154,7 @@ function failed(
 }
 
 const limited = (check: string) =>
-  warning(check, 'Slack asks to slow down, so this was not checked. Try again in a minute.');
+  warning(check, 'Slack is rate limiting, so this was not checked. Try again in a minute.');
 
 function unanswered(check: string, error: unknown, apiUrl: string): Finding {
   const { code } = readFailure(error);

@@ -4,8 +4,8 @@ import { SUGGESTED_PROMPTS } from './answers/agent.ts';
 
 /** What the commands that begin with one word are about, as Slack shows it while one types. */
 const GROUPS: Record<string, string> = {
-  monitor: 'Watch services and hear when they go down',
-  askwatch: 'Models, settings and help of Askwatch',
+  monitor: 'Watch services and get alerts when they go down',
+  askwatch: 'Askwatch models, settings and help',
 };
 
 /** What the program may do in a workspace. */
@@ -26,8 +26,8 @@ export const BOT_SCOPES = [
 
 /** Those of them that whoever installs the app may leave out, with what is not done then; an answer that is without says so. */
 export const OPTIONAL_SCOPES: Record<string, string> = {
-  'files:read': 'pictures and files are not read',
-  'files:write': 'postmortems are not attached as files',
+  'files:read': 'without it, Askwatch can’t read images and files',
+  'files:write': 'without it, Askwatch can’t attach postmortems as files',
 };
 
 /**
@@ -40,7 +40,7 @@ export function slackManifest(commands: readonly Command[], url?: string) {
     _metadata: { major_version: 2, minor_version: 0 },
     display_information: {
       name: 'Askwatch',
-      description: 'Ask an AI in a thread, and watch your services',
+      description: 'Ask an AI in a thread and watch your services',
       background_color: '#1f2937',
     },
     features: {
@@ -50,8 +50,7 @@ export function slackManifest(commands: readonly Command[], url?: string) {
         messages_tab_read_only_enabled: false,
       },
       agent_view: {
-        agent_description:
-          'Ask an AI, and watch your services. Answers appear as they are written.',
+        agent_description: 'Ask an AI and watch your services. Answers appear as they are written.',
         suggested_prompts: SUGGESTED_PROMPTS,
       },
       shortcuts: [

@@ -174,7 +174,7 @@ export async function createSlack(options: {
     convoStore: false,
   });
   acknowledgeEvents(app, log);
-  app.error(async (error) => log.error({ err: error }, 'an event of Slack could not be handled'));
+  app.error(async (error) => log.error({ err: error }, 'could not handle a Slack event'));
 
   function endForGood(error: Error): void {
     if (ended || state === 'stopped') return;
@@ -195,10 +195,7 @@ export async function createSlack(options: {
   /** Whom a card calls; what is no id is left out. */
   function calledBy({ mention }: { mention?: string | undefined }): string | undefined {
     if (mention === undefined || CALLED.test(mention)) return mention;
-    log.warn(
-      { mention },
-      'this is no id of a user group of Slack (S…), nor of a person (@U…); nobody is called',
-    );
+    log.warn({ mention }, 'not a Slack user group id (S…) or person id (@U…); mentioning nobody');
     return undefined;
   }
 

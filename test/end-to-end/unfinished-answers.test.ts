@@ -85,7 +85,7 @@ test('a stop while both platforms limit edits: every answer ends at the next sta
   // The fakes hold it to what the process before it was told.
   const restarted = await startAgain();
   // Where Slack took no edit the end was posted below.
-  const ends = /So far so good,[\s\S]*(Interrupted|restarting|The whole answer is below)/;
+  const ends = /So far so good,[\s\S]*(Interrupted|restarting|The full answer is below)/;
   await eventually(() => texts().every((text) => ends.test(text)));
   expect(labels().filter((each) => each.length > 0)).toEqual(ALL_ENDED);
   expect(await restarted.stop()).toBe(0);

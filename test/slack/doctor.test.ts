@@ -26,9 +26,12 @@ test('a workspace where all is well', async () => {
   const found = await examine(await startSlack(), { channels: [CHANNEL] });
   expect([...found]).toEqual([
     ['Slack bot', { level: 'ok', text: 'signed in as @askwatch in Fake' }],
-    ['Slack scopes', { level: 'ok', text: expect.stringMatching(/^all \d+ that Askwatch uses$/) }],
+    [
+      'Slack scopes',
+      { level: 'ok', text: expect.stringMatching(/^all \d+ scopes that Askwatch uses$/) },
+    ],
     [`Slack ${CHANNEL}`, { level: 'ok', text: 'the bot is in it' }],
-    ['Slack app token', { level: 'ok', text: 'Slack lets Askwatch connect (Socket Mode)' }],
+    ['Slack app token', { level: 'ok', text: 'accepted (Socket Mode)' }],
   ]);
 });
 
@@ -52,7 +55,9 @@ test('a scope that may be left out is told with what it is for, and no problem',
   slack.scopes.delete('files:write');
   expect((await examine(slack)).get('Slack scopes')).toEqual({
     level: 'warning',
-    text: expect.stringMatching(/lacks files:write \(postmortems are not attached as files\)\. /),
+    text: expect.stringMatching(
+      /lacks files:write \(without it, Askwatch can’t attach postmortems as files\)\. /,
+    ),
   });
 });
 
@@ -72,16 +77,18 @@ test('channels: not in it, private, archived, unknown, and what is no channel', 
   expect(text('C00AWAY')).toContain('/invite @Askwatch');
   expect(text('C00HIDDEN')).toContain('the scope groups:history');
   expect(text('C00OLD')).toMatch(/archived.*ALERT_CHANNELS/);
-  expect(text('C00NONE')).toContain('knows no such channel');
-  expect(text('general')).toContain('no id of a channel');
+  expect(text('C00NONE')).toContain('The channel doesn’t exist');
+  expect(text('general')).toContain('isn’t a channel id');
   for (const channel of channels) expect(found.get(`Slack ${channel}`)?.level).toBe('problem');
 });
 
 test('tokens of another kind, and one that lacks connections:write', async () => {
   const slack = await startSlack();
   const swapped = await examine(slack, { botToken: slack.appToken, appToken: slack.botToken });
-  expect(swapped.get('Slack bot')?.text).toMatch(/SLACK_BOT_TOKEN: this is another kind of token/);
-  expect(swapped.get('Slack app token')?.text).toMatch(/SLACK_APP_TOKEN: this is another kind/);
+  expect(swapped.get('Slack bot')?.text).toMatch(
+    /SLACK_BOT_TOKEN: this is the wrong type of token/,
+  );
+  expect(swapped.get('Slack app token')?.text).toMatch(/SLACK_APP_TOKEN: this is the wrong type/);
   slack.fail('apps.connections.open', { kind: 'error', error: 'missing_scope' });
   const poor = await examine(slack);
   expect(poor.get('Slack app token')).toMatchObject({

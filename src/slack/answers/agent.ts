@@ -88,7 +88,7 @@ export function createAgent(options: {
     warned = true;
     log.warn(
       { reason },
-      "this Slack app is no agent, so direct messages are answered without a status and suggestions; replace its App Manifest by today's and install the app again",
+      'this Slack app is not an agent, so direct messages show no status and no suggestions; replace its App Manifest with the current one and reinstall the app',
     );
   }
 
@@ -119,7 +119,7 @@ export function createAgent(options: {
       return true;
     } catch (error) {
       refused(error);
-      log.debug({ err: error }, 'that an answer is generated could not be shown');
+      log.debug({ err: error }, 'could not show that an answer is being generated');
       return readFailure(error).kind === 'unknown';
     }
   }
@@ -138,7 +138,7 @@ export function createAgent(options: {
       if (readFailure(error).kind === 'refused') {
         wordsNotBeforeMs = performance.now() + TRY_AGAIN_MS;
       }
-      log.debug({ err: error }, 'what is looked at could not be shown');
+      log.debug({ err: error }, 'could not show the current look-up');
     }
   }
 
@@ -153,7 +153,7 @@ export function createAgent(options: {
       if (kind === 'refused') return;
       log.warn(
         { reason: code, channel: at.channel },
-        'Slack may go on showing that an answer is generated',
+        'could not clear the status; Slack may keep showing that an answer is being generated',
       );
     }
   }
@@ -212,7 +212,7 @@ export function createAgent(options: {
         });
       } catch (error) {
         refused(error);
-        log.debug({ err: error }, 'nothing could be suggested');
+        log.debug({ err: error }, 'could not set the suggestions');
       }
     },
     /** Takes note of a refusal: from one that concerns the whole app on, nothing of this is tried for a while. */

@@ -128,7 +128,7 @@ async function markEarlier(
     if (shown) await messages.update(channel, shown.ts, withEnd(shown, under), 'late');
   } catch (error) {
     const { code } = readFailure(error);
-    log.info({ reason: code, channel }, 'an earlier answer keeps its buttons');
+    log.info({ reason: code, channel }, 'could not remove the buttons of an earlier answer');
   }
 }
 
@@ -195,7 +195,7 @@ async function goOn(
     if (stream) {
       await streams.abandon({ channel, ts: stream.ts }).catch((error: unknown) => {
         if (!OVER.has(readFailure(error).code)) throw error;
-        log.debug({ channel }, 'a stream of another process was over');
+        log.debug({ channel }, 'another process’s stream had already ended');
       });
     }
     return found.messages.map(({ ts }) => ({ ts }));
@@ -270,7 +270,7 @@ async function follow(
     } catch (error) {
       const { kind, code } = readFailure(error);
       if (kind === 'not ours') throw error;
-      log.warn({ reason: code, channel }, 'the document of an answer could not be shared');
+      log.warn({ reason: code, channel }, 'could not share the document of an answer');
       const note = `The file ${document.name} could not be attached. ${explainFailure(error)}`;
       await messages.post({ channel, thread }, renderNote(note), id, tried).catch(onRefused);
     }
@@ -291,7 +291,7 @@ async function follow(
     onShowError(error) {
       const { kind, code } = readFailure(error);
       if (kind === 'not ours') return;
-      log.warn({ reason: code, channel }, 'a part of an answer could not be shown');
+      log.warn({ reason: code, channel }, 'could not show part of an answer');
       // The message or the channel is gone: nobody would read the rest.
       if (kind === 'refused') gone.abort();
     },
@@ -313,7 +313,7 @@ async function showCards(
     } catch (error) {
       const { kind, code } = readFailure(error);
       if (kind !== 'refused') throw error;
-      log.warn({ reason: code, channel }, 'a card below an answer could not be shown');
+      log.warn({ reason: code, channel }, 'could not show a card below an answer');
     }
   }
 }
@@ -327,7 +327,7 @@ export async function showEphemeralAnswer(
 ): Promise<void> {
   await answer.begin({});
   if (!answer.isOurs()) return;
-  await showEphemeral(renderNote('Thinking… The answer will be shown to you only.'));
+  await showEphemeral(renderNote('Thinking… Only you will see the answer.'));
   let text = '';
   let steps: AnswerStep[] = [];
   for await (const part of answer.stream(undefined)) {

@@ -28,7 +28,7 @@ export function createShowCard(log: Logger) {
       const sent = await send(renderCard(withoutCharts(card)));
       // Only now it is known that it was the chart.
       refusedUntilMs = performance.now() + REMEMBERED_MS;
-      log.info('the workspace takes no charts of Slack yet; they are shown as text for an hour');
+      log.info('the workspace does not support Slack charts yet; showing them as text for an hour');
       return sent;
     }
   };

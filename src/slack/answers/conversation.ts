@@ -72,7 +72,10 @@ export function createConversation(options: {
     } catch (error) {
       const { kind, code } = readFailure(error);
       const err = kind === 'unknown' && { err: error };
-      log.info({ reason: code, channel, ...err }, 'a card is shown below the one it replaces');
+      log.info(
+        { reason: code, channel, ...err },
+        'could not replace a card; showing the new one below it',
+      );
       return false;
     }
   }
@@ -138,12 +141,12 @@ export function createConversation(options: {
 
   /** Tells the person that the reply could not be shown. Never throws. */
   async function tell(error: unknown, { channel }: UserInput, showEphemeral: ShowEphemeral) {
-    log.warn({ err: error, channel }, 'a reply could not be shown');
+    log.warn({ err: error, channel }, 'could not show a reply');
     await checkAccess(error);
     try {
-      await showEphemeral(renderNote(`The reply could not be shown. ${explainFailure(error)}`));
+      await showEphemeral(renderNote(`Askwatch couldn’t post its reply. ${explainFailure(error)}`));
     } catch (cause) {
-      log.debug({ err: cause }, 'nor could the person be told');
+      log.debug({ err: cause }, 'could not tell the person about it either');
     }
   }
 

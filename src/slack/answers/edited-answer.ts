@@ -26,7 +26,7 @@ export interface AnswerMessage {
 export type EditedAnswer = ReturnType<typeof createEditedAnswer>;
 
 /** Stands in the place of a message that can neither be deleted nor show the end of the answer. */
-const ELSEWHERE = renderNote('The whole answer is below.');
+const ELSEWHERE = renderNote('The full answer is below.');
 
 /**
  * An answer as messages that are changed while it grows, of which `shown` are there already. `id` is the answer's own: what
@@ -63,7 +63,10 @@ export function createEditedAnswer(
       const { kind, code } = readFailure(error);
       if (kind === 'not ours') return;
       if (kind !== 'refused') onLeft();
-      log.warn({ reason: code, channel: to.channel }, 'the beginning of an answer was left behind');
+      log.warn(
+        { reason: code, channel: to.channel },
+        'could not remove the beginning of an answer that was posted again',
+      );
     }
   }
 

@@ -10,7 +10,7 @@ import type { Agent } from './agent.ts';
 import { hasButtons, isGrowing, isWaiting, type ShownMessages } from './shown-messages.ts';
 import { OVER } from './streamed-answer.ts';
 
-const BELOW = context('The whole answer is below.');
+const BELOW = context('The full answer is below.');
 
 /**
  * Ends answers of an earlier process in a workspace. What they show is read back from Slack, where a message under way has

@@ -52,7 +52,7 @@ const SAID = new Set<unknown>([
   'thread_broadcast',
 ]);
 
-const TOO_OFTEN = 'Slack lets the bot read messages only so often. Ask again in a minute.';
+const TOO_OFTEN = 'Slack limits how often the bot can read messages. Ask again in a minute.';
 
 /** Reads what people wrote. `read` throws what the `WebClient` throws, or a `DeliveryError`. */
 export function createPeopleMessages(options: {
@@ -77,7 +77,7 @@ export function createPeopleMessages(options: {
     if (before && performance.now() - before.atMs < KEEP_NAMES_MS) return before.name;
     const name = askName(id).catch((error: unknown) => {
       const { kind, code } = readFailure(error);
-      log.debug({ reason: code }, 'Slack did not say what somebody is called');
+      log.debug({ reason: code }, 'could not get a person’s name from Slack');
       if (kind !== 'refused') known.delete(id);
       return undefined;
     });
@@ -110,7 +110,7 @@ export function createPeopleMessages(options: {
     let problem: string | undefined;
     for (let page = 0; problem === undefined; page += 1) {
       if (page === MAX_PAGES) {
-        problem = `Slack gives the oldest messages first, and this thread has more than the ${count} that were read.`;
+        problem = `Slack returns the oldest messages first, and this thread has more than the ${count} that were read.`;
         break;
       }
       const bounds = {
@@ -133,9 +133,9 @@ export function createPeopleMessages(options: {
       } catch (error) {
         if (count === 0) throw isLimited(error) ? tooOften(error) : error;
         problem = signal.aborted
-          ? 'Slack took too long to give the rest. Ask again.'
+          ? 'Slack took too long to return the rest. Ask again.'
           : isLimited(error)
-            ? `It is the newest that is missing. ${TOO_OFTEN}`
+            ? `The newest messages are missing. ${TOO_OFTEN}`
             : deliveryError(error).message;
       }
     }

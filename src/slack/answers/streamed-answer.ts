@@ -97,7 +97,7 @@ export function createStreamedAnswer(
     const { kind, code } = readFailure(error);
     log.info(
       { reason: code, channel, ...(kind === 'unknown' && { err: error }) },
-      'an answer cannot be streamed on; it goes on by edits',
+      'could not continue streaming an answer; continuing with edits',
     );
     if (!stream) agent.refused(error);
     try {
@@ -108,7 +108,7 @@ export function createStreamedAnswer(
       if (stream && !OVER.has(code)) await streams.abandon(stream);
     } catch (cause) {
       // It was over, or is not known to be: the edit that follows shows it.
-      log.debug({ err: cause }, 'the state of a stream could not be settled');
+      log.debug({ err: cause }, 'could not find out whether a stream has ended');
     }
   }
 

@@ -89,10 +89,10 @@ export const isAccessEnded = (code: string) => ACCESS_ENDED.has(code);
 const INVITE = 'Invite the bot there: /invite @Askwatch.';
 
 const REFUSALS: Record<string, string> = {
-  cannot_reply_to_message: 'Slack takes no replies to this message; it may have been deleted.',
-  cant_update_message: 'Slack does not let the bot change this message, since it is not its own.',
-  channel_not_found: `Slack knows no such channel, or the bot is not in it. ${INVITE}`,
-  edit_window_closed: 'This workspace does not allow changing messages this old.',
+  cannot_reply_to_message: 'Slack accepts no replies to this message; it may have been deleted.',
+  cant_update_message: 'The bot can’t change this message because it isn’t its own.',
+  channel_not_found: `The channel doesn’t exist, or the bot is not in it. ${INVITE}`,
+  edit_window_closed: 'This workspace doesn’t allow edits to messages this old.',
   is_archived: 'The channel is archived. Unarchive it, or choose another channel.',
   is_inactive: 'The channel is archived. Unarchive it, or choose another channel.',
   message_not_found: 'The message was deleted.',
@@ -100,12 +100,12 @@ const REFUSALS: Record<string, string> = {
   msg_too_long: 'The message is too long for Slack.',
   not_in_channel: `The bot is not in this channel. ${INVITE}`,
   restricted_action:
-    'The workspace does not let the bot post here. Ask a workspace admin to allow it.',
-  restricted_action_non_threadable_channel: 'In this channel there are no threads.',
+    'The workspace doesn’t let the bot post here. Ask a workspace admin to allow it.',
+  restricted_action_non_threadable_channel: 'This channel has no threads.',
   restricted_action_read_only_channel:
-    'Only some people may post in this channel. Ask a workspace admin to let the bot post.',
-  restricted_action_thread_locked: 'The thread was locked by an admin.',
-  restricted_action_thread_only_channel: 'In this channel only threads are allowed.',
+    'Only some people can post in this channel. Ask a workspace admin to let the bot post.',
+  restricted_action_thread_locked: 'An admin locked the thread.',
+  restricted_action_thread_only_channel: 'This channel allows only replies in threads.',
   thread_not_found: 'The thread was deleted.',
   user_not_in_channel: 'The person is not in this channel.',
 };
@@ -113,11 +113,11 @@ const REFUSALS: Record<string, string> = {
 /** The sentence for a person about a failed call: what happened and what to do. */
 export function explainFailure(error: unknown): string {
   const { kind, code } = readFailure(error);
-  if (kind === 'limited') return 'Slack asks the bot to slow down.';
-  if (kind === 'unknown') return `Slack did not answer as it should (${code}).`;
+  if (kind === 'limited') return 'Slack is rate limiting the bot.';
+  if (kind === 'unknown') return `Slack didn’t answer correctly (${code}).`;
   if (code === 'missing_scope') return missingScope(error);
   if (isAccessEnded(code)) {
-    return `Slack no longer lets the bot in (${code}). Install the app again; where SLACK_BOT_TOKEN is set, set it to the new token.`;
+    return `Slack no longer accepts the bot’s token (${code}). Reinstall the app; if SLACK_BOT_TOKEN is set, change it to the new token.`;
   }
   return REFUSALS[code] ?? `Slack refused the message (${shown(code)}).`;
 }
@@ -125,7 +125,7 @@ export function explainFailure(error: unknown): string {
 function missingScope(error: unknown): string {
   const data: object = error instanceof webApi.WebAPIPlatformError ? error.data : {};
   const scope = 'needed' in data ? `the scope ${data.needed}` : 'a scope';
-  return `The Slack app lacks ${scope}. Add it under "OAuth & Permissions" and install the app again.`;
+  return `The Slack app lacks ${scope}. Add it under "OAuth & Permissions" and reinstall the app.`;
 }
 
 const shown = (code: string) =>
@@ -165,17 +165,17 @@ function startSentence(code: string, setting: TokenSetting, error: unknown): str
       : 'the app\'s page "Basic Information", "App-Level Tokens" (it starts with xapp-)';
   if (code === 'missing_scope') {
     return setting === 'SLACK_APP_TOKEN'
-      ? `${setting}: the token lacks the scope connections:write. Make a new app-level token with it and set that.`
+      ? `${setting}: the token lacks the scope connections:write. Create a new app-level token with it and use that.`
       : `${setting}: ${missingScope(error)}`;
   }
   if (code === 'not_allowed_token_type') {
-    return `${setting}: this is another kind of token. Copy the right one from ${where}.`;
+    return `${setting}: this is the wrong type of token. Copy the right one from ${where}.`;
   }
   if (code.startsWith('http_') || shown(code) !== code) {
-    return `SLACK_API_URL: what answers there does not speak Slack's API (${shown(code)}). Correct or unset it.`;
+    return `SLACK_API_URL: this address does not speak Slack's API (${shown(code)}). Correct it or unset it.`;
   }
   if (isAccessEnded(code)) {
-    return `${setting}: Slack refuses this token (${code}). Copy it again from ${where}.`;
+    return `${setting}: Slack rejected this token (${code}). Copy it again from ${where}.`;
   }
-  return `${setting}: Slack refuses to start the app (${code}). Check that Socket Mode is on and copy the token again from ${where}.`;
+  return `${setting}: Slack refused to start the app (${code}). Check that Socket Mode is on, and copy the token again from ${where}.`;
 }

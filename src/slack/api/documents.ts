@@ -33,7 +33,7 @@ export function createDocuments(
   async function upload(url: string, bytes: Buffer) {
     const { protocol, origin } = new URL(url);
     if (protocol !== 'https:' && origin !== new URL(client.slackApiUrl).origin) {
-      throw new Error('Slack named an address for a file that is not encrypted.');
+      throw new Error('Slack returned an unencrypted upload address.');
     }
     const response = await fetch(url, {
       method: 'POST',
@@ -43,7 +43,7 @@ export function createDocuments(
       signal: AbortSignal.timeout(UPLOAD_MS),
     });
     await response.body?.cancel();
-    if (!response.ok) throw new Error(`Slack took no file: HTTP ${response.status}.`);
+    if (!response.ok) throw new Error(`Slack rejected the file (HTTP ${response.status}).`);
   }
 
   /** Undefined where that may not be read. */

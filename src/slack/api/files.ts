@@ -7,13 +7,13 @@ import { explainFailure, readFailure } from './call-failure.ts';
 const MAX_FILES = 10;
 
 const NO_SCOPE =
-  'the Slack app lacks the scope files:read. Add it under "OAuth & Permissions" and install the app again.';
-const ELSEWHERE = 'it is kept by another service than Slack. Send the file itself.';
+  'the Slack app lacks the scope files:read. Add it under "OAuth & Permissions" and reinstall the app.';
+const ELSEWHERE = 'it is stored outside Slack. Send the file itself.';
 const CANVAS =
-  'it is a canvas or a list, which Askwatch cannot read. Copy what matters into the message.';
+  'it is a canvas or a list, which Askwatch can’t read. Copy the text that matters into your message.';
 const UNSEEN =
-  'Slack does not show it to Askwatch: it was deleted, or it is in a channel without the bot. Invite the bot there, or send the file again.';
-const HIDDEN = 'the plan of this workspace hides files of this age. Send it again.';
+  'Askwatch can’t see it: it was deleted, or it is in a channel without the bot. Invite the bot there, or send the file again.';
+const HIDDEN = 'this workspace’s plan hides files this old. Send it again.';
 
 /** What is stored of a file of which Slack gives no bytes: why. */
 const UNREADABLE: Record<string, string> = {

@@ -57,7 +57,8 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue) {
       ...NO_PREVIEWS,
       metadata: { event_type: EVENT_TYPE, event_payload: { id, ...(goesOn && { goes_on: true }) } },
     });
-    if (ts === undefined) throw new Error('Slack posted a message and did not say which.');
+    if (ts === undefined)
+      throw new Error('Slack posted a message but returned no timestamp for it.');
     return { ts, goesOn };
   }
 

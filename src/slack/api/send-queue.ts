@@ -69,7 +69,7 @@ export function createSendQueue(options: { paceMs: number; edits: EditPace; remo
   async function waitFor(call: ChannelCall<unknown>): Promise<void> {
     const { edit } = call;
     if (edit === 'end' && paceOf(call).hasRunOut(edit)) {
-      throw new LimitedError('Slack takes no more edits for a while.');
+      throw new LimitedError('Slack accepts no more edits for a while.');
     }
     if (edit) return await paceOf(call).turn(edit);
     const key = keyOf(call);
@@ -127,7 +127,7 @@ export function createSendQueue(options: { paceMs: number; edits: EditPace; remo
       const { edit } = call;
       const leftMs = edit ? await paceOf(call).takeShared(edit) : limitedForMs(keyOf(call));
       if (leftMs) {
-        throw new DeliveryError('Slack asks the bot to slow down.', {
+        throw new DeliveryError('Slack is rate limiting the bot.', {
           permanent: false,
           retryAfterMs: leftMs,
         });
@@ -177,7 +177,7 @@ export function onlyWhile(queue: SendQueue, isOurs: () => boolean): SendQueue {
   const guarded = <T>(call: ChannelCall<T>): ChannelCall<T> => ({
     ...call,
     async run() {
-      if (!isOurs()) throw new NotOursError('Another process goes on with this.');
+      if (!isOurs()) throw new NotOursError('Another process continues this.');
       return await call.run();
     },
   });

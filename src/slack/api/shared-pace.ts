@@ -60,7 +60,7 @@ export function createSharedPaces(
   }
 
   function unknown(error: unknown) {
-    log.debug({ err: error }, 'what other processes do in a workspace is not known');
+    log.debug({ err: error }, 'could not read how many calls other processes make in a workspace');
   }
 
   return {

@@ -53,7 +53,8 @@ export function createStreams(
         });
       // Where too many are begun, a message that is edited says it a minute sooner.
       const { ts } = await queue.inTurn({ method: 'chat.startStream', channel, run });
-      if (ts === undefined) throw new Error('Slack began a stream and did not say which.');
+      if (ts === undefined)
+        throw new Error('Slack started a stream but returned no timestamp for it.');
       know(channel, ts);
       return ts;
     },

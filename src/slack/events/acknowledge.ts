@@ -45,7 +45,7 @@ export function acknowledgeEvents(app: App, log: Logger): void {
     if (body?.type === RATE_LIMITED) {
       log.warn(
         { teamId: body.team_id },
-        'Slack leaves out what is said in this workspace for a minute: there were more than 30,000 events within an hour. Remove the app from channels that do not need it.',
+        "Slack is dropping this workspace's events for a minute, because there were more than 30,000 within an hour; remove the app from channels that do not need it",
       );
       return await ack();
     }
@@ -62,9 +62,9 @@ export function acknowledgeEvents(app: App, log: Logger): void {
       async ack() {},
       customProperties: { ...customProperties, [DELIVERY]: delivery },
     });
-    if (!isHeard) throw new NotHeardError('What an event asks for could not be stored.');
+    if (!isHeard) throw new NotHeardError('Could not store the request in an event.');
     await ack().catch((error: unknown) => {
-      log.debug({ err: error }, 'that an event was heard came too late; Slack sends it again');
+      log.debug({ err: error }, 'acknowledged an event too late; Slack will send it again');
     });
   };
 }
@@ -88,7 +88,7 @@ export const httpRefusals = (log: Logger) => ({
     return true;
   },
   unhandledRequestHandler({ response }: ReceiverUnhandledRequestHandlerArgs): void {
-    log.warn('an event of Slack could not be stored within three seconds; Slack sends it again');
+    log.warn('could not store a Slack event within three seconds; Slack will send it again');
     if (!response.headersSent) response.writeHead(503).end();
   },
 });

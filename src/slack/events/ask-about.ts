@@ -36,7 +36,7 @@ export async function openAskAbout(
     try {
       if (responseUrl !== undefined) await show(responseUrl);
     } catch (error) {
-      log.debug({ err: error }, 'nor could the person be told');
+      log.debug({ err: error }, 'could not tell the person about it either');
     }
   }
   const [{ author, text, files = [] }, opened] = await Promise.all([
@@ -66,8 +66,8 @@ export async function openAskAbout(
     const view = renderForm(askAboutCommand, origin, { begin: opened.begin, about: text });
     await client.views.open({ trigger_id: trigger, view });
   } catch (error) {
-    log.warn({ reason: readFailure(error).code }, 'a form could not be shown');
-    const note = `The form could not be opened. ${explainFailure(error)} Choose it again.`;
+    log.warn({ reason: readFailure(error).code }, 'could not open a form');
+    const note = `Slack couldn’t open the form. ${explainFailure(error)} Choose it again.`;
     await tell((to) => respond(to, renderNote(note), 'ephemeral'));
   }
 }

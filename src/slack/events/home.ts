@@ -59,7 +59,7 @@ export function createHome(options: { workspaces: Workspaces; bot: Bot; log: Log
         notice,
       );
     } catch (error) {
-      log.warn({ reason: readFailure(error).code }, 'a home could not be shown');
+      log.warn({ reason: readFailure(error).code }, 'could not show a home');
       await workspace.checkAccess(error);
     }
   }
@@ -78,7 +78,7 @@ export function createHome(options: { workspaces: Workspaces; bot: Bot; log: Log
     try {
       await workspace.client.views.open({ trigger_id: trigger, view });
     } catch (error) {
-      log.warn({ reason: readFailure(error).code }, 'a form could not be shown');
+      log.warn({ reason: readFailure(error).code }, 'could not open a form');
       await show(workspace, person, { channel, card: NOT_OPENED });
     }
   }
@@ -109,7 +109,7 @@ export function createHome(options: { workspaces: Workspaces; bot: Bot; log: Log
   ): Promise<string | undefined> {
     const { channel, invocation, takenOver } = input;
     const tried = { triedSinceMs: takenOver?.heardAtMs };
-    const footer = `Changed by ${invocation.person.name}, in the home of Askwatch`;
+    const footer = `Changed by ${invocation.person.name} in the Askwatch home`;
     try {
       const content = renderCard({ ...card, footer });
       await messages.post({ channel }, content, `${invocation.id}/card`, tried);
@@ -117,10 +117,10 @@ export function createHome(options: { workspaces: Workspaces; bot: Bot; log: Log
     } catch (error) {
       log.warn(
         { reason: readFailure(error).code, channel },
-        'a channel could not be told of a change',
+        'could not post a change in its channel',
       );
       await checkAccess(error);
-      return `The channel could not be told. ${explainFailure(error)}`;
+      return `Askwatch couldn’t post this in the channel. ${explainFailure(error)}`;
     }
   }
 
@@ -144,17 +144,19 @@ export function createHome(options: { workspaces: Workspaces; bot: Bot; log: Log
 
   /** What nobody foresaw ends here, in the log. */
   function track({ conversation }: Workspace, done: Promise<void>): void {
-    const failed = (error: unknown) => log.error({ err: error }, 'something done in a home failed');
+    const failed = (error: unknown) => log.error({ err: error }, 'an action in a home failed');
     conversation.track(done.catch(failed));
   }
 }
 
-const failure = (text: string) => textCard('warning', 'That did not work', text);
+const failure = (text: string) => textCard('warning', 'That didn’t work', text);
 
-const NOT_OPENED = failure('Slack did not open the form. Press the button again.');
+const NOT_OPENED = failure('Slack didn’t open the form. Press the button again.');
 
 const tooLong = (command: string) =>
-  failure(`What is set is too long for a form. Type /${command} and the new text in the channel.`);
+  failure(
+    `The current text is too long for a form. In the channel, type /${command} and the new text.`,
+  );
 
 const withNote = (card: Card, text: string): Card => ({
   ...card,

@@ -35,7 +35,7 @@ import {
 const BEGIN_LIMIT_MS = 1_000;
 
 const NOT_INSTALLED =
-  'Askwatch is not installed in this workspace, or no longer. Ask whoever runs it for its install page, and install it again there.';
+  'Askwatch isn’t installed in this workspace, or was removed. Ask your Askwatch admin for the install page.';
 
 /**
  * Receives Slack's events, hands those that are meant for the bot to it, and leaves out the others. Gives what has handled
@@ -91,7 +91,7 @@ export function listen(
   /** What is done after an event is acknowledged. */
   function later(work: Promise<unknown> | undefined): void {
     work?.catch((error: unknown) => {
-      log.error({ err: error }, 'something that an event asked for failed');
+      log.error({ err: error }, 'could not handle an event');
     });
   }
 
@@ -99,7 +99,7 @@ export function listen(
   async function workspaceOf({ teamId }: Context): Promise<Workspace | undefined> {
     const workspace = await workspaces.of(teamId);
     if (!workspace)
-      log.debug({ teamId }, 'an event of a workspace where Askwatch is not installed');
+      log.debug({ teamId }, 'ignored an event from a workspace where Askwatch is not installed');
     return workspace;
   }
 
@@ -146,7 +146,7 @@ export function listen(
       await client.views.open(form);
       return true;
     } catch (error) {
-      log.warn({ reason: readFailure(error).code }, 'a form could not be shown');
+      log.warn({ reason: readFailure(error).code }, 'could not open a form');
       return false;
     }
   }
@@ -161,7 +161,7 @@ export function listen(
       await client.views.update({ view_id: viewId, hash, view });
     } catch (error) {
       // Whoever chooses quickly changes it again.
-      log.debug({ reason: readFailure(error).code }, 'a form could not be changed');
+      log.debug({ reason: readFailure(error).code }, 'could not update a form');
     }
     return true;
   }
@@ -183,7 +183,7 @@ export function listen(
   // Bolt leaves a command that nobody listens to unanswered; all but ours, since every matching listener runs.
   app.command(new RegExp(`^/(?!(?:${names.join('|')})$)`), async ({ ack, command }) => {
     const known = names.map((name) => `/${name}`).join(', ');
-    const text = `Askwatch does not know ${escapeText(command.command)}. It knows ${known}.`;
+    const text = `Unknown command ${escapeText(command.command)}. Use ${known}.`;
     await ack({ response_type: 'ephemeral', text });
   });
 
@@ -193,7 +193,7 @@ export function listen(
     try {
       if (!(await hear(delivery.comesAgain)) && delivery.comesAgain) delivery.notHeard();
     } catch (error) {
-      log.warn({ err: error }, 'an event could not be heard');
+      log.warn({ err: error }, 'could not process an event');
       delivery.notHeard();
     }
   }
@@ -208,7 +208,10 @@ export function listen(
       if (!input.addressed) {
         if (!input.inThread || thread === undefined) return true;
         if (!(await bot.isConversation(place, thread))) {
-          log.trace({ channel: input.channel }, 'a message in a thread that is not ours');
+          log.trace(
+            { channel: input.channel },
+            'ignored a message in a thread that Askwatch is not in',
+          );
           return true;
         }
       }
@@ -222,7 +225,7 @@ export function listen(
     if (input) await press(workspace, qualify(workspace, input), triggerOf(body));
     await ack();
     if (!workspace || input || (await changeForm(workspace, body))) return;
-    if (!home.press(workspace, body)) log.debug('a press of something that is no button of ours');
+    if (!home.press(workspace, body)) log.debug('ignored a press of an unknown button');
   });
 
   app.shortcut(
@@ -231,7 +234,7 @@ export function listen(
       await ack();
       const workspace = await workspaceOf(context);
       const chosen = workspace && parseChosenMessage(body);
-      if (!chosen) return log.debug('a chosen message that is none of ours');
+      if (!chosen) return log.debug('ignored an unknown message shortcut');
       const { channel, person } = chosen;
       const input = qualify(workspace, inputIn(channel, { id: '', request: { line: '' }, person }));
       await openAskAbout(workspace, chosen, { bot, ...input.invocation, log });
@@ -250,7 +253,7 @@ export function listen(
     // What a person may do in a channel from their home is asked of Slack first.
     if (input && !input.isInHome) await converse(workspace, input);
     await ack();
-    if (!input) log.debug('a form that is none of ours was sent');
+    if (!input) log.debug('ignored an unknown form');
     else if (input.isInHome) home.submit(workspace, input);
   });
 
@@ -307,7 +310,7 @@ export function listen(
 
   // Source: Slack docs, "tokens_revoked event".
   async function onRemoval(teamId: string | undefined): Promise<void> {
-    if (teamId === undefined) log.warn('Slack named no workspace that removed Askwatch');
+    if (teamId === undefined) log.warn('Slack did not say which workspace removed Askwatch');
     else await workspaces.removed?.(teamId);
   }
   if (workspaces.removed) {

@@ -30,14 +30,14 @@ export function guardRequests(
       ? bodyFault(request, rawBody)
       : undefined;
     if (fault !== undefined) {
-      log.warn(`a signed request to /slack/events is refused: it ${fault}`);
+      log.warn(`refused a signed request to /slack/events: it ${fault}`);
       return void refuse(400);
     }
     const aheadSeconds = Math.round(signedAtSeconds - Date.now() / 1000);
     if (aheadSeconds > MAX_AHEAD_SECONDS) {
       log.warn(
         { aheadSeconds },
-        'a request to /slack/events was signed in the future and is refused; if Slack sent it, set the clock of this machine',
+        "refused a request to /slack/events that was signed in the future; if Slack sent it, set this machine's clock",
       );
       return void refuse(401);
     }
@@ -70,7 +70,7 @@ function bodyFault({ headers }: IncomingMessage, rawBody: Buffer): string | unde
   }
   try {
     const body = parseUntrustedJson(text);
-    return typeof body === 'object' && body !== null ? undefined : 'holds no object';
+    return typeof body === 'object' && body !== null ? undefined : 'is not an object';
   } catch (error) {
     return error instanceof JsonLimitError ? error.message : undefined;
   }

@@ -30,7 +30,9 @@ export function renderHome(
       ? [[{ type: 'header' as const, text: plainText('Your channels') }]]
       : []),
     ...channels.map((channel) => renderChannel(channel, channelOf(channel.place))),
-    ...(more > 0 ? [[context(`And ${counted(more, 'channel')} where you spoke longer ago.`)]] : []),
+    ...(more > 0
+      ? [[context(`And ${counted(more, 'channel')} where you last spoke longer ago.`)]]
+      : []),
   ];
   return { type: 'home', blocks: fitting(groups) };
 }

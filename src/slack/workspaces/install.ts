@@ -38,7 +38,7 @@ class InstallError extends Error {
 }
 
 const NOT_STORED =
-  'Askwatch could not store what Slack gave. Whoever runs Askwatch finds the reason in its log; begin again when it is mended.';
+  'Askwatch couldn’t save the installation. Your Askwatch admin can find the cause in the log. Start again when it is fixed.';
 
 interface InstallOptions {
   clientId: string;
@@ -72,7 +72,7 @@ export function createInstallRoutes(options: InstallOptions): Route[] {
     path,
     handle(request, response) {
       show(request, response).catch((error: unknown) => {
-        log.error({ err: error }, 'a page for installing could not be shown');
+        log.error({ err: error }, 'could not show an install page');
         if (response.headersSent) response.destroy();
         else sendFailure(response, error, log);
       });
@@ -104,7 +104,7 @@ function createInstaller(options: InstallOptions) {
     installationStore: {
       storeInstallation: (given) => takeInstallation(readInstallation(given), options),
       async fetchInstallation() {
-        throw new Error('Bolt is told by our own authorize who is installed.');
+        throw new Error('Bolt must not read installations: our own authorize does.');
       },
     },
     // What goes wrong is told by us; most of it is somebody's stale page.
@@ -118,7 +118,7 @@ function createInstaller(options: InstallOptions) {
       renderHtmlForInstallPath: (url) => renderPage(beginPage(url)),
     },
   });
-  if (!installer) throw new Error('Bolt made no installer.');
+  if (!installer) throw new Error('Bolt created no installer.');
   return installer;
 }
 
@@ -129,7 +129,7 @@ async function takeInstallation(
   try {
     await install(installation);
   } catch (error) {
-    log.error({ err: error, teamId: installation.teamId }, 'an installation could not be stored');
+    log.error({ err: error, teamId: installation.teamId }, 'could not store an installation');
     throw new InstallError(NOT_STORED, { status: 500 });
   }
 }
@@ -139,15 +139,15 @@ function readInstallation(given: BoltInstallation): Installation {
   const { team, bot, isEnterpriseInstall } = given;
   if (isEnterpriseInstall || !team) {
     throw new InstallError(
-      'This was an installation for a whole organization, which Askwatch does not offer. Begin again, and choose one workspace at the top right of the page of Slack.',
+      'Askwatch can’t be installed for a whole organization. Start again and choose one workspace at the top right of Slack’s page.',
     );
   }
   if (!/^T[A-Z0-9]{1,30}$/.test(team.id) || !bot?.token || !bot.userId) {
-    throw new InstallError('Slack gave no access for a bot. Begin again in a minute.');
+    throw new InstallError('Slack returned no bot token. Start again in a minute.');
   }
   if (bot.refreshToken !== undefined) {
     throw new InstallError(
-      'The Slack app rotates its tokens, which Askwatch does not follow. Whoever runs Askwatch has to make the app anew from the manifest, with token rotation off.',
+      'The Slack app has token rotation on, which Askwatch doesn’t support. Ask your Askwatch admin to create the app again from the manifest, with token rotation off.',
     );
   }
   return { teamId: team.id, botToken: bot.token, botUserId: bot.userId };
@@ -174,7 +174,7 @@ function createInstallStates({
       await usedStates.finish(random);
       return true;
     } catch (error) {
-      log.error({ err: error }, 'that somebody installs Askwatch could not be noted');
+      log.error({ err: error }, 'could not record the start of an installation');
       throw new InstallError(NOT_STORED, { status: 500 });
     }
   }
@@ -204,7 +204,7 @@ function isEqual(one: string, other: string): boolean {
 
 /** Where a state is not one, not this browser's, too old or used before. */
 const STALE =
-  'This is not the browser in which the installation was begun, or it was begun more than ten minutes ago, or not over https. Begin again.';
+  'The installation was started in another browser, more than ten minutes ago, or not over https. Start again.';
 
 /** What somebody is told whose installation did not come about. */
 interface Problem {
@@ -221,23 +221,23 @@ const BY_INSTALLER: Record<string, Problem> = {
     status: 200,
     title: 'Nothing was installed',
     sentence:
-      'You cancelled it, and nothing has changed. To install Askwatch after all, begin again.',
+      'You cancelled the installation. Nothing has changed. To install Askwatch after all, start again.',
   },
   slack_oauth_missing_code: {
     status: 400,
     sentence:
-      'Slack did not say that it lets Askwatch in. Where apps need the approval of an admin, ask for it; then begin again.',
+      'Slack didn’t approve the installation. If your workspace requires an admin’s approval for apps, request it, then start again.',
   },
 };
 
-const OPERATOR = 'Whoever runs Askwatch has to';
+const OPERATOR = 'Ask your Askwatch admin to';
 
 /** Slack's refusals that the person who installs can do nothing about. Source: Slack docs, "oauth.v2.access", errors. */
 const BY_SLACK: Record<string, string> = {
   bad_client_secret: `${OPERATOR} correct SLACK_CLIENT_SECRET ("Basic Information" of the Slack app).`,
   bad_redirect_uri: `${OPERATOR} correct the redirect URL ("OAuth & Permissions" of the Slack app).`,
   invalid_client_id: `${OPERATOR} correct SLACK_CLIENT_ID ("Basic Information" of the Slack app).`,
-  invalid_team_for_non_distributed_app: `${OPERATOR} activate the distribution of the Slack app to other workspaces ("Manage Distribution").`,
+  invalid_team_for_non_distributed_app: `${OPERATOR} turn on distribution of the Slack app to other workspaces ("Manage Distribution").`,
 };
 
 /** Reads what the installer failed with. Nothing of what came with the request is repeated. */
@@ -252,24 +252,24 @@ function problemOf(error: unknown): Problem {
   const { kind, code } = readFailure(error);
   const sentence =
     kind !== 'refused'
-      ? 'Slack did not answer as it should. Begin again in a minute.'
-      : (BY_SLACK[code] ?? 'Slack did not take what this browser brought back. Begin again.');
+      ? 'Slack didn’t answer correctly. Start again in a minute.'
+      : (BY_SLACK[code] ?? 'Slack didn’t accept this installation. Start again.');
   return { status: 502, sentence, reason: code };
 }
 
 function sendFailure(response: ServerResponse, error: unknown, log: Logger): void {
   const { status, title = 'Askwatch was not installed', sentence, reason } = problemOf(error);
-  if (reason === undefined) log.debug({ sentence }, 'a workspace was not added');
-  else log.warn({ reason, sentence }, 'a workspace could not be added');
-  const link = { text: 'Begin again', url: INSTALL_PATH };
+  if (reason === undefined) log.debug({ sentence }, 'did not add a workspace');
+  else log.warn({ reason, sentence }, 'could not add a workspace');
+  const link = { text: 'Start again', url: INSTALL_PATH };
   sendPage(response, status, { title, sentences: [sentence], link });
 }
 
 const beginPage = (url: string) => ({
   title: 'Add Askwatch to Slack',
   sentences: [
-    'Askwatch answers questions with /ask, watches services with /monitor, and tells your channels when one goes down.',
-    'On the next page, Slack shows what Askwatch may do, and asks for the workspace.',
+    'Askwatch answers questions with /ask, watches services with /monitor, and alerts your channels when one goes down.',
+    'On the next page, Slack lists the permissions and asks you to choose a workspace.',
   ],
   link: { text: 'Add to Slack', url },
 });
@@ -284,9 +284,9 @@ function donePage(
   return {
     title: 'Askwatch is installed',
     sentences: [
-      `It is in the workspace ${team.name ?? team.id} now.`,
-      'Next, in a channel where it should talk: /invite @Askwatch, then /ask or /monitor add.',
-      `In ALERT_CHANNELS a channel of this workspace is named slack:${team.id}/C0123456789.`,
+      `It is now in the workspace ${team.name ?? team.id}.`,
+      'Next, type /invite @Askwatch in a channel, then /ask or /monitor add.',
+      `In ALERT_CHANNELS, write a channel of this workspace as slack:${team.id}/C0123456789.`,
     ],
     link: { text: 'Open Slack', url: url.href },
   };

@@ -43,11 +43,11 @@ interface Installed {
 /** Codes after which a token never works again; the others can be the fault of a network. Source: Slack docs, "auth.test". */
 const TOKEN_GONE = new Set(['account_inactive', 'token_revoked']);
 
-const AGAIN = 'Install it there again, at /slack/install.';
+const AGAIN = 'Install it again at /slack/install.';
 const REMOVED = `a workspace removed Askwatch. ${AGAIN}`;
 
 const OTHER_SECRET =
-  'SLACK_CLIENT_SECRET: the installation of a workspace was stored with another one. Set that again, or install Askwatch there again, at /slack/install.';
+  "SLACK_CLIENT_SECRET: a workspace's installation is encrypted with another secret; set that one again, or reinstall Askwatch in the workspace at /slack/install";
 
 /** How long the end of answers is waited for in a workspace that left. */
 const LAST_ANSWERS_MS = 30_000;
@@ -103,7 +103,7 @@ export function installedWorkspaces(options: {
       if (!isAccessEnded(code) || installed.get(teamId) !== entry) return;
       log.error(
         { teamId, reason: code },
-        `Slack no longer lets Askwatch into a workspace. ${AGAIN}`,
+        `Slack no longer accepts Askwatch in a workspace. ${AGAIN}`,
       );
       await exit(entry, { forget: TOKEN_GONE.has(code) });
     }
@@ -135,7 +135,9 @@ export function installedWorkspaces(options: {
       .update(teamId, (current) =>
         current?.sealed === sealed && !current.isRemoved ? { sealed, isRemoved: true } : current,
       )
-      .catch((error: unknown) => log.warn({ err: error, teamId }, 'a removal could not be noted'));
+      .catch((error: unknown) =>
+        log.warn({ err: error, teamId }, 'could not record that a workspace removed Askwatch'),
+      );
     const late = pause(LAST_ANSWERS_MS, undefined, { ref: false });
     await forgetLeft(teamId, sealed, Promise.race([workspace.conversation.drained(), late]));
   }
@@ -163,7 +165,7 @@ export function installedWorkspaces(options: {
     } catch (error) {
       log.error(
         { err: error, teamId },
-        'what is kept of a workspace that removed Askwatch could not be removed; the next start tries again',
+        'could not delete the data of a workspace that removed Askwatch; retrying at the next start',
       );
     }
   }
@@ -186,7 +188,7 @@ export function installedWorkspaces(options: {
     if (!stored || stored.isRemoved) {
       unused.delete(teamId);
       if (entry && (!stored || entry.sealed === stored.sealed)) {
-        log.info({ teamId }, 'a workspace removed Askwatch, as another process was told');
+        log.info({ teamId }, 'a workspace removed Askwatch, reported by another process');
         drop(entry);
       }
       if (stored && !following) removedBefore.set(teamId, stored.sealed);
@@ -213,7 +215,7 @@ export function installedWorkspaces(options: {
       return true;
     } catch (error) {
       // Refused, or Slack cannot be asked: it did say that the app was removed.
-      log.debug({ teamId, reason: readFailure(error).code }, 'a token that was taken away');
+      log.debug({ teamId, reason: readFailure(error).code }, 'a token no longer works');
       return false;
     }
   }
@@ -223,7 +225,7 @@ export function installedWorkspaces(options: {
       following = await installations.follow((changed) => {
         for (const { id, document } of changed) follow(id, document);
       });
-      log.info({ workspaces: installed.size }, 'workspaces are added at /slack/install');
+      log.info({ workspaces: installed.size }, 'add workspaces at /slack/install');
       for (const [teamId, sealed] of removedBefore) void forgetLeft(teamId, sealed);
       removedBefore.clear();
       void findLeft(signal);
@@ -235,8 +237,8 @@ export function installedWorkspaces(options: {
       if (found && channel) return { workspace: found.workspace, channel };
       const message =
         channel === undefined
-          ? `With several workspaces a channel is named with its own: slack:T0123/${name}.`
-          : `Askwatch is not installed in the workspace ${teamId}, or no longer. ${AGAIN}`;
+          ? `With several workspaces, name the channel with its workspace: slack:T0123/${name}.`
+          : `Askwatch isn’t installed in the workspace ${teamId}, or was removed. ${AGAIN}`;
       throw new DeliveryError(message, { permanent: true, closed: channel !== undefined });
     },
     nameOf: ({ self }, name) => `${self.teamId}/${name}`,
@@ -270,7 +272,7 @@ export function installedWorkspaces(options: {
       const entry = installed.get(teamId);
       if (!entry) return;
       if (await isLetIn(entry)) {
-        log.info({ teamId }, 'a workspace that removed Askwatch has installed it again since');
+        log.info({ teamId }, 'a workspace that removed Askwatch has reinstalled it');
         return;
       }
       // Slack tells it by two events; and it can be installed again while Slack is asked.

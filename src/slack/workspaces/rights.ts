@@ -58,11 +58,11 @@ export function createRights(options: {
     } catch (error) {
       const { code } = readFailure(error);
       if (code !== 'missing_scope') {
-        log.warn({ reason: code }, `Slack did not say whether a person is ${what}; taken for none`);
+        log.warn({ reason: code }, `could not ask Slack whether a person is ${what}; assuming not`);
       } else if (!warned.has(scope)) {
         warned.add(scope);
         log.warn(
-          `the Slack app lacks the scope ${scope}, so nobody is taken for ${what}; add it under "OAuth & Permissions" and install the app again`,
+          `the Slack app lacks the scope ${scope}, so nobody counts as ${what}; add it under "OAuth & Permissions" and reinstall the app`,
         );
       }
       return false;

@@ -57,7 +57,9 @@ export function createSharedSocket(options: {
       do await pause(outlivesMs, undefined, { signal, ref: false });
       while (!(await isReachable()));
       if (!group || group.count() > 0 || !opened) return;
-      log.info('other processes hold the connections to Slack; this one hears nothing for now');
+      log.info(
+        'other processes hold the connections to Slack; this one receives no events for now',
+      );
       opened = undefined;
       isClosing = true;
       await socket.close().finally(() => {

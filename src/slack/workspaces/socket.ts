@@ -62,7 +62,7 @@ export function createSocket(options: {
     connected = false;
     if (performance.now() - connectedAtMs >= STEADY_MS) failures = 0;
     if (closing.signal.aborted) return;
-    log.debug('the connection to Slack ended; opening another');
+    log.debug('the connection to Slack ended; reconnecting');
     opening = connect(closing.signal).catch((error: unknown) => {
       if (!closing.signal.aborted) onRefused(error instanceof Error ? error : new Error('refused'));
     });
@@ -88,7 +88,7 @@ export function createSocket(options: {
         const refusal = error === undefined ? undefined : startError(error, 'SLACK_APP_TOKEN');
         if (refusal) throw refusal;
         const { code, retryAfterMs = 0 } = readFailure(error);
-        log.warn({ reason: code }, 'could not connect to Slack; trying again');
+        log.warn({ reason: code }, 'could not connect to Slack; retrying');
         await pause(retryAfterMs, undefined, { signal });
       }
     }
@@ -123,7 +123,7 @@ export function createSocket(options: {
         if (connected) await client.disconnect();
       })();
       if ((await Promise.race([settled, timedOut])) === 'late') {
-        log.debug('Slack did not close the connection in time; cutting it');
+        log.debug('Slack did not close the connection in time; dropping it');
         // Asked a second time, the client ends it without waiting for the other side.
         await client.disconnect();
       }
@@ -143,7 +143,7 @@ export function guardSocket(client: SocketModeReceiver['client'], log: Logger): 
   const readers = client.listeners('ws_message') as ReadFrame[];
   client.removeAllListeners('ws_message');
   const leaveOut = (error: unknown) =>
-    log.warn({ err: error }, 'Slack sent something that cannot be read; it is left out');
+    log.warn({ err: error }, 'Slack sent an unreadable message; ignoring it');
   client.on('ws_message', (data: unknown, isBinary: boolean) => {
     try {
       const frame = isBinary ? data : withEvent(String(data));

@@ -68,7 +68,7 @@ export function onlyWorkspace(options: {
           if (refusal) throw refusal;
           // While Slack is away, if it names no time itself.
           const { code, retryAfterMs = 5 * paces.retryMs } = readFailure(error);
-          log.warn({ reason: code }, 'Slack cannot be reached; trying again');
+          log.warn({ reason: code }, 'could not reach Slack; retrying');
           await pause(retryAfterMs, undefined, { signal }).catch((cause: unknown) => {
             throw new PlatformStartError('Slack was stopped before it was connected.', { cause });
           });
@@ -94,7 +94,7 @@ function checkScopes(granted: string[], log: Logger): void {
     'files:read',
   ];
   const missing = wanted.filter((scope) => !granted.includes(scope));
-  const advice = 'add them under "OAuth & Permissions" and install the app again';
+  const advice = 'add them under "OAuth & Permissions" and reinstall the app';
   if (missing.includes('chat:write')) {
     throw new PlatformStartError(
       `SLACK_BOT_TOKEN: the Slack app lacks scopes (${missing.join(', ')}); ${advice}.`,

@@ -170,7 +170,7 @@ test.each(['by a conversation that is opened', 'by a question'])(
     }
     expect(fake.prompts.size).toBe(0);
     expect(fake.calls.filter(({ method }) => method === 'chat.startStream')).toEqual([]);
-    const told = lines.filter(({ msg }) => String(msg).includes('no agent'));
+    const told = lines.filter(({ msg }) => String(msg).includes('not an agent'));
     expect(told).toMatchObject([{ level: 40, msg: expect.stringContaining('App Manifest') }]);
   },
 );

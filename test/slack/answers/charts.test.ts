@@ -144,7 +144,9 @@ describe('where Slack refuses a chart', () => {
     clock.nowMs = 61 * 60_000;
     await show(card);
     expect(kinds()).toEqual([1, 0]);
-    expect(lines.filter(({ msg }) => /no charts/.test(String(msg)))).toHaveLength(2);
+    expect(
+      lines.filter(({ msg }) => /does not support Slack charts/.test(String(msg))),
+    ).toHaveLength(2);
   });
 
   test('what is wrong with the rest of the card, or with the call, is not taken for it', async () => {

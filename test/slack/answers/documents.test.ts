@@ -77,7 +77,7 @@ test('without the scope the answer stands, and one line says which scope is miss
   const [answer, note, ...more] = ours(fake, CHANNEL, thread);
   expect(labelsOf(answer as Message)).toEqual(WHOLE);
   expect(shownText(note as Message)).toBe(
-    `The file ${DOCUMENT.name} could not be attached. The Slack app lacks the scope files:write. Add it under "OAuth & Permissions" and install the app again.`,
+    `The file ${DOCUMENT.name} could not be attached. The Slack app lacks the scope files:write. Add it under "OAuth & Permissions" and reinstall the app.`,
   );
   expect(more).toEqual([]);
   expect(methods(fake)).not.toContain('upload');

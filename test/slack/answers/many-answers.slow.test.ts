@@ -130,7 +130,7 @@ describe('the end of an answer, where edits have run out,', () => {
     const posted = await slack.post({ channel: other, card: CARD, id: 'a1', attempted: false });
     const alert = (title: string) => slack.update(other, posted, { ...CARD, title });
     for (let edit = 0; edit < 49; edit += 1) await alert(`Shop is down (${edit})`);
-    await expect(alert('Shop is up')).rejects.toThrow('slow down');
+    await expect(alert('Shop is up')).rejects.toThrow('rate limiting');
     return { ...running, goOn, root, growing };
   }
 
@@ -167,7 +167,7 @@ describe('the end of an answer, where edits have run out,', () => {
     // The end of the program waits for no room.
     await Promise.all([bot.bot.stop(), slack.stop()]);
     const [left, whole] = fake.thread(CHANNEL, root);
-    expect(left && shownText(left)).toBe('The whole answer is below.');
+    expect(left && shownText(left)).toBe('The full answer is below.');
     expect(left && labelsOf(left)).toEqual([]);
     expect(isWhole(whole ? shownText(whole) : '')).toBe(true);
   });

@@ -179,5 +179,5 @@ test('what Slack does not take now can be tried again, and what it never takes i
   expect(first.asked().id).toMatch(/^slack:/);
   fake.fail('chat.postMessage', { kind: 'error', error: 'restricted_action' });
   await takeOver();
-  expect(fake.whispers(CHANNEL).join()).toContain('The reply could not be shown.');
+  expect(fake.whispers(CHANNEL).join()).toContain('Askwatch couldn’t post its reply.');
 });

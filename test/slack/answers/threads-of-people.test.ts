@@ -206,13 +206,13 @@ test('of an app that may hardly read it uses what came, and says so', async () =
   for (let n = 0; n < 20; n += 1) fake.say(`more ${n}`, { threadTs: thread });
   fake.mention('what did we decide?', { threadTs: thread });
   expect(await answered(fake, thread)).toContain(
-    'Not all of this thread could be read. It is the newest that is missing. Slack lets the bot read messages only so often. Ask again in a minute.',
+    'Not all of this thread could be read. The newest messages are missing. Slack limits how often the bot can read messages. Ask again in a minute.',
   );
   expect(linesOf(bot)).toHaveLength(15);
   const other = talk(fake);
   fake.mention('and here?', { threadTs: other });
   expect(await answered(fake, other)).toContain(
-    'This thread could not be read. Slack lets the bot read messages only so often. Ask again in a minute.',
+    'This thread could not be read. Slack limits how often the bot can read messages. Ask again in a minute.',
   );
 });
 

@@ -154,7 +154,7 @@ test('a file that Slack does not show to the bot is said not to be read, and why
   fake.files.remove('crash.log');
   await fake.submit({});
   const [, answer] = await answers(fake, ts, 2);
-  expect(answer).toContain('“crash.log” was not read: Slack does not show it to Askwatch');
+  expect(answer).toContain('“crash.log” was not read: Askwatch can’t see it');
 });
 
 test('a message of an app is told by what it shows, one without text as empty', async () => {
@@ -202,7 +202,9 @@ test('a message that was deleted meanwhile is said to be so', async () => {
   fake.remove(CHANNEL, ts);
   await fake.submit({});
   await eventually(() =>
-    fake.whispers(CHANNEL).some((text) => /could not be shown\. The thread was deleted/.test(text)),
+    fake
+      .whispers(CHANNEL)
+      .some((text) => /couldn’t post its reply\. The thread was deleted/.test(text)),
   );
 });
 

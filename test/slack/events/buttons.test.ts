@@ -219,7 +219,7 @@ test('a press of a foreign button is acknowledged, and nothing is done', async (
     { ...press, user: { id: 7 } },
   ];
   for (const other of others) expect((await fake.interact(other)).ms).toBeDefined();
-  const ignored = () => lines.filter(({ msg }) => String(msg).includes('no button of ours'));
+  const ignored = () => lines.filter(({ msg }) => String(msg).includes('unknown button'));
   await eventually(() => ignored().length === others.length);
   expect(fake.messages(CHANNEL)).toEqual([]);
   expect(bot.provider.calls).toEqual([]);
@@ -237,7 +237,7 @@ test('a link is one more button, whose press is acknowledged and does nothing', 
     elements: [expect.objectContaining({ type: 'button', url: link.url })],
   });
   expect((await fake.press('Runbook')).ms).toBeDefined();
-  await eventually(() => lines.some(({ msg }) => String(msg).includes('no button of ours')));
+  await eventually(() => lines.some(({ msg }) => String(msg).includes('unknown button')));
   expect(fake.inChannel(CHANNEL)).toEqual([message]);
   expect(fake.channel(CHANNEL).ephemerals).toEqual([]);
   expect(bot.provider.calls).toEqual([]);
@@ -262,5 +262,5 @@ test('a press whose answer cannot be shown is answered with a note', async () =>
     const whispers = fake.whispers(CHANNEL);
     return whispers.length > 0 && whispers;
   });
-  expect(seen).toContain('The reply could not be shown');
+  expect(seen).toContain('Askwatch couldn’t post its reply');
 });

@@ -165,11 +165,8 @@ test('drops the token where Slack itself leads on', async () => {
 });
 
 test.each([
-  [
-    { mode: 'external', is_external: true },
-    /kept by another service than Slack\. Send the file itself/,
-  ],
-  [{ mode: 'hidden_by_limit' }, /the plan of this workspace hides files of this age/],
+  [{ mode: 'external', is_external: true }, /stored outside Slack\. Send the file itself/],
+  [{ mode: 'hidden_by_limit' }, /this workspace’s plan hides files this old/],
   [{ mode: 'tombstone' }, /it is no longer there/],
   [{ filetype: 'quip', mode: 'quip' }, /it is a canvas or a list/],
 ])('says why a file cannot be had: %j', async (more, why) => {

@@ -113,7 +113,7 @@ test('500 monitors of which 60 are down, and many channels, fit into one home', 
   }
   const shown = await openHome(fake, GRACE, '500 monitors: 60 DOWN, 440 UP');
   expect(shown).toContain('40 more are down');
-  expect(shown).toContain('And 5 channels where you spoke longer ago.');
+  expect(shown).toContain('And 5 channels where you last spoke longer ago.');
   expect(fake.home.labels(GRACE)).toHaveLength(30);
   expect(fake.home.shown(GRACE)?.blocks.length).toBeLessThanOrEqual(100);
 });
@@ -231,12 +231,12 @@ test('what goes wrong with a form or with telling the channel is said in the hom
   await openHome(fake, GRACE, 'test-model (default)');
   fake.fail('views.open', { kind: 'error', error: 'expired_trigger_id' });
   await fake.home.press('Change model', { user: GRACE });
-  await homeShows(fake, GRACE, 'Slack did not open the form. Press the button again.');
+  await homeShows(fake, GRACE, 'Slack didn’t open the form. Press the button again.');
   await fake.home.press('Change model', { user: GRACE });
   await eventually(() => fake.form());
   fake.channel(CHANNEL).archived = true;
   await fake.submit({ model: 'test-vision' });
-  const shown = await homeShows(fake, GRACE, 'The channel could not be told.');
+  const shown = await homeShows(fake, GRACE, 'Askwatch couldn’t post this in the channel.');
   expect(shown).toContain('Model: test-vision');
   expect(shown).toContain('The channel is archived.');
   await bot.bot.dispatch({
@@ -246,7 +246,11 @@ test('what goes wrong with a form or with telling the channel is said in the hom
     person: { id: GRACE, name: 'grace', mayManage: async () => true },
   });
   await fake.home.press('Change prompt', { user: GRACE });
-  await homeShows(fake, GRACE, 'What is set is too long for a form. Type /askwatch prompt');
+  await homeShows(
+    fake,
+    GRACE,
+    'The current text is too long for a form. In the channel, type /askwatch prompt',
+  );
 });
 
 test('a home that Slack refuses is logged, and the next one is shown', async () => {

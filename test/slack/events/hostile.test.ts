@@ -166,7 +166,7 @@ test('an error code of Slack’s that is none', async () => {
   await fake.slash('/ask', 'anything');
   const shown = await eventually(() => fake.whispers(CHANNEL)[0]);
   expect(shown).toBe(
-    'The reply could not be shown. Slack refused the message (an answer without a reason).',
+    'Askwatch couldn’t post its reply. Slack refused the message (an answer without a reason).',
   );
   expect(lines.filter(({ level }) => Number(level) >= 50)).toEqual([]);
 });

@@ -31,7 +31,7 @@ describe('a start that Slack refuses says which setting to change', () => {
     [
       'an app token that is a bot token',
       { appToken: 'xoxb-fake-bot-token-1234' },
-      /^SLACK_APP_TOKEN: .*another kind/,
+      /^SLACK_APP_TOKEN: .*wrong type/,
     ],
   ])('%s', async (_what, tokens, sentence) => {
     const { slack } = await makeSlack(tokens);
@@ -69,7 +69,7 @@ test('a start waits while Slack is away', async () => {
   fake.fail('apps.connections.open', { kind: 'status', status: 503 }, { times: 2 });
   await slack.start((await startTestBot()).bot);
   expect(fake.sockets()).toBe(1);
-  expect(lines.filter(({ msg }) => String(msg).includes('trying again'))).toHaveLength(2);
+  expect(lines.filter(({ msg }) => String(msg).includes('retrying'))).toHaveLength(2);
 });
 
 test('a start that waits is ended by a stop', async () => {

@@ -57,7 +57,7 @@ describe('a page that Slack sends somebody back to', () => {
     const page = await browser.open(`${teams.redirectUrl}?error=access_denied&state=${state}`);
     expectSafe(page);
     expect(page.status).toBe(200);
-    expect(page.text).toContain('You cancelled it');
+    expect(page.text).toContain('You cancelled the installation');
     expect(page.link).toBe('/slack/install');
     expect(teams.exchanges).toEqual([]);
   });
@@ -70,7 +70,7 @@ describe('a page that Slack sends somebody back to', () => {
 
     const stranger = await openBrowser().open(back());
     expect(stranger.status).toBe(400);
-    expect(stranger.text).toContain('Begin again');
+    expect(stranger.text).toContain('Start again');
     expectSafe(stranger);
 
     const [until, random, signature = ''] =
@@ -116,14 +116,14 @@ describe('a page that Slack sends somebody back to', () => {
   });
 
   test.each([
-    ['', /did not say that it lets/],
-    ['?code=', /did not say that it lets/],
-    ['?error=invalid_scope&error_description=<script>alert(1)</script>', /did not say/],
-    ['?code=1', /Begin again/],
-    ['?code="><script>alert(1)</script>&state="><script>', /Begin again/],
-    [`?code=1&state=${'x'.repeat(5_000)}`, /Begin again/],
-    ['?code=1&code=2&state=%00%ff', /Begin again/],
-    ['?error[]=access_denied&__proto__=1', /did not say/],
+    ['', /didn’t approve the installation/],
+    ['?code=', /didn’t approve the installation/],
+    ['?error=invalid_scope&error_description=<script>alert(1)</script>', /didn’t approve/],
+    ['?code=1', /Start again/],
+    ['?code="><script>alert(1)</script>&state="><script>', /Start again/],
+    [`?code=1&state=${'x'.repeat(5_000)}`, /Start again/],
+    ['?code=1&code=2&state=%00%ff', /Start again/],
+    ['?error[]=access_denied&__proto__=1', /didn’t approve/],
   ])('says nothing of a hostile query again: %s', async (query, sentence) => {
     const { url, teams, lines } = await runTeams();
     const browser = openBrowser();
@@ -139,7 +139,7 @@ describe('a page that Slack sends somebody back to', () => {
   });
 
   test.each([
-    ['invalid_code', /Begin again/],
+    ['invalid_code', /Start again/],
     ['bad_client_secret', /SLACK_CLIENT_SECRET/],
     ['invalid_client_id', /SLACK_CLIENT_ID/],
     ['bad_redirect_uri', /redirect URL/],
@@ -167,7 +167,7 @@ describe('a page that Slack sends somebody back to', () => {
     expect(page.text).toMatch(sentence);
     expectSafe(page);
     expect((await teams.team(ALPHA).slash('/ask', 'hello')).payload).toMatchObject({
-      text: expect.stringContaining('not installed'),
+      text: expect.stringContaining('isn’t installed'),
     });
     expect(JSON.stringify(lines)).not.toContain('xoxb-');
   });
@@ -179,11 +179,13 @@ describe('a page that Slack sends somebody back to', () => {
     await writeFile(place, 'no folder');
     const page = await install(ALPHA);
     expect(page.status).toBe(500);
-    expect(page.text).toContain('could not store');
+    expect(page.text).toContain('couldn’t save the installation');
     expectSafe(page);
-    expect(lines.filter(({ msg }) => /could not be stored/.test(String(msg)))).toHaveLength(1);
+    expect(
+      lines.filter(({ msg }) => /could not store an installation/.test(String(msg))),
+    ).toHaveLength(1);
     expect((await teams.team(ALPHA).slash('/ask', 'hello')).payload).toMatchObject({
-      text: expect.stringContaining('not installed'),
+      text: expect.stringContaining('isn’t installed'),
     });
     await rm(place);
     await mkdir(place);

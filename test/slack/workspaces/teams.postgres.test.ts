@@ -42,7 +42,7 @@ describe.skipIf(!hasPostgres)('two processes of an app in several workspaces', (
       hears(process);
       await eventually(async () => {
         const { payload } = await teams.team(ALPHA).slash('/ask', 'are you there?');
-        return !JSON.stringify(payload).includes('not installed');
+        return !JSON.stringify(payload).includes('isn’t installed');
       });
       await eventually(() => process.bot.provider.calls.length === 1);
     }
@@ -69,7 +69,7 @@ describe.skipIf(!hasPostgres)('two processes of an app in several workspaces', (
       first.lines.some(({ msg }) => String(msg).includes('as another process was told')),
     );
     for (const process of [first, second]) {
-      await expect(post(process)).rejects.toThrow(/not installed/);
+      await expect(post(process)).rejects.toThrow(/isn’t installed/);
     }
     // The first was refused nothing by Slack.
     expect(first.lines.filter(({ level }) => Number(level) >= 50)).toEqual([]);

@@ -13,7 +13,7 @@ import { type Mode, WATCHING } from '../../helpers/slack/running-slack.ts';
 import { ALPHA, BETA, type RunningTeams, runTeams } from '../../helpers/slack/running-teams.ts';
 
 const CARD: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
-const NOT_INSTALLED = { text: expect.stringContaining('not installed in this workspace') };
+const NOT_INSTALLED = { text: expect.stringContaining('isn’t installed in this workspace') };
 
 const alert = (team: string, id = 'alert-1') => ({
   ...{ channel: `${team}/${CHANNEL}`, card: CARD, id, attempted: false },
@@ -127,7 +127,7 @@ describe.each(long ? BOTH : BOTH.slice(0, 1))('two workspaces over %s', (mode) =
 
     const gone = await refusal(slack.post(alert(ALPHA)));
     expect(gone).toMatchObject({ permanent: true });
-    expect(gone.message).toMatch(/not installed in the workspace T00ALPHA.*\/slack\/install/);
+    expect(gone.message).toMatch(/isn’t installed in the workspace T00ALPHA.*\/slack\/install/);
     const asked = () => methods(alpha).filter((method) => method !== 'auth.test').length;
     const before = asked();
     expect((await alpha.slash('/ask', 'anybody?')).payload).toMatchObject(NOT_INSTALLED);
@@ -337,24 +337,24 @@ test.each<[string, boolean]>([
     expect(refused).toMatchObject({ permanent: true });
     expect(refused.message).not.toContain('xoxb');
     const [line] = await eventually(() => {
-      const found = warned(running, 'no longer lets Askwatch into a workspace');
+      const found = warned(running, 'no longer accepts Askwatch in a workspace');
       return found.length > 0 && found;
     });
     expect(line).toMatchObject({ teamId: ALPHA, reason: code });
     expect(line?.msg).toContain('/slack/install');
     await eventually(async () => {
       const { payload } = await alpha.slash('/askwatch', 'help');
-      return JSON.stringify(payload).includes('not installed');
+      return JSON.stringify(payload).includes('isn’t installed');
     });
     await slack.post(alert(BETA));
     expect(beta.messages(CHANNEL)).toHaveLength(1);
     expect(fatal).toEqual([]);
-    expect(warned(running, 'no longer lets')).toHaveLength(1);
+    expect(warned(running, 'no longer accepts')).toHaveLength(1);
 
     await running.stop();
     await runTeams({ teams, folder });
     const again = JSON.stringify((await alpha.slash('/askwatch', 'help')).payload);
-    expect(!again.includes('not installed')).toBe(kept);
+    expect(!again.includes('isn’t installed')).toBe(kept);
   },
 );
 

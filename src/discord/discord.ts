@@ -129,7 +129,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   function track(work: Promise<void>) {
     const tracked = work
       .catch((error: unknown) =>
-        log.error({ err: error }, 'an interaction or a message could not be answered'),
+        log.error({ err: error }, 'could not answer an interaction or a message'),
       )
       .finally(() => underWay.delete(tracked));
     underWay.add(tracked);
@@ -179,7 +179,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   async function deliver<T>(channel: string, send: () => Promise<T>): Promise<T> {
     try {
       if (!SNOWFLAKE.test(channel)) {
-        const sentence = `“${channel}” is no Discord channel id. Copy the id with a right click on the channel (Developer Mode on).`;
+        const sentence = `“${channel}” isn’t a Discord channel id. With Developer Mode on, right-click the channel to copy its id.`;
         throw new DeliveryError(sentence, { permanent: true });
       }
       return await send();
@@ -210,7 +210,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
         await shown;
       } catch (error) {
         if (!isRefusal(error)) throw deliveryError(error, channel, missingPermissions(channel));
-        log.warn({ err: error, channel }, 'what another process left cannot be shown any more');
+        log.warn({ err: error, channel }, 'can no longer show what another process left');
       }
     },
     async start(bot) {
@@ -237,10 +237,10 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
     hint() {
       const { application } = client;
       if (application && isOutside && client.guilds.cache.size === 0) {
-        return `connected, but in no server; add it: ${inviteLink(application.id)}`;
+        return `connected, but not in any server; add it: ${inviteLink(application.id)}`;
       }
       return sentElsewhere
-        ? `connected, but hears no commands. ${INTERACTIONS_ENDPOINT_SET}`
+        ? `connected, but gets no commands. ${INTERACTIONS_ENDPOINT_SET}`
         : undefined;
     },
     channelName(id) {

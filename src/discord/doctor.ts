@@ -15,6 +15,7 @@ import {
   Routes,
 } from 'discord.js';
 import { type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
+import { counted } from '../bot/shared/text-format.ts';
 import { SNOWFLAKE } from './api/channel-api.ts';
 import { INTENT_REFUSED, TOKEN_REFUSED } from './api/client.ts';
 import { isRefusal, reasonOf } from './api/errors.ts';
@@ -66,7 +67,7 @@ export async function checkDiscord(setup: DiscordSetup): Promise<Finding[]> {
   let application: APIApplication;
   try {
     application = await get<APIApplication>(Routes.currentApplication());
-    if (typeof application?.name !== 'string') throw new Error('what answers there is no Discord');
+    if (typeof application?.name !== 'string') throw new Error('the address is not Discord’s');
   } catch (error) {
     return [failed('Discord bot', error, setup)];
   }
@@ -95,7 +96,7 @@ function createGet({ apiUrl, token, fetch }: DiscordSetup): Get {
   }).setToken(token);
   return async <T>(route: `/${string}`) => {
     const answer = await rest.get(route);
-    if (answer instanceof ArrayBuffer) throw new Error('what answers there is no API but a page');
+    if (answer instanceof ArrayBuffer) throw new Error('a web page answered instead of an API');
     return answer as T;
   };
 }
@@ -112,10 +113,10 @@ function checkIntent({ flags }: APIApplication, wanted: boolean): Finding {
   const { GatewayMessageContent, GatewayMessageContentLimited } = ApplicationFlags;
   const isOn = (flags & (GatewayMessageContent | GatewayMessageContentLimited)) !== 0;
   if (wanted && !isOn) return problem(check, INTENT_REFUSED);
-  if (wanted) return ok(check, 'Message Content Intent is on: threads are followed');
+  if (wanted) return ok(check, 'Message Content Intent is on, so the bot follows threads');
   return ok(
     check,
-    'DISCORD_MESSAGE_CONTENT is false: in threads the bot wants a mention or a reply, and cannot read what people write to each other',
+    'DISCORD_MESSAGE_CONTENT is false, so in threads the bot needs a mention or a reply, and it can’t read messages between people',
   );
 }
 
@@ -137,12 +138,12 @@ async function checkServer(checked: Checked): Promise<Finding> {
       return ok(check, shortName(name));
     }
     const guilds = await get<unknown[]>(Routes.userGuilds());
-    if (guilds.length > 0) return ok(check, `the bot is in ${guilds.length}`);
-    return problem(check, `The bot is in no server. Add it: ${inviteLink(application.id)}`);
+    if (guilds.length > 0) return ok(check, `the bot is in ${counted(guilds.length, 'server')}`);
+    return problem(check, `The bot isn’t in any server. Add it: ${inviteLink(application.id)}`);
   } catch (error) {
     if (guildId === undefined || !isRefusal(error)) return failed(check, error, checked);
     const link = inviteLink(application.id, guildId);
-    const text = `DISCORD_GUILD_ID: the bot is in no server with this id. Check the id, or add the bot: ${link}`;
+    const text = `DISCORD_GUILD_ID: the bot isn’t in a server with this id. Check the id, or add the bot: ${link}`;
     return problem(check, text);
   }
 }
@@ -151,7 +152,7 @@ async function checkChannel(channelId: string, checked: Checked): Promise<Findin
   const check = `Discord ${shortName(channelId)}`;
   if (!SNOWFLAKE.test(channelId)) {
     const text =
-      'ALERT_CHANNELS: this is no id of a channel. Copy it with a right click on the channel (Developer Mode on).';
+      'ALERT_CHANNELS: this isn’t a channel id. With Developer Mode on, right-click the channel to copy its id.';
     return problem(check, text);
   }
   try {
@@ -159,7 +160,7 @@ async function checkChannel(channelId: string, checked: Checked): Promise<Findin
     if (NOT_FOR_MESSAGES.has(channel.type)) {
       return problem(
         check,
-        'Nothing can be posted in such a channel. Name a text channel or a thread.',
+        'This type of channel has no messages. Use a text channel or a thread.',
       );
     }
     if (!('guild_id' in channel) || channel.guild_id === undefined) {
@@ -189,9 +190,9 @@ async function missingIn(channel: APIChannel, guildId: string, { get, applicatio
 }
 
 function judge(check: string, missing: PermissionName[], isThread: boolean): Finding {
-  if (missing.length === 0) return ok(check, 'the bot may post there');
+  if (missing.length === 0) return ok(check, 'the bot can post there');
   const names = missing.map((name) => PERMISSIONS[name].shown).join(', ');
-  const text = `The bot lacks ${names}. Give them to it or its role under "Permissions" of the channel.`;
+  const text = `The bot lacks ${names}. Grant this to the bot or its role under the channel’s "Permissions".`;
   const mayPost = !isThread && missing.every((name) => FOR_THREADS.includes(name));
   return mayPost ? warning(check, text) : problem(check, text);
 }
@@ -200,12 +201,12 @@ function failed(check: string, error: unknown, { apiUrl }: DiscordSetup): Findin
   if (error instanceof RateLimitError) {
     return warning(
       check,
-      'Discord asks to slow down, so this was not checked. Try again in a minute.',
+      'Discord is rate limiting, so this was not checked. Try again in a minute.',
     );
   }
   if (error instanceof DiscordAPIError && error.status === 401) {
     return problem(check, TOKEN_REFUSED);
   }
-  const text = `${reasonOf(error)} It was asked at ${apiUrl}. Check the network, or DISCORD_API_URL.`;
+  const text = `${reasonOf(error)} The address was ${apiUrl}. Check the network, or DISCORD_API_URL.`;
   return problem(check, text);
 }

@@ -51,7 +51,7 @@ test('channels: a thread, one that is hidden, gone, no text channel, a direct on
   const found = await examine(discord, { channels: all });
   const of = (channel: string) => found.get(`Discord ${channel}`);
   for (const id of [discord.general.id, thread.id]) {
-    expect(of(id)).toEqual({ level: 'ok', text: 'the bot may post there' });
+    expect(of(id)).toEqual({ level: 'ok', text: 'the bot can post there' });
   }
   expect(of(direct.id)).toMatchObject({ level: 'ok' });
   expect(of(hidden.id)).toMatchObject({
@@ -64,11 +64,11 @@ test('channels: a thread, one that is hidden, gone, no text channel, a direct on
   });
   expect(of(gone)).toMatchObject({
     level: 'problem',
-    text: expect.stringMatching(/no such channel/),
+    text: expect.stringMatching(/channel doesn’t exist/),
   });
   expect(of('general')).toMatchObject({
     level: 'problem',
-    text: expect.stringMatching(/no id of a channel/),
+    text: expect.stringMatching(/isn’t a channel id/),
   });
 });
 

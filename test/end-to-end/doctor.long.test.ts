@@ -38,7 +38,7 @@ test('a scope that is missing, an intent that is off, channels where it may not 
     ALERT_CHANNELS: `${env.ALERT_CHANNELS},slack:C00ELSEWHERE`,
   });
   expect(code).toBe(1);
-  expect(of('Slack scopes')[0]?.text).toMatch(/lacks users:read\. .*install the app again/);
+  expect(of('Slack scopes')[0]?.text).toMatch(/lacks users:read\. .*reinstall the app/);
   expect(of('Slack C00ELSEWHERE')[0]?.text).toContain('/invite @Askwatch');
   expect(of('Discord intent')[0]?.text).toMatch(/Message Content Intent.*DISCORD_MESSAGE_CONTENT/);
   expect(of(`Discord ${discord.general.id}`)[0]?.text).toContain('lacks Embed Links.');
@@ -55,7 +55,7 @@ test('a bot that is in no server is shown the way into one', async () => {
     expect([code, of('Discord server')[0]?.text]).toEqual([1, expect.stringContaining(link)]);
   }
   const askwatch = await startAskwatch({ dataDir: await temporaryFolder(), env: global });
-  expect(askwatch.output()).toMatch(/^ {2}Discord +connected, but in no server; add it: https:/m);
+  expect(askwatch.output()).toMatch(/^ {2}Discord +connected, but not in any server; add it: https:/m);
   expect(askwatch.output()).toContain(link);
 });
 

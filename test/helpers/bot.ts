@@ -177,7 +177,7 @@ export async function readAnswer(
   await reply.begin(thread === undefined ? {} : { thread });
   for await (const part of reply.stream(thread, signal)) {
     if (end) throw new Error('A part came after the end.');
-    if (part.kind === 'lost') throw new Error('Another process goes on with the answer.');
+    if (part.kind === 'lost') throw new Error('Another process continues with the answer.');
     if (part.kind === 'end') end = part;
     else if (part.kind === 'step') steps = withStep(steps, part.step);
     else text += part.text;

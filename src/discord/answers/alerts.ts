@@ -50,7 +50,7 @@ export function createAlerts(
     const isPerson = mention.startsWith('@');
     const id = isPerson ? mention.slice(1) : mention;
     if (SNOWFLAKE.test(id)) return isPerson ? { users: [id] } : { roles: [id] };
-    log.warn({ mention }, 'this is no id of a role or a person of Discord; nobody is called');
+    log.warn({ mention }, 'not a Discord role id or person id; mentioning nobody');
     return undefined;
   }
 
@@ -61,7 +61,10 @@ export function createAlerts(
     } catch (error) {
       const { link, ...bare } = card;
       if (!link || !isInvalidForm(error)) throw error;
-      log.warn({ err: error, url: link.url }, 'Discord did not take the link of an alert');
+      log.warn(
+        { err: error, url: link.url },
+        'Discord rejected the link of an alert; posting it without the link',
+      );
       return await send(bare);
     }
   }

@@ -34,7 +34,7 @@ export function createConversations(options: {
       setNewest(references, message, reference, MAX_REFERENCES);
     } catch (error) {
       // The question is answered all the same, if without what went before.
-      log.debug({ err: error, channel }, 'could not read the message that was replied to');
+      log.debug({ err: error, channel }, 'could not read the message that a reply is about');
       if (isRefusal(error)) setNewest(references, message, undefined, MAX_REFERENCES);
     }
     return references.get(message);
@@ -63,7 +63,7 @@ export function createConversations(options: {
         await bot.shownAnswers.add(placeOf(channel), message, conversation);
       } catch (error) {
         // The answer is worth more than what connects to it; until a restart memory does.
-        log.error({ err: error, channel }, 'where an answer is shown could not be stored');
+        log.error({ err: error, channel }, 'could not store where an answer is shown');
         setNewest(unstored, message, conversation, MAX_UNSTORED);
       }
     },

@@ -57,7 +57,7 @@ export function listenForDeletions(client: Client, { bot, log }: { bot: Bot; log
       .catch((error: unknown) => {
         log.error(
           { err: error, ...what },
-          'what was kept for a channel, thread or server that is gone stays',
+          'could not delete the data of a channel, thread or server that is gone',
         );
       });
   }
@@ -154,12 +154,15 @@ export async function forgetGone(
     }
     gone.push(...hidden);
     if (gone.length === 0) return;
-    log.warn({ channels: gone.length }, 'forgets channels that are gone since the last start');
+    log.warn(
+      { channels: gone.length },
+      'deleting the data of channels that are gone since the last start',
+    );
     await bot.forgetAll({ platform: 'discord', channels: gone });
   } catch (error) {
     log.error(
       { err: error },
-      'channels that are gone could not be forgotten; the next start tries again',
+      'could not delete the data of channels that are gone; retrying at the next start',
     );
   }
 }

@@ -118,7 +118,7 @@ export function createEndAnswer(options: {
     const token = tokens.decrypt(encryptToken, id);
     if (token === undefined || Date.now() > beganAtMs + tokenLifeMs) {
       if (thread !== undefined) await endIn(unfinished, at, thread);
-      else log.info({ channel: at.in }, 'an answer that a restart cut short is changed no more');
+      else log.info({ channel: at.in }, 'giving up on an answer that a restart cut short');
       return;
     }
     const route = Routes.webhookMessage(application.id, token, at.message ?? '@original');

@@ -29,7 +29,7 @@ const SAID = new Set([
 
 /** Source: Discord docs, "Message Content Intent": what a message holds is empty without it, also over REST. */
 const CONTENT_HIDDEN =
-  'Discord hides from Askwatch what people write to each other: Message Content Intent is off. Switch it on at discord.com/developers/applications → your application → Bot, set DISCORD_MESSAGE_CONTENT=true, and start Askwatch anew.';
+  'Discord hides messages between people from Askwatch because Message Content Intent is off. Turn it on at discord.com/developers/applications → your application → Bot, set DISCORD_MESSAGE_CONTENT=true, and restart Askwatch.';
 
 /**
  * Reads what people wrote around a question: in its thread, or from the message that it replies to back. Throws a

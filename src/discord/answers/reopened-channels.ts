@@ -34,7 +34,10 @@ export function listenForReopened(
       bot
         .retryClosed('discord', (id) => isMeant(id, changed) && !missingPermissions(id))
         .catch((error: unknown) => {
-          log.warn({ err: error }, 'a channel that may be open again is tried later');
+          log.warn(
+            { err: error },
+            'could not retry a channel that may be open again; retrying later',
+          );
         });
     });
   });

@@ -46,7 +46,7 @@ export async function postCard<T>(
     return await send(pictured);
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    log.warn({ err: error }, 'Discord did not take the picture of a chart; its text is shown');
+    log.warn({ err: error }, 'Discord rejected the image of a chart; showing it as text');
     return await send(renderMessage(card));
   }
 }
@@ -57,7 +57,7 @@ async function renderPictured(card: Card, log: Logger): Promise<PostedCard | und
   const data = chart && (await draw(chart, log));
   if (!data) return undefined;
   const parts = card.parts.map((part) =>
-    part === chart ? textPart(`${chart.title}: see the picture`) : part,
+    part === chart ? textPart(`${chart.title}: see the image`) : part,
   );
   const { embeds, components } = renderMessage({ ...card, parts });
   const description = within(withoutMentions(chartText(chart)), MAX_DESCRIPTION);
@@ -73,7 +73,7 @@ async function draw(chart: Chart, log: Logger): Promise<Buffer | undefined> {
   try {
     return await pictureOf(chart);
   } catch (error) {
-    log.warn({ err: error }, 'a chart could not be drawn; its text is shown');
+    log.warn({ err: error }, 'could not draw a chart; showing it as text');
     return undefined;
   }
 }

@@ -99,7 +99,7 @@ export async function showAnswer(
       await retryUntilShown(() => screen(messages));
     } catch (error) {
       if (!isRefusal(error) || !messages.some(({ files }) => files)) throw error;
-      log.warn({ err: error }, 'the files of an answer could not be attached');
+      log.warn({ err: error }, 'could not attach the files of an answer');
       const bare = messagesOf(view, { note, unattached: explain(error) });
       await retryUntilShown(() => screen(bare));
     }
@@ -113,7 +113,7 @@ export async function showAnswer(
       } catch (error) {
         if (!isRefusal(error)) throw error;
         const level = isDeleted(error) ? 'debug' : 'warn';
-        log[level]({ err: error }, 'a card below an answer could not be shown');
+        log[level]({ err: error }, 'could not show a card below an answer');
       }
     }
   }
@@ -133,7 +133,7 @@ export async function showAnswer(
       },
       onShowError(error) {
         const level = isDeleted(error) ? 'debug' : 'warn';
-        log[level]({ err: error }, 'a part of an answer could not be shown');
+        log[level]({ err: error }, 'could not show part of an answer');
         if (isRefusal(error)) controller.abort();
       },
     });
@@ -199,16 +199,16 @@ export async function showInConversation(
   } catch (error) {
     // Somebody wanted it gone, which is no trouble.
     const level = isDeleted(error) ? 'debug' : 'warn';
-    log[level]({ err: error, channel: shownIn }, 'an answer could not be shown');
+    log[level]({ err: error, channel: shownIn }, 'could not show an answer');
     answer.notShown?.();
-    await tell(`The answer could not be shown. ${explain(error)}`, error);
+    await tell(`Askwatch couldn’t show the answer. ${explain(error)}`, error);
   } finally {
     watch.end();
   }
 }
 
 const OUT_OF_TIME =
-  'Discord takes changes to this kind of answer for 15 minutes only, so it ends here.';
+  'Discord allows edits to this kind of answer for only 15 minutes, so it ends here.';
 
 /** The messages of an answer that another process has begun to show, also one that it had no time to note. */
 async function pagesBefore(

@@ -38,18 +38,18 @@ const RECONNECT_WAIT_MS = 2_000;
 
 /** What to do when Discord does not know the token. */
 export const TOKEN_REFUSED =
-  'Discord refused DISCORD_TOKEN. Copy the token anew: discord.com/developers/applications → your application → Bot → Reset Token.';
+  'Discord rejected DISCORD_TOKEN. Copy a new token: discord.com/developers/applications → your application → Bot → Reset Token.';
 
 /** What to do when the intent is asked for and not given. */
 export const INTENT_REFUSED =
-  'Discord refuses an intent: DISCORD_MESSAGE_CONTENT is true, but Message Content Intent is off. Switch it on at discord.com/developers/applications → your application → Bot, or set DISCORD_MESSAGE_CONTENT=false.';
+  'Discord refused an intent: DISCORD_MESSAGE_CONTENT is true, but Message Content Intent is off. Turn it on at discord.com/developers/applications → your application → Bot, or set DISCORD_MESSAGE_CONTENT=false.';
 
 /** Why Discord ends the connection for good, and what to change. Source: Discord docs, "Gateway Close Event Codes". */
 const CLOSED_FOR_GOOD: Partial<Record<number, string>> = {
   [GatewayCloseCodes.AuthenticationFailed]: TOKEN_REFUSED,
   [GatewayCloseCodes.DisallowedIntents]: INTENT_REFUSED,
   [GatewayCloseCodes.ShardingRequired]:
-    'This bot is in more servers than so many connections may serve. Unset DISCORD_SHARDS, or set it to auto.',
+    'DISCORD_SHARDS is too low for the number of servers this bot is in. Unset it, or set it to auto.',
 };
 
 /** A client that is not logged in, with everything set that this program needs. */
@@ -125,7 +125,7 @@ export async function connect(
     () => client.destroy(),
     () => {},
   );
-  const what = howManyCame(client) ?? `Discord could not be reached at ${apiUrl}`;
+  const what = howManyCame(client) ?? `Could not reach Discord at ${apiUrl}`;
   throw new PlatformStartError(
     `${what} within ${limitMs / 1000} s. Check the network, or DISCORD_API_URL.`,
   );
@@ -141,8 +141,10 @@ function startError(error: unknown, closeCode: number | undefined, apiUrl: strin
   return new PlatformStartError(
     sentence ??
       (refused ? TOKEN_REFUSED : undefined) ??
-      (isOften ? `Discord lets this bot connect no more today: ${error.message}.` : undefined) ??
-      `Discord did not let Askwatch in at ${apiUrl}: ${reasonOf(error)}`,
+      (isOften
+        ? `Discord allows this bot no more connections today: ${error.message}.`
+        : undefined) ??
+      `Askwatch could not log in to Discord at ${apiUrl}: ${reasonOf(error)}`,
     { cause: error },
   );
 }
@@ -150,14 +152,14 @@ function startError(error: unknown, closeCode: number | undefined, apiUrl: strin
 /** Writes down what the library reports; without a listener for errors the process would end. */
 export function logEvents(client: Client, log: Logger): void {
   client.on(Events.Error, (error) => log.error({ err: error }, 'discord.js reported an error'));
-  client.on(Events.Warn, (warning) => log.warn({ warning }, 'discord.js warned'));
+  client.on(Events.Warn, (warning) => log.warn({ warning }, 'discord.js reported a warning'));
   client.on(Events.ShardError, (error, shard) =>
-    log.warn({ err: error, shard }, 'the gateway had an error'),
+    log.warn({ err: error, shard }, 'the connection to Discord reported an error'),
   );
   client.on(Events.ShardReconnecting, (shard) => log.info({ shard }, 'reconnecting to Discord'));
-  client.on(Events.ShardResume, (shard) => log.info({ shard }, 'connected to Discord again'));
+  client.on(Events.ShardResume, (shard) => log.info({ shard }, 'reconnected to Discord'));
   client.rest.on('rateLimited', ({ route, timeToReset, scope }) =>
-    log.warn({ route, waitMs: timeToReset, scope }, 'Discord asks to wait'),
+    log.warn({ route, waitMs: timeToReset, scope }, 'Discord is rate limiting the bot'),
   );
 }
 
@@ -172,7 +174,7 @@ export function guardPackets(client: Client, log: Logger): void {
     try {
       return handlePacket(...packet);
     } catch (error) {
-      log.warn({ err: error }, 'Discord sent something that cannot be read; it is left out');
+      log.warn({ err: error }, 'Discord sent an unreadable message; ignoring it');
       return false;
     }
   };
@@ -187,7 +189,7 @@ export function watchConnection(client: Client, onFatal: (error: Error) => void)
     onFatal(new PlatformStartError(sentence));
   }
   client.on(Events.ShardDisconnect, ({ code }) =>
-    end(CLOSED_FOR_GOOD[code] ?? `Discord ended the connection for good (close code ${code}).`),
+    end(CLOSED_FOR_GOOD[code] ?? `Discord closed the connection permanently (close code ${code}).`),
   );
   client.rest.on('response', (request, response) => {
     // Interaction tokens expire with a 401, too; those calls carry no bot token.

@@ -60,7 +60,7 @@ function bodyOf(name: string, family: readonly Command[]) {
   const alone = family.find((command) => command.name === name);
   if (alone) {
     // Discord has no command that can be called both bare and with a subcommand.
-    if (family.length > 1) throw new Error(`/${name} is a command and a group of commands`);
+    if (family.length > 1) throw new Error(`/${name} is both a command and a group of commands`);
     return { description: described(alone.summary), options: optionsOf(alone) };
   }
   const words = family.map((command) => command.name.slice(name.length + 1));
@@ -131,18 +131,18 @@ export async function registerCommands(
   { guildId, log }: { guildId: string | undefined; log: Logger },
 ): Promise<void> {
   const { application } = client;
-  if (!application) throw new Error('Discord is ready without an application');
+  if (!application) throw new Error('Discord reported no application');
   try {
     await register(client, application.id, discordCommands(commands), { guildId, log });
   } catch (error) {
     if (!isRefusal(error)) {
-      log.error({ err: error }, 'the commands could not be registered');
+      log.error({ err: error }, 'could not register the commands');
       return;
     }
     const where =
       guildId === undefined
         ? ''
-        : ` Check DISCORD_GUILD_ID, and that the bot is in that server; it is added at ${inviteLink(application.id, guildId)}`;
+        : ` Check DISCORD_GUILD_ID and that the bot is in that server; add it at ${inviteLink(application.id, guildId)}`;
     const sentence = `Discord did not register the commands: ${reasonOf(error)}${where}`;
     throw new PlatformStartError(sentence, { cause: error });
   }

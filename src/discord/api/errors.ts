@@ -7,17 +7,18 @@ const OLD_EDIT_WAIT_MS = 20_000;
 /** What whoever runs the server can do about a refusal, by Discord's error code. */
 const REMEDIES: Partial<Record<number | string, string>> = {
   [RESTJSONErrorCodes.UnknownChannel]:
-    'There is no such channel, or it was deleted. Check the id, or take it out of ALERT_CHANNELS.',
+    'The channel doesn’t exist or was deleted. Check the id, or remove it from ALERT_CHANNELS.',
   [RESTJSONErrorCodes.UnknownMessage]: 'The message was deleted.',
   [RESTJSONErrorCodes.MissingAccess]:
-    'Askwatch cannot see the channel. Give it the permission View Channel there.',
+    'Askwatch can’t see the channel. Give it the permission View Channel there.',
   [RESTJSONErrorCodes.MissingPermissions]:
     'Askwatch lacks a permission in the channel. Give it Send Messages, Embed Links, Attach Files and, for threads, Send Messages in Threads and Create Public Threads.',
   [RESTJSONErrorCodes.CannotReplyWithoutPermissionToReadMessageHistory]:
-    'Askwatch may not reply in the channel. Give it the permission Read Message History there.',
+    'Askwatch can’t reply in the channel. Give it the permission Read Message History there.',
   [RESTJSONErrorCodes.InvalidActionOnArchivedThread]:
-    'The thread is archived and locked, or Askwatch lacks the permission Send Messages in Threads. Unlock it, or go on in a new thread.',
-  [RESTJSONErrorCodes.ThreadLocked]: 'The thread is locked. Unlock it, or go on in a new thread.',
+    'The thread is archived and locked, or Askwatch lacks the permission Send Messages in Threads. Unlock it, or continue in a new thread.',
+  [RESTJSONErrorCodes.ThreadLocked]:
+    'The thread is locked. Unlock it, or continue in a new thread.',
 };
 
 /** Whether Discord said no for good: repeating the same request cannot help. */
@@ -88,13 +89,13 @@ export function reasonOf(error: unknown, lack?: string): string {
       ? RESTJSONErrorCodes.UnknownMessage
       : error.code;
     const remedy = REMEDIES[code];
-    return remedy ?? `Discord refused it: ${error.message} (code ${error.code}).`;
+    return remedy ?? `Discord refused: ${error.message} (code ${error.code}).`;
   }
-  if (error instanceof RateLimitError) return 'Discord asks to wait.';
+  if (error instanceof RateLimitError) return 'Discord is rate limiting Askwatch.';
   if (error instanceof DiscordAPIError || error instanceof HTTPError) {
     return `Discord answered with status ${error.status}.`;
   }
-  return `Discord could not be reached: ${error instanceof Error ? error.message : String(error)}.`;
+  return `Could not reach Discord: ${error instanceof Error ? error.message : String(error)}.`;
 }
 
 /** What went wrong with a message to a channel, as the bot understands it. */

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
  * "Receiving and Responding": the two ways exclude each other.
  */
 export const INTERACTIONS_ENDPOINT_SET =
-  'Commands and presses of buttons go to the application’s Interactions Endpoint URL and never come here. Empty it at discord.com/developers/applications → your application → General Information.';
+  'Discord sends commands and button presses to the application’s Interactions Endpoint URL, so Askwatch doesn’t get them. Clear that URL at discord.com/developers/applications → your application → General Information.';
 
 /** Whether Discord sends this application's interactions elsewhere. Pure. */
 export const hasInteractionsEndpoint = ({
@@ -21,7 +21,7 @@ export async function warnOfInteractionsEndpoint(rest: REST, log: Logger): Promi
     if (elsewhere) log.warn(INTERACTIONS_ENDPOINT_SET);
     return elsewhere;
   } catch (error) {
-    log.warn({ err: error }, 'could not look up where Discord sends commands');
+    log.warn({ err: error }, 'could not find out where Discord sends commands');
     return false;
   }
 }

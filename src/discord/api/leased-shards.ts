@@ -129,7 +129,7 @@ export function leasedShards(options: {
           now?.sessionId === newest.sessionId && now.sequence > newest.sequence ? now : newest,
         );
       } catch (error) {
-        log.debug({ err: error, shard }, 'it could not be stored how far a connection has come');
+        log.debug({ err: error, shard }, 'could not store the position of a connection');
       }
     }
 
@@ -204,10 +204,7 @@ export function leasedShards(options: {
         await lookUp(manager, guild);
       } catch (error) {
         known.delete(guild);
-        log.warn(
-          { err: error, guild },
-          'a server could not be looked up; what is said there is lost',
-        );
+        log.warn({ err: error, guild }, 'could not look up a server; its messages are lost');
       }
     }
 
@@ -225,7 +222,7 @@ export function leasedShards(options: {
         (error: unknown) => {
           log.warn(
             { err: error, shard },
-            'the session of a connection could not be read; it begins anew',
+            'could not read the session of a connection; starting a new one',
           );
           return null;
         },
@@ -242,7 +239,7 @@ export function leasedShards(options: {
         () => {
           log.warn(
             { shard },
-            'Discord cannot be reached from here; another process may have the shard',
+            'could not reach Discord from here; another process may take the shard',
           );
           standBack();
         },
@@ -260,7 +257,7 @@ export function leasedShards(options: {
       onConnected(shard);
       if (!goesOn) return;
       learnAll().catch((error: unknown) =>
-        log.warn({ err: error, shard }, 'not all servers could be looked up'),
+        log.warn({ err: error, shard }, 'could not look up all servers'),
       );
     }
 
@@ -282,7 +279,7 @@ export function leasedShards(options: {
         clearInterval(keeping);
         clearTimeout(late);
         // Frees a connection that waits for its acknowledgements, too.
-        const closed = strategy.destroy({ code: RESUMABLE, reason: 'Another process goes on' });
+        const closed = strategy.destroy({ code: RESUMABLE, reason: 'Another process continues' });
         if (!isLost) await keep(before);
         await Promise.race([closed, pause(CLOSE_MS, undefined, { ref: false })]);
       },

@@ -33,27 +33,27 @@ export function createMissingPermissions(client: Client): MissingPermissions {
     if (missing.length === 0) return undefined;
     const names = missing.map(shownName).join(', ');
     const where = `#${withoutMentions(of?.name ?? id)}`;
-    return `Askwatch lacks the permission ${names} in ${where}. Give it that there: Edit Channel, Permissions, the role of Askwatch.`;
+    return `Askwatch lacks the permission ${names} in ${where}. Grant it under Edit Channel, Permissions, Askwatch’s role.`;
   };
 }
 
 /** What Askwatch may do in a server, by Discord's names, as its pages show them, and what for. It asks for nothing else. */
 export const PERMISSIONS = {
-  ViewChannel: { shown: 'View Channels', use: 'hears questions in a channel, and finds it' },
+  ViewChannel: { shown: 'View Channels', use: 'sees the channel and questions in it' },
   SendMessages: {
     shown: 'Send Messages',
-    use: 'posts alerts, and answers where there are no threads',
+    use: 'posts alerts, and answers outside threads',
   },
   SendMessagesInThreads: { shown: 'Send Messages in Threads', use: 'answers in threads' },
   CreatePublicThreads: { shown: 'Create Public Threads', use: 'opens a thread for each question' },
-  EmbedLinks: { shown: 'Embed Links', use: 'alerts are embeds' },
+  EmbedLinks: { shown: 'Embed Links', use: 'shows alerts as embeds' },
   AttachFiles: {
     shown: 'Attach Files',
-    use: 'charts, postmortems, and the rest of a very long answer',
+    use: 'attaches charts, postmortems and the rest of a very long answer',
   },
   ReadMessageHistory: {
     shown: 'Read Message History',
-    use: 'reads the thread that it is asked in, replies under alerts, and looks up whether an alert was posted already',
+    use: 'reads the thread of a question, replies under alerts, and checks whether an alert was already posted',
   },
 } as const satisfies Partial<
   Record<keyof typeof PermissionFlagsBits, { shown: string; use: string }>

@@ -54,7 +54,10 @@ export function identifyInTurn(
     try {
       if (!turn.signal.aborted) await turns.update(key, () => ({ isOver: true }));
     } catch (error) {
-      log.debug({ err: error }, 'the next identification waits longer than it has to');
+      log.debug(
+        { err: error },
+        'could not release the turn to identify; the next one waits longer than necessary',
+      );
     }
     await turn.release();
   }
@@ -67,7 +70,8 @@ export function identifyInTurn(
         for (;;) {
           signal.throwIfAborted();
           const isTaken = await take(`identify-${shard % keys}`, signal).catch((error: unknown) => {
-            if (!signal.aborted) log.debug({ err: error, shard }, 'nobody knows whose turn it is');
+            if (!signal.aborted)
+              log.debug({ err: error, shard }, 'could not read whose turn it is to identify');
             return false;
           });
           if (isTaken) return;

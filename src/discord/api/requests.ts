@@ -146,10 +146,9 @@ export function withTokenCheck(send: MakeRequest, apiUrl: string): MakeRequest {
     if (status === 401) return first;
     // Its connection is free again once it is read.
     await first.arrayBuffer();
-    if (status >= 400)
-      throw new Error(`Discord could not be asked about its 401: status ${status}`);
+    if (status >= 400) throw new Error(`Could not check the token after a 401: status ${status}`);
     const second = await send(url, init);
     if (second.status !== 401) return second;
-    throw new Error('Discord answers with 401, though it takes the token');
+    throw new Error('Discord answered with 401 although it accepts the token');
   };
 }

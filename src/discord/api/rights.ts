@@ -41,7 +41,7 @@ const MAX_ASKED = 20;
 const IN_SERVER: Person['community'] & {} = { name: 'this server' };
 const OUTSIDE: Person['community'] & {} = {
   name: 'a server that you and Askwatch share',
-  hint: 'If you manage one, say it in a channel there.',
+  hint: 'If you manage one, try again in a channel there.',
 };
 
 /**
@@ -69,7 +69,7 @@ export function createRights(
         known.delete(key);
         log.warn(
           { err: error, guild: guild.id },
-          'Discord did not say whether a person is in a server; taken for a stranger',
+          'could not ask Discord whether a person is in a server; assuming not',
         );
         return undefined;
       });
@@ -97,7 +97,7 @@ export function createRights(
     (error: unknown) => {
       log.warn(
         { err: error, ...about },
-        'Discord did not tell of its servers; nobody has rights by them',
+        'could not list the Discord servers; nobody gets rights from them',
       );
       return instead;
     };

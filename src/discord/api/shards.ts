@@ -64,11 +64,11 @@ export function checkShards(shards: Shards, told: APIGatewayBotInfo): Finding {
   const wanted = shards === 'auto' ? told.shards : shards;
   if (remaining < wanted) {
     const hours = Math.ceil(resetAfterMs / 3_600_000);
-    const text = `Discord lets this bot connect ${remaining} more times today, and a start needs ${wanted}. Wait ${hours} h, and find out why it starts so often.`;
+    const text = `Discord allows this bot ${remaining} more connections today, but a start needs ${wanted}. Wait ${hours} h, and find out why it starts so often.`;
     return problem(check, text);
   }
   if (wanted < told.shards) {
-    const text = `DISCORD_SHARDS is ${wanted}, and Discord recommends ${told.shards} for this bot. Unset it, or set it to ${told.shards}.`;
+    const text = `DISCORD_SHARDS is ${wanted}, but Discord recommends ${told.shards} for this bot. Unset it, or set it to ${told.shards}.`;
     return warning(check, text);
   }
   return ok(check, `connects ${wanted === 1 ? 'once' : `${wanted} times`}`);

@@ -106,7 +106,7 @@ async function readAgain(
     const { author, isOwn, ...told } = written;
     return { ...told, author: isOwn ? 'Askwatch (you)' : author };
   } catch (error) {
-    log.info({ err: error }, 'a message that is asked about could not be read');
+    log.info({ err: error }, 'could not read the message that a question is about');
     return undefined;
   }
 }
@@ -163,7 +163,7 @@ async function answerUnder(
     thread === undefined ? mayReplyIn(handling) : mayWriteIn(interaction) || isOver(handling);
   const thinkingOver = () =>
     interaction.deleteReply().catch((error: unknown) => {
-      log.debug({ err: error }, 'that an answer was begun could not be taken back');
+      log.debug({ err: error }, 'could not delete the placeholder of an answer');
     });
   // What follows would take its place, and one person alone would see it.
   if (!mayPost) await thinkingOver();

@@ -17,7 +17,7 @@ export async function handleAutocomplete(
   try {
     await typing.respond(offered);
   } catch (error) {
-    log.debug({ err: error, input: name }, 'nothing could be offered');
+    log.debug({ err: error, input: name }, 'could not send suggestions');
   }
 }
 

@@ -44,7 +44,7 @@ export async function handleButton(pressed: Pressed): Promise<void> {
   }
   if (!(await acknowledged(pressed, command, await acknowledgementOf(pressed, request)))) return;
   if (!request) {
-    log.debug({ customId: press.customId }, 'a button that is none of ours was pressed');
+    log.debug({ customId: press.customId }, 'ignored a press of an unknown button');
     return;
   }
   await carryOutPress(pressed, request);
@@ -131,10 +131,7 @@ async function showCard(
       await retryUntilShown(() => press.editReply(change));
       return;
     } catch (error) {
-      log.info(
-        { err: error, channel: press.channelId },
-        'a card could not take the place of another',
-      );
+      log.info({ err: error, channel: press.channelId }, 'could not replace a card');
     }
   }
   await press.followUp({ ...message, ...(only ? { flags: MessageFlags.Ephemeral } : {}) });
@@ -197,6 +194,9 @@ async function markEarlier({ interaction: press, log }: Pressed, { earlier }: An
       allowedMentions: { parse: [] },
     });
   } catch (error) {
-    log.info({ err: error, channel: press.channelId }, 'an earlier answer keeps its buttons');
+    log.info(
+      { err: error, channel: press.channelId },
+      'could not remove the buttons of an earlier answer',
+    );
   }
 }

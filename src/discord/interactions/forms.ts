@@ -20,7 +20,7 @@ export async function openAgain(
   const { interaction: press, drafts, log } = handling;
   const command = commandWithForm(handling, of);
   if (!command) {
-    log.debug({ customId: press.customId }, 'a button for a form that is none of ours');
+    log.debug({ customId: press.customId }, 'ignored a button for an unknown form');
     return;
   }
   const opened = await formFor(handling, command, { ...drafts.of(draft), ...carried });
@@ -45,7 +45,7 @@ export async function handleForm(
   const command =
     request?.command === FORM ? commandWithForm(context, request.values.of) : undefined;
   if (!command || !isPlaced(sent)) {
-    context.log.debug({ customId: sent.customId }, 'a form that is none of ours was sent');
+    context.log.debug({ customId: sent.customId }, 'ignored an unknown form');
     return;
   }
   const handling = { ...context, interaction: sent };
@@ -54,7 +54,7 @@ export async function handleForm(
   const problems = Object.values(formProblems(command, values));
   if (problems.length > 0) {
     const message = renderMessage(
-      mendable(textCard('warning', 'The form is not right yet', ...problems)),
+      mendable(textCard('warning', 'Some fields need fixing', ...problems)),
     );
     const flags = MessageFlags.Ephemeral;
     await acknowledged(handling, command.name, () => sent.reply({ ...message, flags }));
@@ -96,7 +96,7 @@ const mending =
   ({ drafts }: InteractionContext, command: Command, values: Record<string, string>) =>
   (card: Card): Card => {
     const again = { of: command.name, draft: drafts.keep(values), ...carriedIn(command, values) };
-    const action = { label: 'Open the form again', command: FORM, values: again };
+    const action = { label: 'Reopen the form', command: FORM, values: again };
     return { ...card, actions: [...(card.actions ?? []), action] };
   };
 

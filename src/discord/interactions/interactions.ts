@@ -34,13 +34,13 @@ export async function acknowledged(
     if (hasCode(error, RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged)) {
       log.info(
         { err: error, command },
-        'an interaction was acknowledged before; done unless it is',
+        'an interaction was already acknowledged; handling it if nobody has',
       );
       interaction.deferred = true;
       return 'before';
     }
     const ageMs = Date.now() - interaction.createdTimestamp;
-    log.warn({ err: error, command, ageMs }, 'an interaction could not be acknowledged; dropped');
+    log.warn({ err: error, command, ageMs }, 'could not acknowledge an interaction; dropping it');
     return undefined;
   }
 }
@@ -232,10 +232,10 @@ export async function answerWithQuestion(
   try {
     ({ id: message } = await showQuestion({ content, flags: MessageFlags.SuppressEmbeds }));
   } catch (error) {
-    log.warn({ err: error }, 'a question could not be shown');
+    log.warn({ err: error }, 'could not show a question');
     answer.notShown?.();
     const reason = reasonOf(error, missingPermissions(interaction.channelId));
-    await sendEphemeral(handling, `The question could not be shown here. ${reason} Try again.`);
+    await sendEphemeral(handling, `Askwatch couldn’t post the question here. ${reason} Try again.`);
     return;
   }
   const thread = threadOf(interaction) ?? (await threadUnder(handling, message, answer.question));
@@ -255,7 +255,7 @@ export async function sendEphemeral(
   try {
     await interaction.followUp({ content, flags: MessageFlags.Ephemeral });
   } catch (error) {
-    log.debug({ err: error }, 'nor could the person be told');
+    log.debug({ err: error }, 'could not tell the person about it either');
   }
 }
 

@@ -43,7 +43,7 @@ interface Replying extends InteractionContext {
   said: Said;
 }
 
-const UNREADABLE = 'Discord does not let me read this message. Mention me in it, or ask with /ask.';
+const UNREADABLE = 'Discord doesn’t let me read this message. Mention me in it, or use /ask.';
 
 /**
  * Answers a message that is meant for Askwatch: one that mentions it, replies to it, or is a direct message, and
@@ -114,13 +114,13 @@ export async function replyTo(
   } catch (error) {
     const channel = message.channelId;
     if (isDeleted(error)) {
-      log.debug({ err: error, channel }, 'nobody is there to be replied to');
+      log.debug({ err: error, channel }, 'the message to reply to is gone');
       return;
     }
     if (!isRefusal(error)) throw error;
-    log.warn({ err: error, channel }, 'a reply could not be shown');
+    log.warn({ err: error, channel }, 'could not show a reply');
     const reason = reasonOf(error, missingPermissions(channel));
-    await sendText(replying, `The reply could not be shown. ${reason}`);
+    await sendText(replying, `Askwatch couldn’t post its reply. ${reason}`);
   }
 }
 

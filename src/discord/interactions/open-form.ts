@@ -32,10 +32,10 @@ export async function formFor(
   const where = { place: placeOf(handling.interaction), person: personOf(handling) };
   const carried = carriedIn(command, values);
   const opened = await inTime(handling.bot.openForm(command, { ...where, carried }));
-  if (!opened) return noForm(command, 'What belongs into it did not come in time.');
+  if (!opened) return noForm(command, 'Its content didn’t load in time.');
   if ('card' in opened) return opened;
   const { begin } = opened;
-  if (!isShowable(begin)) return noForm(command, 'What stands in it is too long for one.');
+  if (!isShowable(begin)) return noForm(command, 'Its text is too long for a form.');
   return { form: renderForm(command, values, begin, about) };
 }
 
@@ -44,5 +44,5 @@ export const inTime = <T>(opening: Promise<T>) => orLate(opening, BEGIN_LIMIT_MS
 
 const noForm = ({ name }: Command, why: string) => {
   const advice = `Try again, or type the values after /${name}.`;
-  return { card: textCard('warning', 'The form could not be opened', `${why} ${advice}`) };
+  return { card: textCard('warning', 'Couldn’t open the form', `${why} ${advice}`) };
 };

@@ -112,7 +112,7 @@ function showInChannel({ api, log, interaction }: Handling): void {
     files?: unknown;
   }) {
     if (interaction.ephemeral || (flags & MessageFlags.Ephemeral) !== 0) {
-      log.info({ channel }, 'what only one person may see cannot be shown any more');
+      log.info({ channel }, 'can no longer show a private reply');
       return { id: '' };
     }
     sent += 1;

@@ -126,7 +126,7 @@ const downLabels = ({ outages }: ChartLayout): Label[] =>
     .map(({ x, width }) => ({ text: 'down', x: x + width / 2, y: BOX.top + 15, anchor: 'middle' }));
 
 function textOf({ text, x, y, anchor }: Label): string {
-  if (!KNOWN.test(text)) throw new Error(`The font of charts may lack a character of “${text}”.`);
+  if (!KNOWN.test(text)) throw new Error(`The chart font may lack a character of “${text}”.`);
   return `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}">${escaped(text)}</text>`;
 }
 

@@ -156,7 +156,7 @@ describe('a refusal for good', () => {
     discord.remove(discord.general.id);
     const tried = post('incident 1');
     await expect(tried).rejects.toMatchObject({ permanent: true });
-    await expect(tried).rejects.toThrow(/no such channel/);
+    await expect(tried).rejects.toThrow(/channel doesn’t exist/);
   });
 
   test('of a message that was deleted', async () => {

@@ -118,7 +118,7 @@ describe('a line is refused for good', () => {
     discord.general.thread_metadata = { archived: true, locked: true, auto_archive_duration: 60 };
     await expect(announce()).rejects.toMatchObject({ permanent: true });
     discord.remove(discord.general.id);
-    await expect(announce({ posted })).rejects.toThrow(/no such channel/);
+    await expect(announce({ posted })).rejects.toThrow(/channel doesn’t exist/);
   });
 });
 

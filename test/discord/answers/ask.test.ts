@@ -86,7 +86,7 @@ describe('/ask in a channel', () => {
     const { discord, provider, lines } = await start();
     const late = discord.slash('ask', { question: 'Late' }, { createdAtMs: Date.now() - 31_000 });
     await eventually(() =>
-      lines.some(({ msg }) => msg === 'an interaction could not be acknowledged; dropped'),
+      lines.some(({ msg }) => msg === 'could not acknowledge an interaction; dropping it'),
     );
     expect(provider.calls).toHaveLength(0);
     expect(discord.messages()).toHaveLength(0);
@@ -385,7 +385,7 @@ describe('when Discord is in trouble', () => {
     await eventually(() => discord.channel(id).length === 1);
     discord.remove(id);
     const told = await eventually(() => asked.followUps[0]);
-    expect(told.content).toMatch(/could not be shown/);
+    expect(told.content).toMatch(/couldn’t show the answer/);
     expect(told.flags & MessageFlags.Ephemeral).toBe(MessageFlags.Ephemeral);
     expect(provider.calls[0]?.finished).toBe(false);
   });

@@ -193,9 +193,9 @@ test('a card that Discord refuses is passed over, and the answer has its end', a
   await eventually(() => cards().length === 1);
   await ended(id);
   expect(cards()[0]?.embeds[0]?.title).toBe('Watch b.example?');
-  expect(lines.filter(({ msg }) => /card below an answer could not/.test(`${msg}`))).toHaveLength(
-    1,
-  );
+  expect(
+    lines.filter(({ msg }) => /could not show a card below an answer/.test(`${msg}`)),
+  ).toHaveLength(1);
   expect(discord.messages().some(({ content }) => /could not be shown/.test(content))).toBe(false);
 });
 

@@ -45,7 +45,7 @@ describe('a thread in which an answer grows', () => {
     thread.thread_metadata = closed(true);
     const { content, flags } = await told();
     expect(content).toBe(
-      'The answer could not be shown. The thread is archived and locked, or Askwatch lacks the permission Send Messages in Threads. Unlock it, or go on in a new thread.',
+      'Askwatch couldn’t show the answer. The thread is archived and locked, or Askwatch lacks the permission Send Messages in Threads. Unlock it, or continue in a new thread.',
     );
     expect(flags & MessageFlags.Ephemeral).toBe(MessageFlags.Ephemeral);
     await ended();
@@ -68,7 +68,7 @@ describe('an answer that nobody can see any more is stopped', () => {
     const { discord, answer, told, ended } = await startLongAnswer();
     discord.remove(answer.id);
     await ended();
-    expect((await told()).content).toMatch(/could not be shown\. The message was deleted\./);
+    expect((await told()).content).toMatch(/couldn’t show the answer\. The message was deleted\./);
   });
 
   test('an answer that has not begun when its thread is gone', async () => {

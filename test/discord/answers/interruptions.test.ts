@@ -86,7 +86,7 @@ describe('an interaction', () => {
     const reply = await eventually(() => asked.reply?.content && asked.reply);
     discord.repeat(asked);
     const repeated = await eventually(() =>
-      lines.find(({ msg }) => String(msg).startsWith('an interaction was acknowledged before')),
+      lines.find(({ msg }) => String(msg).startsWith('an interaction was already acknowledged')),
     );
     expect(repeated).toMatchObject({ command: 'ask', err: { code: 40_060 } });
     await expectAnswered(reply);
@@ -105,7 +105,7 @@ describe('an interaction', () => {
     await eventually(() => asked.followUps[0]?.content.startsWith('w0'));
     const expired = { message: 'Invalid Webhook Token', code: 50_027 };
     discord.fail({ path: /^\/webhooks\//, status: 401, body: expired, times: 1_000 });
-    await eventually(() => lines.some(({ msg }) => msg === 'an answer could not be shown'));
+    await eventually(() => lines.some(({ msg }) => msg === 'could not show an answer'));
     expect(provider.calls.map(({ finished }) => finished)).toEqual([false]);
     expect(fatal).toEqual([]);
     expect(JSON.stringify(lines)).not.toContain(asked.token);

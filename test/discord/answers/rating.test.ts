@@ -104,10 +104,10 @@ test('what is too long is told with a button that opens the form as it was left'
   await eventually(() => pressed.form);
   await told(pressed);
   const wrong = discord.send(pressed, { reason: 'wrong', what: 'x'.repeat(1_001) });
-  expect(await told(wrong)).toContain('The form is not right yet');
+  expect(await told(wrong)).toContain('Some fields need fixing');
   const shown = [wrong.reply, ...wrong.followUps].find((message) => message?.embeds[0]);
   if (!shown) throw new Error('Nothing is shown.');
-  const again = discord.press(shown, 'Open the form again');
+  const again = discord.press(shown, 'Reopen the form');
   // It was rated as bad already, so the button of the answer would take that back.
   const form = await eventually(() => again.form);
   expect(form.components.map(({ component }) => component.custom_id)).toEqual(['reason', 'what']);

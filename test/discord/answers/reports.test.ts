@@ -25,7 +25,7 @@ test('a report of 200 monitors with long hostile names is one message with its p
     attachments: [{ filename: 'chart.png', content_type: 'image/png' }],
     embeds: [
       {
-        description: expect.stringContaining('by day: see the picture'),
+        description: expect.stringContaining('by day: see the image'),
         image: { url: message?.attachments[0]?.url },
       },
     ],

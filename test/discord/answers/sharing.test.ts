@@ -32,7 +32,7 @@ const FORBIDDEN = { status: 403, body: { code: 50_013, message: 'Missing Permiss
 test('an answer whose question Discord refuses to show can be shared again', async () => {
   const { discord, answer, refused, provider } = await start();
   discord.fail({ method: 'POST', path: /^\/webhooks\//, ...FORBIDDEN });
-  expect(await refused()).toMatch(/^The question could not be shown here\. .*Try again\.$/);
+  expect(await refused()).toMatch(/^Askwatch couldn’t post the question here\. .*Try again\.$/);
   expect(discord.channel(discord.general.id)).toEqual([]);
   discord.press(answer, 'Share');
   const thread = await eventually(() => discord.threads()[0]);
@@ -52,7 +52,9 @@ test('an answer that Discord refuses to show is not lost, and is remembered once
   ] as const) {
     discord.fail({ method: 'POST', path: /^\/channels\/\d+\/messages$/, times: 9, ...FORBIDDEN });
     const pressed = discord.press(message, 'Share');
-    await eventually(() => pressed.followUps.some(({ content }) => /could not be/.test(content)));
+    await eventually(() =>
+      pressed.followUps.some(({ content }) => /couldn’t show the answer/.test(content)),
+    );
     discord.recover();
     discord.press(message, 'Share');
     const at = await eventually(() =>

@@ -292,7 +292,7 @@ describe('an answer that outlasts what Discord allows', () => {
     await show(answerOf([{ kind: 'text', text: 'Long' }]), limited);
     expect(messages).toHaveLength(1);
     expect(messages[0]).toMatch(
-      /^Long 0 1 .*\n\*Discord takes changes .* 15 minutes .*\*\n-# model$/,
+      /^Long 0 1 .*\n\*Discord allows edits .* 15 minutes, .*\*\n-# model$/,
     );
   });
 });

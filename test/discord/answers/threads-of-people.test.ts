@@ -5,7 +5,7 @@ import { startReadingBot } from '../../helpers/discord/reading-bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 const HIDDEN =
-  /Discord hides from Askwatch what people write to each other: Message Content Intent is off\. Switch it on at .*, set DISCORD_MESSAGE_CONTENT=true/;
+  /Discord hides messages between people from Askwatch because Message Content Intent is off\. Turn it on at .*, set DISCORD_MESSAGE_CONTENT=true/;
 
 async function start({ content = true, bot }: { content?: boolean; bot?: TestBotOptions } = {}) {
   const started = await startReadingBot({ content, says: 'On Monday.', bot });
@@ -153,7 +153,7 @@ test('without the permission to read the answer says which it is', async () => {
   discord.say('what did we decide?', { channel, mention: true });
   const [answer = ''] = await answers(channel.id);
   expect(answer.replaceAll('\\', '')).toContain(
-    'This thread could not be read. Askwatch lacks the permission Read Message History in #general. Give it that there',
+    'This thread could not be read. Askwatch lacks the permission Read Message History in #general. Grant it under',
   );
 });
 

@@ -50,5 +50,5 @@ test('whatever event comes from Discord, the next question is answered, and no e
     discord.channel(said.id).find(({ content }) => content.includes('-# test-model')),
   );
   expect(fatal).toEqual([]);
-  expect(lines.some(({ msg }) => String(msg).includes('left out'))).toBe(true);
+  expect(lines.some(({ msg }) => String(msg).includes('ignoring it'))).toBe(true);
 });

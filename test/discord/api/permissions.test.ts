@@ -34,7 +34,7 @@ test.each([
     const failed = platform.post(post);
     await expect(failed).rejects.toMatchObject({ permanent: true });
     await expect(failed).rejects.toThrow(
-      `Askwatch lacks the permission ${said} in #general. Give it that there: Edit Channel, Permissions, the role of Askwatch.`,
+      `Askwatch lacks the permission ${said} in #general. Grant it under Edit Channel, Permissions, Askwatch’s role.`,
     );
   },
 );
@@ -62,7 +62,7 @@ test('a mention where no cards may be shown is told which permission is missing'
       .find(({ message_reference }) => message_reference?.message_id === said.id),
   );
   expect(told.content).toMatch(
-    /^The reply could not be shown\. Askwatch lacks the permission Embed Links in #general/,
+    /^Askwatch couldn’t post its reply\. Askwatch lacks the permission Embed Links in #general/,
   );
 });
 

@@ -145,7 +145,7 @@ describe('alone with the bot', () => {
       }
       expect((await personOf(gestures[0] ?? (() => {}))).community).toEqual({
         name: 'a server that you and Askwatch share',
-        hint: 'If you manage one, say it in a channel there.',
+        hint: 'If you manage one, try again in a channel there.',
       });
     }
     // Each is asked about once for a while.
@@ -186,7 +186,7 @@ describe('alone with the bot', () => {
     expect(await mayManage(help)).toBe(false);
     const told = lines.filter(({ level }) => Number(level) >= 40);
     expect(told.map(({ msg }) => msg)).toEqual([
-      'Discord did not say whether a person is in a server; taken for a stranger',
+      'could not ask Discord whether a person is in a server; assuming not',
     ]);
     expect(await mayManage(help)).toBe(true);
   });

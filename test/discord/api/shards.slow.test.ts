@@ -58,7 +58,7 @@ describe('three shards', () => {
     await answered(missed.id);
     expect(discord.gateway.counts()).toEqual({ identified: 3, resumed: 1 });
     expect(provider.calls).toHaveLength(3);
-    expect(lines.filter(({ msg }) => msg === 'connected to Discord again')).toMatchObject([
+    expect(lines.filter(({ msg }) => msg === 'reconnected to Discord')).toMatchObject([
       { shard: 1 },
     ]);
     expect(fatal).toEqual([]);

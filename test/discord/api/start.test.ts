@@ -53,7 +53,7 @@ test('warns where an Interactions Endpoint URL takes the commands away, and star
   discord.settings.interactionsEndpointUrl = 'https://elsewhere.example/interactions';
   const { bot } = await startTestBot();
   const { platform, lines } = await startPlatform(discord, bot);
-  const told = /Interactions Endpoint URL.*Empty it at .* General Information/;
+  const told = /Interactions Endpoint URL.*Clear that URL at .* General Information/;
   expect(platform.hint?.()).toMatch(told);
   expect(lines.filter(({ msg }) => told.test(String(msg)))).toHaveLength(1);
   expect(JSON.stringify(lines)).not.toContain('elsewhere.example');
@@ -65,7 +65,7 @@ test('starts without a hint when it cannot be looked up where commands go', asyn
   const { bot } = await startTestBot();
   const { platform, lines } = await startPlatform(discord, bot);
   expect(platform.hint?.()).toBeUndefined();
-  expect(JSON.stringify(lines)).toContain('could not look up where Discord sends commands');
+  expect(JSON.stringify(lines)).toContain('could not find out where Discord sends commands');
 });
 
 test('registers the commands once, and not again while they are the same', async () => {

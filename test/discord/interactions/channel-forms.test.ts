@@ -81,7 +81,7 @@ test('who managed the channel when the form opened, and does not when it is sent
   expect(JSON.stringify(refused.embeds)).toContain('Only people who can manage this channel may');
   expect(refused.flags & MessageFlags.Ephemeral).toBe(MessageFlags.Ephemeral);
   // Nor does the form open again for them.
-  const pressed = discord.press(refused, 'Open the form again', { user });
+  const pressed = discord.press(refused, 'Reopen the form', { user });
   const told = await cardOf(pressed);
   expect(JSON.stringify(told.embeds)).toContain('Only people who can manage this channel may');
   expect(pressed.form).toBeUndefined();
@@ -95,7 +95,7 @@ test('of more models than a form can offer, one is typed', async () => {
   const opened = discord.slash('askwatch model', {}, { user });
   expect((await inputOf(opened)).component.options).toBeUndefined();
   const wrong = await cardOf(discord.send(opened, { model: 'model-99' }));
-  const again = discord.press(wrong, 'Open the form again', { user });
+  const again = discord.press(wrong, 'Reopen the form', { user });
   // As it was filled in, not as it began.
   expect(shownIn((await inputOf(again)).component)).toBe('model-99');
   const right = await cardOf(discord.send(again, { model: 'model-29' }));

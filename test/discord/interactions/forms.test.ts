@@ -91,11 +91,11 @@ test('an error is shown privately, and the form opens again as it was filled in'
   expect(service.requests).toEqual([]);
   expect(discord.channel(discord.general.id)).toEqual([]);
 
-  const again = discord.press(wrong, 'Open the form again');
+  const again = discord.press(wrong, 'Reopen the form');
   expect(await formOf(again)).toMatchObject(filled);
   const better = discord.send(again, { interval: '60' });
   expect((await wrongIn(better)).embeds[0]?.description).toContain('is not a web address');
-  const last = discord.press(await wrongIn(better), 'Open the form again');
+  const last = discord.press(await wrongIn(better), 'Reopen the form');
   expect(await formOf(last)).toMatchObject({ ...filled, interval: '60' });
   const right = discord.send(last, { target: 'https://shop.example' });
   const reply = await eventually(() => right.reply?.embeds[0] && right.reply);
@@ -118,7 +118,7 @@ test('who may not add monitors gets no form, and whoever may no longer adds none
   discord.takeRoles(grace);
   const wrong = await wrongIn(discord.send(opened, { target: 'https://shop.example' }));
   expect(JSON.stringify(wrong.embeds)).toMatch(/Only people who can manage .* can add monitors/);
-  const again = discord.press(wrong, 'Open the form again', { user: grace });
+  const again = discord.press(wrong, 'Reopen the form', { user: grace });
   expect(JSON.stringify((await wrongIn(again)).embeds)).toContain('Only people who can manage');
   expect(again.form).toBeUndefined();
   expect(service.monitors).toEqual([]);
@@ -134,7 +134,7 @@ test('what the service refuses can be mended in the form, too', async () => {
   expect(JSON.stringify(wrong.embeds)).toContain('/monitor add did not work');
   // "Thinking…" is gone for all others.
   expect(discord.channel(discord.general.id)).toEqual([]);
-  const again = discord.press(wrong, 'Open the form again');
+  const again = discord.press(wrong, 'Reopen the form');
   expect(await formOf(again)).toMatchObject({ target: 'https://shop.example' });
 });
 
@@ -145,7 +145,7 @@ test('after a restart the button opens an empty form', async () => {
   const wrong = await wrongIn(discord.send(opened, { target: 'ftp://shop.example' }));
   await platform.stop();
   await startPlatform(discord, bot);
-  expect(await formOf(discord.press(wrong, 'Open the form again'))).toMatchObject({ target: '' });
+  expect(await formOf(discord.press(wrong, 'Reopen the form'))).toMatchObject({ target: '' });
 });
 
 test('a monitor of a filled form has its alerts in its channel, and one sent twice is added once', async () => {

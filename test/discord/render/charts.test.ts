@@ -135,7 +135,7 @@ describe('/monitor show', () => {
     expect(file?.description).toMatch(TEXT);
     expect(reply.embeds[0]).toMatchObject({
       title: expect.stringContaining('Shop'),
-      description: expect.stringContaining('last 24 hours: see the picture'),
+      description: expect.stringContaining('last 24 hours: see the image'),
       image: { url: file?.url },
     });
   });
@@ -170,7 +170,7 @@ describe('/monitor show', () => {
     const reply = await eventually(() => asked.reply?.embeds[0] && asked.reply);
     expect(reply.attachments).toEqual([]);
     expect(reply.embeds[0]?.description).toMatch(TEXT);
-    expect(lines.some(({ msg }) => /picture of a chart/.test(String(msg)))).toBe(true);
+    expect(lines.some(({ msg }) => /image of a chart/.test(String(msg)))).toBe(true);
     const sent = discord.requests.filter(({ method }) => method === 'PATCH');
     expect(sent.map(({ uploads, status }) => `${uploads.length} ${status}`)).toEqual([
       `1 ${refusal.status}`,

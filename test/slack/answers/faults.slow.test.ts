@@ -118,7 +118,7 @@ describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
   test('acknowledges the notice that events are left out, and logs it', async () => {
     const { fake, lines } = await runSlack({ mode });
     expect((await fake.leaveOutEvents()).ms).toBeDefined();
-    const told = await eventually(() => lines.find(({ msg }) => /leaves out/.test(String(msg))));
+    const told = await eventually(() => lines.find(({ msg }) => /is dropping/.test(String(msg))));
     expect(told).toMatchObject({ level: 40, teamId: 'T00FAKE' });
     await fake.slash('/ask', 'are you there?');
     await answered(fake);

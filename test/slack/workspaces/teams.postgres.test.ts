@@ -66,7 +66,7 @@ describe.skipIf(!hasPostgres)('two processes of an app in several workspaces', (
     hears(second);
     await teams.uninstall(ALPHA);
     await eventually(() =>
-      first.lines.some(({ msg }) => String(msg).includes('as another process was told')),
+      first.lines.some(({ msg }) => String(msg).includes('reported by another process')),
     );
     for (const process of [first, second]) {
       await expect(post(process)).rejects.toThrow(/isn’t installed/);

@@ -310,7 +310,9 @@ test('a removal that Slack tells of late does not end what was installed since',
   await install(ALPHA);
   await alpha.event({ type: 'app_uninstalled' });
   await alpha.event({ type: 'tokens_revoked', tokens: { bot: [alpha.botUserId] } });
-  await eventually(() => lines.filter(({ msg }) => /since$/.test(String(msg))).length === 2);
+  await eventually(
+    () => lines.filter(({ msg }) => /has reinstalled it$/.test(String(msg))).length === 2,
+  );
   await slack.post(alert(ALPHA));
   // The tokens of people are none of ours, even when ours is refused by now.
   alpha.revoke('bot', 'token_revoked');

@@ -95,7 +95,7 @@ test.each(['/monitor pause shop', '/monitor resume shop', '/monitor remove shop'
 
 test('a refusal names who may manage monitors, in the platform’s words', async () => {
   const { say } = await start();
-  const hint = 'If you manage one, say it in a channel there.';
+  const hint = 'If you manage one, try again in a channel there.';
   const community = { name: 'a server that you and Askwatch share', hint };
   const refused = await say('/monitor pause shop', { ...member, community });
   expect(textOf(cardOf(refused))).toContain(

@@ -1,8 +1,8 @@
 # How to build and run it: docs/install.md, "Container".
-# The image holds what the npm package holds, beside the packages that it depends on.
+# The image contains the npm package and its dependencies.
 
-# Node.js 24 gets security fixes until April 2028. Source: nodejs/Release, "Release schedule". A digest pins it for builds that have
-# to be the same twice: --build-arg NODE_IMAGE=node:24-slim@sha256:…
+# Node.js 24 gets security fixes until April 2028. Source: nodejs/Release, "Release schedule".
+# For reproducible builds, pin the image by digest: --build-arg NODE_IMAGE=node:24-slim@sha256:…
 ARG NODE_IMAGE=node:24-slim
 
 FROM ${NODE_IMAGE} AS package
@@ -22,7 +22,7 @@ LABEL org.opencontainers.image.title="Askwatch" \
       org.opencontainers.image.description="A chat bot for Slack and Discord that answers questions and watches your services" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.licenses="MIT"
-# Nothing else is written: the rest may be read-only.
+# Askwatch writes only here, so the rest can be read-only.
 RUN install --directory --owner=10001 --group=10001 --mode=0700 /data
 WORKDIR /askwatch
 COPY --from=modules /modules/node_modules ./node_modules
@@ -34,5 +34,5 @@ VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# Node itself has to be process 1, which is the one that a stop is told to: no shell and no npm around it.
+# Node.js must be process 1, because that process gets the stop signal: no shell and no npm around it.
 ENTRYPOINT ["node", "/askwatch/dist/cli.js"]

@@ -110,10 +110,10 @@ test.each(replicas)('compose.yaml starts %s as the program has it', (name) => {
 test('compose.yaml has no secret of its own, and says how to make up those it asks for', () => {
   for (const name of Object.keys(secrets)) {
     const without = { ...secrets, [name]: '' };
-    expect(() => environment('askwatch-1', without)).toThrow(/^\w+: Write one into \.env.*openssl/);
+    expect(() => environment('askwatch-1', without)).toThrow(/^\w+: Set it in \.env.*openssl/);
   }
   const { POSTGRES_PASSWORD } = compose.services.database.environment;
-  expect(() => filledIn(POSTGRES_PASSWORD)).toThrow('Write one into .env');
+  expect(() => filledIn(POSTGRES_PASSWORD)).toThrow('Set it in .env');
   const defaults = [...read('compose.yaml').matchAll(/\$\{(\w+)\b(?!:\?)/g)].map(
     ([, name]) => name,
   );

@@ -211,7 +211,7 @@ async function start(
 
   kit.metrics.counters(
     'askwatch_platform_faults_total',
-    "Uncaught errors in a chat platform's library, each of which restarted the platform.",
+    "Uncaught errors in a chat platform's library. Each one restarts the platform.",
     ['platform'],
     supervisor.faults,
   );

@@ -28,7 +28,7 @@ export function checkProxies({ publicUrl, trustedProxies }: Settings): Finding[]
   return [
     warning(
       check,
-      'PUBLIC_URL is https, so there is a proxy in front, and everyone behind it counts as one address: one person trying wrong passwords or keys locks out everyone. Set TRUSTED_PROXIES to the address that the proxy connects from, such as 127.0.0.1.',
+      'PUBLIC_URL is https, so there is a proxy in front, and everyone behind it counts as one address: one person trying wrong passwords or keys slows down everyone. Set TRUSTED_PROXIES to the address that the proxy connects from, such as 127.0.0.1.',
     ),
   ];
 }

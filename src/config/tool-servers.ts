@@ -95,12 +95,12 @@ const wrong = (file: string, problems: readonly string[]) =>
 async function readJson(file: string): Promise<unknown> {
   let text: string;
   try {
-    if ((await stat(file)).size > MAX_FILE_BYTES) throw new Error('it is larger than 1 MB');
+    if ((await stat(file)).size > MAX_FILE_BYTES) throw new Error('larger than 1 MB');
     text = await readFile(file, 'utf8');
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
-    const why = code === 'ENOENT' ? "it doesn't exist" : (code ?? message);
-    throw wrong(file, [`cannot be read: ${why}; name another file, or unset MCP_CONFIG`]);
+    const why = code === 'ENOENT' ? 'no such file' : (code ?? message);
+    throw wrong(file, [`cannot be read (${why}); name another file, or unset MCP_CONFIG`]);
   }
   try {
     return JSON.parse(text);

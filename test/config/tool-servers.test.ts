@@ -177,7 +177,7 @@ test('too many servers or tools are refused', async () => {
 test('a file that cannot be read is told without what stands in it', async () => {
   const missing = readToolServers('/nowhere/mcp.json', {});
   await expect(missing).rejects.toThrow(
-    "MCP_CONFIG: /nowhere/mcp.json: cannot be read: it doesn't exist; name another file, or unset MCP_CONFIG",
+    'MCP_CONFIG: /nowhere/mcp.json: cannot be read (no such file); name another file, or unset MCP_CONFIG',
   );
   expect(
     await problemsOf('{\n"mcpServers": {\n "a": {"headers": {"k": "hunter2", oops}}\n}}'),

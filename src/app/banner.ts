@@ -66,7 +66,7 @@ function platformLines({ settings, running, url }: Banner): string[] {
     .map(({ name, title }) => {
       const line = `  ${title.padEnd(11)} `;
       const one = running.find((platform) => platform.name === name);
-      if (!one) return `${line}not configured (see "${title}" in the README)`;
+      if (!one) return `${line}not configured (see docs/${name}.md)`;
       const note = settings.platforms.get(name)?.bannerNote?.(url) ?? '';
       return line + (one.hint?.() ?? 'connected') + note;
     });

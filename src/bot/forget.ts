@@ -123,12 +123,12 @@ function withoutPlaces(watching: Watching, gone: GonePlaces, hearAll: readonly s
   );
   const isLess = left.length < closed.length || stillReported.length < reported.length;
   if (!isTold && !isLess) return watching;
-  const anew = hearAll.filter((place) => gone.has(place));
+  const returning = hearAll.filter((place) => gone.has(place));
   const others = alerts.flatMap((alert): Alert[] => {
     if (isOf(alert, gone)) return [];
     const kept = alert.deliveries.filter(({ place }) => !gone.has(place));
     const isToTell = alert.kind === 'incident' && isOpen(alert) && !alert.reported;
-    const more = isToTell ? anew.map((place) => newDelivery(place, alert.id)) : [];
+    const more = isToTell ? returning.map((place) => newDelivery(place, alert.id)) : [];
     const isSame = more.length === 0 && kept.length === alert.deliveries.length;
     return isSame ? [alert] : [{ ...alert, deliveries: [...kept, ...more] }];
   });

@@ -183,14 +183,14 @@ export function createFacts() {
   return {
     add,
     /** Everything in an object but what is told elsewhere. */
-    addAll(record: Record<string, unknown>, besides: ReadonlySet<string> = new Set()) {
+    addAll(record: Record<string, unknown>, except: ReadonlySet<string> = new Set()) {
       const names = Object.keys(record);
       for (const [index, name] of names.entries()) {
         if (facts.length === MAX_FACTS) {
           leftOut += names.length - index;
           return;
         }
-        if (!besides.has(name) && !INTERNAL.test(name)) add(name, record[name]);
+        if (!except.has(name) && !INTERNAL.test(name)) add(name, record[name]);
       }
     },
     list() {

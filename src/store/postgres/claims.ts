@@ -46,7 +46,7 @@ export function createPostgresClaims(
             on conflict (name, key) do update set at = clock_timestamp(), done = false,
               holder = excluded.holder, request = excluded.request, takeovers = 0
             where case when c.done then c.until <= clock_timestamp()
-              -- What was kept is gone on with; the same words of the same process are this very try, sent once more.
+              -- A kept claim continues. The same words from the same process are this attempt, sent again.
               when c.request is not null then c.holder = excluded.holder and c.request::text = excluded.request::text
               else c.holder = excluded.holder or ${isDeserted} end
             returning 1

@@ -172,7 +172,7 @@ export async function openStateInRows<T, S, R>(
   /** As `readNewer`, and tells those who follow. */
   async function catchUp(): Promise<boolean> {
     const isNewer = await readNewer();
-    if (isNewer) for (const told of followers) told();
+    if (isNewer) for (const notify of followers) notify();
     return isNewer;
   }
 
@@ -288,9 +288,9 @@ export async function openStateInRows<T, S, R>(
   const own: State<T> = {
     current: () => known?.current,
     ...queueUpdates<T>((updates) => pending.track(alone(() => writeTogether(updates)))),
-    follow(told) {
-      followers.add(told);
-      return { stop: () => void followers.delete(told) };
+    follow(notify) {
+      followers.add(notify);
+      return { stop: () => void followers.delete(notify) };
     },
   };
   let isReported = false;

@@ -78,7 +78,9 @@ export async function createConsole(options: {
   const removeOldFiles = () =>
     files
       .removeOld(Date.now())
-      .catch((error: unknown) => log.error({ err: error }, 'old files could not be removed'));
+      .catch((error: unknown) =>
+        log.error({ err: error }, 'could not remove old files; trying again in 15 minutes'),
+      );
   await removeOldFiles();
   const fileTimer = setInterval(removeOldFiles, FILES_EVERY_MS).unref();
   const privates = createPrivateMessages(streams);

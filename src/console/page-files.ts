@@ -101,9 +101,12 @@ async function addAsset(
 async function readBuilt(folder: URL, name: string): Promise<Buffer> {
   const file = new URL(name, folder);
   return await readFile(file).catch((error: unknown) => {
-    throw new Error(`The console's page is not built: run npm run build (${file.pathname}).`, {
-      cause: error,
-    });
+    throw new Error(
+      `The console's pages are not built (${file.pathname} is missing). Run npm run build.`,
+      {
+        cause: error,
+      },
+    );
   });
 }
 

@@ -117,7 +117,9 @@ describe('asking', () => {
     const { update } = messages;
     messages.update = () => Promise.reject(new Error('the disk is full'));
     goOn();
-    await eventually(() => lines.some(({ msg }) => /could not be stored; until/.test(String(msg))));
+    await eventually(() =>
+      lines.some(({ msg }) => /could not store an answer; retrying/.test(String(msg))),
+    );
     messages.update = update;
     const stored = async () => (await messages.get(said.message))?.replies[0]?.body;
     await eventually(async () => {
@@ -260,7 +262,7 @@ describe('commands', () => {
     const response = await post(url, { ...saying('hello'), thread: 'qnone' });
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({
-      error: { message: expect.stringContaining('gone') },
+      error: { message: expect.stringContaining('was deleted') },
     });
   });
 });

@@ -184,10 +184,10 @@ const revoked = (id: string) => `${id} (revoked)`;
 
 function usageNotice({ usage, asksElsewhere }: Account): string | undefined {
   if (!usage) {
-    return 'The model gateway does not run in this process, so usage is counted where it runs (ASKWATCH_ROLES).';
+    return "The model gateway doesn't run in this process (ASKWATCH_ROLES). Its usage is counted where it runs.";
   }
   return asksElsewhere
-    ? 'Questions in channels go to the gateway at GATEWAY_BASE_URL, which counts them; here are those of the embedded one.'
+    ? 'Questions in channels go to the gateway at GATEWAY_BASE_URL and are counted there. This page counts only requests to the embedded gateway.'
     : undefined;
 }
 

@@ -83,7 +83,7 @@ export function createAccountIntakes(
       const place = parsePlace(key);
       const known = await places();
       if (!place || !known.some((one) => placeKey(one) === placeKey(place))) {
-        throw invalidValue('place', 'it must be one of the channels that are offered');
+        throw invalidValue('place', 'it must be one of the listed channels');
       }
       const { intake, token } = await intakes.add(place, { kind, name, by: BY }).catch(refused);
       return { made: listed(intake), steps: setupSteps(kind, { baseUrl, token }) };
@@ -91,7 +91,7 @@ export function createAccountIntakes(
     async remove(id: string): Promise<void> {
       const intake = intakes.get(id);
       const removed = intake && (await intakes.remove(intake.place, id));
-      if (!removed) throw notFound('This intake is already removed.');
+      if (!removed) throw notFound('This intake has already been removed.');
     },
   };
 }

@@ -27,9 +27,9 @@ const CREATION_KEPT_MS = 3_600_000;
 
 const NOT_HERE: Record<ServiceName, string> = {
   gateway:
-    'The model gateway does not run in this process, so its keys are made where it runs (ASKWATCH_ROLES).',
+    "The model gateway doesn't run in this process (ASKWATCH_ROLES). Create its keys where it runs.",
   monitoring:
-    'The monitoring service does not run in this process, so its keys are made where it runs (ASKWATCH_ROLES).',
+    "The monitoring service doesn't run in this process (ASKWATCH_ROLES). Create its keys where it runs.",
 };
 
 /** The keys of the services that run here, as the account area manages them. Everything throws `HttpError`. */
@@ -130,7 +130,7 @@ export function createAccountKeys(
 }
 
 const noKey = (id: string) =>
-  notFound(`There is no key ${id}; it may have been revoked already. Load the list again.`);
+  notFound(`No key ${id}. It may have been revoked already. Reload the list.`);
 
 /** The key stands in the first answer alone, and nowhere else. */
 function alreadyMade(id: string | undefined): HttpError {
@@ -138,8 +138,8 @@ function alreadyMade(id: string | undefined): HttpError {
     409,
     'already_made',
     id === undefined
-      ? 'This key is being made. It is shown in the first answer alone.'
-      : `This key was made already, and it is shown once. If you did not see it, revoke ${id} and make another.`,
+      ? 'This key is already being created. Only the first request shows it.'
+      : `This key was already created, and a key is shown only once. If you didn't see it, revoke ${id} and create another.`,
   );
 }
 

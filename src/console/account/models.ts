@@ -10,7 +10,7 @@ const MAX_DESCRIPTION = 500;
 const MAX_RESOLUTIONS = 50;
 const MAX_PARAMETERS = 50;
 
-const ELSEWHERE = 'These are the models of the gateway at GATEWAY_BASE_URL, which the bot asks.';
+const ELSEWHERE = 'These are the models of the gateway at GATEWAY_BASE_URL, which the bot uses.';
 
 /** The catalog as the page shows it. Pure. */
 export function modelsAnswer(models: readonly Model[], isElsewhere: boolean): ModelsAnswer {
@@ -18,7 +18,7 @@ export function modelsAnswer(models: readonly Model[], isElsewhere: boolean): Mo
   const isCut = models.length > MAX_MODELS;
   const notices = [
     ...(isElsewhere ? [ELSEWHERE] : []),
-    ...(isCut ? [`The first ${MAX_MODELS} of ${models.length} are listed.`] : []),
+    ...(isCut ? [`Showing the first ${MAX_MODELS} of ${models.length}.`] : []),
   ];
   return {
     ...(notices.length > 0 && { notice: notices.join(' ') }),
@@ -38,7 +38,10 @@ function shown(model: Model): ListedModel {
     ...(input && { accepts: input }),
     ...(ranks && { ranks }),
     ...(model.available === false && {
-      unavailable: (model.unavailable_reason ?? 'Nobody serves it now.').slice(0, MAX_DESCRIPTION),
+      unavailable: (model.unavailable_reason ?? 'No provider serves it right now.').slice(
+        0,
+        MAX_DESCRIPTION,
+      ),
     }),
     ...(parameters && { parameters: parameters.map((name) => name.slice(0, MAX_ID)) }),
     ...(resolutions && { resolutions: resolutions.slice(0, MAX_RESOLUTIONS) }),

@@ -120,7 +120,7 @@ export async function openLoginLimits(options: {
       return await store(who, from);
     } catch (error) {
       if (error instanceof NoRoom) throw error;
-      log.warn({ err: error }, 'a try of the password was not stored; a restart forgets it');
+      log.warn({ err: error }, 'could not store a login attempt; a restart forgets it');
       return undefined;
     }
   }
@@ -134,7 +134,7 @@ export async function openLoginLimits(options: {
       }
     } catch (error) {
       // The next sweep tries again.
-      log.warn({ err: error }, 'an address that gave wrong passwords was not forgotten yet');
+      log.warn({ err: error }, 'could not remove old login attempts; trying again later');
     }
     tries = tries.filter((one) => !isOver(one));
   }
@@ -249,7 +249,7 @@ function tooMany({ from, limit, resetMs }: NoRoom): HttpError {
   return new HttpError(
     429,
     'rate_limit_exceeded',
-    `Too many wrong passwords ${from}. Wait ${wait}, and try again.`,
+    `Too many wrong passwords ${from}. Try again in ${wait}.`,
     { headers: rateLimitHeaders({ allowed: false, limit, remaining: 0, resetMs }) },
   );
 }

@@ -154,14 +154,14 @@ function requireNear(request: HttpRequest): void {
     throw new HttpError(
       403,
       'host_not_allowed',
-      'Without CONSOLE_PASSWORD the console answers only under localhost, 127.0.0.1 and [::1].',
+      'Without CONSOLE_PASSWORD, the console can be opened only at localhost, 127.0.0.1 or [::1].',
     );
   }
   if (cameThroughProxy(request)) {
     throw new HttpError(
       403,
       'proxy_not_allowed',
-      'This came through a proxy, and the console has no password. Set CONSOLE_PASSWORD.',
+      'This request came through a proxy, and the console has no password. Set CONSOLE_PASSWORD.',
     );
   }
 }
@@ -180,10 +180,10 @@ function requireOwnJson(request: HttpRequest): void {
 }
 
 const crossSite = () =>
-  new HttpError(403, 'cross_site', 'The console takes requests from its own page only.');
+  new HttpError(403, 'cross_site', 'The console accepts requests only from its own pages.');
 
 const notLoggedIn = () =>
-  new HttpError(401, 'not_logged_in', 'You are not logged in any more. Log in again at /login.');
+  new HttpError(401, 'not_logged_in', "You aren't logged in. Log in at /login.");
 
 /** Names under which only this machine is reached, in a `Host` header with any port. */
 const LOOPBACK_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/i;

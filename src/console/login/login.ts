@@ -72,8 +72,8 @@ export async function openLogin(
       );
       const begunWith = await password.match(given, session ? 'known' : 'stranger');
       if (begunWith === undefined) {
-        log.warn({ address }, 'a wrong password was given to the console');
-        throw new HttpError(401, 'wrong_password', 'This is not the password. Try again.');
+        log.warn({ address }, 'a console login failed: wrong password');
+        throw new HttpError(401, 'wrong_password', 'Wrong password. Try again.');
       }
       await one.wasRight();
       const token = await sessions.begin(begunWith);

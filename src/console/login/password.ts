@@ -118,7 +118,7 @@ export async function openPassword(options: {
       await judge();
       if ((!lease || lease.signal.aborted) && (isOurs || (await isLeftAlone()))) await hold();
     } catch (error) {
-      log.debug({ err: error }, 'the password of the console is not held; it is tried again');
+      log.debug({ err: error }, 'could not claim the console password; retrying');
     }
     goLater();
   }
@@ -142,7 +142,7 @@ export async function openPassword(options: {
   }
   if (!isOurs) {
     log.warn(
-      'Another process runs the console with another CONSOLE_PASSWORD, which counts here, too, until the last process that was started with it has ended.',
+      'another process runs the console with a different CONSOLE_PASSWORD, which applies here, too, until the last process started with it has stopped',
     );
   }
   goLater();

@@ -136,7 +136,9 @@ export async function openSessions(options: {
     session.storedUseAtMs = usedAtMs;
     stored
       .update(session.id, (current) => current && { ...current, usedAtMs })
-      .catch((error: unknown) => log.warn({ err: error }, 'the use of a session was not stored'));
+      .catch((error: unknown) =>
+        log.warn({ err: error }, 'could not store that a session was used'),
+      );
   }
 
   function isOver({ ended, createdAtMs, usedAtMs }: Session) {
@@ -146,7 +148,7 @@ export async function openSessions(options: {
 
   const endOrTell = (session: Session) =>
     end(session).catch((error: unknown) =>
-      log.warn({ err: error }, 'a session that is over was not removed; it is tried again'),
+      log.warn({ err: error }, 'could not remove an expired session; retrying'),
     );
 
   async function sweep() {
@@ -219,7 +221,7 @@ const unknown = () =>
   new HttpError(
     503,
     'sessions_unknown',
-    'Askwatch cannot reach its database, and so does not know who is logged in. Try again in some seconds.',
+    "Askwatch can't reach its database, so it can't tell who is logged in. Try again in a few seconds.",
     { headers: { 'retry-after': '5' } },
   );
 

@@ -30,7 +30,7 @@ const MAX_UNSTORED = 100;
 /** Growing answers of other processes. */
 const MAX_ELSEWHERE = 200;
 
-const CUT_NOTE = 'The answer was too long to show whole.';
+const CUT_NOTE = 'The answer was too long to show in full.';
 const UNFINISHED_NOTE = 'The answer ended early.';
 
 /** Where an answer is shown: in a stored thread, or to one person only, stored nowhere. */
@@ -39,7 +39,8 @@ export type Destination = { kind: 'thread'; root: string } | ({ kind: 'private' 
 /** The message that an answer grows in. */
 export type MessageFrame = Omit<Message, 'body'>;
 
-export const threadGone = () => notFound('This thread is gone: it made room for newer messages.');
+export const threadGone = () =>
+  notFound('This thread was deleted to make room for newer messages.');
 
 /** Shows answers while they are generated. */
 export type Answers = ReturnType<typeof createAnswers>;
@@ -108,7 +109,7 @@ export function createAnswers(options: {
       await history
         .storeReply(to.root, messageNow(), isOurs)
         .catch((error: unknown) =>
-          log.warn({ err: error }, 'a growing answer could not be stored'),
+          log.warn({ err: error }, 'could not store an unfinished answer'),
         );
     }
 
@@ -127,7 +128,7 @@ export function createAnswers(options: {
       else steps = ShownSteps.parse(withStep(steps, part.step));
       live.set(id, messageNow());
     }).catch((error: unknown): Ending => {
-      log.error({ err: error }, 'an answer broke its promise never to throw');
+      log.error({ err: error }, 'an answer failed unexpectedly');
       return UNFINISHED;
     });
     ended.abort();
@@ -166,7 +167,7 @@ export function createAnswers(options: {
         if (isFirst) {
           log.error(
             { err: error },
-            'an answer could not be stored; until it is, a stop forgets it',
+            'could not store an answer; retrying, a stop before that loses it',
           );
           if (to.kind === 'thread') streams.send({ kind: 'reply', root: to.root, reply: whole });
           forgetOldest(live, MAX_UNSTORED);

@@ -113,7 +113,7 @@ export async function openBotElsewhere(
       if (unanswered.delete(key)) await answer(asked, take);
       await claims.finish(key);
     } catch (error) {
-      log.warn({ err: error }, 'what somebody did at another process waits for its turn');
+      log.warn({ err: error }, 'could not run an interaction from another process yet');
     }
   }
 
@@ -122,7 +122,7 @@ export async function openBotElsewhere(
       await events.append({ kind: 'outcome', key, outcome: await take(interaction, by) });
     } catch (error) {
       if (!(error instanceof HttpError)) {
-        log.error({ err: error }, 'what somebody did at another process came to nothing');
+        log.error({ err: error }, 'an interaction from another process failed');
         return;
       }
       const { status, code, message } = error;
@@ -154,9 +154,14 @@ export async function openBotElsewhere(
       const known = [...waiting.values()].find((one) => one.of === of);
       if (known) return await known.outcome;
       if (waiting.size >= MAX_WAITING) {
-        throw new HttpError(429, 'too_many_requests', 'Too much at once. Wait a moment.', {
-          headers: { 'retry-after': '1' },
-        });
+        throw new HttpError(
+          429,
+          'too_many_requests',
+          'Too many requests at once. Wait a moment and try again.',
+          {
+            headers: { 'retry-after': '1' },
+          },
+        );
       }
       const key = randomUUID();
       const own = wait(key, of);
@@ -181,5 +186,5 @@ const nobodyAnswers = (waitMs: number) =>
   new HttpError(
     503,
     'bot_elsewhere',
-    `The bot runs in another process of Askwatch, which has not answered for ${Math.round(waitMs / 1000)} seconds. If it still does, it is shown here; else try again.`,
+    `The bot runs in another Askwatch process, which hasn't answered for ${Math.round(waitMs / 1000)} seconds. If the answer still comes, it appears here. Otherwise try again.`,
   );

@@ -79,7 +79,7 @@ function channelName(given: string): string {
   throw new HttpError(
     422,
     'invalid_value',
-    'A channel has 1 to 40 small letters, digits, hyphens or underscores, such as ops-europe.',
+    'Channel names use 1–40 lowercase letters, digits, hyphens or underscores, such as ops-europe.',
     { param: 'name' },
   );
 }
@@ -88,5 +88,5 @@ const full = () =>
   new HttpError(
     422,
     'too_many_channels',
-    `There are ${MAX_CHANNELS} channels already; use one of them.`,
+    `There are already ${MAX_CHANNELS} channels. Use one of them.`,
   );

@@ -120,7 +120,7 @@ export function createFiles(index: Collection<FileIndex>, pieces: Collection<Fil
     /** Keeps a file that somebody is about to send. Throws an `HttpError` for one that Askwatch does not read. */
     async add(of: { channel: string; person: string; name: string; bytes: Buffer }) {
       if (underWay >= MAX_UNDER_WAY) {
-        const text = 'Too many files at once. Wait a moment.';
+        const text = 'Too many files at once. Wait a moment and try again.';
         throw new HttpError(429, 'too_many_requests', text, { headers: { 'retry-after': '1' } });
       }
       underWay += 1;
@@ -143,7 +143,7 @@ export function createFiles(index: Collection<FileIndex>, pieces: Collection<Fil
       const files = ids.map((id) => {
         const found = there.find((one) => one.id === id);
         if (found?.channel === channel && found.person === person) return found;
-        throw notFound('A file is no longer there. Take it away, and attach it again.');
+        throw notFound('A file is no longer available. Remove it and attach it again.');
       });
       await change((before) =>
         before.map((one) => (ids.includes(one.id) ? { ...one, message } : one)),
@@ -192,7 +192,7 @@ export const shownFile = ({
   picture: mediaType.startsWith('image/'),
 });
 
-const fileGone = () => notFound('This file is no longer there.');
+const fileGone = () => notFound('This file is no longer available.');
 
 const pieceId = (id: string, no: number) => `${id} ${no}`;
 
@@ -213,7 +213,7 @@ function filesToKeep(files: readonly Entry[], nowMs: number): Entry[] {
 /** What it is by what is in it; throws an `HttpError` that says why Askwatch does not read it. */
 function typeOf(bytes: Buffer): string {
   const refused = (why: string) =>
-    new HttpError(422, 'unreadable_file', `It cannot be read: ${why}`);
+    new HttpError(422, 'unreadable_file', `It can't be read: ${why}`);
   if (bytes.length === 0) throw refused('it is empty.');
   if (bytes.length > MAX_FILE_BYTES) {
     throw refused(`it is larger than ${MAX_FILE_BYTES / 1_000_000} MB.`);
@@ -223,7 +223,7 @@ function typeOf(bytes: Buffer): string {
   if (kind.kind === 'text') return 'text/plain';
   if (kind.kind === 'other') {
     throw refused(
-      `it is ${kind.what}. Askwatch reads PNG, JPEG, WebP and GIF pictures, texts and PDFs.`,
+      `it is ${kind.what}. Askwatch reads PNG, JPEG, WebP and GIF images, text files and PDFs.`,
     );
   }
   try {

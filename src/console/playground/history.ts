@@ -95,7 +95,10 @@ export async function openHistory(
     }
     if (surplus.length === 0) return;
     await onRemoved(surplus).catch((error: unknown) => {
-      log.error({ err: error }, 'files of messages that are gone stay until they are old');
+      log.error(
+        { err: error },
+        'could not remove the files of deleted messages; they are removed once they are old',
+      );
     });
   }
 
@@ -122,7 +125,7 @@ export async function openHistory(
           if (left.has(reply.id)) streams.send({ kind: 'reply', root: id, reply });
         }
         await tellRoot(root);
-        log.info({ message: id }, 'an answer was interrupted by the last stop');
+        log.info({ message: id }, 'an answer was interrupted when Askwatch last stopped');
       }
       await removeOldest();
     },

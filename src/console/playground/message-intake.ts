@@ -161,7 +161,7 @@ export function createMessageIntake(options: {
       return { request, thread: press.thread, pressed, kind: 'private press' };
     }
     if (!(await isThere(channel, thread, pressed)))
-      throw notFound('This message is gone: it made room for newer ones.');
+      throw notFound('This message was deleted to make room for newer ones.');
     return { request, thread, pressed, kind: 'press' };
   }
 
@@ -320,7 +320,7 @@ export function createMessageIntake(options: {
     try {
       await history.putReply(root, reply);
     } catch (error) {
-      log.warn({ err: error }, 'an earlier answer keeps its buttons');
+      log.warn({ err: error }, 'could not remove the buttons of an earlier answer');
     }
   }
 
@@ -338,9 +338,14 @@ export function createMessageIntake(options: {
       const known = remembered.get(key);
       if (known) return await known;
       if (underWay.size >= MAX_UNDER_WAY) {
-        throw new HttpError(429, 'too_many_requests', 'Too much at once. Wait a moment.', {
-          headers: { 'retry-after': '1' },
-        });
+        throw new HttpError(
+          429,
+          'too_many_requests',
+          'Too many requests at once. Wait a moment and try again.',
+          {
+            headers: { 'retry-after': '1' },
+          },
+        );
       }
       const outcome = handle(bot, interaction, by).finally(() => underWay.delete(outcome));
       underWay.add(outcome);
@@ -354,8 +359,8 @@ export function createMessageIntake(options: {
       } catch (error) {
         remembered.delete(key);
         if (error instanceof HttpError) throw error;
-        log.error({ err: error }, 'what came of an interaction could not be shown');
-        throw new HttpError(503, 'not_stored', 'The message could not be stored. Try again.');
+        log.error({ err: error }, 'could not show the result of an interaction');
+        throw new HttpError(503, 'not_stored', "The message couldn't be stored. Try again.");
       }
     },
     /** Has an invocation of another process handled, and its reply shown as if it had come here. Throws `DeliveryError`. */
@@ -376,7 +381,7 @@ export function createMessageIntake(options: {
       } catch (error) {
         if (!(error instanceof HttpError)) {
           const options = { permanent: false, cause: error };
-          throw new DeliveryError('What came of it could not be shown at the console.', options);
+          throw new DeliveryError("The result couldn't be shown in the console.", options);
         }
         const card = textCard('warning', 'Not shown', error.message);
         await showReply({ kind: 'card', private: true, card }, { ...shownFor, thread: undefined });
@@ -394,7 +399,7 @@ const placeOf = (message: string, thread: string | undefined): Outcome =>
 
 /** Sent again as it is, it is done: the page does so by itself. */
 const notDone = () =>
-  new HttpError(503, 'not_stored', 'This could not be stored, so nothing was done. Try again.', {
+  new HttpError(503, 'not_stored', "This couldn't be stored, so nothing was done. Try again.", {
     headers: { 'retry-after': '1' },
   });
 

@@ -130,7 +130,7 @@ export async function openPeople(
       await forgetLongestAway();
       return stored;
     } catch (error) {
-      log.warn({ err: error }, 'who is at the console could not be stored; a restart forgets it');
+      log.warn({ err: error }, 'could not store who uses the console; a restart forgets it');
       return person;
     }
   }
@@ -168,10 +168,10 @@ export async function openPeople(
       const name = cleanName(given);
       const [key, current] = [...known].find(([, one]) => one.id === id) ?? [];
       if (key === undefined || !current)
-        throw refused('You are not known here. Load the page anew.');
+        throw refused("Askwatch doesn't know this browser. Reload the page.");
       const others = [...known.values()].filter((one) => one.id !== id);
       if (['Askwatch', ...others.map((one) => one.name)].some((one) => isSame(one, name))) {
-        throw refused(`${name} is somebody else. Choose another name.`);
+        throw refused(`“${name}” is already taken. Choose another name.`);
       }
       const renamed = { ...current, name };
       await keep(key, renamed);

@@ -71,7 +71,7 @@ const noChannel = (channel: string, all: readonly string[]) =>
   });
 
 const messageGone = () =>
-  new DeliveryError('The message is gone: it made room for newer ones.', { permanent: true });
+  new DeliveryError('The message was deleted to make room for newer ones.', { permanent: true });
 
 function asDeliveryError(what: string) {
   return (cause: unknown): never => {

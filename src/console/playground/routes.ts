@@ -89,7 +89,7 @@ function addEventRoute(server: HttpServer, guards: Guards, playground: Playgroun
 }
 
 const tooManyStreams = () =>
-  new HttpError(503, 'too_many_streams', 'Too many open pages. Close some.');
+  new HttpError(503, 'too_many_streams', 'Too many pages are open. Close some and try again.');
 
 function addReadingRoutes(server: HttpServer, guards: Guards, playground: Playground) {
   const { people, history, privates, answers, suggest } = playground;
@@ -117,7 +117,7 @@ function addReadingRoutes(server: HttpServer, guards: Guards, playground: Playgr
       const message = history.find(params.id, params.message);
       const body = message && answers.latest(message).body;
       const document = body?.kind === 'answer' ? body.document : undefined;
-      if (!document) throw notFound('This file is gone: its thread made room for newer messages.');
+      if (!document) throw notFound('This file was deleted to make room for newer messages.');
       // Never shown as a page, whatever it holds.
       reply.header('content-disposition', `attachment; filename="${document.name}"`);
       reply.type('text/markdown; charset=utf-8');

@@ -66,7 +66,7 @@ export function createStatusDays({
         return await read(signal);
       } catch (error) {
         nextMs = Date.now() + AFTER_FAILURE_MS;
-        log.debug({ err: error }, 'the status page has no days of the monitors');
+        log.debug({ err: error }, "could not load the monitors' daily history for the status page");
         return false;
       }
     },

@@ -55,7 +55,7 @@ export function createFacts(monitoring: () => MonitoringClient) {
       throw new HttpError(
         502,
         'monitoring_unreachable',
-        'The monitoring service did not tell more of this monitor. Try again.',
+        "Couldn't load this monitor's details from the monitoring service. Try again.",
         { cause: error },
       );
     }
@@ -108,7 +108,7 @@ function tooMany(waitMs: number): HttpError {
   return new HttpError(
     429,
     'too_many_details',
-    `Too many monitors were opened in the last minute. Try again in ${waitSeconds} s.`,
+    `Too many monitors were opened in the last minute. Try again in ${waitSeconds} seconds.`,
     { headers: { 'retry-after': String(waitSeconds) } },
   );
 }

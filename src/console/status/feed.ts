@@ -36,7 +36,7 @@ export function atomFeed({
     '<?xml version="1.0" encoding="utf-8"?>',
     '<feed xmlns="http://www.w3.org/2005/Atom">',
     '<id>urn:askwatch:status</id>',
-    '<title>Status: incidents</title>',
+    '<title>Status incidents</title>',
     `<updated>${updated}</updated>`,
     '<author><name>Askwatch</name></author>',
     `<link rel="alternate" type="text/html" href="${page}"/>`,

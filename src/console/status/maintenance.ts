@@ -64,7 +64,7 @@ export function createStatusMaintenance({
       try {
         return await read(signal);
       } catch (error) {
-        log.debug({ err: error }, 'the status page was not told what maintenance is planned');
+        log.debug({ err: error }, 'could not load planned maintenance for the status page');
         return false;
       }
     },

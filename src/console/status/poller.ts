@@ -104,7 +104,7 @@ export function createStatusPoller(options: {
     } catch (error) {
       if (signal.aborted) return;
       failure = error instanceof Error ? error.message : String(error);
-      log.debug({ err: error }, 'the status page could not poll the monitoring service');
+      log.debug({ err: error }, 'could not poll the monitoring service for the status page');
     }
     publish();
     if (failure === undefined) refreshing ??= refreshDays();
@@ -169,8 +169,8 @@ const NOTHING: Omit<StatusSnapshot, 'atMs'> = {
 
 function failureNotice(failure: string, goodAtMs: number): StatusSnapshot['notice'] {
   const shown = Number.isFinite(goodAtMs)
-    ? `The monitoring service does not answer; this is what it said at ${new Date(goodAtMs).toISOString()}.`
-    : 'The monitoring service does not answer, so nothing is known of the monitors yet.';
+    ? `The monitoring service isn't responding. This is what it reported at ${new Date(goodAtMs).toISOString()}.`
+    : "The monitoring service isn't responding, so there is nothing to show yet.";
   return { shown, why: `${shown} ${failure}` };
 }
 
@@ -178,7 +178,7 @@ function failureNotice(failure: string, goodAtMs: number): StatusSnapshot['notic
 function invalidNotice(invalid: readonly InvalidMonitor[]): StatusSnapshot['notice'] {
   if (invalid.length === 0) return undefined;
   return {
-    why: `The monitoring service lists monitors otherwise than its contract says; what can be read of them is shown. ${describeInvalid(invalid)}.`,
+    why: `The monitoring service returned monitors that don't match its contract. The readable ones are shown. ${describeInvalid(invalid)}.`,
   };
 }
 

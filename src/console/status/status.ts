@@ -143,7 +143,7 @@ export function addStatus(
       throw new HttpError(
         502,
         'monitoring_unreachable',
-        'The monitoring service did not tell its incidents. Try again.',
+        "Couldn't load incidents from the monitoring service. Try again.",
         { cause },
       );
     });
@@ -194,6 +194,6 @@ const cached = (viewer: Viewer, ageSeconds: number) => ({
 });
 
 const tooManyStreams = () =>
-  new HttpError(503, 'too_many_streams', 'Too many open pages. Close some, or try again.', {
+  new HttpError(503, 'too_many_streams', 'Too many pages are open. Close some, or try again.', {
     headers: { 'retry-after': '10' },
   });

@@ -16,7 +16,7 @@ inBrowser('intakes in the account area', () => {
     const { page, complaints } = await openAccountIn(browser, url, '#intakes');
     await page.getByText('No intakes yet').waitFor();
     await button(page, 'New intake').click();
-    await page.getByRole('combobox', { name: 'What sends' }).selectOption('PagerDuty events');
+    await page.getByRole('combobox', { name: 'System' }).selectOption('PagerDuty events');
     await page.getByRole('combobox', { name: 'Channel' }).selectOption('console:general');
     await nameField(page).fill('On call');
     await button(page, 'Create intake').click();
@@ -34,7 +34,7 @@ inBrowser('intakes in the account area', () => {
     await rows(page).getByText('Never').waitFor();
     await button(page, 'Remove On call').click();
     await button(page, 'Remove intake').click();
-    await page.getByText('its address is refused from now on').waitFor();
+    await page.getByText('Its address no longer works').waitFor();
     await eventuallyEquals(() => rows(page).count(), 0);
     expect(complaints).toEqual([]);
   });

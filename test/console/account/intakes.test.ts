@@ -44,13 +44,13 @@ test('an intake that is made here is that of its channel, and its token is in no
   expect((await list(url)).intakes).toEqual([]);
   const again = await writeAccount(url, `intakes/${made.id}/remove`, {});
   expect(again.status).toBe(404);
-  expect(await again.text()).toContain('already removed');
+  expect(await again.text()).toContain('already been removed');
 });
 
 test.each([
   [{ kind: 'fax', place: 'console:general' }, 'kind'],
-  [{ kind: 'grafana', place: 'slack:C0123' }, 'one of the channels that are offered'],
-  [{ kind: 'grafana', place: 'nowhere' }, 'one of the channels that are offered'],
+  [{ kind: 'grafana', place: 'slack:C0123' }, 'one of the listed channels'],
+  [{ kind: 'grafana', place: 'nowhere' }, 'one of the listed channels'],
   [{ kind: 'grafana', place: 'console:general', name: '\u200b' }, 'needs a name'],
   [{ kind: 'grafana', place: 'console:general', token: 'x' }, 'token'],
 ])('%j is refused, and nothing is made', async (body, why) => {

@@ -80,7 +80,7 @@ describe('a key', () => {
     const { keys } = await listKeys(url);
     expect(keys).toHaveLength(1);
     const text = await again.text();
-    expect(text).toContain(`revoke ${keys[0]?.id} and make another`);
+    expect(text).toContain(`revoke ${keys[0]?.id} and create another`);
     expect(text).not.toMatch(/awg_/);
   });
 
@@ -202,9 +202,7 @@ describe('the list of keys', () => {
     const { url } = await startTestAccount({ without: ['gateway'] });
     const { services, notices } = await listKeys(url);
     expect(services).toEqual(['monitoring']);
-    expect(notices).toEqual([
-      expect.stringContaining('model gateway does not run in this process'),
-    ]);
+    expect(notices).toEqual([expect.stringContaining("model gateway doesn't run in this process")]);
     const body = { id: randomUUID(), service: 'gateway', name: 'a' };
     const answer = await writeAccount(url, 'keys', body);
     expect([answer.status, await answer.text()]).toEqual([
@@ -212,7 +210,7 @@ describe('the list of keys', () => {
       expect.stringContaining('ASKWATCH_ROLES'),
     ]);
     const usage = await fetchAccount<UsageAnswer>(url, 'usage');
-    expect(usage.notice).toContain('does not run in this process');
+    expect(usage.notice).toContain("doesn't run in this process");
     expect(usage.total.requests).toBe(0);
   });
 });

@@ -23,7 +23,7 @@ inBrowser('the rights of a new key in the account area', () => {
     expect(await box.isChecked()).toBe(false);
     await button(page, 'Create key').click();
     const key = await page.getByRole('group', { name: 'Key' }).locator('code').textContent();
-    const lines = page.getByRole('group', { name: 'Configuration of an assistant' });
+    const lines = page.getByRole('group', { name: 'Assistant configuration' });
     expect(JSON.parse((await lines.locator('pre').textContent()) ?? '')).toEqual({
       mcpServers: {
         askwatch: {
@@ -36,7 +36,7 @@ inBrowser('the rights of a new key in the account area', () => {
     expect((await listKeys(url)).keys).toMatchObject([{ name: 'assistant', readOnly: true }]);
     await button(page, /^Done/).click();
     await dialog(page).waitFor({ state: 'detached' });
-    await rows(page).getByText('Read only').waitFor();
+    await rows(page).getByText('Read-only').waitFor();
 
     await button(page, 'New key').click();
     await nameField(page).fill('deploy job');

@@ -110,7 +110,7 @@ test('a catalog from elsewhere is cut to a size that can be shown', () => {
   }));
   const { text, notice } = modelsAnswer(models, true);
   expect(text).toHaveLength(1_000);
-  expect(notice).toContain('The first 1000 of 1002 are listed.');
+  expect(notice).toContain('Showing the first 1000 of 1002.');
   expect(JSON.stringify(text[0]).length).toBeLessThan(1_000);
 });
 

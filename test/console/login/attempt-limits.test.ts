@@ -75,7 +75,7 @@ test('one address has five wrong passwords in a minute, and others are not held 
   expect(await left('a')).toBe(5);
   pass(20_000);
   expect(await refusalOf('a')).toBe(
-    'Too many wrong passwords from this address. Wait 40 seconds, and try again.',
+    'Too many wrong passwords from this address. Try again in 40 seconds.',
   );
   expect(await refusalOf('b')).toBeUndefined();
   pass(40_000);
@@ -91,7 +91,7 @@ test.each<[string, Guesser]>([
     expect(await refusalOf(guesser)).toBeUndefined();
     pass(MINUTE_MS);
   }
-  const refusal = `Too many wrong passwords from this ${name}. Wait 40 minutes, and try again.`;
+  const refusal = `Too many wrong passwords from this ${name}. Try again in 40 minutes.`;
   expect(await refusalOf(guesser)).toBe(refusal);
   await restart();
   expect(await refusalOf(guesser)).toBe(refusal);
@@ -142,9 +142,9 @@ describe('a restart', () => {
     pass(20_000);
     await restart();
     expect(await refusalOf('a')).toBe(
-      'Too many wrong passwords from this address. Wait 40 seconds, and try again.',
+      'Too many wrong passwords from this address. Try again in 40 seconds.',
     );
-    expect(await refusalOf({ session: 's' })).toContain('Wait 40 seconds');
+    expect(await refusalOf({ session: 's' })).toContain('Try again in 40 seconds');
     // Of sixty 57 are taken.
     expect(await left('b')).toBe(3);
     pass(40_000);

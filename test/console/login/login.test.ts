@@ -235,7 +235,7 @@ describe('a visitor who guesses passwords', () => {
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await refused.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
-    const told = lines.filter(({ msg }) => msg === 'a wrong password was given to the console');
+    const told = lines.filter(({ msg }) => msg === 'a console login failed: wrong password');
     expect(told).toHaveLength(5);
     expect(JSON.stringify(lines)).not.toContain('guess 0');
   });
@@ -365,7 +365,7 @@ describe('behind a trusted proxy', () => {
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
     expect((await tryPassword(url, PASSWORD, from('192.0.2.1'))).status).toBe(429);
     expect((await tryPassword(url, PASSWORD, from('192.0.2.2'))).status).toBe(200);
-    const told = lines.filter(({ msg }) => msg === 'a wrong password was given to the console');
+    const told = lines.filter(({ msg }) => msg === 'a console login failed: wrong password');
     expect(told.map(({ address }) => address)).toEqual(Array(5).fill('192.0.2.1'));
   });
 

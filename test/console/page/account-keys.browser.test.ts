@@ -27,7 +27,7 @@ inBrowser('the keys of the account area in the browser', () => {
     await page.getByText('No keys yet').waitFor();
     await button(page, 'New key').click();
     await nameField(page).fill('laptop');
-    await page.getByLabel('Requests a minute').fill('1,000');
+    await page.getByLabel('Requests per minute').fill('1,000');
     await button(page, 'Create key').click();
     const shown = page.getByRole('group', { name: 'Key' });
     const key = (await shown.locator('code').textContent()) ?? '';
@@ -60,7 +60,7 @@ inBrowser('the keys of the account area in the browser', () => {
     await button(page, 'New key').click();
     await nameField(page).fill('twice');
     await page.getByText('Monitoring service', { exact: true }).click();
-    await eventuallyEquals(() => page.getByLabel('Requests a minute').count(), 0);
+    await eventuallyEquals(() => page.getByLabel('Requests per minute').count(), 0);
     // Both in one turn of the page, before it can be drawn again.
     await button(page, 'Create key').evaluate((one: HTMLButtonElement) => {
       one.click();
@@ -91,10 +91,10 @@ inBrowser('the keys of the account area in the browser', () => {
     await button(page, 'New key').click();
     await nameField(page).fill('lost');
     await button(page, 'Create key').click();
-    await page.getByRole('alert').getByText('Askwatch cannot be reached').waitFor();
+    await page.getByRole('alert').getByText("Can't reach Askwatch").waitFor();
     const [lost] = (await listKeys(url)).keys;
     await button(page, 'Create key').click();
-    await page.getByRole('alert').getByText(`revoke ${lost?.id} and make another`).waitFor();
+    await page.getByRole('alert').getByText(`revoke ${lost?.id} and create another`).waitFor();
     await eventuallyEquals(() => nameField(page).inputValue(), 'lost');
     await button(page, 'Create key').click();
     await page.getByRole('group', { name: 'Key' }).waitFor();
@@ -115,7 +115,7 @@ inBrowser('the keys of the account area in the browser', () => {
     await nameField(page).fill('typed');
     await page.context().clearCookies();
     await button(page, 'Create key').click();
-    await page.getByRole('alert').getByText('Your session is over.').waitFor();
+    await page.getByRole('alert').getByText('Your session has ended.').waitFor();
     expect(keys.gateway.list()).toEqual([]);
     const other = await page.context().newPage();
     await other.goto(`${url}/account`);
@@ -134,13 +134,13 @@ inBrowser('the keys of the account area in the browser', () => {
     const { url } = await startTestAccount();
     const { page } = await openAccount(url);
     await button(page, 'New key').click();
-    await page.getByLabel('Tokens a day').fill('many');
+    await page.getByLabel('Tokens per day').fill('many');
     await button(page, 'Create key').click();
-    await page.getByText('Give it a name').waitFor();
+    await page.getByText('Enter a name').waitFor();
     await page.getByText('Type a whole number from 1').waitFor();
-    await eventuallyEquals(() => page.getByLabel('Tokens a day').inputValue(), 'many');
+    await eventuallyEquals(() => page.getByLabel('Tokens per day').inputValue(), 'many');
     await eventuallyEquals(
-      () => page.getByLabel('Tokens a day').getAttribute('aria-invalid'),
+      () => page.getByLabel('Tokens per day').getAttribute('aria-invalid'),
       'true',
     );
     expect((await listKeys(url)).keys).toEqual([]);
@@ -151,20 +151,20 @@ inBrowser('the keys of the account area in the browser', () => {
     const { made } = await makeKey(url, { limits: { requestsPerMinute: 5 } });
     const { page } = await openAccount(url);
     await button(page, 'Limits of laptop').click();
-    await eventuallyEquals(() => page.getByLabel('Requests a minute').inputValue(), '5');
-    await page.getByLabel('Requests a minute').fill('');
-    await page.getByLabel('Tokens a month').fill('7000');
+    await eventuallyEquals(() => page.getByLabel('Requests per minute').inputValue(), '5');
+    await page.getByLabel('Requests per minute').fill('');
+    await page.getByLabel('Tokens per month').fill('7000');
     await button(page, 'Save limits').click();
-    await page.getByText('The limits of “laptop” are changed.').waitFor();
+    await page.getByText('Limits of “laptop” changed.').waitFor();
     await rows(page).getByText('7,000 tokens/month').waitFor();
     expect((await listKeys(url)).keys[0]?.limits).toEqual({ tokensPerMonth: 7000 });
 
     await button(page, 'Limits of laptop').click();
-    await page.getByLabel('Tokens a month').fill('8000');
+    await page.getByLabel('Tokens per month').fill('8000');
     await writeAccount(url, `keys/gateway/${made.id}/revoke`, {});
     await button(page, 'Save limits').click();
-    await page.getByRole('alert').getByText(`There is no key ${made.id}`).waitFor();
-    await eventuallyEquals(() => page.getByLabel('Tokens a month').inputValue(), '8000');
+    await page.getByRole('alert').getByText(`No key ${made.id}`).waitFor();
+    await eventuallyEquals(() => page.getByLabel('Tokens per month').inputValue(), '8000');
   });
 
   test('a key is revoked only after it was asked by name', async () => {
@@ -177,7 +177,7 @@ inBrowser('the keys of the account area in the browser', () => {
     await chat(key);
     await button(page, 'Revoke laptop').click();
     await button(page, 'Revoke key').click();
-    await page.getByText('“laptop” is revoked: it is refused from now on.').waitFor();
+    await page.getByText('Key “laptop” revoked. It no longer works.').waitFor();
     await page.getByText('No keys yet').waitFor();
     await expect(chat(key)).rejects.toThrow(/401/);
     await eventually(() => page.evaluate(() => document.activeElement?.textContent === 'API keys'));

@@ -41,7 +41,7 @@ inBrowser('channels in the browser', () => {
     await page.reload();
     await thread(page).getByText('Here I am.').waitFor();
     await page.goto(`${running.url}/#/general/gone`);
-    await thread(page).getByText('This thread is gone').waitFor();
+    await thread(page).getByText('This thread was deleted').waitFor();
   });
 
   test('a reader who has scrolled up stays there, and is told of new messages', async () => {
@@ -135,7 +135,7 @@ inBrowser('channels in the browser', () => {
   test('a channel that is not there says so and leads back', async () => {
     const running = await startTestConsole();
     const { page, complaints } = await openPage(running, { path: '/#/%3Cimg%20src=x%3E' });
-    await messages(page).getByText('There is no channel of this name.').waitFor();
+    await messages(page).getByText("There's no channel with this name.").waitFor();
     await eventuallyEquals(() => page.locator('main .composer').count(), 0);
     await page.getByRole('link', { name: 'Go to general' }).click();
     await page.getByText('Four things to try').waitFor();

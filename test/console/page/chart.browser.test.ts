@@ -128,8 +128,8 @@ inBrowser('a chart in the browser', () => {
     const outages = [{ fromMs: START, toMs: START + 24 * HOUR_MS }];
     for (const [given, words] of [
       [{ points: point, outages: [] }, 'From 7 ms to 7 ms.'],
-      [{ points: [], outages: [] }, 'Nothing was measured.'],
-      [{ points: failed, outages }, 'Nothing was measured. Down from 16:30 to 16:30.'],
+      [{ points: [], outages: [] }, 'No measurements.'],
+      [{ points: failed, outages }, 'No measurements. Down from 16:30 to 16:30.'],
     ] as const) {
       const { picture, complaints } = await openWith(
         dayWithOutage({ ...given, points: [...given.points], outages: [...given.outages] }),

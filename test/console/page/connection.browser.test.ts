@@ -66,11 +66,11 @@ inBrowser('the connection of the page', () => {
       route.fulfill({
         status: 503,
         contentType: 'application/json',
-        body: JSON.stringify({ error: { message: 'The message could not be stored. Try again.' } }),
+        body: JSON.stringify({ error: { message: "The message couldn't be stored. Try again." } }),
       }),
     );
     await say(page, '/monitor list');
-    await page.getByRole('alert').getByText('could not be stored').waitFor();
+    await page.getByRole('alert').getByText("couldn't be stored").waitFor();
     await eventuallyEquals(() => input(page).inputValue(), '/monitor list');
   });
 

@@ -175,7 +175,7 @@ inBrowser('an answer that cannot be set', () => {
       await page.clock.runFor(1_000);
       return await markdown(page).textContent();
     }, SET);
-    await thread(page).getByText('took too long to be set').waitFor();
+    await thread(page).getByText('took too long to format').waitFor();
 
     await page.unroute('**/console/markdown-worker.js*');
     running.provider.answerWith(SET);
@@ -184,7 +184,7 @@ inBrowser('an answer that cannot be set', () => {
       await page.clock.runFor(100);
       return await markdown(page).locator('strong').count();
     }, 1);
-    expect(await thread(page).getByText('took too long to be set').count()).toBe(0);
+    expect(await thread(page).getByText('took too long to format').count()).toBe(0);
   });
 
   test('since its script is missing is shown as plain text, which says so', async () => {
@@ -194,7 +194,7 @@ inBrowser('an answer that cannot be set', () => {
     running.provider.answerWith(SET);
     await say(page, '/ask why?');
     await eventuallyEquals(() => markdown(page).textContent(), SET);
-    await thread(page).getByText('a script of this page could not be loaded').waitFor();
+    await thread(page).getByText("a script didn't load").waitFor();
     await messages(page).getByText('1 reply').waitFor();
   });
 });

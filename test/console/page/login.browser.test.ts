@@ -66,7 +66,7 @@ inBrowser('the login in the browser', () => {
 
     await page.keyboard.type('a wrong password');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').getByText('This is not the password.').waitFor();
+    await page.getByRole('alert').getByText('Wrong password.').waitFor();
     await eventuallyEquals(() => password(page).getAttribute('aria-invalid'), 'true');
     // What was wrong is marked, so typing replaces it.
     await page.keyboard.type(PASSWORD);
@@ -112,7 +112,7 @@ inBrowser('the login in the browser', () => {
     await password(page).waitFor();
     const refused = page
       .getByRole('alert')
-      .getByText(/Too many wrong passwords.* Wait \d+ seconds/);
+      .getByText(/Too many wrong passwords.* Try again in \d+ seconds/);
     await eventually(
       async () => {
         await password(page).fill('a wrong password');
@@ -238,7 +238,7 @@ inBrowser('the login in the browser', () => {
     const { page } = await openTabs(`${url}/login`, options);
     await password(page).fill('a wrong password');
     await password(page).press('Enter');
-    await page.getByRole('alert').getByText('This is not the password.').waitFor();
+    await page.getByRole('alert').getByText('Wrong password.').waitFor();
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     expect(width).toBeLessThanOrEqual(options.width);
     expect(await findingsOf(page)).toEqual([]);

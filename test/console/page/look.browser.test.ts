@@ -229,7 +229,7 @@ inBrowser('how the page looks', () => {
       await findings('form');
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'New channel' }).click();
-      await page.getByLabel('Name of the new channel').fill('no!');
+      await page.getByLabel('New channel name').fill('no!');
       await page.keyboard.press('Enter');
       await page.getByRole('alert').waitFor();
       await page.getByRole('button', { name: 'Change name' }).click();

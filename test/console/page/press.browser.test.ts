@@ -154,7 +154,7 @@ inBrowser('buttons in the browser', () => {
       await route.fulfill({
         status: 404,
         contentType: 'application/json',
-        body: JSON.stringify({ error: { message: 'This message is gone.' } }),
+        body: JSON.stringify({ error: { message: 'This message was deleted.' } }),
       });
     });
     const button = messages(page).getByRole('button', { name: 'Snooze 1 h' });
@@ -162,7 +162,11 @@ inBrowser('buttons in the browser', () => {
     await messages(page).getByRole('button', { name: 'Snooze 1 h', disabled: true }).waitFor();
     await button.click({ force: true });
     fail();
-    await page.locator('.channel').getByRole('alert').getByText('This message is gone.').waitFor();
+    await page
+      .locator('.channel')
+      .getByRole('alert')
+      .getByText('This message was deleted.')
+      .waitFor();
     await messages(page).getByRole('button', { name: 'Snooze 1 h', disabled: false }).waitFor();
     expect(asked).toBe(1);
     await eventuallyEquals(() => button.evaluate((one) => one === document.activeElement), true);

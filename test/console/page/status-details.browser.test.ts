@@ -87,7 +87,7 @@ inBrowser('an opened monitor', () => {
       expect.stringContaining('99.17 % up, down for 12 minutes'),
     );
     await page.keyboard.press('Home');
-    await readout.getByText('not seen').waitFor();
+    await readout.getByText('no data').waitFor();
     await eventuallyEquals(() => bars.getAttribute('aria-valuenow'), '1');
     const { width = 0, height = 0 } = (await bars.boundingBox()) ?? {};
     await bars.hover({ position: { x: (30.5 / 90) * width, y: height / 2 } });
@@ -95,7 +95,7 @@ inBrowser('an opened monitor', () => {
     const described = await bars.getAttribute('aria-describedby');
     await eventuallyEquals(
       () => page.locator(`[id="${described}"]`).textContent(),
-      expect.stringMatching(/^Seen on 80 of 90 days, down on 2\. Last: .*12 minutes\.$/),
+      expect.stringMatching(/^Data for 80 of 90 days, down on 2\. Last: .*12 minutes\.$/),
     );
   });
 
@@ -112,10 +112,10 @@ inBrowser('an opened monitor', () => {
     const readout = chart(page).locator('.latency-readout');
     await readout.getByText('100 ms on average, 80 ms to 130 ms').waitFor();
     for (let step = 0; step < 5; step++) await page.keyboard.press('ArrowLeft');
-    await readout.getByText('nothing measured').waitFor();
+    await readout.getByText('no data').waitFor();
     await eventuallyEquals(
       () => chart(page).getAttribute('aria-valuetext'),
-      expect.stringContaining('nothing measured'),
+      expect.stringContaining('no data'),
     );
     const over = chart(page).locator('.u-over');
     const { width = 0 } = (await over.boundingBox()) ?? {};
@@ -203,12 +203,12 @@ inBrowser('an opened monitor', () => {
       permissions: ['clipboard-read', 'clipboard-write'],
     });
     const facts = panel(page, 'Facts');
-    await facts.locator('.warned', { hasText: 'ends in 13 days' }).waitFor();
+    await facts.locator('.warned', { hasText: 'expires in 13 days' }).waitFor();
     await facts.getByText('Sundays').waitFor();
     await facts.getByText('1 minute', { exact: true }).waitFor();
     await eventuallyEquals(
       () => panel(page, 'Uptime').locator('dd').allTextContents(),
-      ['99.99 %', ...Array.from({ length: 3 }, () => 'Not seen')],
+      ['99.99 %', ...Array.from({ length: 3 }, () => 'No data')],
     );
     await page.getByRole('button', { name: 'Copy' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
@@ -217,7 +217,7 @@ inBrowser('an opened monitor', () => {
       `[![Shop 1evil](${address}/status/badge/mon_1.svg)](${address}/status#/mon_1)`,
     );
     await page.evaluate("location.hash = '#/mon_2'");
-    await facts.getByText('ends in 14 days').waitFor();
+    await facts.getByText('expires in 14 days').waitFor();
     await eventuallyEquals(() => facts.locator('.warned').count(), 0);
     await facts.getByText('every day').waitFor();
     await facts.getByText('5 hours ago').waitFor();
@@ -251,7 +251,7 @@ inBrowser('an opened monitor', () => {
   test('says when there is no such monitor, and when details cannot be had just now', async () => {
     const running = await startMadeUpStatus({ monitors: [madeUpMonitor(1)] });
     const { page } = await open(running, { path: '#/mon_9' });
-    await page.getByRole('heading', { name: 'This monitor is not watched' }).waitFor();
+    await page.getByRole('heading', { name: 'Monitor not found' }).waitFor();
     running.refuse(true);
     await page.evaluate("location.hash = '#/mon_1'");
     await page.getByText('Askwatch answered with status 503. Trying again…').waitFor();
@@ -267,12 +267,12 @@ inBrowser('an opened monitor', () => {
     const { page } = await open(running, { path: '#/mon_1' });
     await panel(page, 'Facts').waitFor();
     const shown = () => page.locator('.panel h2').allTextContents();
-    await eventuallyEquals(() => shown(), ['Facts', 'Show it elsewhere']);
+    await eventuallyEquals(() => shown(), ['Facts', 'Embed']);
     await page.evaluate("location.hash = '#/mon_2'");
-    await page.getByText('No response times were measured in this time.').waitFor();
+    await page.getByText('No response times in this period.').waitFor();
     await eventuallyEquals(
       () => shown(),
-      [...['Last 90 days', 'Response times', 'Incidents', 'Facts', 'Show it elsewhere']],
+      [...['Last 90 days', 'Response times', 'Incidents', 'Facts', 'Embed']],
     );
   });
 
@@ -293,7 +293,7 @@ inBrowser('an opened monitor', () => {
       const { page } = await open(running, { path: '#/mon_1', colorScheme, viewport });
       await panel(page, 'Facts').waitFor();
       // In the list, and over it.
-      await eventuallyEquals(() => page.getByText('Waiting for its first ping').count(), 2);
+      await eventuallyEquals(() => page.getByText('Waiting for first ping').count(), 2);
       await page.getByText('As a list').click();
       await page.getByLabel('Response times, newest first').waitFor();
       expect(await findingsOf(page)).toEqual([]);

@@ -33,14 +33,14 @@ describe('the headline', () => {
   test.each([
     ['up', ['UP', 'UP', 'UP'], 'All 3 monitors are up'],
     ['up', ['UP'], 'The monitor is up'],
-    ['up', ['UP', 'PAUSED', 'MAINTENANCE'], '1 of 2 is up, none is down'],
+    ['up', ['UP', 'PAUSED', 'MAINTENANCE'], '1 of 2 is up, none are down'],
     ['up', ['UP', 'UP', 'PAUSED'], 'All 2 monitors are up'],
     ['up', ['PAUSED'], 'The monitor is paused'],
     ['down', ['DOWN', 'down', 'UP'], '2 of 3 are down'],
-    ['down', ['DOWN'], 'It is down'],
+    ['down', ['DOWN'], 'The monitor is down'],
     ['degraded', ['DEGRADED', 'UP'], '1 of 2 is degraded'],
-    ['unknown', ['UP', 'UP'], 'The state is not known now'],
-    ['unknown', [], 'Nothing is known yet'],
+    ['unknown', ['UP', 'UP'], 'Current status unknown'],
+    ['unknown', [], 'No data yet'],
     ['up', [], 'No monitors yet'],
   ] as const)('%s of %j', (overall, statuses, words) => {
     expect(headlineOf(report(overall, statuses))).toBe(words);
@@ -67,7 +67,7 @@ describe('the days of a monitor', () => {
       [DAY_MS, 0],
     ]);
     expect(daysText(days)).toMatch(
-      /^Seen on 2 of 90 days, down on 1\. Last: .*25 % up, down for 3 seconds\.$/,
+      /^Data for 2 of 90 days, down on 1\. Last: .*25 % up, down for 3 seconds\.$/,
     );
     expect(DAYS).toBe(STATUS_DAYS);
   });

@@ -70,10 +70,10 @@ inBrowser('the status page', () => {
     await page.evaluate('window.stays = true');
 
     target.answerWith((_request, response) => response.writeHead(503).end());
-    await headlineSays(page, 'It is down');
+    await headlineSays(page, 'The monitor is down');
     await row(page, 'Shop').getByText('Down', { exact: true }).waitFor();
     await row(page, 'Shop').locator('.reason', { hasText: '503' }).waitFor();
-    await eventually(async () => (await page.title()) === 'It is down · Status');
+    await eventually(async () => (await page.title()) === 'The monitor is down · Status');
 
     target.answerWith((_request, response) => response.end('fine'));
     await headlineSays(page, 'The monitor is up');
@@ -149,7 +149,7 @@ inBrowser('the status page', () => {
     await eventuallyEquals(() => names(page), ['Broken shop']);
     await eventuallyEquals(() => chip('Down 1').getAttribute('aria-pressed'), 'true');
     await chip('Degraded 2').click();
-    await page.getByText('No monitor fits.').waitFor();
+    await page.getByText('No monitors match.').waitFor();
     await chip('Show all').click();
     await eventuallyEquals(async () => (await names(page)).length, 8);
     await row(page, 'Odd').getByText('Warning').waitFor();
@@ -198,15 +198,15 @@ inBrowser('the status page', () => {
     const { page, complaints } = await open({ url: wire.url });
     await row(page, 'Shop').waitFor();
     wire.cut();
-    await page.getByText('Connection lost, trying again…').waitFor();
+    await page.getByText('Connection lost. Reconnecting…').waitFor();
     await row(page, 'Shop').waitFor();
     fake.setStatus('mon_1', 'DOWN');
     wire.mend();
     await page.getByText('Live', { exact: true }).waitFor();
-    await headlineSays(page, 'It is down');
+    await headlineSays(page, 'The monitor is down');
 
     fake.failWith({ kind: 'status', status: 503 });
-    await page.locator('.notice', { hasText: 'The monitoring service does not answer' }).waitFor();
+    await page.locator('.notice', { hasText: "The monitoring service isn't responding" }).waitFor();
     fake.recover();
     await page.locator('.notice').waitFor({ state: 'detached' });
     expect(complaints.filter(isNoCut)).toEqual([]);

@@ -91,7 +91,7 @@ describe('a line under an alert', () => {
     const gone = { message: 'pgone', thread: 'pgone' };
     const tried = announce({ posted: gone });
     await expect(tried).rejects.toMatchObject({ name: 'DeliveryError', permanent: true });
-    await expect(tried).rejects.toThrow(/made room/);
+    await expect(tried).rejects.toThrow(/make room/);
   });
 });
 

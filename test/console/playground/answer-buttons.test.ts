@@ -261,7 +261,7 @@ describe('a private answer', () => {
     const response = await postPress(url, { ...press, thread: 'qnone' });
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({
-      error: { message: expect.stringContaining('gone') },
+      error: { message: expect.stringContaining('was deleted') },
     });
   });
 });

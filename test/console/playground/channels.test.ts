@@ -73,7 +73,7 @@ describe('a channel', () => {
       const answer = await create(tab, name);
       expect([name, answer.status]).toEqual([name, 422]);
       expect(await answer.json()).toMatchObject({
-        error: { message: expect.stringContaining('1 to 40 small letters') },
+        error: { message: expect.stringContaining('1–40 lowercase letters') },
       });
     }
     expect((await snapshotOf(await openTab(url))).channels).toEqual(['general']);
@@ -87,7 +87,7 @@ describe('a channel', () => {
     const refused = await create(tab, 'one-more');
     expect(refused.status).toBe(422);
     expect(await refused.json()).toMatchObject({
-      error: { message: 'There are 50 channels already; use one of them.' },
+      error: { message: 'There are already 50 channels. Use one of them.' },
     });
     expect((await snapshotOf(await openTab(url))).channels).toHaveLength(50);
   });

@@ -80,11 +80,7 @@ inBrowser('files in the browser', () => {
     await eventuallyEquals(() => attached(page).count(), 2);
     const send = channel(page).getByRole('button', { name: 'Send' });
     await eventuallyEquals(() => send.isEnabled(), true);
-    await tabTo(
-      page,
-      channel(page).getByRole('button', { name: 'Take away app.log' }),
-      'Shift+Tab',
-    );
+    await tabTo(page, channel(page).getByRole('button', { name: 'Remove app.log' }), 'Shift+Tab');
     await page.keyboard.press('Enter');
     await eventuallyEquals(() => attached(page).count(), 1);
     expect(await findingsOf(page)).toEqual([]);
@@ -116,14 +112,14 @@ inBrowser('files in the browser', () => {
     const archive = { name: 'a.zip', mimeType: 'image/png', buffer: Buffer.from('PK\x03\x04') };
     await chooser(page).setInputFiles([archive]);
     await problem
-      .getByText('“a.zip” is not attached. It cannot be read: it is an archive')
+      .getByText("Couldn't attach “a.zip”. It can't be read: it is an archive")
       .waitFor();
     expect(await attached(page).count()).toBe(0);
     const large = { ...LOG, buffer: Buffer.alloc(4_500_001, 32) };
     await chooser(page).setInputFiles([large]);
     await problem.getByText('“app.log” is larger than 4.5 MB.').waitFor();
     await chooser(page).setInputFiles(Array(5).fill(LOG));
-    await problem.getByText('A message takes 4 files.').waitFor();
+    await problem.getByText('A message can have up to 4 files.').waitFor();
     await eventuallyEquals(() => attached(page).count(), 4);
     expect(await input(page).inputValue()).toBe('what is it?');
   });

@@ -164,7 +164,7 @@ test('takes no file of somebody else, of another channel, or that is not there',
   ] as const) {
     const refused = await sayWith(tab, 'what is it?', [id]);
     expect(refused.status).toBe(404);
-    expect(refused.body.error.message).toMatch(/no longer there\. Take it away/);
+    expect(refused.body.error.message).toMatch(/no longer available\. Remove it/);
   }
   expect((await sayWith(ada, 'five?', Array(5).fill(adas.id))).status).toBe(400);
   expect(provider.calls).toEqual([]);
@@ -229,7 +229,7 @@ test('forgets what was never sent, and what came with messages that are gone', a
   await files.removeWith(['q1']);
   expect(await ids()).toEqual([other.id]);
   expect(await pieces.get(`${sent.id} 0`)).toBeUndefined();
-  await expect(files.fetch(sent.id)).rejects.toThrow('no longer there');
+  await expect(files.fetch(sent.id)).rejects.toThrow('no longer available');
   await close();
 });
 

@@ -222,7 +222,7 @@ describe('what is refused', () => {
       const response = await postPress(url, press);
       expect([gone, response.status]).toEqual([gone, 404]);
       expect(await response.json()).toMatchObject({
-        error: { message: 'This message is gone: it made room for newer ones.' },
+        error: { message: 'This message was deleted to make room for newer ones.' },
       });
     }
     expect(await repliesOf(url, alert.id)).toEqual([]);

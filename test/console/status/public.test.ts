@@ -138,7 +138,7 @@ describe('a public status page', () => {
     await service.close();
     expect((await reportAt(url)).notice).toContain(service.url);
     const { text } = await get(`${url}/status.json`, AS_ANYONE);
-    expect(text).toContain('does not answer');
+    expect(text).toContain("isn't responding");
     expect(text).not.toContain('127.0.0.1');
     const feed = await get(`${url}/status/feed.xml`, AS_ANYONE);
     expect(feed.status).toBe(502);

@@ -93,7 +93,9 @@ describe('the status page over a service of the contract alone', () => {
     service.failWith({ kind: 'status', status: 500 });
     await eventually(() => reader.report().notice);
     expect(reader.report()).toMatchObject({ overall: 'up', monitors: [{ name: 'shop' }] });
-    expect(reader.report().notice).toMatch(/^The monitoring service does not answer; .* said at /);
+    expect(reader.report().notice).toMatch(
+      /^The monitoring service isn't responding\. .* reported at /,
+    );
     service.setStatus('mon_1', 'DOWN');
     service.recover();
     await eventually(() => reader.report().overall === 'down');
@@ -110,7 +112,7 @@ describe('the status page over a service of the contract alone', () => {
     const reader = await readStatus(url);
     const { notice, monitors, overall } = reader.report();
     expect(notice).toMatch(
-      /^The monitoring service lists monitors otherwise than its contract says; .* is shown\. 2 rows: "/,
+      /^The monitoring service returned monitors that don't match its contract\. .* are shown\. 2 rows: "/,
     );
     expect(notice).toContain('number 2 (');
     expect(notice?.length).toBeLessThan(500);
@@ -127,7 +129,7 @@ describe('the status page over a service of the contract alone', () => {
     const { url } = await startStatus(service);
     const report = await reportAt(url);
     expect(report).toMatchObject({ overall: 'unknown', monitors: [] });
-    expect(report.notice).toContain('does not answer');
+    expect(report.notice).toContain("isn't responding");
     await service.close();
   });
 });

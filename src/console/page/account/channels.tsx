@@ -9,7 +9,7 @@ import { CountTable, Scrolled } from './usage-tables.tsx';
 type Asked = ChannelsAnswer['total'];
 
 /** What is counted of a person or a model, in the order of the columns; the last two where anything was looked up. */
-const COUNTED = ['Answers', 'Tokens', 'Look-ups', 'Their tokens'];
+const COUNTED = ['Answers', 'Tokens', 'Look-ups', 'Look-up tokens'];
 
 /** Who asked how much, channel by channel. */
 export function ChannelsSection() {
@@ -19,16 +19,13 @@ export function ChannelsSection() {
   const most = value?.channels[0]?.tokens ?? 0;
   return (
     <section>
-      <SectionHead
-        title="Channels"
-        about="Who asked how much with /ask, in every channel of every platform."
-      />
+      <SectionHead title="Channels" about="Use of /ask in every channel, by person and model." />
       <div class="choices flow">
         <SpanChoice days={days} onChange={setDays} />
       </div>
       <Waiting loaded={loaded} />
       {value && value.channels.length === 0 && (
-        <Empty title="Nobody asked anything in these days">
+        <Empty title="No questions in this period">
           <p>
             Type <code>/ask why is the sky blue</code> in the <a href="/">playground</a> or in a
             channel.
@@ -84,8 +81,8 @@ function ChannelRow({ channel, most }: { channel: AskedChannel; most: number }) 
           />
           {channel.lookups > 0 && (
             <p class="more aside">
-              Tokens of look-ups are among all tokens: what models wrote to look something up, and
-              prompts sent again with what that gave.
+              Tokens include look-up tokens: what models wrote to request a look-up, and the prompts
+              sent again with its result.
             </p>
           )}
           <p class="more aside">
@@ -141,8 +138,12 @@ function usageText({ answers, tokens, uncounted, lookups, lookupTokens }: Asked)
     ...(lookups === 0
       ? []
       : [
-          `${formatNumber(lookups)} ${lookups === 1 ? 'look-up' : 'look-ups'} with ${formatNumber(lookupTokens)} of them`,
+          `${formatNumber(lookups)} ${lookups === 1 ? 'look-up' : 'look-ups'}${lookupTokens === 0 ? '' : ` (${formatNumber(lookupTokens)} tokens)`}`,
         ]),
-    ...(uncounted === 0 ? [] : [`${formatNumber(uncounted)} without a count`]),
-  ].join(', ');
+    ...(uncounted === 0
+      ? []
+      : [
+          `${formatNumber(uncounted)} ${uncounted === 1 ? 'answer without a token count' : 'answers without token counts'}`,
+        ]),
+  ].join(' · ');
 }

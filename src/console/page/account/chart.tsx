@@ -185,5 +185,5 @@ function wordsOf({ days, groups }: UsageAnswer, measure: Measure): string {
   const most = Math.max(...perDay);
   const sum = perDay.reduce((total, count) => total + count, 0);
   const day = days[perDay.indexOf(most)] ?? '';
-  return `${formatNumber(sum)} ${measure} in ${days.length} days, most on ${formatDay(day)} with ${formatNumber(most)}. The table has each day.`;
+  return `${formatNumber(sum)} ${measure} in ${days.length} days, with a peak of ${formatNumber(most)} on ${formatDay(day)}. The table lists each day.`;
 }

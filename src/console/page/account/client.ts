@@ -60,7 +60,7 @@ export async function askAccount<T>(
 function sessionOver(response: Response, isWrite: boolean): Promise<never> {
   if (isWrite) {
     throw new Error(
-      'Your session is over. Log in again in another tab and come back: what you typed stays here.',
+      'Your session has ended. Log in again in another tab and come back; what you typed stays here.',
     );
   }
   leadsToLogin(response);

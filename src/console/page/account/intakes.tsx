@@ -21,7 +21,7 @@ export function IntakesSection() {
     <section ref={section}>
       <SectionHead
         title="Intakes"
-        about="At an intake, alerts of Alertmanager, Grafana, Uptime Kuma and others come in for a channel."
+        about="An intake is an address that receives alerts from Alertmanager, Grafana, Uptime Kuma and others for one channel."
       >
         {canMake && (
           <button type="button" class="main" onClick={() => setOpened({ kind: 'new' })}>
@@ -36,7 +36,7 @@ export function IntakesSection() {
       {value && value.intakes.length === 0 && (
         <Empty title="No intakes yet">
           <p>
-            Make one with “New intake”, or say <code>/monitor intake add</code> in a channel.
+            Create one with “New intake”, or type <code>/monitor intake add</code> in a channel.
           </p>
         </Empty>
       )}
@@ -49,14 +49,14 @@ export function IntakesSection() {
       )}
       {value && value.more > 0 && (
         <p class="more aside">
-          {formatNumber(value.more)} older ones. <code>/monitor intake</code> in their channels
-          shows them.
+          {formatNumber(value.more)} older ones aren't listed. To see them, type{' '}
+          <code>/monitor intake</code> in their channels.
         </p>
       )}
       {opened?.kind === 'new' && value && (
         <MakeDialog<MadeIntake>
           title="New intake"
-          madeTitle="Copy its address now"
+          madeTitle="Copy the address now"
           form={(made, close) => <NewIntakeForm list={value} onMade={made} onCancel={close} />}
           view={(made, close) => <MadeIntakeView made={made} onDone={close} />}
           onMade={() => void loaded.reload()}
@@ -68,7 +68,7 @@ export function IntakesSection() {
           intake={opened.intake}
           onRemoved={async () => {
             await loaded.reload();
-            setDone(`“${opened.intake.name}” is removed: its address is refused from now on.`);
+            setDone(`Intake “${opened.intake.name}” removed. Its address no longer works.`);
             // The button that led here is gone with its intake.
             section.current?.querySelector('h2')?.focus();
           }}
@@ -143,7 +143,7 @@ function NewIntakeForm({
   return (
     <DialogForm act="Create intake" onAct={create} onCancel={onCancel}>
       <label class="choice">
-        <span>What sends</span>
+        <span>System</span>
         <select value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value)}>
           {kinds.map((one) => (
             <option key={one.kind} value={one.kind}>
@@ -168,10 +168,10 @@ function NewIntakeForm({
         problem={undefined}
         onType={setName}
         maxLength={80}
-        placeholder="As what sends is called, when left out"
+        placeholder="Defaults to the name of the system"
       />
       <p class="aside">
-        For a channel that is not here, say <code>/monitor intake add</code> there.
+        Channel not listed? Type <code>/monitor intake add</code> there.
       </p>
     </DialogForm>
   );
@@ -188,8 +188,8 @@ function MadeIntakeView({
   return (
     <div class="made">
       <p role="status">
-        “<Name>{made.name}</Name>” is made. This is the only time that its address is shown: whoever
-        has it can have alerts told in <Name>{placeText(made.place)}</Name>.
+        Intake “<Name>{made.name}</Name>” created. Copy its address now; you won't be able to see it
+        again. Anyone who has it can post alerts in <Name>{placeText(made.place)}</Name>.
       </p>
       {steps.map(({ text, code }) => (
         <div key={text}>
@@ -199,7 +199,7 @@ function MadeIntakeView({
       ))}
       <div class="dialog-buttons flow">
         <button type="button" class="main" onClick={onDone}>
-          Done, I have pasted it
+          Done, I've pasted it
         </button>
       </div>
     </div>
@@ -232,7 +232,7 @@ function RemoveDialog({
     >
       {(close) => (
         <DialogForm act="Remove intake" danger onAct={() => () => remove(close)} onCancel={close}>
-          <p>Its address is refused from now on. Alerts it already sent are kept.</p>
+          <p>Its address stops working at once. Alerts it already sent are kept.</p>
         </DialogForm>
       )}
     </Dialog>

@@ -30,7 +30,7 @@ export function KeysSection() {
     <section ref={section}>
       <SectionHead
         title="API keys"
-        about="With a key, other programs use the model gateway and the monitoring service."
+        about="Other programs use a key to call the model gateway or the monitoring service."
       >
         {canMake && (
           <button type="button" class="main" onClick={() => setOpened({ kind: 'new' })}>
@@ -47,7 +47,7 @@ export function KeysSection() {
       ))}
       {value && canMake && value.keys.length === 0 && (
         <Empty title="No keys yet">
-          <p>Make one with “New key”: it is shown once, and works at once.</p>
+          <p>Create one with “New key”. It is shown only once and works right away.</p>
         </Empty>
       )}
       {value && value.keys.length > 0 && (
@@ -67,7 +67,7 @@ export function KeysSection() {
       {opened?.kind === 'limits' && (
         <LimitsDialog
           listed={opened.key}
-          onChanged={() => void after(`The limits of “${opened.key.name}” are changed.`)}
+          onChanged={() => void after(`Limits of “${opened.key.name}” changed.`)}
           onClose={() => setOpened(undefined)}
         />
       )}
@@ -75,7 +75,7 @@ export function KeysSection() {
         <RevokeDialog
           listed={opened.key}
           onRevoked={async () => {
-            await after(`“${opened.key.name}” is revoked: it is refused from now on.`);
+            await after(`Key “${opened.key.name}” revoked. It no longer works.`);
             // The button that led here is gone with its key.
             section.current?.querySelector('h2')?.focus();
           }}
@@ -99,7 +99,7 @@ function KeyRow({ listed, onOpen }: { listed: ListedKey; onOpen: (opened: Opened
           <span class={`service ${service}`}>
             {service === 'gateway' ? 'Model gateway' : 'Monitoring'}
           </span>
-          {readOnly && <span class="service">Read only</span>}
+          {readOnly && <span class="service">Read-only</span>}
         </p>
       </div>
       <dl>
@@ -150,7 +150,7 @@ function LastUsed({ listed: { service, lastUsedAtMs, lastUsedDay } }: { listed: 
   if (lastUsedAtMs !== undefined) return <Moment atMs={lastUsedAtMs} />;
   if (lastUsedDay !== undefined)
     return <time dateTime={lastUsedDay}>{formatDay(lastUsedDay)}</time>;
-  return service === 'gateway' ? <>Not in {LISTED_DAYS} days</> : <>Not since the start</>;
+  return service === 'gateway' ? <>Not in {LISTED_DAYS} days</> : <>Not since last restart</>;
 }
 
 function LimitText({ listed: { limits } }: { listed: ListedKey }) {
@@ -198,8 +198,8 @@ function RevokeDialog({
       {(close) => (
         <DialogForm act="Revoke key" danger onAct={() => () => revoke(close)} onCancel={close}>
           <p>
-            Whatever uses <code>{start}…</code> is refused at once. A revoked key does not come
-            back; what it has used stays counted.
+            Anything that uses <code>{start}…</code> stops working at once. You can't restore a
+            revoked key. Its past usage is kept.
           </p>
         </DialogForm>
       )}

@@ -70,7 +70,7 @@ export function LimitsDialog({
       {(close) => (
         <DialogForm act="Save limits" onAct={() => change(close)} onCancel={close}>
           <p>
-            They hold from the next request on. Minutes are any 60 seconds, days and months those of
+            Limits apply from the next request. A minute is any 60 seconds; days and months follow
             the UTC calendar.
           </p>
           <LimitFields typed={typed} problems={problems} onType={setTyped} />

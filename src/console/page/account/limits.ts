@@ -5,10 +5,10 @@ export type LimitName = keyof Limits;
 
 /** The limits of a key in the order in which they are asked for, and how they read in a line. */
 export const LIMITS: ReadonlyArray<{ name: LimitName; label: string; unit: string }> = [
-  { name: 'requestsPerMinute', label: 'Requests a minute', unit: 'requests/min' },
-  { name: 'tokensPerMinute', label: 'Tokens a minute', unit: 'tokens/min' },
-  { name: 'tokensPerDay', label: 'Tokens a day', unit: 'tokens/day' },
-  { name: 'tokensPerMonth', label: 'Tokens a month', unit: 'tokens/month' },
+  { name: 'requestsPerMinute', label: 'Requests per minute', unit: 'requests/min' },
+  { name: 'tokensPerMinute', label: 'Tokens per minute', unit: 'tokens/min' },
+  { name: 'tokensPerDay', label: 'Tokens per day', unit: 'tokens/day' },
+  { name: 'tokensPerMonth', label: 'Tokens per month', unit: 'tokens/month' },
 ];
 
 /** What was typed for each limit. */
@@ -32,7 +32,7 @@ export function readLimits(
     const value = Number(text);
     if (text === '') limits[name] = null;
     else if (/^\d+$/.test(text) && value >= 1 && Number.isSafeInteger(value)) limits[name] = value;
-    else problems[name] = 'Type a whole number from 1, or leave it empty for no limit.';
+    else problems[name] = 'Enter a whole number of 1 or more, or leave this empty for no limit.';
   }
   return Object.keys(problems).length > 0 ? { problems } : { limits };
 }

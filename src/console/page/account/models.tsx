@@ -26,7 +26,7 @@ export function ModelsSection() {
     <section>
       <SectionHead
         title="Models"
-        about="What the gateway offers. Speed, quality and cost are relative: they compare these models with one another."
+        about="The gateway's models. Speed, quality and cost compare these models with each other."
       />
       <div class="choices flow">
         <label class="choice minor">
@@ -57,7 +57,7 @@ export function ModelsSection() {
             checked={seesImages}
             onChange={({ currentTarget }) => setSeesImages(currentTarget.checked)}
           />
-          Sees images
+          Accepts images
         </label>
       </div>
       <Waiting loaded={loaded} />
@@ -68,13 +68,13 @@ export function ModelsSection() {
         </p>
       )}
       {value && all.length > 0 && shown.length === 0 && (
-        <Empty title="No model is like this">
-          <p>Look for other words, or for models that see no images, too.</p>
+        <Empty title="No models match">
+          <p>Try another name, or include models that don't accept images.</p>
         </Empty>
       )}
       {value && all.length + value.image.length === 0 && (
         <Empty title="The catalog is empty">
-          <p>The gateway lists no model. Whoever runs it can look at its catalog.</p>
+          <p>The gateway lists no models. Ask your Askwatch admin to check its catalog.</p>
         </Empty>
       )}
       <ul class="rows framed">
@@ -95,14 +95,14 @@ function TextModel({ model, count }: { model: ListedModel; count: number }) {
         <ModelName model={model} />
         <p class="tags flow">
           {contextTokens !== undefined && (
-            <span title={`${formatNumber(contextTokens)} tokens of prompt and answer together`}>
+            <span title={`${formatNumber(contextTokens)} tokens for prompt and answer together`}>
               {contextText(contextTokens)} context
             </span>
           )}
           {accepts && <span>Accepts {accepts.join(' and ')}</span>}
           {unavailable === undefined && (
             <span>
-              Answered by <Name>{provider}</Name>
+              Served by <Name>{provider}</Name>
             </span>
           )}
         </p>
@@ -142,7 +142,7 @@ function ImageModels({ models }: { models: readonly ListedModel[] }) {
   return (
     <>
       <h3 class="apart">Image models</h3>
-      <p class="more aside">They make pictures and cannot answer questions.</p>
+      <p class="more aside">They create images and can't answer questions.</p>
       <ul class="rows framed">
         {models.map((model) => (
           <li key={model.id} class="model">

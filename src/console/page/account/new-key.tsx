@@ -12,7 +12,10 @@ import { type LimitName, readLimits, typedOf, withoutNone } from './limits.ts';
 import { Name } from './parts.tsx';
 
 const SERVICES: Record<ServiceName, { name: string; about: string }> = {
-  gateway: { name: 'Model gateway', about: 'Ask models, with any OpenAI-style client' },
+  gateway: {
+    name: 'Model gateway',
+    about: 'Send requests to models with any OpenAI-compatible client',
+  },
   monitoring: { name: 'Monitoring service', about: 'Create and read monitors' },
 };
 
@@ -58,7 +61,7 @@ function NewKeyForm({
     const read = service === 'gateway' ? readLimits(typed) : { limits: undefined };
     const wrong = {
       ...('problems' in read && read.problems),
-      ...(name.trim() === '' && { name: 'Give it a name, so that you know it later.' }),
+      ...(name.trim() === '' && { name: 'Enter a name so you can recognize it later.' }),
     };
     setProblems(wrong);
     if ('problems' in read || wrong.name !== undefined) return undefined;
@@ -89,7 +92,7 @@ function NewKeyForm({
         onType={setName}
         autofocus
         maxLength={100}
-        placeholder="Who or what uses it, such as billing-job"
+        placeholder="For example billing-job"
       />
       <ServiceChoice services={services} service={service} onChange={setService} />
       {service === 'gateway' ? (
@@ -108,7 +111,7 @@ function NewKeyForm({
             />
             <span class="aside">
               <strong>Can change monitors</strong>
-              Leave this off for a key that only reads
+              Leave unchecked for a read-only key
             </span>
           </label>
         </fieldset>
@@ -171,8 +174,8 @@ function MadeKeyView({
       <Example name="Example">{example}</Example>
       {forAssistants && (
         <>
-          <h3>Use it from an assistant, over MCP</h3>
-          <Example name="Configuration of an assistant">{mcpServersFor({ key, origin })}</Example>
+          <h3>Use it with an assistant over MCP</h3>
+          <Example name="Assistant configuration">{mcpServersFor({ key, origin })}</Example>
         </>
       )}
       <div class="dialog-buttons flow">

@@ -111,7 +111,7 @@ export function Segments<T extends string | number>({
 /** The days that are shown. */
 export const SpanChoice = (props: { days: Span; onChange: (days: Span) => void }) => (
   <Segments
-    legend="Span"
+    legend="Period"
     value={props.days}
     choices={SPANS.map((days) => ({ value: days, label: `${days} days` }))}
     onChange={props.onChange}

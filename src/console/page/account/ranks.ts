@@ -5,8 +5,8 @@ export type Rank = 'speed' | 'quality' | 'cost';
 /** From the first rank to the last. */
 const TEXTS: Record<Rank, readonly [string, string, string, string, string]> = {
   speed: ['slowest', 'slow', 'medium', 'fast', 'fastest'],
-  quality: ['plainest', 'plain', 'medium', 'good', 'best'],
-  cost: ['cheapest', 'cheap', 'medium', 'dear', 'dearest'],
+  quality: ['most basic', 'basic', 'medium', 'good', 'best'],
+  cost: ['cheapest', 'cheap', 'medium', 'expensive', 'most expensive'],
 };
 
 /** A rank among `count` as a word: only the first and the last have the extremes. Pure. */
@@ -21,7 +21,7 @@ export function rankWord(kind: Rank, rank: number, count: number): string {
 }
 
 export const ORDERS = {
-  catalog: 'As in the catalog',
+  catalog: 'Catalog order',
   speed: 'Fastest first',
   quality: 'Best first',
   cost: 'Cheapest first',

@@ -86,7 +86,7 @@ export function DayTable({
 const COUNTED: ReadonlyArray<{ heading: string; name: keyof Counts }> = [
   { heading: 'Requests', name: 'requests' },
   { heading: 'Complete', name: 'complete' },
-  { heading: 'Left', name: 'left' },
+  { heading: 'Canceled', name: 'left' },
   { heading: 'Failed', name: 'failed' },
   { heading: 'Refused', name: 'refused' },
   { heading: 'Prompts', name: 'promptTokens' },
@@ -109,10 +109,12 @@ export function PairTable({ usage: { rows, moreRows } }: { usage: UsageAnswer })
           }))}
         />
       </Scrolled>
-      {moreRows > 0 && <p class="more aside">{formatNumber(moreRows)} more with fewer tokens.</p>}
+      {moreRows > 0 && (
+        <p class="more aside">{formatNumber(moreRows)} more rows with fewer tokens.</p>
+      )}
       <p class="more aside">
-        Left: the caller went away before the end. Failed: no provider answered. Prompts and answers
-        are tokens.
+        Canceled: the caller disconnected before the end. Failed: no provider answered. Prompts and
+        answers are counted in tokens.
       </p>
     </>
   );

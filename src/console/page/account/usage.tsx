@@ -39,11 +39,11 @@ export function UsageSection() {
     <section>
       <SectionHead
         title="Usage"
-        about="What was asked of the model gateway. Days are those of the UTC calendar."
+        about="Requests to the model gateway. Days follow the UTC calendar."
       />
       <div class="choices flow">
         <SpanChoice days={days} onChange={setDays} />
-        <Segments<UsageBy> legend="Grouped" value={by} choices={BY_CHOICES} onChange={setBy} />
+        <Segments<UsageBy> legend="Group" value={by} choices={BY_CHOICES} onChange={setBy} />
         <Segments<Measure>
           legend="Measure"
           value={measure}
@@ -55,10 +55,10 @@ export function UsageSection() {
       <Waiting loaded={loaded} />
       {value?.notice !== undefined && <Notice>{value.notice}</Notice>}
       {value && value.total.requests === 0 && value.notice === undefined && (
-        <Empty title="Nothing was asked in these days">
+        <Empty title="No requests in this period">
           <p>
             Ask something in the <a href="/">playground</a>, or send a request with a{' '}
-            <a href="#keys">key</a>: it shows here when it is answered.
+            <a href="#keys">key</a>. It appears here once it is answered.
           </p>
         </Empty>
       )}
@@ -86,7 +86,7 @@ function Totals({ total }: { total: Counts }) {
   const { requests, complete, left, failed, refused, promptTokens, answerTokens, estimated } =
     total;
   const ended = [
-    [left, 'left by the caller'],
+    [left, 'canceled by the caller'],
     [failed, 'failed'],
     [refused, 'refused'],
   ] as const;
@@ -98,17 +98,17 @@ function Totals({ total }: { total: Counts }) {
         {formatNumber(complete)} complete
         {others.map(([count, text]) => `, ${formatNumber(count)} ${text}`)}
       </Fact>
-      <Fact label="Tokens of prompts">
+      <Fact label="Prompt tokens">
         <strong class="digits">{shortNumber(promptTokens)}</strong>
         {formatNumber(promptTokens)}
       </Fact>
-      <Fact label="Tokens of answers">
+      <Fact label="Answer tokens">
         <strong class="digits">{shortNumber(answerTokens)}</strong>
         {formatNumber(answerTokens)}
       </Fact>
       <Fact label="Estimated">
         <strong class="digits">{formatNumber(estimated)}</strong>
-        requests whose tokens the provider did not tell
+        requests without token counts from the provider
       </Fact>
     </dl>
   );

@@ -26,11 +26,10 @@ const colour = createPageWorker<ColourJob, ColourResult>('colour-worker', 2_000)
 
 /** Why some of an answer is plain text. */
 const WHY_PLAIN = {
-  long: 'This answer is too long to be set whole: its end is shown as plain text.',
-  intricate: 'Some of this answer is too intricate to be set, and is shown as plain text.',
-  late: 'This answer took too long to be set, and is shown as plain text.',
-  broken:
-    'This answer is shown as plain text, since a script of this page could not be loaded. Load the page anew.',
+  long: 'This answer is too long to format in full. Its end is shown as plain text.',
+  intricate: 'Parts of this answer are too complex to format and are shown as plain text.',
+  late: 'This answer took too long to format and is shown as plain text.',
+  broken: "This answer is shown as plain text because a script didn't load. Reload the page.",
 };
 
 /** Where an answer is shown, drawn again as it grows. */

@@ -81,7 +81,7 @@ const policy = (globalThis as Trusting).trustedTypes?.createPolicy('askwatch-wor
   createScriptURL(address) {
     const { origin, pathname } = new URL(address, location.href);
     if (origin === location.origin && pathname.startsWith('/console/')) return address;
-    throw new TypeError(`${address} is no script of this page.`);
+    throw new TypeError(`${address} isn't a script of this page.`);
   },
 });
 

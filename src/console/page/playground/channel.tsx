@@ -41,7 +41,7 @@ export function Channel(props: {
       >
         {isMissing && (
           <p class="gone">
-            There is no channel of this name. <a href="#/general">Go to general</a>
+            There's no channel with this name. <a href="#/general">Go to general</a>
           </p>
         )}
         {known && messages.length === 0 && (
@@ -78,7 +78,7 @@ export function Channel(props: {
           channel={channel}
           draft={channel}
           label={`Message to ${channel}`}
-          placeholder="Ask, or / for commands"
+          placeholder="Ask, or type / for commands"
           onSay={onSay}
         />
       )}
@@ -110,7 +110,7 @@ function ThreadLink({ thread, onOpen }: { thread: ListedMessage['thread']; onOpe
       {thread.growing && <span class="writing">Askwatch is writing…</span>}
       {!thread.growing && thread.lastAtMs !== undefined && (
         <span>
-          last at <Moment atMs={thread.lastAtMs} />
+          last reply <Moment atMs={thread.lastAtMs} />
         </span>
       )}
     </button>
@@ -122,7 +122,7 @@ const TRIES = [
   { line: 'What is down?', about: 'Ask about your services; no slash needed' },
   {
     line: 'Watch https://example.com',
-    about: 'Have a change prepared; you confirm it before it is done',
+    about: 'Request a change; you confirm it first',
   },
   { line: '/askwatch help', about: 'See everything it can do' },
 ];

@@ -33,7 +33,7 @@ function base64Of(file: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(String(reader.result).split(',', 2)[1] ?? '');
-    reader.onerror = () => reject(new Error('This file cannot be read.'));
+    reader.onerror = () => reject(new Error("This file can't be read."));
     reader.readAsDataURL(file);
   });
 }

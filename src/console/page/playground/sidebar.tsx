@@ -154,7 +154,7 @@ function ChannelList(props: {
       </div>
       {naming && (
         <InlineName
-          label="Name of the new channel"
+          label="New channel name"
           value=""
           onSave={onCreate}
           onDone={() => {

@@ -54,7 +54,7 @@ export function ThreadPanel(props: {
         follow={`${last?.id} ${thread.replies.length}`}
         own={isOwn(last, person)}
       >
-        {gone && <p class="gone">This thread is gone: it made room for newer messages.</p>}
+        {gone && <p class="gone">This thread was deleted to make room for newer messages.</p>}
         {!gone && listed && <MessageView message={listed.message} onPress={press} />}
         {thread.replies.length > 0 && (
           <h3 class="day beside fine">

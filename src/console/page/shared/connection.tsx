@@ -1,7 +1,7 @@
 const TEXTS = {
   connecting: 'Connecting…',
   open: 'Live',
-  lost: 'Connection lost, trying again…',
+  lost: 'Connection lost. Reconnecting…',
 };
 
 /** Whether what is shown is live. */

@@ -31,7 +31,7 @@ export function LogOut() {
   }
   return (
     <button type="button" class="log-out minor" onClick={() => void logOut()}>
-      {failed ? 'Not logged out, try again' : 'Log out'}
+      {failed ? "Couldn't log out. Try again" : 'Log out'}
     </button>
   );
 }

@@ -1,5 +1,5 @@
 /** What to show when nobody answers. */
-export const UNREACHED = 'Askwatch cannot be reached. Is it still running?';
+export const UNREACHED = "Can't reach Askwatch. Is it still running?";
 
 /** Pauses before a request that did not get through, or came to nothing, is repeated; its id makes the repeat harmless. */
 const REPEAT_AFTER_MS = [500, 1_500, 4_000];

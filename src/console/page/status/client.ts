@@ -25,7 +25,7 @@ export function createStatusClient() {
       const path = `/status/monitors/${encodeURIComponent(id)}?hours=${hours}`;
       const response = await fetch(path, { signal });
       if (response.status === 404) return undefined;
-      if (leadsToLogin(response)) throw new Error('The session is over.');
+      if (leadsToLogin(response)) throw new Error('The session has ended.');
       if (!response.ok) throw new Error(`Askwatch answered with status ${response.status}.`);
       return (await response.json()) as StatusDetails;
     },

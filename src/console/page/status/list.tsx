@@ -26,7 +26,7 @@ export function StatusList({ monitors }: { monitors: readonly StatusMonitor[] })
       </p>
       {wanted.length === 0 && (
         <div class="none">
-          <p>No monitor fits.</p>
+          <p>No monitors match.</p>
           <button type="button" class="plain" onClick={() => setFilter(noFilter)}>
             Show all
           </button>

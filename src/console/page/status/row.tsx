@@ -40,7 +40,7 @@ function RowFacts({ monitor }: { monitor: StatusMonitor }) {
       <Tags monitor={monitor} />
       {response_time_ms !== undefined && <span>{formatMilliseconds(response_time_ms)}</span>}
       {typeof uptime === 'number' && days && <span>{uptimeText(uptime, days)}</span>}
-      {uptime === null && <span>Not seen yet</span>}
+      {uptime === null && <span>Not checked yet</span>}
     </p>
   );
 }
@@ -50,7 +50,7 @@ export function Tags({ monitor }: { monitor: StatusMonitor }) {
   return (
     <>
       {monitor.flapping && <span class="tag">Flapping</span>}
-      {monitor.waiting_for_first_ping && <span class="tag">Waiting for its first ping</span>}
+      {monitor.waiting_for_first_ping && <span class="tag">Waiting for first ping</span>}
       {monitor.stale && <span class="tag">May be out of date</span>}
     </>
   );

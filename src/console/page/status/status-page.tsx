@@ -32,7 +32,7 @@ export function StatusPage({ client }: { client: StatusClient }) {
         <Connection state={connection} />
       </TopBar>
       <main class="status-page">
-        {!report && <p class="waiting">Looking…</p>}
+        {!report && <p class="waiting">Loading…</p>}
         {report && (
           <div ref={overview} hidden={opened !== undefined}>
             <Overview report={report} live={connection === 'open'} />
@@ -58,7 +58,7 @@ function Overview({ report, live }: { report: StatusReport; live: boolean }) {
       )}
       <footer class="elsewhere flow">
         <a href="/status.json">JSON</a>
-        <a href="/status/feed.xml">Feed of incidents</a>
+        <a href="/status/feed.xml">Incident feed</a>
         <a href="/status/badge.svg">Badge</a>
       </footer>
     </>
@@ -118,7 +118,7 @@ function Looked({ atMs, live }: { atMs: number; live: boolean }) {
   const nowMs = useNowMs(1_000);
   const isQuiet = live && nowMs - atMs > NEWS_WITHIN_MS;
   return (
-    <p>{isQuiet ? `Nothing new for ${inWords(nowMs - atMs)}` : `Looked ${agoText(atMs, nowMs)}`}</p>
+    <p>{isQuiet ? `No update for ${inWords(nowMs - atMs)}` : `Updated ${agoText(atMs, nowMs)}`}</p>
   );
 }
 
@@ -129,14 +129,14 @@ function NoMonitors({ isPublic }: { isPublic: boolean }) {
   return (
     <section class="nothing welcome">
       <Mark />
-      <h2>Nothing is watched yet</h2>
+      <h2>No monitors yet</h2>
       {isPublic ? (
-        <p>Monitors appear here as soon as there are some.</p>
+        <p>Monitors appear here once they are added.</p>
       ) : (
         <>
           <p>
             Add a monitor in the <a href="/">playground</a>, or in Slack or Discord. It appears here
-            at once.
+            right away.
           </p>
           <p class="snippet flow beside">
             <code class="framed">{LINE}</code>

@@ -55,22 +55,23 @@ export function headlineOf({ overall, monitors }: StatusReport): string {
   const checked = monitors.filter((monitor) => conditionOf(monitor) !== 'paused');
   const total = checked.length;
   if (monitors.length === 0) {
-    return overall === 'unknown' ? 'Nothing is known yet' : 'No monitors yet';
+    return overall === 'unknown' ? 'No data yet' : 'No monitors yet';
   }
   const count = (condition: Condition) =>
     checked.filter((monitor) => conditionOf(monitor) === condition).length;
-  if (overall === 'unknown') return 'The state is not known now';
+  if (overall === 'unknown') return 'Current status unknown';
   if (total === 0)
     return monitors.length === 1 ? 'The monitor is paused' : 'All monitors are paused';
   if (overall === 'pending') return 'Waiting for the first check';
-  if (overall === 'down') return total === 1 ? 'It is down' : `${ofAll(count('down'), total)} down`;
+  if (overall === 'down')
+    return total === 1 ? 'The monitor is down' : `${ofAll(count('down'), total)} down`;
   if (overall === 'degraded') {
     if (count('degraded') > 0) return `${ofAll(count('degraded'), total)} degraded`;
     return `${ofAll(checked.filter(({ flapping }) => flapping).length, total)} flapping`;
   }
   const up = count('up');
   if (up === total) return total === 1 ? 'The monitor is up' : `All ${total} monitors are up`;
-  return `${ofAll(up, total)} up, none is down`;
+  return `${ofAll(up, total)} up, none are down`;
 }
 
 const ofAll = (count: number, total: number) =>
@@ -90,7 +91,7 @@ export function uptimeFigures(
   return days.flatMap(({ days, uptime }) => {
     const span = watched.get(days);
     const label = days === 1 ? '24 hours' : `${days} days`;
-    if (uptime === null) return [{ label, text: 'Not seen' }];
+    if (uptime === null) return [{ label, text: 'No data' }];
     if (!span) return [];
     const note = span.most ? '' : ` (watched for ${inWords(span.seenMs)})`;
     return [{ label, text: percentText(uptime) + note }];
@@ -125,7 +126,7 @@ const dayFormat = new Intl.DateTimeFormat(undefined, {
 export function dayText({ atMs, upMs, downMs }: Day): string {
   const name = dayFormat.format(atMs);
   const seenMs = upMs + downMs;
-  if (seenMs === 0) return `${name}: not seen`;
+  if (seenMs === 0) return `${name}: no data`;
   const up = `${percentText(upMs / seenMs)} up`;
   return downMs > 0 ? `${name}: ${up}, down for ${inWords(downMs)}` : `${name}: ${up}`;
 }
@@ -133,10 +134,10 @@ export function dayText({ atMs, upMs, downMs }: Day): string {
 /** All days in a sentence or two, for whoever does not see the bars. Pure. */
 export function daysText(days: readonly Day[]): string {
   const seen = days.filter(({ upMs, downMs }) => upMs + downMs > 0);
-  if (seen.length === 0) return `Nothing was seen in ${counted(days.length, 'day')}.`;
+  if (seen.length === 0) return `No data for ${counted(days.length, 'day')}.`;
   const bad = seen.filter(({ downMs }) => downMs > 0);
   const last = bad.at(-1);
-  const span = `Seen on ${seen.length} of ${counted(days.length, 'day')}`;
+  const span = `Data for ${seen.length} of ${counted(days.length, 'day')}`;
   if (!last) return `${span}, never down.`;
   return `${span}, down on ${bad.length}. Last: ${dayText(last)}.`;
 }

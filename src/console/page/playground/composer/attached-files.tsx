@@ -37,7 +37,7 @@ export function useAttachedFiles(channel: string, onProblem: (problem: string) =
     } catch (error) {
       if (gone.current.signal.aborted) return;
       change((all) => all.filter((one) => one.key !== key));
-      onProblem(`“${name}” is not attached. ${sentenceOf(error)}`);
+      onProblem(`Couldn't attach “${name}”. ${sentenceOf(error)}`);
     }
   }
 
@@ -55,7 +55,9 @@ export function useAttachedFiles(channel: string, onProblem: (problem: string) =
       if (large) {
         onProblem(`“${large.name}” is larger than ${MAX_FILE_BYTES / 1_000_000} MB.`);
       } else if (fitting.length > room) {
-        onProblem(`A message takes ${MAX_FILES} files. Send the others with the next one.`);
+        onProblem(
+          `A message can have up to ${MAX_FILES} files. Send the rest with your next message.`,
+        );
       }
       for (const file of fitting.slice(0, room)) void send(file);
     },
@@ -83,7 +85,7 @@ export function AttachedFiles(props: {
           {kept?.picture && <img src={`/console/files/${kept.id}`} alt="" />}
           <span class="name">{name}</span>
           {!kept && <span class="minor">attaching…</span>}
-          <button type="button" aria-label={`Take away ${name}`} onClick={() => onRemove(key)}>
+          <button type="button" aria-label={`Remove ${name}`} onClick={() => onRemove(key)}>
             <CloseIcon />
           </button>
         </li>

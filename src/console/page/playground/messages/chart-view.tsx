@@ -134,7 +134,7 @@ function Hints({ layout, chart }: { layout: ChartLayout; chart: Chart }) {
 function stepWords(value: number | null, atMs: number, { unit, stepMs, outages }: Chart): string {
   const wasDown = outages.some(({ fromMs, toMs }) => fromMs < atMs + stepMs && atMs < toMs);
   if (value === null) return wasDown ? 'down' : 'not measured';
-  return `${valueWords(value, unit)}${wasDown ? ', and down for a part of it' : ''}`;
+  return `${valueWords(value, unit)}${wasDown ? ', down for part of it' : ''}`;
 }
 
 /** The chart for whoever cannot see it. */
@@ -143,12 +143,12 @@ function wordsOf(chart: Chart): string {
   const values = points.flatMap(({ value }) => value ?? []);
   const span =
     values.length === 0
-      ? 'Nothing was measured.'
+      ? 'No measurements.'
       : `From ${valueWords(Math.min(...values), unit)} to ${valueWords(Math.max(...values), unit)}.`;
   const named = outages
     .slice(-MAX_NAMED)
     .map(({ fromMs, toMs }) => `${clockOf(fromMs, chart)} to ${clockOf(toMs, chart)}`);
-  const more = outages.length > MAX_NAMED ? ` and ${outages.length - MAX_NAMED} times before` : '';
+  const more = outages.length > MAX_NAMED ? ` and ${outages.length - MAX_NAMED} earlier times` : '';
   return outages.length === 0 ? span : `${span} Down from ${named.join(', ')}${more}.`;
 }
 

@@ -49,7 +49,7 @@ export function MessageView({
           <Clock atMs={message.atMs} />
           {message.changedAtMs !== undefined && (
             <span>
-              changed <Clock atMs={message.changedAtMs} />
+              updated <Clock atMs={message.changedAtMs} />
             </span>
           )}
         </p>

@@ -102,7 +102,7 @@ export function Scroller({
               aria-disabled={loading}
               onClick={() => void loadOlder()}
             >
-              {loading ? 'Fetching earlier messages…' : 'Earlier messages'}
+              {loading ? 'Loading earlier messages…' : 'Earlier messages'}
             </button>
           )}
           {children}

@@ -9,17 +9,17 @@ export function BadgeSnippet({ monitor: { id, name, status } }: { monitor: Statu
   const address = publicAddress();
   const markdown = `[![${plain(name)}](${address}${path})](${address}/status${addressOf(id)})`;
   return (
-    <section class="panel framed" aria-label="Elsewhere">
-      <h2>Show it elsewhere</h2>
+    <section class="panel framed" aria-label="Embed">
+      <h2>Embed</h2>
       <p class="snippet flow beside">
         {/* Asked for anew when the status changes: an image on a page is not. */}
-        <img src={`${path}?${new URLSearchParams({ status })}`} alt="The badge of this monitor" />
+        <img src={`${path}?${new URLSearchParams({ status })}`} alt="Badge of this monitor" />
         <code class="framed">{markdown}</code>
         <CopyButton text={markdown} />
       </p>
       <p class="elsewhere flow">
         <a href={`/status/monitors/${encodeURIComponent(id)}?hours=24`}>JSON</a>
-        <a href="/status/feed.xml">Feed of incidents</a>
+        <a href="/status/feed.xml">Incident feed</a>
       </p>
     </section>
   );

@@ -11,7 +11,7 @@ export function Incidents({ incidents }: { incidents: readonly StatusIncident[] 
   return (
     <section class="panel framed" aria-label="Incidents">
       <h2>Incidents</h2>
-      {incidents.length === 0 && <p class="none">It was never down as far as is known.</p>}
+      {incidents.length === 0 && <p class="none">No incidents recorded.</p>}
       <ol class="incidents">
         {incidents.map((incident) => (
           <li key={incident.id} class={incident.ended_at === null ? 'ongoing' : 'over'}>
@@ -24,7 +24,7 @@ export function Incidents({ incidents }: { incidents: readonly StatusIncident[] 
                 <span class="cause">{incident.cause ?? outcomeText(incident.outcome)}</span>
               </Fact>
               <Fact label="Ended">
-                {incident.ended_at === null ? 'It goes on' : <End incident={incident} />}
+                {incident.ended_at === null ? 'Ongoing' : <End incident={incident} />}
               </Fact>
             </dl>
           </li>

@@ -37,7 +37,7 @@ export function LatencyChart({ details, hours }: { details: StatusDetails; hours
     plot.current?.setCursor({ left, top: 0 }, false);
   }
   if (columns.means.every((mean) => mean === null))
-    return <p class="none">No response times were measured in this time.</p>;
+    return <p class="none">No response times in this period.</p>;
   return (
     <>
       <div
@@ -80,7 +80,7 @@ function pointText(
   const mean = means[at];
   if (typeof mean !== 'number') {
     const wasDown = outages.some(({ fromMs, toMs }) => fromMs <= atMs && atMs < toMs);
-    return `${name}: ${wasDown ? 'down' : 'nothing measured'}`;
+    return `${name}: ${wasDown ? 'down' : 'no data'}`;
   }
   const range = `${formatMilliseconds(least[at] ?? mean)} to ${formatMilliseconds(most[at] ?? mean)}`;
   return `${name}: ${formatMilliseconds(mean)} on average, ${range}`;
@@ -88,7 +88,7 @@ function pointText(
 
 function summaryText({ means, least, most }: LatencyColumns): string {
   const measured = means.filter((mean) => mean !== null);
-  if (measured.length === 0) return 'Nothing was measured.';
+  if (measured.length === 0) return 'No data.';
   const mean = measured.reduce((sum, one) => sum + one, 0) / measured.length;
   const all = [...least, ...most].filter((one) => one !== null);
   const [min, max] = [Math.min(...all), Math.max(...all)];

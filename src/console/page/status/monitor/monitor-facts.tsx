@@ -26,7 +26,7 @@ export function MonitorFacts({
     <section class="panel framed" aria-label="Facts">
       <h2>Facts</h2>
       <dl class="facts">
-        <Fact label="Kind">{kindWords(monitor.check_type)}</Fact>
+        <Fact label="Type">{kindWords(monitor.check_type)}</Fact>
         {interval_seconds !== undefined && !heartbeat && (
           <Fact label="Checked every">{inWords(interval_seconds * 1_000)}</Fact>
         )}
@@ -34,11 +34,11 @@ export function MonitorFacts({
           <Fact label="Last check">{agoText(Date.parse(last_checked_at), nowMs)}</Fact>
         )}
         {status_changed_at !== undefined && (
-          <Fact label="As it is since">
+          <Fact label="Current status since">
             <Moment atMs={Date.parse(status_changed_at)} />
           </Fact>
         )}
-        {heartbeat && <Fact label="Its job reports">{heartbeat.expected}</Fact>}
+        {heartbeat && <Fact label="Expected">{heartbeat.expected}</Fact>}
         {heartbeat && (
           <Fact label="Last report">
             {heartbeat.last_signal_at === null
@@ -63,7 +63,8 @@ export function MonitorFacts({
 
 function Certificate({ leftMs }: { leftMs: number }) {
   const days = Math.floor(Math.abs(leftMs) / DAY_MS);
-  const text = leftMs < 0 ? `ended ${counted(days, 'day')} ago` : `ends in ${counted(days, 'day')}`;
+  const text =
+    leftMs < 0 ? `expired ${counted(days, 'day')} ago` : `expires in ${counted(days, 'day')}`;
   const tone = leftMs < 0 ? 'bad' : 'warning';
   if (leftMs >= CERTIFICATE_WARNING_DAYS * DAY_MS) return <>{text}</>;
   return (
@@ -80,7 +81,7 @@ const KINDS: Record<string, string> = {
   DNS: 'DNS record',
   TCP: 'Port',
   CERTIFICATE: 'Certificate',
-  HEARTBEAT: 'Heartbeat of a job',
+  HEARTBEAT: 'Heartbeat',
 };
 
 const kindWords = (checkType: string) => KINDS[checkType] ?? checkType;

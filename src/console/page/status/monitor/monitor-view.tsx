@@ -102,11 +102,11 @@ function Heading({ monitor }: { monitor: StatusMonitor }) {
 }
 
 function Missing({ state }: { state: DetailsState }) {
-  if (!state.gone) return <p class="waiting">Looking…</p>;
+  if (!state.gone) return <p class="waiting">Loading…</p>;
   return (
     <section class="nothing welcome">
-      <h1>This monitor is not watched</h1>
-      <p>It was removed, or the address is mistyped. See the list for the others.</p>
+      <h1>Monitor not found</h1>
+      <p>It was removed, or the address is wrong. See the list for other monitors.</p>
     </section>
   );
 }
@@ -143,7 +143,7 @@ function Latency({
       <div class="panel-head flow beside">
         <h2>Response times</h2>
         <fieldset class="flow">
-          <legend class="unseen">Over</legend>
+          <legend class="unseen">Period</legend>
           {SPANS.map((span) => (
             <button
               type="button"

@@ -57,4 +57,4 @@ export function useDetails(
 }
 
 /** What `fetch` throws when nobody answers says nothing to a reader. */
-const UNREACHED = 'Askwatch cannot be reached.';
+const UNREACHED = "Can't reach Askwatch.";

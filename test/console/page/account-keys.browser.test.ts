@@ -137,7 +137,7 @@ inBrowser('the keys of the account area in the browser', () => {
     await page.getByLabel('Tokens per day').fill('many');
     await button(page, 'Create key').click();
     await page.getByText('Enter a name').waitFor();
-    await page.getByText('Type a whole number from 1').waitFor();
+    await page.getByText('Enter a whole number of 1 or more').waitFor();
     await eventuallyEquals(() => page.getByLabel('Tokens per day').inputValue(), 'many');
     await eventuallyEquals(
       () => page.getByLabel('Tokens per day').getAttribute('aria-invalid'),

@@ -150,7 +150,7 @@ inBrowser('the account area in the browser', () => {
     const { page } = await openAccount(url);
     await page.getByText("The model gateway doesn't run in this process").waitFor();
     await page.getByRole('link', { name: 'Usage' }).click();
-    await page.getByText('so usage is counted where it runs').waitFor();
+    await page.getByText('Its usage is counted where it runs').waitFor();
     await provider.close();
     await page.getByRole('link', { name: 'Models' }).click();
     await page.getByRole('alert').getByText('The model gateway cannot be reached.').waitFor();

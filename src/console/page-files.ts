@@ -56,11 +56,13 @@ export async function addPageRoutes(
     added.set(file, address);
     return address;
   };
+  const fonts = await addFonts(server, guards, folder);
   for (const { path, name, title, guard = 'page', later = [] } of pages) {
     const metas = publicUrl === undefined ? [] : [metaOf(PUBLIC_URL_META, publicUrl)];
     for (const script of later) metas.push(metaOf(script, await addressOf(`${script}.js`)));
     const head = [
       ...metas,
+      ...fonts,
       `<link rel="stylesheet" href="${await addressOf(`${name}.css`)}">`,
       `<script type="module" src="${await addressOf(`${name}.js`)}"></script>`,
     ];
@@ -76,6 +78,9 @@ export async function addPageRoutes(
   });
 }
 
+/** A copy never grows stale: its address carries a hash of what is in it. */
+const FOR_GOOD = 'public, max-age=31536000, immutable';
+
 const metaOf = (name: string, content: string) =>
   `<meta name="${name}" content="${xmlText(content)}">`;
 
@@ -90,12 +95,29 @@ async function addAsset(
   const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
   server.get(`/console/${name}`, guarded(guards.file), async (request, reply) => {
     reply.type(`${type}; charset=utf-8`).header('vary', 'accept-encoding');
-    // A copy never grows stale.
-    reply.header('cache-control', 'public, max-age=31536000, immutable');
+    reply.header('cache-control', FOR_GOOD);
     return await compressedFor(bytes, request, reply);
   });
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 12);
   return `/console/${name}?v=${hash}`;
+}
+
+/** Serves the fonts that the styles name, and resolves to what has a browser fetch them before it reads the styles. */
+async function addFonts(server: HttpServer, guards: Guards, folder: URL): Promise<string[]> {
+  // All pages have the same; what an earlier build has left is not asked for.
+  const style = String(await readBuilt(folder, 'login.css'));
+  const names = [...style.matchAll(/[\w-]+\.woff2/g)].map(([name]) => name);
+  for (const name of names) {
+    const bytes = await readBuilt(folder, name);
+    server.get(`/console/${name}`, guarded(guards.file), async (_request, reply) => {
+      reply.type('font/woff2').header('cache-control', FOR_GOOD);
+      return bytes;
+    });
+  }
+  return names.map(
+    (name) =>
+      `<link rel="preload" href="/console/${name}" as="font" type="font/woff2" crossorigin>`,
+  );
 }
 
 async function readBuilt(folder: URL, name: string): Promise<Buffer> {

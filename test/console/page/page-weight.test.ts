@@ -11,6 +11,9 @@ const MAX_BYTES = 50_000;
 const MAX_FIRST_BYTES = 30_000;
 const MAX_LATER_BYTES = 60_000;
 
+/** What the one font of all pages may weigh; it is asked for once. */
+const MAX_FONT_BYTES = 50_000;
+
 const scripts = readdirSync(BUILT_PAGE)
   .filter((file) => file.endsWith('.js'))
   .map((file) => file.replace(/\.js$/, ''));
@@ -30,6 +33,19 @@ test.each(pages)(
 test('what sets and colours answers and draws charts comes apart from the pages', () => {
   expect(later).toEqual(['chart-library', 'colour-worker', 'markdown-worker']);
   for (const name of later) expect(sentBytes(`${name}.js`)).toBeLessThan(MAX_LATER_BYTES);
+});
+
+test('the font is light, comes from here, is kept for good, and every page has it fetched early', async () => {
+  const { url } = await startTestConsole();
+  for (const path of ['/', '/account']) {
+    const html = await (await fetch(url + path)).text();
+    const [, address] = /<link rel="preload" href="([^"]+)" as="font"/.exec(html) ?? [];
+    const font = await fetch(url + address);
+    expect(font.headers.get('content-type')).toBe('font/woff2');
+    expect(font.headers.get('cache-control')).toContain('immutable');
+    expect((await font.arrayBuffer()).byteLength).toBeLessThan(MAX_FONT_BYTES);
+    expect(font.headers.get('content-security-policy')).toContain("font-src 'self'");
+  }
 });
 
 test('a script is sent compressed to who understands that, and as it is to others', async () => {

@@ -42,7 +42,7 @@ export function drawPlot(
 /** An axis as all charts have it. */
 export const axisIn = (frame: HTMLElement): uPlot.Axis => ({
   stroke: () => colourIn(frame, '--muted'),
-  font: '12px system-ui, sans-serif',
+  font: '12px Inter, system-ui, sans-serif',
   grid: { stroke: () => colourIn(frame, '--line'), width: 1 },
   ticks: { show: false },
 });

@@ -1,8 +1,16 @@
 import type { ComponentChildren } from 'preact';
 
-/** One row of a list of facts. */
-export const Fact = ({ label, children }: { label: string; children: ComponentChildren }) => (
-  <div>
+/** One row of a list of facts; a `wide` one takes all columns. */
+export const Fact = ({
+  label,
+  wide = false,
+  children,
+}: {
+  label: string;
+  wide?: boolean;
+  children: ComponentChildren;
+}) => (
+  <div class={wide ? 'wide' : undefined}>
     <dt>{label}</dt>
     <dd>{children}</dd>
   </div>

@@ -24,6 +24,15 @@ const DECIDES = /^proposal /;
 /** A word that has to break, or the table would not fit. */
 const LONG_WORD = /\S{25}/;
 
+/** Characters of a cell that stays on one line, so that no name breaks at a hyphen. */
+const MAX_WHOLE = 24;
+
+/** Characters of a fact that has room beside others. */
+const MAX_NARROW = 34;
+
+/** Response times drawn with characters, which are told beside them. */
+const BARS = /[\u2581-\u2588]/;
+
 /** A card. All its words are plain text. */
 export function CardView({
   card,
@@ -88,7 +97,7 @@ function PartView({ part }: { part: CardPart }) {
       return (
         <dl>
           {part.facts.map((fact) => (
-            <Fact key={fact.label} label={fact.label}>
+            <Fact key={fact.label} label={fact.label} wide={isWide(fact.value)}>
               <FactValue value={fact.value} seconds={seconds} />
             </Fact>
           ))}
@@ -136,7 +145,7 @@ function TableView({ columns, rows }: { columns: string[]; rows: string[][] }) {
           {rows.map((row, at) => (
             <tr key={at}>
               {row.map((cell, column) => (
-                <td key={column} class={LONG_WORD.test(cell) ? 'long' : undefined}>
+                <td key={column} class={cellClass(cell)}>
                   <Words text={cell} />
                 </td>
               ))}
@@ -146,6 +155,14 @@ function TableView({ columns, rows }: { columns: string[]; rows: string[][] }) {
       </table>
     </section>
   );
+}
+
+const isWide = (value: CardFact['value']) =>
+  typeof value === 'string' && (value.length > MAX_NARROW || BARS.test(value));
+
+function cellClass(cell: string): string {
+  if (LONG_WORD.test(cell)) return 'long';
+  return cell.length <= MAX_WHOLE ? 'whole' : 'sentence';
 }
 
 /** Plain words, or a status with its colour. */

@@ -112,7 +112,7 @@ inBrowser('a form in the browser', () => {
   test('of the model and of the prompt begin with what is set, from the list of commands too', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);
-    await page.getByRole('button', { name: '/askwatch model Show' }).click();
+    await page.getByRole('button', { name: '/askwatch model', exact: true }).click();
     await input(page).press('Enter');
     await inputOfForm(page, 'Model').selectOption('test-model');
     await form(page).getByRole('button', { name: 'Save' }).click();

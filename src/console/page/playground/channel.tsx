@@ -138,7 +138,7 @@ function EmptyState({ onTry }: { onTry: (line: string) => void }) {
         {TRIES.map(({ line, about }) => (
           <li key={line}>
             <button type="button" class="framed" onClick={() => onTry(line)}>
-              <code>{line}</code>
+              {line.startsWith('/') ? <code>{line}</code> : <span class="line-to-try">{line}</span>}
               <span class="aside">{about}</span>
             </button>
           </li>

@@ -112,10 +112,10 @@ function CommandList(props: {
           <li key={name}>
             <button
               type="button"
+              title={summary}
               onClick={() => onTry(fields.length > 0 ? `/${name} ` : `/${name}`)}
             >
               <code>/{name}</code>
-              <span class="fine">{summary}</span>
             </button>
           </li>
         ))}

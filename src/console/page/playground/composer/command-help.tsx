@@ -24,7 +24,6 @@ export function SuggestionList({
         <div
           key={suggestion.line}
           id={`${id}-${index}`}
-          class="flow"
           role="option"
           tabIndex={-1}
           aria-selected={index === chosen}

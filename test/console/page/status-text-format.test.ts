@@ -8,7 +8,7 @@ import {
   dayText,
   headlineOf,
   uptimeFigures,
-  uptimeText,
+  watchedText,
 } from '../../../src/console/page/status/text-format.ts';
 import { heldOrder } from '../../../src/console/page/status/use-held-order.ts';
 import {
@@ -146,10 +146,8 @@ describe('an uptime', () => {
     expect(days.map(({ label }) => label)).toEqual(['24 hours', '7 days', '30 days', '90 days']);
     expect(days.at(-1)?.text).toBe('48.63 % (watched for 40 days)');
     const last = '2026-11-22';
-    expect(uptimeText(0.486_34, { last, up_ms: [58_000], down_ms: [62_000] })).toBe(
-      '48.63 % up (watched for 2 minutes)',
-    );
-    expect(uptimeText(1, { last, up_ms: [DAY_MS, DAY_MS], down_ms: [0, 0] })).toBe('100 % up');
+    expect(watchedText({ last, up_ms: [58_000], down_ms: [62_000] })).toBe('watched for 2 minutes');
+    expect(watchedText({ last, up_ms: [DAY_MS, DAY_MS], down_ms: [0, 0] })).toBeUndefined();
   });
 });
 

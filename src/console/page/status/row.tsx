@@ -1,8 +1,9 @@
 import { useMemo } from 'preact/hooks';
+import { percentText } from '../../shared/from-bot.ts';
 import type { StatusMonitor } from '../../status/api-types.ts';
 import { DayBars } from './day-bars.tsx';
 import { StatusIcon } from './icon.tsx';
-import { conditionOf, formatMilliseconds, statusText, uptimeText } from './text-format.ts';
+import { conditionOf, formatMilliseconds, statusText, watchedText } from './text-format.ts';
 import { addressOf } from './use-status.ts';
 
 /** One monitor of the list: how it is, and how its last days were. */
@@ -35,11 +36,17 @@ function rowOf(monitor: StatusMonitor) {
 
 function RowFacts({ monitor }: { monitor: StatusMonitor }) {
   const { response_time_ms, uptime, days } = monitor;
+  const watched = typeof uptime === 'number' && days && watchedText(days);
   return (
     <p class="row-facts flow minor digits">
       <Tags monitor={monitor} />
-      {response_time_ms !== undefined && <span>{formatMilliseconds(response_time_ms)}</span>}
-      {typeof uptime === 'number' && days && <span>{uptimeText(uptime, days)}</span>}
+      {watched && <span>{watched}</span>}
+      {response_time_ms !== undefined && (
+        <span class="figure">{formatMilliseconds(response_time_ms)}</span>
+      )}
+      {typeof uptime === 'number' && days && (
+        <span class="figure">{`${percentText(uptime)} up`}</span>
+      )}
       {uptime === null && <span>Not checked yet</span>}
     </p>
   );

@@ -98,11 +98,10 @@ export function uptimeFigures(
   });
 }
 
-/** `99.2 % up`, with how long it was watched where that is less than a day. Pure. */
-export function uptimeText(uptime: number, { up_ms, down_ms }: StatusDays): string {
+/** `watched for 2 hours`, which an uptime of less than a day needs beside it; undefined when it was longer. Pure. */
+export function watchedText({ up_ms, down_ms }: StatusDays): string | undefined {
   const seenMs = [...up_ms, ...down_ms].reduce((total, ms) => total + ms, 0);
-  const text = `${percentText(uptime)} up`;
-  return seenMs < DAY_MS ? `${text} (watched for ${inWords(seenMs)})` : text;
+  return seenMs < DAY_MS ? `watched for ${inWords(seenMs)}` : undefined;
 }
 
 export const formatMilliseconds = (ms: number) =>

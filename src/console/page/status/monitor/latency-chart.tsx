@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 const moment = new Intl.DateTimeFormat(undefined, {
   day: 'numeric',
   month: 'short',
-  hour: '2-digit',
+  hour: 'numeric',
   minute: '2-digit',
 });
 

@@ -63,7 +63,7 @@ export function Login({ to }: { to: string }) {
         </button>
       </form>
       <p class="note">
-        The password is what <code>CONSOLE_PASSWORD</code> says where Askwatch runs.
+        The password is set by <code>CONSOLE_PASSWORD</code> on the server.
       </p>
     </main>
   );

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { HttpServer } from '../http/server-types.ts';
+import type { HttpRequest, HttpServer } from '../http/server-types.ts';
 import { type Guards, guarded } from './login/guards.ts';
 import { compressedFor } from './shared/conditional.ts';
 import { PUBLIC_URL_META } from './shared/public-url.ts';
@@ -68,10 +68,21 @@ export async function addPageRoutes(
     ];
     const html = htmlOf(title, head, views[name] ?? '');
     server.get(path, guarded(guards[guard]), async (_request, reply) => {
-      reply.type('text/html; charset=utf-8').header('cache-control', 'no-cache');
+      reply.type(HTML_TYPE).header('cache-control', 'no-cache');
       return html;
     });
   }
+  const notFound = htmlOf(
+    'Page not found · Askwatch',
+    [`<link rel="stylesheet" href="${await addressOf('login.css')}">`],
+    views['not-found'] ?? '',
+  );
+  server.addHook('onRequest', async (request, reply) => {
+    if (!request.is404 || !isForBrowser(request)) return;
+    await guards.bare(request, reply);
+    reply.code(404).type(HTML_TYPE).header('cache-control', 'no-store').send(notFound);
+    return reply;
+  });
   server.get('/console/icon.svg', guarded(guards.file), async (_request, reply) => {
     reply.type('image/svg+xml').header('cache-control', 'public, max-age=86400');
     return MARK;
@@ -80,6 +91,19 @@ export async function addPageRoutes(
 
 /** A copy never grows stale: its address carries a hash of what is in it. */
 const FOR_GOOD = 'public, max-age=31536000, immutable';
+
+const HTML_TYPE = 'text/html; charset=utf-8';
+
+/** Where programs ask, which are answered with JSON whatever they say they take. */
+const FOR_PROGRAMS = /^\/(?:api|v1|mcp|hooks|console)(?:\/|$)/;
+
+/** Whether somebody has followed a link or typed an address, rather than a program. */
+function isForBrowser({ method, url, headers }: HttpRequest): boolean {
+  const path = url.split('?')[0] ?? '';
+  return (
+    method === 'GET' && /\btext\/html\b/.test(headers.accept ?? '') && !FOR_PROGRAMS.test(path)
+  );
+}
 
 const metaOf = (name: string, content: string) =>
   `<meta name="${name}" content="${xmlText(content)}">`;

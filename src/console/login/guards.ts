@@ -135,6 +135,8 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
     statusFetch: statusPublic ? publicFetch : fetch,
     /** Whether the route may tell all, or only what is public; ask it behind `statusPage` or `statusFetch`. */
     viewer,
+    /** The headers of every page, for one that says nothing to anybody. */
+    bare: setHeaders,
   };
 }
 

@@ -1,4 +1,5 @@
 import { renderToString } from 'preact-render-to-string';
+import { NotFound } from './login/not-found.tsx';
 import { Sidebar } from './playground/sidebar.tsx';
 import { emptyState } from './playground/state.ts';
 import { Connection } from './shared/connection.tsx';
@@ -27,6 +28,7 @@ const views = {
     </TopBar>
   ),
   account: <TopBar here="/account" />,
+  'not-found': <NotFound />,
 };
 
 const written = Object.entries(views).map(([name, view]) => [name, renderToString(view)]);

@@ -259,6 +259,7 @@ async function start(
         channels: alerted.map(({ channel }) => channel),
         login: password === undefined ? undefined : { password },
         publicUrl,
+        version,
         pageFolder: new URL('./console/page/', import.meta.url),
         status: {
           // With all that is asked besides, another service's limit of 120 requests a minute is kept.

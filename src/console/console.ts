@@ -63,6 +63,8 @@ export async function createConsole(options: {
   account?: Account;
   /** Where others reach the program; where the browser is when absent. */
   publicUrl?: string | undefined;
+  /** What the pages of members say of the program's version; nothing when absent. */
+  version?: string;
   /** Where `npm run build:page` wrote the pages. */
   pageFolder: URL;
 }): Promise<Platform> {
@@ -169,7 +171,8 @@ export async function createConsole(options: {
   });
   const { hasBot = true } = options;
   const pages = PAGES.filter(({ path }) => hasBot || path !== '/');
-  await addPageRoutes(kit.server, guards, pageFolder, pages, options.publicUrl);
+  const { publicUrl, version } = options;
+  await addPageRoutes(kit.server, guards, pageFolder, { pages, publicUrl, version });
   if (!hasBot) {
     kit.server.get('/', guarded(guards.statusPage), (_request, reply) =>
       reply.redirect('/status', 303),

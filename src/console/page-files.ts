@@ -4,6 +4,7 @@ import type { HttpRequest, HttpServer } from '../http/server-types.ts';
 import { type Guards, guarded } from './login/guards.ts';
 import { compressedFor } from './shared/conditional.ts';
 import { PUBLIC_URL_META } from './shared/public-url.ts';
+import { VERSION_META } from './shared/version-meta.ts';
 import { xmlText } from './shared/xml-text.ts';
 
 const MARK = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="9" fill="#4f46e5"/><path d="M7 17h4.5l2.5-7 4 13 2.5-6H25" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
@@ -15,6 +16,8 @@ interface ConsolePage {
   title: string;
   /** Who may open it; `page` unless it is said otherwise. */
   guard?: 'page' | 'statusPage' | 'loginPage';
+  /** What those see who may see only what is public. */
+  strangers?: { view: string; title: string };
   /** Names of scripts that it loads when there is something for them to do; where they are stands in the page. */
   later?: readonly string[];
 }
@@ -32,6 +35,7 @@ export const PAGES: readonly ConsolePage[] = [
     name: 'status',
     title: 'Status · Askwatch',
     guard: 'statusPage',
+    strangers: { view: 'status-for-strangers', title: 'Status' },
     later: ['chart-library'],
   },
   { path: '/login', name: 'login', title: 'Log in to Askwatch', guard: 'loginPage' },
@@ -43,8 +47,15 @@ export async function addPageRoutes(
   server: HttpServer,
   guards: Guards,
   folder: URL,
-  pages: readonly ConsolePage[],
-  publicUrl?: string,
+  {
+    pages,
+    publicUrl,
+    version,
+  }: {
+    pages: readonly ConsolePage[];
+    publicUrl?: string | undefined;
+    version?: string | undefined;
+  },
 ): Promise<void> {
   /** What pages show until their script runs, as HTML, by their names. */
   const views: Record<string, string> = JSON.parse(
@@ -57,8 +68,10 @@ export async function addPageRoutes(
     return address;
   };
   const fonts = await addFonts(server, guards, folder);
-  for (const { path, name, title, guard = 'page', later = [] } of pages) {
+  for (const { path, name, title, guard = 'page', strangers, later = [] } of pages) {
     const metas = publicUrl === undefined ? [] : [metaOf(PUBLIC_URL_META, publicUrl)];
+    // Nobody else is told.
+    if (version !== undefined && guard === 'page') metas.push(metaOf(VERSION_META, version));
     for (const script of later) metas.push(metaOf(script, await addressOf(`${script}.js`)));
     const head = [
       ...metas,
@@ -67,9 +80,12 @@ export async function addPageRoutes(
       `<script type="module" src="${await addressOf(`${name}.js`)}"></script>`,
     ];
     const html = htmlOf(title, head, views[name] ?? '');
-    server.get(path, guarded(guards[guard]), async (_request, reply) => {
+    const forStrangers = strangers && htmlOf(strangers.title, head, views[strangers.view] ?? '');
+    server.get(path, guarded(guards[guard]), async (request, reply) => {
       reply.type(HTML_TYPE).header('cache-control', 'no-cache');
-      return html;
+      return forStrangers !== undefined && guards.viewer(request) === 'anyone'
+        ? forStrangers
+        : html;
     });
   }
   const notFound = htmlOf(

@@ -105,6 +105,12 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
     if (!isMember(request)) throw notLoggedIn();
   }
 
+  /** The status page for anyone; whoever is logged in is known all the same. */
+  async function publicPage(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await setHeaders(request, reply);
+    await login?.load(request);
+  }
+
   const viewer = (request: HttpRequest): Viewer =>
     isMember(request) && !isElsewhere(request) ? 'member' : 'anyone';
 
@@ -130,7 +136,7 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
     loginFetch,
     loginWrite,
     /** The status page: as `page`, or for anyone under any name when it is public. */
-    statusPage: statusPublic ? setHeaders : page,
+    statusPage: statusPublic ? publicPage : page,
     /** What the status page fetches, and what others show of it, such as a badge: as `fetch`, or for anyone. */
     statusFetch: statusPublic ? publicFetch : fetch,
     /** Whether the route may tell all, or only what is public; ask it behind `statusPage` or `statusFetch`. */

@@ -27,6 +27,11 @@ const views = {
       <Connection state="connecting" />
     </TopBar>
   ),
+  'status-for-strangers': (
+    <TopBar here="/status" isForStrangers>
+      <Connection state="connecting" />
+    </TopBar>
+  ),
   account: <TopBar here="/account" />,
   'not-found': <NotFound />,
 };

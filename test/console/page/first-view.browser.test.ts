@@ -32,8 +32,7 @@ inBrowser('what a page shows before its script runs', () => {
       what: 'the first paint',
     });
     await head.getByText('Askwatch', { exact: true }).waitFor();
-    // In a narrow window the way to the other pages is behind the playground's menu.
-    expect(await nav.getByRole('link').count()).toBe(path === '/' && width < 1000 ? 0 : 3);
+    expect(await nav.getByRole('link').count()).toBe(3);
     const first = await head.elementHandle();
     const box = await head.boundingBox();
     const more = page.getByRole('main').getByText(drawn);

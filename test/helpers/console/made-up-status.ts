@@ -46,7 +46,7 @@ export async function startMadeUpStatus(
     response.write(`data: ${JSON.stringify(event)}\n\n`);
   };
   const pages = PAGES.filter(({ name }) => name === 'status');
-  await addPageRoutes(kit.server, guards, BUILT_PAGE, pages, publicUrl);
+  await addPageRoutes(kit.server, guards, BUILT_PAGE, { pages, publicUrl });
   const route = { schema: { hide: true }, onRequest: guards.fetch };
   kit.server.get('/status/events', route, async (_request, reply) => {
     reply.hijack();

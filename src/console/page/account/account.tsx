@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { TopBar } from '../shared/top-bar.tsx';
 import { useHash } from '../shared/use-hash.ts';
+import { Version } from '../shared/version.tsx';
 import { ChannelsSection } from './channels.tsx';
 import { IntakesSection } from './intakes.tsx';
 import { KeysSection } from './keys.tsx';
@@ -46,6 +47,9 @@ export function Account() {
           </ul>
         </nav>
         <section.View key={section.hash} />
+        <footer class="fine">
+          <Version />
+        </footer>
       </main>
     </>
   );

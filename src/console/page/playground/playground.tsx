@@ -9,7 +9,7 @@ import type { Client, Pressed } from './client.ts';
 import type { ComposerControl } from './composer/composer.tsx';
 import { FormDialog } from './composer/form-dialog.tsx';
 import { Reader } from './reader-context.ts';
-import { Sidebar } from './sidebar.tsx';
+import { HELP, Sidebar } from './sidebar.tsx';
 import type { State } from './state.ts';
 import { ThreadPanel } from './thread-panel.tsx';
 import { useUnread } from './unread.ts';
@@ -30,6 +30,11 @@ export function Playground({ client }: { client: Client }) {
   }, [next]);
   const unread = useUnread(state, channel);
   useTitle(client, state);
+  useLayoutEffect(() => {
+    if (!new URLSearchParams(location.search).has('help')) return;
+    history.replaceState(null, '', location.pathname + location.hash);
+    setNext({ line: HELP });
+  }, []);
   useEffect(() => client.openThread(root), [client, root]);
 
   /** Leads to where something has come up, unless the reader has gone elsewhere meanwhile. */

@@ -1,16 +1,19 @@
 import { useId, useRef, useState } from 'preact/hooks';
 import type { Someone } from '../../shared/api-types.ts';
 import { Connection } from '../shared/connection.tsx';
-import { FoldIcon, Mark, MenuIcon, PlusIcon } from '../shared/icons.tsx';
-import { LogOut } from '../shared/log-out.tsx';
-import { PagesNav } from '../shared/pages-nav.tsx';
+import { FoldIcon, MenuIcon, PlusIcon } from '../shared/icons.tsx';
+import { TopBar } from '../shared/top-bar.tsx';
+import { Version } from '../shared/version.tsx';
 import { hashOf } from './address.ts';
 import { Avatar } from './avatar.tsx';
 import type { Client } from './client.ts';
 import { InlineName } from './messages/inline-name.tsx';
 import { isOwn, type State } from './state.ts';
 
-/** The name, the channels, every command and who you are; in a narrow window they are behind a button. */
+/** The command that lists all others. */
+export const HELP = '/askwatch help';
+
+/** The head of the page, and at its side the channels, every command and who you are, behind a button in a narrow window. */
 export function Sidebar(props: {
   state: State;
   client: Pick<Client, 'createChannel' | 'rename'>;
@@ -23,10 +26,14 @@ export function Sidebar(props: {
   const [open, setOpen] = useState(false);
   const menu = useRef<HTMLButtonElement>(null);
   const close = () => setOpen(false);
+  const help = () => {
+    close();
+    onTry(HELP);
+  };
   const news = [...unread].some(([channel, count]) => channel !== here && count > 0);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: what is pressed is in it; keys and focus only close the menu.
-    <header
+    <div
       class={open ? 'sidebar open' : 'sidebar'}
       onKeyDown={(event) => {
         if (event.key !== 'Escape' || event.defaultPrevented || !open) return;
@@ -37,23 +44,26 @@ export function Sidebar(props: {
         if (relatedTarget instanceof Node && !currentTarget.contains(relatedTarget)) close();
       }}
     >
-      <h1 class="brand beside">
-        <Mark />
-        Askwatch
-      </h1>
-      <button
-        ref={menu}
-        type="button"
-        class={news ? 'menu square news' : 'menu square'}
-        aria-expanded={open}
-        aria-controls="side"
-        aria-label={news ? 'Menu, with unread messages' : 'Menu'}
-        onClick={() => setOpen(!open)}
+      <TopBar
+        here="/"
+        onHelp={help}
+        end={
+          <button
+            ref={menu}
+            type="button"
+            class={news ? 'menu square news' : 'menu square'}
+            aria-expanded={open}
+            aria-controls="side"
+            aria-label={news ? 'Menu, with unread messages' : 'Menu'}
+            onClick={() => setOpen(!open)}
+          >
+            <MenuIcon />
+          </button>
+        }
       >
-        <MenuIcon />
-      </button>
+        <Connection state={state.connection} />
+      </TopBar>
       <div id="side" class="side">
-        <PagesNav here="/" />
         <ChannelList
           channels={state.channels}
           here={here}
@@ -74,11 +84,15 @@ export function Sidebar(props: {
         />
         <div class="side-end">
           <You person={state.person} client={client} />
-          <LogOut />
+          <p class="foot flow fine">
+            <button type="button" onClick={help}>
+              Help
+            </button>
+            <Version />
+          </p>
         </div>
       </div>
-      <Connection state={state.connection} />
-    </header>
+    </div>
   );
 }
 

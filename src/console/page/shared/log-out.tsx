@@ -24,13 +24,13 @@ export function LogOut() {
   if (state === 'open') return null;
   if (state === 'out') {
     return (
-      <a class="log-out minor" href={loginAddress()}>
+      <a class="quiet minor" href={loginAddress()}>
         Log in
       </a>
     );
   }
   return (
-    <button type="button" class="log-out minor" onClick={() => void logOut()}>
+    <button type="button" class="quiet minor" onClick={() => void logOut()}>
       {failed ? "Couldn't log out. Try again" : 'Log out'}
     </button>
   );

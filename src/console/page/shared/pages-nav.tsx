@@ -5,8 +5,10 @@ const PAGES = [
   { path: '/account', name: 'Account' },
 ] as const;
 
+export type PagePath = (typeof PAGES)[number]['path'];
+
 /** The way to the other pages. */
-export function PagesNav({ here }: { here: (typeof PAGES)[number]['path'] }) {
+export function PagesNav({ here }: { here: PagePath }) {
   return (
     <nav class="pages" aria-label="Pages">
       <ul>

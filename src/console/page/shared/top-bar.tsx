@@ -1,25 +1,57 @@
 import type { ComponentChildren } from 'preact';
 import { Mark } from './icons.tsx';
 import { LogOut } from './log-out.tsx';
-import { PagesNav } from './pages-nav.tsx';
+import { type PagePath, PagesNav } from './pages-nav.tsx';
 
-/** The head of the pages beside the playground: the name, the way to the others, and what a page adds. */
+/** Leads to the playground, with the command that lists all others in its line. */
+const HELP_PATH = '/?help';
+
+/**
+ * The head of every page, the same on all of them: the name, the way to the other pages, and on the right what a page adds.
+ * Strangers, who may see the status page only, are offered no way to the others.
+ */
 export function TopBar({
   here,
+  isForStrangers = false,
+  onHelp,
+  end,
   children,
 }: {
-  here: '/status' | '/account';
+  here: PagePath;
+  isForStrangers?: boolean;
+  /** What help does on this page; elsewhere it leads to the playground. */
+  onHelp?: () => void;
+  /** Comes last. */
+  end?: ComponentChildren;
   children?: ComponentChildren;
 }) {
+  // The other pages have a heading of their own.
+  const Brand = here === '/' ? 'h1' : 'p';
   return (
     <header class="top-bar flow beside">
-      <p class="brand beside">
+      <Brand class="brand beside">
         <Mark />
-        Askwatch
-      </p>
-      <PagesNav here={here} />
-      {children}
-      <LogOut />
+        <span class="brand-name">{isForStrangers ? 'Status' : 'Askwatch'}</span>
+      </Brand>
+      {!isForStrangers && <PagesNav here={here} />}
+      <div class="bar-end beside">
+        {children}
+        {!isForStrangers && (
+          <a
+            class="quiet minor help"
+            href={HELP_PATH}
+            onClick={(event) => {
+              if (!onHelp) return;
+              event.preventDefault();
+              onHelp();
+            }}
+          >
+            Help
+          </a>
+        )}
+        <LogOut />
+        {end}
+      </div>
     </header>
   );
 }

@@ -7,4 +7,8 @@ import { StatusPage } from './status-page.tsx';
 history.scrollRestoration = 'manual';
 
 const root = document.getElementById('app');
-if (root) render(<StatusPage client={createStatusClient()} />, root);
+if (root) {
+  // The server has drawn the head for members with the way to the other pages, and that for strangers without.
+  const isForStrangers = root.querySelector('.pages') === null;
+  render(<StatusPage client={createStatusClient()} isForStrangers={isForStrangers} />, root);
+}

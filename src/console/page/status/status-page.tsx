@@ -16,19 +16,28 @@ import { agoText, headlineOf } from './text-format.ts';
 import { monitorInAddress, useNowMs } from './use-status.ts';
 
 /** How all monitors are, or how the opened one is. */
-export function StatusPage({ client }: { client: StatusClient }) {
+export function StatusPage({
+  client,
+  isForStrangers,
+}: {
+  client: StatusClient;
+  /** What the server took the reader for, until the report says it. */
+  isForStrangers: boolean;
+}) {
   const { connection, report } = useLiveState(client);
   const [opened] = useHash(monitorInAddress);
   const overview = useRef<HTMLDivElement>(null);
   useWayBack(overview, opened);
+  const isStranger = report?.public ?? isForStrangers;
   const monitor = report?.monitors.find(({ id }) => id === opened);
   useEffect(() => {
     const subject = opened === undefined ? report && headlineOf(report) : monitor?.name;
-    document.title = subject ? `${subject} · Status` : 'Status · Askwatch';
+    const name = isStranger ? 'Status' : 'Status · Askwatch';
+    document.title = subject ? `${subject} · Status` : name;
   }, [report, opened, monitor]);
   return (
     <>
-      <TopBar here="/status">
+      <TopBar here="/status" isForStrangers={isStranger}>
         <Connection state={connection} />
       </TopBar>
       <main class="status-page">

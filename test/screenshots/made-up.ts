@@ -91,7 +91,7 @@ On **macOS**, ask \`lsof\`:
 lsof -nP -iTCP:3000 -sTCP:LISTEN
 \`\`\`
 
-Processes of others are shown only with \`sudo\`.`;
+Use \`sudo\` to see other users' processes.`;
 
 /** A monitor, as far as the made-up model reads it in a result. */
 interface Found {
@@ -112,7 +112,7 @@ export function lookingUp({ messages }: { messages: Array<{ role: string; conten
   const until = new Date(Date.now() + 2 * 3_600_000).toISOString();
   if (results.length === 1) return call('pause_monitor', { monitor: name, until });
   const at = `${since.slice(11, 16)} UTC`;
-  return `**${name}** is down since ${at}: ${reason}. Nothing else is.\n\nThat nobody is told of it for two hours waits for you below.`;
+  return `**${name}** has been down since ${at}: ${reason}. Everything else is up.\n\nConfirm below to silence its alerts for two hours.`;
 }
 
 /** What an Alertmanager sends of an alert that has just begun. Source: Alertmanager, `notify/webhook`. */

@@ -9,7 +9,7 @@ import { startAskwatch } from './askwatch.ts';
 import { ANSWER, QUESTION } from './made-up.ts';
 import { type Colours, pictureOf, pixelsOf, save } from './pictures.ts';
 
-const VIEWPORT = { width: 1_200, height: 640 };
+const VIEWPORT = { width: 1_200, height: 700 };
 
 /** Between two words of the model. */
 const WORD_MS = 90;
@@ -18,7 +18,7 @@ const WORD_MS = 90;
 const MOST_WAITING_MS = 2_000;
 const END_MS = 4_000;
 
-/** Takes the moving pictures: an answer that grows in its thread, and an alert that becomes "recovered". */
+/** Takes the moving pictures: an answer that grows in its thread, an alert that becomes "recovered", and both as one. */
 export async function takeMoving(options: { browser: Browser; folder: string; colours: Colours }) {
   const { browser, folder, colours } = options;
   const askwatch = await startAskwatch(mkdtempSync(join(folder, 'moving-')));
@@ -28,10 +28,13 @@ export async function takeMoving(options: { browser: Browser; folder: string; co
   });
   const page = await context.newPage();
   await page.goto(askwatch.url);
-  save(`ask-${colours}`, await record(page, () => ask(page)));
+  const asked = await record(page, () => ask(page));
+  save(`ask-${colours}`, moving(asked));
   await page.getByRole('button', { name: 'Close the thread' }).click();
   const shop = await startShop();
-  save(`alert-${colours}`, await record(page, () => loseAndRecover(page, shop)));
+  const alerted = await record(page, () => loseAndRecover(page, shop));
+  save(`alert-${colours}`, moving(alerted));
+  save(`tour-${colours}`, moving([...asked, ...alerted]));
   shop.close();
   await context.close();
   await askwatch.stop();
@@ -60,8 +63,8 @@ async function type(page: Page, text: string) {
   await line.press('Enter');
 }
 
-/** All that the page shows while something is done, as a moving picture. */
-async function record(page: Page, act: () => Promise<void>): Promise<Buffer> {
+/** All that the page shows while something is done. */
+async function record(page: Page, act: () => Promise<void>): Promise<Frame[]> {
   const taken: Array<{ png: Buffer; atMs: number }> = [];
   const take = async () => taken.push({ png: await pictureOf(page), atMs: performance.now() });
   let isOver = false;
@@ -80,6 +83,11 @@ async function record(page: Page, act: () => Promise<void>): Promise<Buffer> {
     if (isSame && last) last.shownMs += untilMs - atMs;
     else frames.push({ pixels: await pixelsOf(page, png), shownMs: untilMs - atMs });
   }
+  return frames;
+}
+
+/** Frames as a moving picture. */
+function moving(frames: readonly Frame[]): Buffer {
   const shownMs = (frame: Frame, place: number) =>
     place === frames.length - 1 ? END_MS : Math.min(frame.shownMs, MOST_WAITING_MS);
   return animatedPng(

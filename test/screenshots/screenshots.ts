@@ -134,7 +134,7 @@ async function takeLookUp(page: Page, url: string, colours: Colours) {
   await page.setViewportSize({ ...VIEWPORT, width: 1_400, height: 640 });
   await page.goto(url);
   const line = page.getByLabel('Message to general', { exact: true });
-  await line.fill('/ask what is down, and since when? Tell nobody of it for two hours.');
+  await line.fill('/ask what is down, and since when? Silence it for two hours.');
   await line.press('Enter');
   await page.getByRole('button', { name: 'Silence' }).waitFor();
   await take(page, `look-up-${colours}`);

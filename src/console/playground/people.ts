@@ -206,7 +206,7 @@ function cleanName(given: string): string {
     .trim();
   const { length } = [...name];
   if (length >= 1 && length <= MAX_NAME_CHARACTERS) return name;
-  throw refused(`A name has 1 to ${MAX_NAME_CHARACTERS} characters; this one has ${length}.`);
+  throw refused(`Names have 1 to ${MAX_NAME_CHARACTERS} characters; this one has ${length}.`);
 }
 
 const refused = (message: string) =>

@@ -199,7 +199,7 @@ export function Composer(props: {
           type="button"
           class="attach square"
           aria-label="Attach files"
-          title="Attach pictures, texts or PDFs"
+          title="Attach images, text files or PDFs"
           onClick={() => chooser.current?.click()}
         >
           <AttachIcon />

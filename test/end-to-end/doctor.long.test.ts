@@ -55,7 +55,9 @@ test('a bot that is in no server is shown the way into one', async () => {
     expect([code, of('Discord server')[0]?.text]).toEqual([1, expect.stringContaining(link)]);
   }
   const askwatch = await startAskwatch({ dataDir: await temporaryFolder(), env: global });
-  expect(askwatch.output()).toMatch(/^ {2}Discord +connected, but not in any server; add it: https:/m);
+  expect(askwatch.output()).toMatch(
+    /^ {2}Discord +connected, but not in any server; add it: https:/m,
+  );
   expect(askwatch.output()).toContain(link);
 });
 

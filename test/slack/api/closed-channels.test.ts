@@ -75,7 +75,9 @@ test.each<{
   const polls = bot.service.requests.length;
   await eventually(() => bot.service.requests.length > polls + 2);
   bot.service.setStatus(shop.id, 'DOWN');
-  await eventually(() => bot.lines.some(({ msg }) => /^a channel refuses alerts/.test(String(msg))));
+  await eventually(() =>
+    bot.lines.some(({ msg }) => /^a channel refuses alerts/.test(String(msg))),
+  );
   // Somebody else who is invited says nothing about the bot.
   fake.invite(CHANNEL, USER);
   given.open(fake);

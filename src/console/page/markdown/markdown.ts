@@ -237,16 +237,16 @@ function partsOfTable([head, body]: Piece[]): Piece[] | undefined {
 }
 
 /** Pieces in their order, as many together as are light enough; undefined when one alone is not. */
-function grouped(pieces: readonly Piece[], besides = 0): Piece[][] | undefined {
+function grouped(pieces: readonly Piece[], extra = 0): Piece[][] | undefined {
   const groups: Piece[][] = [];
   let weight = MAX_PIECES;
   let characters = 0;
   for (const piece of pieces) {
     const [more, longer] = [weightOf(piece), charactersOf(piece)];
-    if (more + besides >= MAX_PIECES || longer > MAX_PARAGRAPH_CHARACTERS) return undefined;
+    if (more + extra >= MAX_PIECES || longer > MAX_PARAGRAPH_CHARACTERS) return undefined;
     if (weight + more >= MAX_PIECES || characters + longer > MAX_PARAGRAPH_CHARACTERS) {
       groups.push([]);
-      weight = besides;
+      weight = extra;
       characters = 0;
     }
     groups.at(-1)?.push(piece);

@@ -189,7 +189,7 @@ export function peopleMessages({
       shown = 0;
       return [];
     }
-    const head = `What people wrote in this thread, oldest first (when, who, what). ${DATA}`;
+    const head = `Messages that people wrote in this thread, oldest first (when, who, what). ${DATA}`;
     const trouble =
       thread.problem === undefined ? [] : [couldNotBeRead(thread.problem, lines.length)];
     let left = tokens - tokensOf([head, ...trouble, leftOutLine(older + lines.length)]);

@@ -78,12 +78,12 @@ test('who managed the channel when the form opened, and does not when it is sent
   await inputOf(opened);
   discord.takeRoles(user);
   const refused = await cardOf(discord.send(opened, { model: 'test-vision' }));
-  expect(JSON.stringify(refused.embeds)).toContain('Only people who can manage this channel may');
+  expect(JSON.stringify(refused.embeds)).toContain('Only people who can manage this channel can');
   expect(refused.flags & MessageFlags.Ephemeral).toBe(MessageFlags.Ephemeral);
   // Nor does the form open again for them.
   const pressed = discord.press(refused, 'Reopen the form', { user });
   const told = await cardOf(pressed);
-  expect(JSON.stringify(told.embeds)).toContain('Only people who can manage this channel may');
+  expect(JSON.stringify(told.embeds)).toContain('Only people who can manage this channel can');
   expect(pressed.form).toBeUndefined();
   const shown = await cardOf(discord.slash('askwatch model'));
   expect(shown.embeds[0]?.title).toBe('test-model answers here');

@@ -39,7 +39,7 @@ test('looks at what is sent with a mention', async () => {
   expect(text).toMatch(/\n-# sees · /);
   expect(said()).toEqual([
     'what is it?',
-    expect.stringContaining('Picture “screen.png”'),
+    expect.stringContaining('Image “screen.png”'),
     SHOWN,
     expect.stringContaining('line 1'),
   ]);

@@ -121,7 +121,7 @@ describe.each(PLACES)('in %s', (_where, channel) => {
     const { thread, proposed } = await askForCard(running, channel);
     await fake.press('Cancel', { channel });
     await eventually(() => labelsOf(proposed).length === 0);
-    expect(shownText(proposed)).toMatch(/nothing was done\.\nCancelled by ada$/);
+    expect(shownText(proposed)).toMatch(/Nothing was done\.\nCancelled by ada$/);
     expect(monitors(running)).toEqual([]);
     expect(ours(fake, channel, thread)).toHaveLength(2);
   });

@@ -69,7 +69,7 @@ test('who was an admin when the form opened, and is none when it is sent, change
   await openForm(fake, 'model');
   fake.profiles.set(ADMIN, {});
   await fake.submit({ model: 'test-vision' });
-  await whispered(fake, ADMIN, 'Only people who can manage this channel may');
+  await whispered(fake, ADMIN, 'Only people who can manage this channel can');
   await fake.slash('/askwatch', 'model');
   await whispered(fake, 'U00ADA', 'test-model answers here');
 });

@@ -42,7 +42,7 @@ test.each([true, false])(
     await answered(fake, thread);
     expect(said()).toEqual([
       'what is it?',
-      expect.stringContaining('Picture “screen.png”'),
+      expect.stringContaining('Image “screen.png”'),
       SHOWN,
       expect.stringContaining('line 1'),
     ]);

@@ -157,7 +157,7 @@ test('who may not change anything sees no buttons, and a forged press is refused
       value: `home form?${new URLSearchParams({ form: 'askwatch model', place })}`,
     });
   await press(`slack:${CHANNEL}`);
-  await homeShows(fake, ADA, 'Only people who can manage this channel may');
+  await homeShows(fake, ADA, 'Only people who can manage this channel can');
   await press(`slack:${SECRET}`);
   await homeShows(fake, ADA, 'Askwatch hasn’t seen you in that channel');
   expect(fake.form()).toBeUndefined();
@@ -173,7 +173,7 @@ test('a form of a home for a channel that is not theirs, or no longer theirs to 
   await eventually(() => fake.form());
   fake.profiles.set(GRACE, {});
   await fake.submit({ model: 'test-vision' });
-  await homeShows(fake, GRACE, 'Only people who can manage this channel may');
+  await homeShows(fake, GRACE, 'Only people who can manage this channel can');
   // In a direct conversation everyone may; this one is somebody else's.
   const forged = { command: 'askwatch model', channel: 'D00ADA', home: true };
   await fake.interact({

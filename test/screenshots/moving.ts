@@ -9,7 +9,7 @@ import { startAskwatch } from './askwatch.ts';
 import { ANSWER, QUESTION } from './made-up.ts';
 import { type Colours, pictureOf, pixelsOf, save } from './pictures.ts';
 
-const VIEWPORT = { width: 1_200, height: 700 };
+const VIEWPORT = { width: 1_200, height: 740 };
 
 /** Between two words of the model. */
 const WORD_MS = 90;

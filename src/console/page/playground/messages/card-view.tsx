@@ -30,6 +30,9 @@ const MAX_WHOLE = 24;
 /** Characters of a fact that has room beside others. */
 const MAX_NARROW = 34;
 
+/** A word with no room in a column. */
+const WIDE_WORD = /\S{26}/;
+
 /** Response times drawn with characters, which are told beside them. */
 const BARS = /[\u2581-\u2588]/;
 
@@ -158,7 +161,8 @@ function TableView({ columns, rows }: { columns: string[]; rows: string[][] }) {
 }
 
 const isWide = (value: CardFact['value']) =>
-  typeof value === 'string' && (value.length > MAX_NARROW || BARS.test(value));
+  typeof value === 'string' &&
+  (value.length > MAX_NARROW || WIDE_WORD.test(value) || BARS.test(value));
 
 function cellClass(cell: string): string {
   if (LONG_WORD.test(cell)) return 'long';

@@ -24,7 +24,7 @@ const DECIDES = /^proposal /;
 /** A word that has to break, or the table would not fit. */
 const LONG_WORD = /\S{25}/;
 
-/** Characters of a cell that stays on one line, so that no name breaks at a hyphen. */
+/** Characters of a cell that stays on one line, so that no name breaks at a hyphen; words may, where there is little room. */
 const MAX_WHOLE = 24;
 
 /** Characters of a fact that has room beside others. */
@@ -166,7 +166,8 @@ const isWide = (value: CardFact['value']) =>
 
 function cellClass(cell: string): string {
   if (LONG_WORD.test(cell)) return 'long';
-  return cell.length <= MAX_WHOLE ? 'whole' : 'sentence';
+  if (cell.length > MAX_WHOLE) return 'sentence';
+  return cell.includes(' ') ? 'phrase' : 'whole';
 }
 
 /** Plain words, or a status with its colour. */

@@ -78,7 +78,7 @@ const cancel = command({
     const { id, tool, draft, isPrivate } = await decidable(asked, call);
     const by = shortened(call.person.name, 80);
     await call.proposals.end(id, { as: 'cancelled', by });
-    const card = textCard('info', tool.summary(draft).title, 'Cancelled. Nothing was done.');
+    const card = textCard('info', tool.summary(draft).title, 'Nothing was done.');
     return inPlace({ ...card, footer: `Cancelled by ${by}` }, isPrivate);
   },
 });

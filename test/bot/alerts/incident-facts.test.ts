@@ -130,7 +130,7 @@ describe('the buttons under an alert, where no model can be asked', () => {
     provider.failWith({ kind: 'hang-after-headers' }, 1);
     const silent = await readAnswer(await press(running, 'Ask why'), thread);
     expect(silent.text).toMatch(/^What we know so far/);
-    expect(silent.end.note).toMatch(/sent nothing new for/);
+    expect(silent.end.note).toMatch(/sent nothing for/);
     provider.answerWith(['The ', 'disk ', 'is full.']);
     provider.failWith({ kind: 'cut', afterChunks: 2 }, 1);
     const [again] = silent.end.actions ?? [];

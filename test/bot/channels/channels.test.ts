@@ -115,7 +115,7 @@ describe('a setting without a meaning', () => {
     ['on remind=h', 'Use 30s, 5m, 2h or 1d, or off to stop it.'],
     ['on quiet=22-7 remind=soon', "I didn't understand “soon”"],
     ['off quiet=22-7', 'Settings only work with “on”'],
-    ['on mention=@oncall', 'chosen from the list that Slack shows after @'],
+    ['on mention=@oncall', 'picked from the list that Slack shows after @'],
     ['on mention=<!channel>', 'must be a user group'],
     ['on mention=<@U123>', 'must be a user group'],
     ['on shop mention=<@&123456789012345678>', 'must be a user group'],

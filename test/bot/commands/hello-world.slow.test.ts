@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { blockOf, linesToAdd } from '../../helpers/hello-world.ts';
+import { blockOf, linesToAdd } from '../../helpers/bot/hello-world.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Command } from '../../../src/bot/commands/command.ts';
 import { commands } from '../../../src/bot/commands/commands.ts';
+import { blockOf, linesToAdd } from '../../helpers/bot/hello-world.ts';
 import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
-import { blockOf, linesToAdd } from '../../helpers/hello-world.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const COMMANDS = new URL('../../../src/bot/commands/', import.meta.url);

@@ -63,10 +63,7 @@ inBrowser('what an answer proposes, in the browser', () => {
     const { page, complaints } = await openProposed('/ask private=true watch it');
     await messages(page).getByRole('button', { name: 'Cancel' }).click();
     await messages(page).getByText('Cancelled by Guest 1 at the web console').waitFor();
-    await eventuallyEquals(
-      () => announcement(page),
-      'Watch example.com? Cancelled. Nothing was done.',
-    );
+    await eventuallyEquals(() => announcement(page), 'Watch example.com? Nothing was done.');
     await eventuallyEquals(() => messages(page).locator('.card button').count(), 0);
     await eventuallyEquals(() => messages(page).locator('article').count(), 2);
     expect(complaints).toEqual([]);

@@ -300,7 +300,7 @@ describe('a name', () => {
       const answer = await renamed(ann, name);
       expect([name, answer.status]).toEqual([name, 422]);
       const { error } = (await answer.json()) as { error: { message: string } };
-      expect(error.message).toMatch(/A name has 1 to 32 characters|Choose another name/);
+      expect(error.message).toMatch(/Names have 1 to 32 characters|Choose another name/);
     }
   });
 

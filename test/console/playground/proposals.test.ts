@@ -118,7 +118,7 @@ describe('what an answer proposes', () => {
     expect(await tab.press(card, 'Cancel', { thread })).toEqual({ shown: 'nothing' });
     const [, decided] = await repliesOf(url, thread);
     expect(textOf(cardOf(decided))).toBe(
-      `${ASKED}\nCancelled. Nothing was done.\nCancelled by Guest 1 at the web console`,
+      `${ASKED}\nNothing was done.\nCancelled by Guest 1 at the web console`,
     );
     await tab.press(card, 'Watch', { thread });
     expect(service.monitors).toEqual([]);
@@ -250,7 +250,7 @@ describe('what a private answer proposes', () => {
     await tab.press(card, 'Cancel', { thread });
     const replies = await repliesOf(url, thread, tab.cookie);
     expect(replies.map(titleOf)).toEqual(['answer', ASKED, 'answer', 'Watch example.org?']);
-    expect(textOf(cardOf(replies[3]))).toContain('Cancelled. Nothing was done.');
+    expect(textOf(cardOf(replies[3]))).toContain('Nothing was done.');
     expect(await repliesOf(url, thread)).toHaveLength(2);
   });
 

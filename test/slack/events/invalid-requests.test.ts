@@ -65,7 +65,7 @@ test('a request is parsed only once its signature is found right, and only if it
   ] as const) {
     expect(await fake.sendSigned(body, type)).toBe(400);
   }
-  const said = 'refused a signed request to /slack/events: it is nested more than 64 deep';
+  const said = 'refused a signed request to /slack/events: it is nested more than 64 levels deep';
   expect(lines.filter(({ msg }) => msg === said)).toHaveLength(2);
   expect(await fake.sendSigned(`{"text":"${'x'.repeat(1024 * 1024)}"}`, JSON_TYPE)).toBe(413);
   await expectAnswering(fake);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-const page = readFileSync(new URL('../../docs/hello-world.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../docs/hello-world.md', import.meta.url), 'utf8');
 
 /** The first fenced block of that language in docs/hello-world.md. */
 export function blockOf(language: string): string {

@@ -216,7 +216,7 @@ describe.skipIf(!hasPostgres)('a console whose bot is in another process', () =>
       values: { target: '' },
     });
     expect(await sent.json()).toMatchObject({ shown: 'problems' });
-    await expect(bob.say('hello', { thread: 'qnone' })).rejects.toThrow(/404.*gone/s);
+    await expect(bob.say('hello', { thread: 'qnone' })).rejects.toThrow(/404.*deleted/s);
     expect(a.provider.calls).toHaveLength(1);
   });
 
@@ -352,7 +352,9 @@ describe.skipIf(!hasPostgres)('the login of two consoles', () => {
     expect(await statusAt(first.url, cookie)).toBe(200);
     expect((await tryPassword(third.url, other.login.password)).status).toBe(401);
     expect((await tryPassword(third.url, PASSWORD)).status).toBe(200);
-    expect(second.lines.some(({ msg }) => /another CONSOLE_PASSWORD/.test(String(msg)))).toBe(true);
+    expect(second.lines.some(({ msg }) => /different CONSOLE_PASSWORD/.test(String(msg)))).toBe(
+      true,
+    );
     // One more that was started with the first password holds it when the first one leaves.
     const last = await startTestConsole({ ...without, store: stores[3], login });
     const holder = async () =>

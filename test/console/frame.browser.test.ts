@@ -1,13 +1,13 @@
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
-import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
-import { startMonitoringService } from '../../fakes/monitoring-service.ts';
-import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
-import { input, messages, thread } from '../../helpers/console/open-page.ts';
-import { openPage, say } from '../../helpers/console/open-playground.ts';
-import { proposeMonitor } from '../../helpers/console/propose-monitor.ts';
-import { startTestConsole } from '../../helpers/console/test-console.ts';
-import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
+import { createMonitoringClient } from '../../src/clients/monitoring.ts';
+import { startMonitoringService } from '../fakes/monitoring-service.ts';
+import { browser, inBrowser } from '../helpers/browser/in-browser.ts';
+import { input, messages, thread } from '../helpers/console/open-page.ts';
+import { openPage, say } from '../helpers/console/open-playground.ts';
+import { proposeMonitor } from '../helpers/console/propose-monitor.ts';
+import { startTestConsole } from '../helpers/console/test-console.ts';
+import { eventuallyEquals } from '../helpers/eventually-equals.ts';
 
 const PASSWORD = 'correct horse battery';
 

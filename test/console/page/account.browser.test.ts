@@ -109,7 +109,7 @@ inBrowser('the account area in the browser', () => {
     await eventuallyEquals(() => names(), ['vision-16k']);
     await page.getByLabel('Find').fill('nothing like this');
     await page.getByText('No models match').waitFor();
-    await page.getByLabel('Find').fill('PICTURES');
+    await page.getByLabel('Find').fill('IMAGES');
     await eventuallyEquals(() => names(), ['vision-16k']);
     const images = page.getByRole('heading', { name: 'Image models' });
     await images.waitFor();

@@ -5,7 +5,7 @@ import type { Fact } from '../shared/card.ts';
 import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { shownTarget } from '../shared/target-link.ts';
-import { inWords, shortened } from '../shared/text-format.ts';
+import { counted, inWords, shortened } from '../shared/text-format.ts';
 import { factsOf, KnownMonitor, stillKnown, titleOf } from './known-monitor.ts';
 import { findMonitor, offered } from './monitors.ts';
 import { refuseSecrets } from './new-monitor.ts';
@@ -164,4 +164,4 @@ function changesOf(before: z.infer<typeof Change>, after: z.infer<typeof Change>
 }
 
 const daysBefore = (days: number | undefined) =>
-  days === undefined ? undefined : `${days} days before expiry`;
+  days === undefined ? undefined : `${counted(days, 'day')} before expiry`;

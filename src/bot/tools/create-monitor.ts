@@ -23,7 +23,7 @@ import type { Place } from '../shared/place.ts';
 import type { Right } from '../shared/rights.ts';
 import { checkWords } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
-import { inWords, shortened } from '../shared/text-format.ts';
+import { counted, inWords, shortened } from '../shared/text-format.ts';
 import { titleOf } from './known-monitor.ts';
 import { monitorOf, NewMonitor, refuseSecrets } from './new-monitor.ts';
 import { writingTool } from './tool.ts';
@@ -132,7 +132,7 @@ function settingFacts(check_type: string, config: Readonly<Record<string, unknow
     ...text('JSON', config.json),
     ...text('Expects', config.expect),
     ...(config.tls === true ? [{ label: 'TLS', value: 'yes' }] : []),
-    ...(typeof days === 'number' ? [{ label: 'Warns', value: `${days} days before expiry` }] : []),
+    ...(typeof days === 'number' ? [{ label: 'Warns', value: `${counted(days, 'day')} before expiry` }] : []),
     ...text('STARTTLS', config.starttls),
   ];
 }

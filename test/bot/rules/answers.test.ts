@@ -160,10 +160,10 @@ test('its certificate and how often it is checked are answered', () => {
   const asked = 'when does the certificate of Shop expire?';
   expect(answer(asked, output)).toBe('No certificate is known for **Shop**.');
   expect(answer(asked, { ...output, certificate_ends_at: '2027-01-03T08:00:00.000Z' })).toBe(
-    'The certificate of **Shop** expires on 3 Jan 2027 08:00 UTC.',
+    'The certificate of **Shop** expires 3 Jan 2027 08:00 UTC.',
   );
   expect(answer(asked, { ...output, certificate_ends_at: '2026-11-03T08:00:00.000Z' })).toBe(
-    'The certificate of **Shop** expired on 3 Nov 08:00 UTC.',
+    'The certificate of **Shop** expired 3 Nov 08:00 UTC.',
   );
 });
 

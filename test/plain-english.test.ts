@@ -46,6 +46,7 @@ const AVOID: [pattern: RegExp, write: string][] = [
   [/\bgives? (?:it )?free\b/i, 'releases'],
   [/\bof its own accord\b/i, 'by itself'],
   [/\bbesides\b/i, 'also, next to'],
+  [/\bmeanwhile(?=[.;!)]|$)/i, 'in the meantime'],
   [/\bwhen left out\b/i, 'default: …; If omitted, …'],
   [
     /\b(?:[Aa]lerts|[Mm]onitors|[Aa]nswers|[Mm]essages|[Tt]ools|[Ff]iles) of (?:[A-Z][a-z]+|others?|other (?:systems|people))\b/,

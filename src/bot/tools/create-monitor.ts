@@ -132,7 +132,9 @@ function settingFacts(check_type: string, config: Readonly<Record<string, unknow
     ...text('JSON', config.json),
     ...text('Expects', config.expect),
     ...(config.tls === true ? [{ label: 'TLS', value: 'yes' }] : []),
-    ...(typeof days === 'number' ? [{ label: 'Warns', value: `${counted(days, 'day')} before expiry` }] : []),
+    ...(typeof days === 'number'
+      ? [{ label: 'Warns', value: `${counted(days, 'day')} before expiry` }]
+      : []),
     ...text('STARTTLS', config.starttls),
   ];
 }

@@ -320,8 +320,8 @@ export async function openMonitors(options: {
   }
 
   const following = await collection.follow((changed) => onTold(changed));
-  const meanwhile: ToldMonitor[] = [];
-  onTold = (changed) => meanwhile.push(...changed);
+  const changedSoFar: ToldMonitor[] = [];
+  onTold = (changed) => changedSoFar.push(...changed);
   if (found.locked.length > 0) await giveUpSecrets(found.locked);
   const inOrder = [...monitors.values()].sort((a, b) => a.createdAtMs - b.createdAtMs);
   monitors.clear();
@@ -344,7 +344,7 @@ export async function openMonitors(options: {
     log,
   });
   onTold = takeAll;
-  takeAll(meanwhile.splice(0));
+  takeAll(changedSoFar.splice(0));
   // From now on this process can tell what others do not know.
   await changeLog.mark();
   // In the background: it waits for what is read of the history.

@@ -170,7 +170,7 @@ describe.skipIf(!hasPostgres)('bots of several processes', () => {
       await eventually(() => wall.messages[0]?.end !== undefined);
       await pause(300);
       expect(wall.messages).toMatchObject([
-        { end: expect.stringContaining('two processes'), ends: 1 },
+        { end: expect.stringContaining('two Askwatch processes'), ends: 1 },
       ]);
       expect(wall.messages[0]?.actions).toHaveLength(1);
       expect(provider.calls).toHaveLength(2);
@@ -192,7 +192,7 @@ describe.skipIf(!hasPostgres)('bots of several processes', () => {
       expect(all.flatMap(({ platform }) => platform.cards)).toEqual([]);
     }
     await all[1]?.platform.hear(press('answer stop', 'none'));
-    expect(all[1]?.platform.cards).toEqual([expect.stringContaining('has ended already')]);
+    expect(all[1]?.platform.cards).toEqual([expect.stringContaining('has already ended')]);
   });
 
   test('answer a thread’s questions one after another, whichever hears them', async () => {
@@ -266,7 +266,7 @@ describe.skipIf(!hasPostgres)('bots of several processes', () => {
     await query(FORGOTTEN);
     const cards = () => all.flatMap(({ platform }) => platform.cards);
     await eventually(() => cards().length > 0);
-    expect(cards()).toEqual([expect.stringContaining('Ask again')]);
+    expect(cards()).toEqual([expect.stringContaining('ask again')]);
   });
 
   test.each([1, 3])('go on with what could not be shown in %i tries', async (left) => {

@@ -126,7 +126,7 @@ describe.skipIf(!server)('a start on a database that cannot be used says what to
         await query(url, `insert into askwatch.migration values ('9999-contract-x', '')`);
         return url;
       },
-      /^The database was changed by a newer version of this program\. Start that version here, too\.$/m,
+      /A newer version of this program changed the database\. Start that version here, too\.$/m,
     ],
   ];
 

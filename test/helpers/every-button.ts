@@ -180,7 +180,7 @@ const BUTTONS: Record<string, Button> = {
     begin: (bed) => void bed.type('monitor remove', { monitor: 'job' }),
   },
   'monitor remove for good': {
-    ...{ ...manage, label: 'Remove', posts: 1, says: /Job is removed/ },
+    ...{ ...manage, label: 'Remove', posts: 1, says: /Job was removed/ },
     begin: (bed) => void bed.type('monitor remove', { monitor: 'job' }),
   },
   'monitor resume': {
@@ -209,7 +209,7 @@ const BUTTONS: Record<string, Button> = {
     begin: (bed) => void propose(bed),
   },
   'proposal cancel': {
-    ...{ label: 'Cancel', model: 0, posts: 0, says: /nothing was done/, isPrivate: true },
+    ...{ label: 'Cancel', model: 0, posts: 0, says: /Nothing was done/, isPrivate: true },
     begin: (bed) => void propose(bed),
   },
 };

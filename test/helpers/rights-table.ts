@@ -226,4 +226,4 @@ export async function startAsked(platform: string, listed: readonly string[]) {
   return { bot, wrongIn, isAddedByOthers: () => service.monitors.length !== 1 + added };
 }
 
-const isRefusal = (card: Card) => /^Only (?:some people|those who manage)/m.test(textOf(card));
+const isRefusal = (card: Card) => /^Only people (?:who can manage|chosen by)/m.test(textOf(card));

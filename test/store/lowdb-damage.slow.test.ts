@@ -251,7 +251,7 @@ describe('a damaged journal', () => {
       await writeFile(notes, noted);
       await rm(join(folder, 'losses.json'), { force: true });
       await cut();
-      const what = `its last ${left.length === 2 ? 'record' : `${3 - left.length} records`} (${lostBytes} bytes) lost`;
+      const what = `lost its last ${left.length === 2 ? 'record' : `${3 - left.length} records`} (${lostBytes} bytes)`;
       const seen = [{ file: 'results/2026-11-20.ndjson', what: expect.stringContaining(what) }];
       expect(await findLosses(folder, { isRunning: false })).toMatchObject(seen);
       const { values, lines } = await valuesAt(folder);

@@ -100,7 +100,7 @@ test('Slack hears what other servers say, changes something there once, and wait
   const asked = slack.mention('how many issues are open?');
   const thread = () => slack.thread(CHANNEL, asked).map(shownText).join('\n');
   await eventually(() => thread().includes('7 open'));
-  await eventually(() => thread().includes('look of issues'));
+  await eventually(() => thread().includes('look from issues'));
   expect(thread()).not.toContain('<!channel>');
   expect(server.headers.at(-1)?.authorization).toBe(`Bearer ${TOKEN}`);
 

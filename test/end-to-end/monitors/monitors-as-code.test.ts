@@ -155,7 +155,7 @@ test('the command line plans, applies, exports and imports, beside a program tha
   expect(await cli('apply', '--yes')).toMatchObject({ code: 0 });
   expect((await list(askwatch)).filter(({ status }) => status === 'PAUSED')).toHaveLength(4);
   expect((await cli('apply', join(dataDir, 'other.yaml'))).output).toContain(
-    'the file that MONITORS_FILE names',
+    'only with the file in MONITORS_FILE',
   );
 
   const exported = await cli('export');

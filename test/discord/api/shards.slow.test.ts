@@ -107,7 +107,9 @@ describe('the start', () => {
     discord.gateway.sessionsRemaining = 2;
     const { bot } = await startTestBot();
     const { platform } = await buildPlatform(discord);
-    await expect(platform.start(bot)).rejects.toThrow(/no more connections today.*3 shards.*only 2/);
+    await expect(platform.start(bot)).rejects.toThrow(
+      /no more connections today.*3 shards.*only 2/,
+    );
     expect(discord.gateway.counts().identified).toBe(0);
   });
 

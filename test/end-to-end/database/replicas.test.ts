@@ -110,7 +110,9 @@ describe.skipIf(!hasPostgres)('two programs on one database', () => {
     if (cut.shown !== 'thread') throw new Error('no thread');
     await eventually(() => textHeard(tab) === 'one ');
     process.kill(first.pid, 'SIGSTOP');
-    await eventually(() => second.output().includes('continuing work left by another process'), { withinMs: 60_000 });
+    await eventually(() => second.output().includes('continuing work left by another process'), {
+      withinMs: 60_000,
+    });
     letGo();
     const whole = async (url: string, message: string) => {
       const [reply] = await repliesOf(url, message);

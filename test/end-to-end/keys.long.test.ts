@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sharedAskwatch, startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
@@ -53,6 +53,8 @@ test('usage and budgets outlive kill -9, but for the last quarter of a second', 
 
 test('npx askwatch says how it is used when it is called in a way it does not know', async () => {
   const dataDir = await temporaryFolder();
+  // Without a data folder, keys are refused before their words are looked up.
+  await mkdir(join(dataDir, 'data'));
   // All other wrong words are in test/cli/keys.test.ts, without a process for each.
   for (const args of [
     ['fly'],

@@ -63,7 +63,7 @@ export async function createConsole(options: {
   account?: Account;
   /** Where others reach the program; where the browser is when absent. */
   publicUrl?: string | undefined;
-  /** What the pages of members say of the program's version; nothing when absent. */
+  /** Version that pages behind the login show; none if absent. */
   version?: string;
   /** Where `npm run build:page` wrote the pages. */
   pageFolder: URL;

@@ -16,7 +16,7 @@ interface ConsolePage {
   title: string;
   /** Who may open it; `page` unless it is said otherwise. */
   guard?: 'page' | 'statusPage' | 'loginPage';
-  /** What those see who may see only what is public. */
+  /** View and title for readers who are not logged in. */
   strangers?: { view: string; title: string };
   /** Names of scripts that it loads when there is something for them to do; where they are stands in the page. */
   later?: readonly string[];
@@ -70,7 +70,7 @@ export async function addPageRoutes(
   const fonts = await addFonts(server, guards, folder);
   for (const { path, name, title, guard = 'page', strangers, later = [] } of pages) {
     const metas = publicUrl === undefined ? [] : [metaOf(PUBLIC_URL_META, publicUrl)];
-    // Nobody else is told.
+    // Only pages behind the login say which version runs.
     if (version !== undefined && guard === 'page') metas.push(metaOf(VERSION_META, version));
     for (const script of later) metas.push(metaOf(script, await addressOf(`${script}.js`)));
     const head = [
@@ -110,10 +110,10 @@ const FOR_GOOD = 'public, max-age=31536000, immutable';
 
 const HTML_TYPE = 'text/html; charset=utf-8';
 
-/** Where programs ask, which are answered with JSON whatever they say they take. */
+/** Paths of the APIs, which answer with JSON whatever `Accept` says. */
 const FOR_PROGRAMS = /^\/(?:api|v1|mcp|hooks|console)(?:\/|$)/;
 
-/** Whether somebody has followed a link or typed an address, rather than a program. */
+/** A browser that opens a page, not a program. */
 function isForBrowser({ method, url, headers }: HttpRequest): boolean {
   const path = url.split('?')[0] ?? '';
   return (
@@ -142,9 +142,9 @@ async function addAsset(
   return `/console/${name}?v=${hash}`;
 }
 
-/** Serves the fonts that the styles name, and resolves to what has a browser fetch them before it reads the styles. */
+/** Serves the fonts that the styles name, and resolves to their preload tags. */
 async function addFonts(server: HttpServer, guards: Guards, folder: URL): Promise<string[]> {
-  // All pages have the same; what an earlier build has left is not asked for.
+  // All pages have the same fonts. Files of an earlier build are not named by the styles.
   const style = String(await readBuilt(folder, 'login.css'));
   const names = [...style.matchAll(/[\w-]+\.woff2/g)].map(([name]) => name);
   for (const name of names) {

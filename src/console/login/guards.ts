@@ -105,7 +105,7 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
     if (!isMember(request)) throw notLoggedIn();
   }
 
-  /** The status page for anyone; whoever is logged in is known all the same. */
+  /** Opens the status page to anyone, and loads the session so that members keep their navigation. */
   async function publicPage(request: HttpRequest, reply: HttpReply): Promise<void> {
     await setHeaders(request, reply);
     await login?.load(request);
@@ -141,7 +141,7 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
     statusFetch: statusPublic ? publicFetch : fetch,
     /** Whether the route may tell all, or only what is public; ask it behind `statusPage` or `statusFetch`. */
     viewer,
-    /** The headers of every page, for one that says nothing to anybody. */
+    /** Sets the headers of every page and asks for no login. */
     bare: setHeaders,
   };
 }

@@ -86,7 +86,7 @@ export function DayTable({
 const COUNTED: ReadonlyArray<{ heading: string; name: keyof Counts }> = [
   { heading: 'Requests', name: 'requests' },
   { heading: 'Complete', name: 'complete' },
-  { heading: 'Canceled', name: 'left' },
+  { heading: 'Cancelled', name: 'left' },
   { heading: 'Failed', name: 'failed' },
   { heading: 'Refused', name: 'refused' },
   { heading: 'Prompts', name: 'promptTokens' },
@@ -113,7 +113,7 @@ export function PairTable({ usage: { rows, moreRows } }: { usage: UsageAnswer })
         <p class="more aside">{formatNumber(moreRows)} more rows with fewer tokens.</p>
       )}
       <p class="more aside">
-        Canceled: the caller disconnected before the end. Failed: no provider answered. Prompts and
+        Cancelled: the caller disconnected before the end. Failed: no provider answered. Prompts and
         answers are counted in tokens.
       </p>
     </>

@@ -86,7 +86,7 @@ function Totals({ total }: { total: Counts }) {
   const { requests, complete, left, failed, refused, promptTokens, answerTokens, estimated } =
     total;
   const ended = [
-    [left, 'canceled by the caller'],
+    [left, 'cancelled by the caller'],
     [failed, 'failed'],
     [refused, 'refused'],
   ] as const;

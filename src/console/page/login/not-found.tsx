@@ -1,6 +1,6 @@
 import { Mark } from '../shared/icons.tsx';
 
-/** What a browser is shown for an address that leads nowhere; it has no script. */
+/** Page for an unknown address; it needs no script. */
 export const NotFound = () => (
   <main class="login">
     <Mark />

@@ -3,7 +3,7 @@ import { Mark } from './icons.tsx';
 import { LogOut } from './log-out.tsx';
 import { type PagePath, PagesNav } from './pages-nav.tsx';
 
-/** Leads to the playground, with the command that lists all others in its line. */
+/** Opens the playground with `/askwatch help` typed in. */
 const HELP_PATH = '/?help';
 
 /**

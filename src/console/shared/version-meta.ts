@@ -1,2 +1,2 @@
-/** Under this name a page that only members see says which version runs. */
+/** Name of the meta tag with the version, on pages for members. */
 export const VERSION_META = 'askwatch-version';

@@ -11,7 +11,7 @@ const MAX_BYTES = 50_000;
 const MAX_FIRST_BYTES = 30_000;
 const MAX_LATER_BYTES = 60_000;
 
-/** What the one font of all pages may weigh; it is asked for once. */
+/** Largest size of the font, in bytes. Browsers fetch it once for all pages. */
 const MAX_FONT_BYTES = 50_000;
 
 const scripts = readdirSync(BUILT_PAGE)

@@ -8,7 +8,7 @@ const HELP_PATH = '/?help';
 
 /**
  * The head of every page, the same on all of them: the name, the way to the other pages, and on the right what a page adds.
- * Strangers, who may see the status page only, are offered no way to the others.
+ * Strangers see only the status page, so they get no links to the others.
  */
 export function TopBar({
   here,
@@ -19,7 +19,7 @@ export function TopBar({
 }: {
   here: PagePath;
   isForStrangers?: boolean;
-  /** What help does on this page; elsewhere it leads to the playground. */
+  /** Runs instead of opening the playground. */
   onHelp?: () => void;
   /** Comes last. */
   end?: ComponentChildren;

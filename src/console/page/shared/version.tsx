@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { VERSION_META } from '../../shared/version-meta.ts';
 
-/** The version that runs; nothing until the page's script does, nor where the page does not say it. */
+/** Shows the running version once the script has read it from the page. Pages for strangers don't have it. */
 export function Version() {
   const [version, setVersion] = useState('');
   useEffect(() => {

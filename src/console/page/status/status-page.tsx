@@ -21,7 +21,7 @@ export function StatusPage({
   isForStrangers,
 }: {
   client: StatusClient;
-  /** What the server took the reader for, until the report says it. */
+  /** True if the server drew the page for a stranger; the report decides once it is loaded. */
   isForStrangers: boolean;
 }) {
   const { connection, report } = useLiveState(client);

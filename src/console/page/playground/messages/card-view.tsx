@@ -24,16 +24,16 @@ const DECIDES = /^proposal /;
 /** A word that has to break, or the table would not fit. */
 const LONG_WORD = /\S{25}/;
 
-/** Characters of a cell that stays on one line, so that no name breaks at a hyphen; words may, where there is little room. */
+/** Longest cell, in characters, that stays on one line: a name must not break at a hyphen. */
 const MAX_WHOLE = 24;
 
-/** Characters of a fact that has room beside others. */
+/** Longest fact, in characters, that shares its row with others. */
 const MAX_NARROW = 34;
 
-/** A word with no room in a column. */
+/** A word too wide for one column. */
 const WIDE_WORD = /\S{26}/;
 
-/** Response times drawn with characters, which are told beside them. */
+/** Response times drawn as characters. */
 const BARS = /[\u2581-\u2588]/;
 
 /** A card. All its words are plain text. */

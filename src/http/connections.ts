@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { FairRoom } from '../contracts/fair-room.ts';
 import { clientKeyOf } from './client-address.ts';
@@ -21,20 +22,29 @@ export function readOpenFilesLimit(): number {
 /**
  * Bounds the connections of callers to a quarter of the files that the process may have open: checks take half of them, and the
  * store and calls to other services the rest. Callers share theirs by address; a trusted proxy connects for many, so it has no share.
+ * The returned function takes a connection out of its caller's share.
  */
 export function boundConnections(
   server: Server,
   options: { openFiles: number; isProxy: (address: string | undefined) => boolean; log: Logger },
-): void {
+): (socket: Socket) => void {
   const { openFiles, isProxy, log } = options;
   const most = Math.min(MAX_CONNECTIONS, Math.floor(openFiles / 4));
   const room = new FairRoom(most);
+  const callers = new WeakMap<Socket, string>();
   let loggedAtMs = Number.NEGATIVE_INFINITY;
 
   function logRefusal(address: string | undefined) {
     if (performance.now() - loggedAtMs < LOG_EVERY_MS) return;
     loggedAtMs = performance.now();
     log.warn({ address, most }, 'too many open connections; closing new ones');
+  }
+
+  function giveBack(socket: Socket) {
+    const caller = callers.get(socket);
+    if (caller === undefined) return;
+    callers.delete(socket);
+    room.giveBack(caller, 1);
   }
 
   server.maxConnections = most;
@@ -47,8 +57,10 @@ export function boundConnections(
       logRefusal(remoteAddress);
       return void socket.destroy();
     }
-    socket.once('close', () => room.giveBack(caller, 1));
+    callers.set(socket, caller);
+    socket.once('close', () => giveBack(socket));
   });
+  return giveBack;
 }
 
 /** Closes the connection of an answered request whose body doesn't end: a sender may announce more than it ever sends. */

@@ -43,18 +43,16 @@ type Observe = (method: string, route: string, status: number, seconds: number) 
 /** nginx's status for a caller that left before it was answered. */
 const LEFT_UNANSWERED = 499;
 
-/** Hands a request to the direct route or the shortcut that it is for; false when Fastify is to have it. */
-export function createDirectRoutes(observe: Observe, log: Logger) {
-  const routes = new Map<string, DirectRoute>();
-  const shortcuts: Shortcut[] = [];
-  let closing = false;
+/** Measures and logs an answer once it has ended; `tell` is asked then for more of the log line. */
+export type ObserveAnswer = ReturnType<typeof createAnswerObserver>;
 
-  function tellWhenAnswered(
+export function createAnswerObserver(observe: Observe, log: Logger) {
+  return (
     { request: { method = '' }, response, id }: Exchange,
     route: string,
     startMs: number,
     tell?: () => object,
-  ) {
+  ): void => {
     response.on('close', () => {
       const ms = performance.now() - startMs;
       const status = response.headersSent ? response.statusCode : LEFT_UNANSWERED;
@@ -64,7 +62,14 @@ export function createDirectRoutes(observe: Observe, log: Logger) {
         log.debug({ reqId: id, ...answer, ...tell?.() }, 'answered');
       }
     });
-  }
+  };
+}
+
+/** Hands a request to the direct route or the shortcut that it is for; false when Fastify is to have it. */
+export function createDirectRoutes(observe: ObserveAnswer) {
+  const routes = new Map<string, DirectRoute>();
+  const shortcuts: Shortcut[] = [];
+  let closing = false;
 
   return {
     add: (route: DirectRoute) => void routes.set(route.path, route),
@@ -81,7 +86,7 @@ export function createDirectRoutes(observe: Observe, log: Logger) {
       const route = direct ? direct.path : shortcut?.take(exchange);
       if (route === undefined) return false;
       // After the route's own listeners, so that it knows how the answer ended.
-      tellWhenAnswered(exchange, route, startMs, tell);
+      observe(exchange, route, startMs, tell);
       return true;
     },
     /** Leaves what still comes to Fastify, which refuses it once the server closes. */

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { type ErrorBody, ErrorCode } from '../contracts/error.ts';
 import { JsonLimitError } from '../contracts/parse-json.ts';
-import { StoreUnavailableError } from '../store/errors.ts';
+import { LeaseLostError, StoreUnavailableError } from '../store/errors.ts';
 import { HttpError } from './errors.ts';
 
 /** Turns whatever a handler threw into the contracts' error body; what we did not expect is told to the log only. */
@@ -80,6 +80,7 @@ export function errorBody(error: HttpError): ErrorBody {
 export function asHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof StoreUnavailableError) return storeIsAway(error);
+  if (error instanceof LeaseLostError) return leaseIsLost(error);
   if (error instanceof JsonLimitError) {
     const message = `The body ${error.message}. Send less.`;
     return new HttpError(400, ErrorCode.invalidValue, message);
@@ -117,6 +118,14 @@ export function asHttpError(error: unknown): HttpError {
 const STORE_AGAIN_SECONDS = 5;
 
 /** The 503 while the database is away: nothing is acknowledged that is not stored. */
+const leaseIsLost = (cause: LeaseLostError) =>
+  new HttpError(
+    503,
+    ErrorCode.unavailable,
+    `The bot is moving to another Askwatch process. Wait ${STORE_AGAIN_SECONDS} s (Retry-After) and try again.`,
+    { headers: { 'retry-after': String(STORE_AGAIN_SECONDS) }, cause },
+  );
+
 const storeIsAway = (cause: StoreUnavailableError) =>
   new HttpError(
     503,

@@ -22,7 +22,12 @@ import { plainWords } from '../contracts/plain-words.ts';
 import { createBodyReader } from './body-reader.ts';
 import { clientKeyOf } from './client-address.ts';
 import { boundConnections, closeUnlessComplete } from './connections.ts';
-import { createDirectRoutes, type DirectRoute, type Shortcut } from './direct-route.ts';
+import {
+  createAnswerObserver,
+  createDirectRoutes,
+  type DirectRoute,
+  type Shortcut,
+} from './direct-route.ts';
 import {
   answerBrokenRequest,
   answerConnect,
@@ -30,11 +35,12 @@ import {
   validationError,
 } from './error-answers.ts';
 import { notFound } from './errors.ts';
+import { Forwarder, type Forwarding } from './forwarding.ts';
 import { addMetrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { hideMethod, refuseOtherMethods, restoreMethod } from './other-methods.ts';
 import type { HttpReply, HttpRequest, HttpServer } from './server-types.ts';
-import { createTrustedProxies } from './trusted-proxies.ts';
+import { type Caller, createTrustedProxies } from './trusted-proxies.ts';
 
 /** Says what is wrong, or that nothing is, by throwing or not. */
 type ReadyCheck = () => Promise<void> | void;
@@ -80,7 +86,10 @@ export async function createServer(options: {
 }) {
   const log = ownLog(options.log);
   const proxies = createTrustedProxies(options.trustedProxies ?? [], log);
-  const direct = createDirectRoutes((...answer) => observe(...answer), log);
+  const observeAnswer = createAnswerObserver((...answer) => observe(...answer), log);
+  const direct = createDirectRoutes(observeAnswer);
+  const callers = new WeakMap<IncomingMessage, Caller>();
+  let forwarder: Forwarder | undefined;
   const server: HttpServer = fastify({
     loggerInstance: log as FastifyBaseLogger,
     // One line an answer comes from the hook below; Fastify's own two lines would say it twice.
@@ -95,10 +104,15 @@ export async function createServer(options: {
           keepAliveTimeout: 65_000,
         },
         (request, response) => {
-          const ip = proxies.addressOf(request);
-          if (direct.take(request, response, ip)) return;
-          hideMethod(request);
-          pass(request, response);
+          function serve(caller?: Caller) {
+            if (caller) callers.set(request, caller);
+            const ip = caller ? caller.ip : proxies.addressOf(request);
+            if (direct.take(request, response, ip)) return;
+            hideMethod(request);
+            pass(request, response);
+          }
+          if (forwarder) forwarder.take(request, response, serve);
+          else serve();
         },
       ).on('connect', (_request, socket) => answerConnect(socket as Socket)),
     clientErrorHandler: answerBrokenRequest,
@@ -114,10 +128,11 @@ export async function createServer(options: {
     routerOptions: { maxParamLength: 500 },
   }).withTypeProvider<ZodTypeProvider>();
 
-  if (options.openFiles !== undefined) {
-    const { openFiles } = options;
-    boundConnections(server.server, { openFiles, isProxy: proxies.isTrusted, log });
-  }
+  const { openFiles } = options;
+  const exempt =
+    openFiles === undefined
+      ? undefined
+      : boundConnections(server.server, { openFiles, isProxy: proxies.isTrusted, log });
   const dropUnused = trackUnused(server.server);
 
   server.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
@@ -137,6 +152,8 @@ export async function createServer(options: {
   });
   server.addHook('onRequest', async (request, reply) => {
     restoreMethod(request.raw);
+    const caller = callers.get(request.raw);
+    if (caller) defineCaller(request, caller);
     reply.header('x-request-id', request.id);
   });
   // Nobody reads what is sent to a path that doesn't exist. It is refused after a key is asked for and a limit is counted.
@@ -211,6 +228,17 @@ export async function createServer(options: {
       });
     },
     addShortcut: (shortcut: Shortcut) => direct.addShortcut(shortcut),
+    /** Forwards requests for the bot to the process that holds it, before any route sees them. */
+    addForwarding(forwarding: Forwarding): void {
+      forwarder = new Forwarder({
+        ...forwarding,
+        callerOf: proxies.callerOf,
+        // Another process connects for many, as a proxy does.
+        onForwarded: ({ socket }) => exempt?.(socket),
+        observe: observeAnswer,
+        log,
+      });
+    },
     /** Starts to listen; resolves to the address as `http://host:port`. */
     async listen({ host, port }: { host: string; port: number }): Promise<string> {
       // Last, when all routes are there.
@@ -225,10 +253,21 @@ export async function createServer(options: {
     /** Stops taking connections and waits for answers under way. */
     async close(): Promise<void> {
       direct.close();
+      forwarder?.close();
       dropUnused();
       await server.close();
+      forwarder?.disconnect();
     },
   };
+}
+
+/** Fastify would say who has forwarded the request. */
+function defineCaller(request: HttpRequest, { ip, protocol, host }: Caller): void {
+  Object.defineProperties(request, {
+    ip: { value: ip },
+    protocol: { value: protocol },
+    host: { value: host },
+  });
 }
 
 const nothingAt = ({ method, url }: HttpRequest) =>

@@ -8,6 +8,14 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** An address of it, and how many of its first bits all others share. */
 type Network = [Address, number];
 
+/** The sender of a request, and how it reached this program: what Fastify's request says as `ip`, `protocol` and `host`. */
+export interface Caller {
+  /** Absent once the connection is gone. */
+  ip: string | undefined;
+  protocol: string;
+  host: string;
+}
+
 /** Proxies one behind another; what a longer `X-Forwarded-For` says besides is not read. */
 const MAX_HOPS = 16;
 
@@ -64,24 +72,38 @@ export function createTrustedProxies(networks: readonly string[], log: Logger) {
     );
   }
 
+  /**
+   * The address of who asks: that of the connection; from a trusted proxy what it says, and so on along the way. Nothing
+   * else may be left in the request's `X-Forwarded-For` for others to read. `undefined` once the connection is gone.
+   */
+  function addressOf(request: IncomingMessage): string | undefined {
+    const { headers } = request;
+    const peer = request.socket.remoteAddress;
+    if (!isTrusted(peer)) {
+      if (FORWARDED.some((name) => headers[name] !== undefined)) nameOnce(peer);
+      return peer;
+    }
+    const header = headers['x-forwarded-for'];
+    if (header === undefined) return peer;
+    const address = alongTheWay(peer, String(header));
+    headers['x-forwarded-for'] = address;
+    return address;
+  }
+
   return {
     isTrusted,
-    /**
-     * The address of who asks: that of the connection; from a trusted proxy what it says, and so on along the way. Nothing
-     * else may be left in the request's `X-Forwarded-For` for others to read. `undefined` once the connection is gone.
-     */
-    addressOf(request: IncomingMessage): string | undefined {
-      const { headers } = request;
-      const peer = request.socket.remoteAddress;
-      if (!isTrusted(peer)) {
-        if (FORWARDED.some((name) => headers[name] !== undefined)) nameOnce(peer);
-        return peer;
-      }
-      const header = headers['x-forwarded-for'];
-      if (header === undefined) return peer;
-      const address = alongTheWay(peer, String(header));
-      headers['x-forwarded-for'] = address;
-      return address;
+    addressOf,
+    /** As Fastify reads the headers of a trusted proxy: the last entry counts. */
+    callerOf(request: IncomingMessage): Caller {
+      const { headers, socket } = request;
+      const isProxy = isTrusted(socket.remoteAddress);
+      const lastOf = (name: 'x-forwarded-proto' | 'x-forwarded-host') =>
+        isProxy && headers[name] ? String(headers[name]).split(',').at(-1)?.trim() : undefined;
+      return {
+        ip: addressOf(request),
+        protocol: lastOf('x-forwarded-proto') ?? 'http',
+        host: lastOf('x-forwarded-host') ?? headers.host ?? '',
+      };
     },
   };
 }

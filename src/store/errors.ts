@@ -36,3 +36,11 @@ export class NewerSchemaError extends Error {
 export class StateMovedError extends Error {
   override name = 'StateMovedError' as const;
 }
+
+/** The lease is no longer held, so another process may do by now what this one was about to store. */
+export class LeaseLostError extends Error {
+  constructor() {
+    super('Another process may hold the lease by now.');
+    this.name = 'LeaseLostError';
+  }
+}

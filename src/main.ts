@@ -2,34 +2,46 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { type Banner, printBanner } from './app/banner.ts';
+import { BotHolder } from './app/bot-holder.ts';
 import { addIntakeRoutes } from './app/intake-routes.ts';
+import { internalUrl } from './app/internal-url.ts';
 import { createLog, createRedaction } from './app/log.ts';
 import { openStore } from './app/open-store.ts';
-import { createPlatformSupervisor, type PlatformSupervisor } from './app/platform-supervisor.ts';
+import {
+  createPlatformSupervisor,
+  type PlatformSupervisor,
+  type SupervisedPlatform,
+} from './app/platform-supervisor.ts';
 import { consolePlatform } from './app/platforms/console.ts';
 import { platforms } from './app/platforms.ts';
 import { startupSentence } from './app/startup-errors.ts';
 import { createCatalog } from './bot/ask/catalog.ts';
 import { createBot } from './bot/bot.ts';
+import { createChannels } from './bot/channels/channels.ts';
+import { commands, forms } from './bot/commands/commands.ts';
 import { exportedLines } from './bot/feedback/export.ts';
 import { createFeedback } from './bot/feedback/feedback.ts';
 import { createIntakes } from './bot/intake/intakes.ts';
-import type { Bot, Platform } from './bot/platform.ts';
-import { openPlatformLimits, platformLimitsCollection } from './bot/shared/platform-limits.ts';
+import {
+  openPlatformLimits,
+  type PlatformLimits,
+  platformLimitsCollection,
+} from './bot/shared/platform-limits.ts';
 import { createUsageLog } from './bot/usage/usage-log.ts';
 import { createGatewayClient, type GatewayClient } from './clients/gateway.ts';
-import { createMonitoringClient } from './clients/monitoring.ts';
+import { createMonitoringClient, type MonitoringClient } from './clients/monitoring.ts';
 import { createToolServer, secretsOf } from './clients/tool-server.ts';
 import { isLoopback, readSettings, type Settings, secretVariables } from './config/settings.ts';
 import { readToolServers, type ToolServerSettings } from './config/tool-servers.ts';
 import { createConsole } from './console/console.ts';
+import { isPlaygroundPath } from './console/playground/paths.ts';
 import { readCatalog } from './gateway/catalog/catalog.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { readOpenFilesLimit } from './http/connections.ts';
 import { openControl } from './http/control.ts';
 import { openKeys } from './http/keys.ts';
 import { createPublicAddress } from './http/public-address.ts';
-import { createServer, type ServerKit } from './http/server.ts';
+import { createServer } from './http/server.ts';
 import { addMcp, addMcpElsewhere } from './mcp/mcp.ts';
 import { createMonitoring } from './monitoring/monitoring.ts';
 import type { Store } from './store/store.ts';
@@ -43,6 +55,9 @@ const COMPACTED_MS = 3 * 60_000;
 const { version } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ) as { version: string };
+
+/** Of each platform. */
+const limitsOf = new WeakMap<object, PlatformLimits>();
 
 await run();
 
@@ -130,7 +145,7 @@ async function start(
   kit.addReadyCheck('store', () => store.check());
 
   let url = '';
-  let bot: Bot | undefined;
+  let holder: BotHolder | undefined;
   const addressFor = createPublicAddress({
     publicUrl: settings.publicUrl,
     isOpen: !isLoopback(settings.host),
@@ -176,7 +191,7 @@ async function start(
       // Asked for once the server listens.
       serviceUrl: () => url,
       writes: settings.mcpWrites,
-      incidents: runs('bot') ? () => bot?.incidents : undefined,
+      incidents: runs('bot') ? () => holder?.bot?.incidents : undefined,
       publicUrl: settings.publicUrl,
       isOpen: !isLoopback(settings.host),
       version,
@@ -217,10 +232,6 @@ async function start(
   );
   const usageLog = createUsageLog(store);
   const intakes = await createIntakes(store);
-  if (runs('bot')) addIntakeRoutes(kit, () => bot?.intake);
-  const running = runs('bot')
-    ? await createPlatforms(settings, { kit, store, log, end, supervisor })
-    : [];
   let openedGatewayClient: GatewayClient | undefined;
   /** To be asked for once the server listens. */
   const gatewayClient = () => {
@@ -237,26 +248,27 @@ async function start(
       ...(settings.monitoring ?? { baseUrl: url, apiKey: keys.monitoring.createTransient(name) }),
       log,
     });
-  if (runs('console')) {
-    const { consolePassword: password, publicUrl } = settings;
-    const alerted = settings.bot.alertPlaces.filter(
-      ({ platform }) => platform === consolePlatform.name,
-    );
-    running.push(
-      await createConsole({
+  const { consolePassword: password, publicUrl } = settings;
+  const { alertPlaces } = settings.bot;
+  const channels = createChannels(store);
+  const webConsole = runs('console')
+    ? await createConsole({
         kit,
         store,
         log,
         // Another process on the same database may have one.
         hasBot: runs('bot') || settings.database !== undefined,
-        elsewhere: settings.database && {
+        botFacts: {
           usageLog,
           catalog: createCatalog({ gateway: { models: () => gatewayClient().models() }, log }),
           platformTitle: (name) => platforms.find((one) => one.name === name)?.title ?? name,
-          channelName: () => undefined,
-          alertedPlaces: async () => settings.bot.alertPlaces,
+          channelName: ({ platform, channel }) =>
+            holder?.platforms.find(({ name }) => name === platform)?.channelName?.(channel),
+          alertedPlaces: async () => [...alertPlaces, ...(await channels.places())],
         },
-        channels: alerted.map(({ channel }) => channel),
+        channels: alertPlaces.flatMap(({ platform, channel }) =>
+          platform === consolePlatform.name ? [channel] : [],
+        ),
         login: password === undefined ? undefined : { password },
         publicUrl,
         version,
@@ -279,37 +291,74 @@ async function start(
           asksElsewhere: settings.gateway !== undefined,
           intakes: { intakes, addressFor },
         },
-      }),
+      })
+    : undefined;
+  stops.push(async () => await webConsole?.close());
+
+  let monitoringClient: MonitoringClient | undefined;
+  stops.push(async () => await monitoringClient?.close());
+  if (runs('bot') || settings.database) {
+    const held = new BotHolder(
+      {
+        known: { commands, forms },
+        refresh: (started) => Promise.all(started.map((one) => limitsOf.get(one)?.read())),
+        load: () => Promise.all([...settings.platforms.values()].map(({ load }) => load())),
+        createPlatforms: (program) =>
+          createPlatforms(settings, { ...program, log, end, supervisor }),
+        createConsole: async (program) => await webConsole?.createPlatform({ ...program, log }),
+        async createBot(program) {
+          monitoringClient ??= openMonitoringClient('bot');
+          return await createBot({
+            ...program,
+            gateway: gatewayClient(),
+            monitoring: monitoringClient,
+            settings: { ...settings.bot, hooksUrl: addressFor() },
+            platforms,
+            channels,
+            toolServers: toolServers.map((server) => ({
+              ...server,
+              client: createToolServer(server, { version, log }),
+            })),
+            usageLog,
+            feedback,
+            intakes,
+            log,
+          });
+        },
+      },
+      { store, ownUrl: () => internalUrl(settings.internalUrl, url), onFatal: end, log },
     );
+    holder = held;
+    addIntakeRoutes(kit, () => held.bot?.intake);
+    for (const [name, { routes = [] }] of settings.platforms) {
+      for (const { method, path } of routes) {
+        kit.addRawRoute(method, path, (request, response) => {
+          const route = held.platforms
+            .find((platform) => platform.name === name)
+            ?.routes?.find((one) => one.method === method && one.path === path);
+          if (route) route.handle(request, response);
+          else
+            response.writeHead(503, { 'retry-after': '2' }).end('Askwatch is starting. Try again.');
+        });
+      }
+    }
+    if (store.isShared) {
+      kit.addForwarding({
+        concerns: (path) =>
+          isBotPath(path) || isPlaygroundPath(path) || (path === '/mcp' && hasMcp && runs('bot')),
+        where: () => held.where(),
+        changed: (signal) => held.changed(signal),
+        secret: await store.key.make(),
+      });
+    }
   }
 
   url = await kit.listen(settings);
   monitoring?.start();
-
-  const monitoringClient = runs('bot') ? openMonitoringClient('bot') : undefined;
-  stops.push(async () => await monitoringClient?.close());
-  stops.push(() => Promise.all(running.map((platform) => platform.stop())));
-
-  if (monitoringClient) {
-    const started = await createBot({
-      store,
-      gateway: gatewayClient(),
-      monitoring: monitoringClient,
-      settings: { ...settings.bot, hooksUrl: addressFor() },
-      platforms,
-      toolServers: toolServers.map((server) => ({
-        ...server,
-        client: createToolServer(server, { version, log }),
-      })),
-      usageLog,
-      feedback,
-      intakes,
-      log,
-    });
-    bot = started;
-    await Promise.all(running.map((platform) => platform.start(started)));
-    stops.push(() => started.stop());
-    await started.start(running);
+  if (holder) {
+    const held = holder;
+    stops.push(() => held.stop());
+    await (runs('bot') ? held.start() : held.follow());
   }
 
   ready = true;
@@ -332,7 +381,8 @@ async function start(
     url: addressFor(),
     listeningUrl: url,
     models: gateway?.answering(),
-    running,
+    running: holder?.platforms ?? [],
+    isStandingBy: runs('bot') && holder?.bot === undefined,
     firstKeys,
     lacksKeys,
   });
@@ -344,21 +394,32 @@ async function start(
  */
 async function createPlatforms(
   settings: Settings,
-  program: { kit: ServerKit; store: Store; log: Logger; end: End; supervisor: PlatformSupervisor },
-): Promise<Platform[]> {
-  const { kit, store, log, end, supervisor } = program;
-  const started: Platform[] = [];
+  program: {
+    store: Store;
+    isHeld(): boolean;
+    log: Logger;
+    end: End;
+    supervisor: PlatformSupervisor;
+  },
+): Promise<SupervisedPlatform[]> {
+  const { store, isHeld, log, end, supervisor } = program;
   const collection = store.collection(platformLimitsCollection);
+  const made: SupervisedPlatform[] = [];
   for (const [platform, configured] of settings.platforms) {
     const limits = await openPlatformLimits({ platform, collection, log });
-    const supervised = await supervisor.supervise(
-      (onFatal) => configured.create({ store, limits, log, onFatal }),
+    const one = await supervisor.supervise(
+      (onFatal) => configured.create({ store, isHeld, limits, log, onFatal }),
       (error) => void end(error),
     );
-    for (const { method, path, handle } of supervised.routes) kit.addRawRoute(method, path, handle);
-    started.push(supervised);
+    limitsOf.set(one, limits);
+    made.push(one);
   }
-  return started;
+  return made;
+}
+
+/** Whether a request is for the bot or one of its platforms. */
+function isBotPath(path: string): boolean {
+  return path === '/v2/enqueue' || path.startsWith('/hooks/') || path.startsWith('/slack/');
 }
 
 /** `endingSinceMs` is on the clock of `performance`. */

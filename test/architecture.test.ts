@@ -320,7 +320,6 @@ const PARSES_JSON: Record<string, string> = {
   'cli/doctor-monitors.ts': 'answers of Askwatch over its control socket',
   'cli/doctor.ts': 'answers of Askwatch over its control socket',
   'cli/monitors.ts': 'answers of Askwatch over its control socket',
-  'bot/shared/seen-invocations.ts': 'a document of the store',
   'monitoring/monitors/definition-encryption.ts': 'a document of the store',
   'slack/workspaces/installed-workspaces.ts': 'a document of the store',
   'monitoring/time/cron.ts': 'a key that the same file wrote',

@@ -15,6 +15,8 @@ export interface Banner {
   models: { provider: string; description?: string; notes?: string[] } | undefined;
   /** The chat platforms that run. */
   running: readonly Platform[];
+  /** Another process has the bot. */
+  isStandingBy: boolean;
   /** Keys created at the first start on a terminal; they are shown here and never again. */
   firstKeys: { gateway?: string; monitoring?: string };
   /** A service that runs here has no key yet. */
@@ -60,14 +62,16 @@ function consoleText({ roles, consolePassword }: Settings, url: string): string 
 }
 
 /** How the platforms are that have settings of their own, and what is to be done there before they are of use. */
-function platformLines({ settings, running, url }: Banner): string[] {
+function platformLines({ settings, running, isStandingBy, url }: Banner): string[] {
   return platforms
     .filter(({ variables }) => Object.keys(variables).length > 0)
     .map(({ name, title }) => {
       const line = `  ${title.padEnd(11)} `;
       const one = running.find((platform) => platform.name === name);
-      if (!one) return `${line}not configured (see docs/${name}.md)`;
-      const note = settings.platforms.get(name)?.bannerNote?.(url) ?? '';
+      const configured = settings.platforms.get(name);
+      if (!configured) return `${line}not configured (see docs/${name}.md)`;
+      if (!one) return line + (isStandingBy ? 'standing by; another process is connected' : 'off');
+      const note = configured.bannerNote?.(url) ?? '';
       return line + (one.hint?.() ?? 'connected') + note;
     });
 }

@@ -11,7 +11,8 @@ export interface MadePlatform extends Platform {
   routes?: readonly Route[];
 }
 
-interface Route {
+/** A route of a platform. */
+export interface Route {
   method: 'GET' | 'POST';
   path: string;
   handle(request: IncomingMessage, response: ServerResponse): void;
@@ -61,7 +62,7 @@ export function createPlatformSupervisor(options: { log: Logger; firstPauseMs?: 
       const supervised = await SupervisedPlatform.create({
         ...{ make, onFatal, lives, firstPauseMs, log },
       });
-      faults.set(supervised.name, 0);
+      faults.set(supervised.name, faults.get(supervised.name) ?? 0);
       return supervised;
     },
 
@@ -91,7 +92,7 @@ export function createPlatformSupervisor(options: { log: Logger; firstPauseMs?: 
  * States: `new` until `start`; `starting` until the platform has started; `running` until a fault; `waiting` for the next start,
  * and while the old life ends, then `starting` again. A start that fails leads to `waiting`, unless the platform refuses for good.
  */
-class SupervisedPlatform implements Required<Platform> {
+export class SupervisedPlatform implements Required<Platform> {
   readonly name: string;
   readonly routes: readonly Route[];
   private readonly supervision: Supervision;
@@ -135,6 +136,10 @@ class SupervisedPlatform implements Required<Platform> {
       this.logFailedStart(error);
       void this.restart();
     }
+  }
+
+  async pause(): Promise<void> {
+    await this.inLife((platform) => platform.pause?.());
   }
 
   async stop(): Promise<void> {
@@ -184,10 +189,6 @@ class SupervisedPlatform implements Required<Platform> {
 
   endAnswer(...of: Parameters<Required<Platform>['endAnswer']>) {
     return this.deliver(async (platform) => await platform.endAnswer?.(...of));
-  }
-
-  takeOver(...of: Parameters<Required<Platform>['takeOver']>) {
-    return this.deliver(async (platform) => await platform.takeOver?.(...of));
   }
 
   /** A fault of one of its lives. */
@@ -249,6 +250,8 @@ class SupervisedPlatform implements Required<Platform> {
         // What came while it ended, too.
         const endAnswers = bot?.interrupt(name);
         this.current = await beginLife(this.supervision, () => this);
+        // Stopped since, it would run for good.
+        stopping.signal.throwIfAborted();
         if (bot) await this.startCurrent(bot);
         endAnswers?.();
         log.info({ platform: name }, 'the platform restarted');

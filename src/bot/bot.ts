@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import type { GatewayClient } from '../clients/gateway.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
-import type { Store } from '../store/store.ts';
-import { createAlerting } from './alerts/alerting.ts';
+import type { Lease, Store } from '../store/store.ts';
 import { incidentFacts, incidentSummary } from './alerts/incident-facts.ts';
 import { postmortemAnswer } from './alerts/postmortem-answer.ts';
+import { createRetryClosed } from './alerts/retry-closed.ts';
 import { createSender } from './alerts/sender.ts';
 import { createAsk } from './ask/ask.ts';
 import { createBudgets } from './ask/budgets.ts';
@@ -15,14 +15,12 @@ import { createPeopleReader } from './ask/people-messages.ts';
 import { createShownAnswers } from './ask/shown-answers.ts';
 import { createToolCalls } from './ask/tool-calls.ts';
 import { openUnfinishedAnswers } from './ask/unfinished-answers.ts';
-import { createChannels } from './channels/channels.ts';
+import { type Channels, createChannels } from './channels/channels.ts';
 import { createPersonPlaces } from './channels/person-places.ts';
-import { actions, commands, messageActions } from './commands/commands.ts';
+import { actions, commands, forms, messageActions } from './commands/commands.ts';
 import { createDispatch, createFormOfPress, createOpenForm } from './commands/dispatch.ts';
-import { openForwarding } from './commands/forwarding.ts';
 import { isIncidentQuestion, isPostmortemQuestion } from './commands/incident-actions.ts';
 import { createKnown, createSuggest } from './commands/suggest.ts';
-import { createTakeovers } from './commands/takeovers.ts';
 import { createFeedback, type Feedback } from './feedback/feedback.ts';
 import { createPdfReader } from './files/pdf.ts';
 import { createFileReader } from './files/read-files.ts';
@@ -40,7 +38,7 @@ import { createIntake } from './intake/intake.ts';
 import { createIntakes, type Intakes } from './intake/intakes.ts';
 import { createSilencer, silenceFor } from './intake/silences.ts';
 import { createUpkeep } from './intake/upkeep.ts';
-import type { Bot, Platform } from './platform.ts';
+import type { OpenBot, Platform } from './platform.ts';
 import { createReporter } from './reports/reporter.ts';
 import { createReports } from './reports/reports.ts';
 import { createNarrator } from './reports/sentences.ts';
@@ -63,6 +61,8 @@ import { openWatchState } from './watch/watch-store.ts';
 
 export interface BotOptions {
   store: Store;
+  /** Under which this process alone speaks; once it is not held, nothing more is sent. */
+  lease: Pick<Lease, 'fence' | 'isHeld'>;
   gateway: GatewayClient;
   monitoring: MonitoringClient;
   settings: BotSettings;
@@ -74,6 +74,8 @@ export interface BotOptions {
   usageLog?: UsageLog;
   /** The built program that reads PDFs; the file next to this one when absent. */
   pdfProgram?: URL | undefined;
+  /** Where something else reads which channels hear of alerts, too. */
+  channels?: Channels;
   /** Where something else reads how answers were rated, too. */
   feedback?: Feedback;
   /** Where something else knows of the intakes, too. */
@@ -87,12 +89,12 @@ const DAY_MS = 86_400_000;
 const NAMES_FRESH_MS = 60_000;
 
 /** Puts the bot together; it hears and says nothing until platforms hand it something and `start` is called. */
-export async function createBot(options: BotOptions): Promise<Bot> {
-  const { store, gateway, monitoring, settings, platforms = [], log } = options;
+export async function createBot(options: BotOptions): Promise<OpenBot> {
+  const { store, lease, gateway, monitoring, settings, platforms = [], log } = options;
   const traitsOf = (name: string): PlatformTraits =>
     platforms.find((one) => one.name === name) ?? { name };
   const conversations = createConversations(store);
-  const channels = createChannels(store);
+  const { channels = createChannels(store) } = options;
   await channels.hideSecrets().catch((error: unknown) => {
     log.error(
       { err: error },
@@ -213,9 +215,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       NAMES_FRESH_MS,
     ),
     proposals,
-    noteCut: (id, note) => unfinished.cut(id, note),
     settings,
-    store,
     log,
   });
   const { alertPlaces, alertPollMs: pollMs } = settings;
@@ -225,65 +225,35 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const { settingsOf } = channels;
   const narrate = createNarrator({ gateway, catalog, channelDefaults, budgets, usageLog, log });
   const reports = createReports({ monitoring, channels, alertPlaces, reportedTo, narrate });
-  const alerting = createAlerting({
-    store,
-    state,
-    async begin(lease, held) {
-      await lastPoll.read();
-      const ofSender = { state, alertPlaces, settingsOf, ...timing, log };
-      const sender = createSender({ ...ofSender, lease });
-      const poller = createPoller({
-        monitoring,
-        state: held,
-        lastPoll: lastPoll.under(lease),
-        channels,
-        alertPlaces,
-        pollMs,
-        ...timing,
-        log,
-        onChange: sender.wake,
-      });
-      const onChange = sender.wake;
-      const reporter = createReporter({ state: held, channels, reports, onChange, ...timing, log });
-      const { clock } = timing;
-      const upkeep = createUpkeep({ state: held, intakes, channels, clock, onChange, log });
-      const silencer = createSilencer({
-        ...{ state: held, onChange, ...timing, log },
-        clientFor: alertmanagers.clientFor,
-      });
-      const examples = createExampleEnder({
-        ...{ state: held, intakes, clock, log },
-        // Made below, before anything begins.
-        intake: () => intake,
-      });
-      const parts = [sender, poller, reporter, upkeep, silencer, examples];
-      return {
-        start() {
-          sender.start(started);
-          poller.start();
-          reporter.start();
-          upkeep.start();
-          silencer.start();
-          examples.start();
-        },
-        wake() {
-          sender.wake();
-          silencer.wake();
-        },
-        stop: async () => void (await Promise.all(parts.map((part) => part.stop()))),
-      };
-    },
-    ...timing,
-    log,
+  const watching = { state, ...timing, log };
+  const sender = createSender({ ...watching, alertPlaces, settingsOf, lease });
+  const silencer = createSilencer({
+    ...{ ...watching, onChange: sender.wake },
+    clientFor: alertmanagers.clientFor,
   });
+  const onChange = () => {
+    sender.wake();
+    silencer.wake();
+  };
 
-  const telling = { state, nowMs: Date.now, onChange: alerting.wake };
+  const telling = { state, nowMs: Date.now, onChange };
   const incidents = createIncidents({
     ...telling,
     silenceFor: (incident) =>
       silenceFor(incident, { hasAddress: alertmanagers.urlFor(incident) !== undefined }),
   });
   const intake = createIntake({ ...telling, intakes, channels, log });
+  const alerting = [
+    sender,
+    createPoller({
+      ...{ ...watching, onChange: sender.wake },
+      ...{ monitoring, lastPoll, channels, alertPlaces, pollMs },
+    }),
+    createReporter({ ...watching, channels, reports, onChange: sender.wake }),
+    createUpkeep({ ...watching, intakes, channels, onChange: sender.wake }),
+    silencer,
+    createExampleEnder({ ...watching, intakes, intake }),
+  ];
   const services = {
     commands,
     actions: [...actions, ...messageActions],
@@ -306,11 +276,10 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     traitsOf,
     log,
   };
-  const seenInvocations = await openSeenInvocations(store);
+  const seenInvocations = openSeenInvocations(store);
   const unfinished = await openUnfinishedAnswers(store, {
     conversations,
     seenInvocations,
-    cut: ask.cutOwn,
     ...timing,
     log,
   });
@@ -327,21 +296,12 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     alertPlaces,
     log,
   });
-  const dispatching = createDispatch(services, {
+  const dispatch = createDispatch(services, {
     seenInvocations,
     pressed: openPressed(store),
     unfinished,
-    forward: (invocation) => forwarding.forward(invocation),
-  });
-  const { dispatch } = dispatching;
-  const takeovers = createTakeovers({ seenInvocations, unfinished, dispatching, ...timing, log });
-  const forwarding = await openForwarding(store, {
-    canDo: dispatching.canDo,
-    take: takeovers.take,
-    log,
   });
   const openForm = createOpenForm(services);
-  const forms = [...commands, ...actions].filter(({ form }) => form);
   const alerts = () => state.current()?.alerts;
   const homes = createHomes({ ...services, places, alerts, openForm });
 
@@ -381,35 +341,28 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     openForm,
     homes,
     ...forgetting,
-    retryClosed: alerting.retryClosed,
+    retryClosed: createRetryClosed(telling),
     shownAnswers,
     suggest: createSuggest({ monitoring, catalog, log }),
-    answersIn: unfinished.idsIn,
+    answersIn: async (place, thread) => unfinished.idsIn(place, thread),
     isConversation: isOurThread,
-    catalog,
     incidents,
     intake,
-    usageLog,
-    alertedPlaces: async () => [...alertPlaces, ...(await channels.places())],
-    platformTitle: (name) => traitsOf(name).title ?? name,
-    channelName: (place) => platformOf(place)?.channelName?.(place.channel),
     interrupt(platform) {
       ask.cutAll(platform);
       return unfinished.snapshot(platform);
     },
     async start(platforms) {
       started = platforms;
-      alerting.start();
+      for (const part of alerting) part.start(platforms);
       unfinished.start(platforms);
       otherTools.start();
-      if (store.isShared) takeovers.start(platforms);
       tidying = setInterval(tidy, DAY_MS);
       tidy();
     },
     async stop() {
       clearInterval(tidying);
-      forwarding.close();
-      const parts = [ask, takeovers, intake, alerting, unfinished, pdfs];
+      const parts = [ask, intake, ...alerting, unfinished, pdfs];
       await Promise.all([...parts.map((part) => part.stop()), tidied]);
       await Promise.all([otherTools.stop(), alertmanagers.close()]);
     },

@@ -1,4 +1,3 @@
-import type { Catalog } from './ask/catalog.ts';
 import type { ShownAnswers } from './ask/shown-answers.ts';
 import type { Command } from './commands/command.ts';
 import type { Dispatch, FormOfPress, OpenForm } from './commands/dispatch.ts';
@@ -11,9 +10,8 @@ import type { Messenger } from './shared/messenger.ts';
 import type { Around, ReadLimits, ReadMessages } from './shared/people-messages.ts';
 import type { GoneChannels, Place } from './shared/place.ts';
 import type { SharedFile } from './shared/shared-file.ts';
-import type { UsageLog } from './usage/usage-log.ts';
 
-/** What the bot is to its platforms, and to what shows or ends it. */
+/** What the bot is to its platforms. */
 export interface Bot {
   readonly commands: readonly Command[];
   /** The commands that have a form, also of those that only buttons carry. */
@@ -26,7 +24,7 @@ export interface Bot {
   readonly openForm: OpenForm;
   /** What each person sees of it all, where the platform has a page for that. */
   homes: Homes;
-  /** The answers under way in a thread, by their ids, whichever process gives them. */
+  /** The answers under way in a thread, by their ids. */
   answersIn(place: Place, thread: string): Promise<string[]>;
   /** Whether a thread is one of ours, so that a plain message in it is a question; one that people began is none. */
   isConversation(place: Place, thread: string): Promise<boolean>;
@@ -42,28 +40,22 @@ export interface Bot {
   /** For platforms: channels may take messages again, and what waits for those that were closed to alerts is sent. */
   retryClosed(platform: string, mayBeOpen: (channel: string) => boolean): Promise<void>;
   /** For platforms: the conversations of answers that are shown outside of a thread. */
-  readonly shownAnswers: ShownAnswers;
+  readonly shownAnswers: Pick<ShownAnswers, 'of' | 'add'>;
   /** What to offer somebody who types into an input. */
   readonly suggest: Suggest;
-  /** The gateway's models, for who wants to see them all. */
-  readonly catalog: Pick<Catalog, 'models'>;
-  /** The incidents that people were told of, for who speaks of them from elsewhere. */
-  readonly incidents: Pick<Incidents, 'openOf' | 'mark'>;
-  /** Takes what other systems send. */
-  readonly intake: AlertIntake;
-  /** Who asked how much, in all channels together. */
-  readonly usageLog: Pick<UsageLog, 'everywhere'>;
-  /** The channels that hear of anything. */
-  alertedPlaces(): Promise<Place[]>;
-  /** What people call a platform. */
-  platformTitle(name: string): string;
-  /** What a platform that was started calls one of its channels, where it knows. */
-  channelName(place: Place): string | undefined;
   /**
    * For whoever makes a platform anew: cuts the answers that it shows with a note. What it returns is to be called once the
    * new one runs, which then ends those whose end the old one could not show.
    */
   interrupt(platform: string): () => void;
+}
+
+/** The bot, for who starts and ends it, and for what else of the program speaks with it. */
+export interface OpenBot extends Bot {
+  /** The incidents that people were told of, for who speaks of them from elsewhere. */
+  readonly incidents: Pick<Incidents, 'openOf' | 'mark'>;
+  /** Takes what other systems send. */
+  readonly intake: AlertIntake;
   /** Starts watching and sending alerts through these platforms, which are started. */
   start(platforms: readonly Platform[]): Promise<void>;
   /** Lets answers under way end or cuts them with a note, and stops watching and sending; takes at most 4 s. */
@@ -77,6 +69,8 @@ export interface Platform extends Messenger, AnswerEnder {
    * Throws `PlatformStartError` when the platform refuses for good.
    */
   start(bot: Bot): Promise<void>;
+  /** Takes nothing new from now on: the next holder does. What is under way goes on until `stop`. */
+  pause?(): Promise<void>;
   /** Takes nothing new, waits for answers under way to be shown, and disconnects. */
   stop(): Promise<void>;
   /** After the start: how it stands there, when somebody has to do something before it can be of use. */
@@ -109,13 +103,4 @@ export { orAborted, orLate } from '../contracts/or-aborted.ts';
 export type { Claims } from '../store/claims.ts';
 /** State a platform keeps for itself, handed to it by the composition root. */
 export { createEncryption, type Encryption } from '../store/encryption.ts';
-export type {
-  Collection,
-  EventLog,
-  Following,
-  Lease,
-  LeaseGroup,
-  NumberedEvent,
-  Store,
-} from '../store/store.ts';
-export type { Windows } from '../store/windows.ts';
+export type { Collection, Following, Lease, Store } from '../store/store.ts';

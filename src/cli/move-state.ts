@@ -1,14 +1,11 @@
 import { existsSync } from 'node:fs';
 import { createLog } from '../app/log.ts';
-import { slackInstallStates } from '../app/platforms/slack.ts';
-import { PRESSED, SEEN } from '../bot/shared/seen-invocations.ts';
 import { counted } from '../bot/shared/text-format.ts';
 import { WATCHING } from '../bot/watch/watch-store.ts';
 import { readSettings } from '../config/settings.ts';
 import { usageInFolder } from '../gateway/usage/usage-folder.ts';
 import { resultsInFolder } from '../monitoring/history/results-folder.ts';
 import { STATES } from '../monitoring/monitors/state-store.ts';
-import { claimsInFolder } from '../store/lowdb/claims.ts';
 import { registersInFolder } from '../store/lowdb/raw-registers.ts';
 import { openLowdbState } from '../store/lowdb/raw-state.ts';
 import { statesInFolder } from '../store/lowdb/raw-states.ts';
@@ -22,7 +19,6 @@ export const FOLDER_PARTS = [
   registersInFolder([STATES]),
   resultsInFolder,
   usageInFolder,
-  claimsInFolder([SEEN, PRESSED, slackInstallStates.name]),
   statesInFolder([WATCHING]),
 ];
 

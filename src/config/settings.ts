@@ -241,6 +241,19 @@ const programVariables = {
       })
       .default('askwatch'),
   },
+  internalUrl: {
+    name: 'INTERNAL_URL',
+    about:
+      'URL at which the other processes on the same `DATABASE_URL` reach this one, without a proxy in between: `http://10.0.0.7:3000`; they forward requests for the bot to the process that has it',
+    shown: 'the address it listens on',
+    schema: z
+      .string()
+      .regex(
+        /^http:\/\/[^/?#@\s]+$/,
+        'must be http://, a host or address and a port, such as http://10.0.0.7:3000',
+      )
+      .optional(),
+  },
   roles: {
     name: 'ASKWATCH_ROLES',
     about: 'parts that run in this process',

@@ -8,7 +8,6 @@ import {
   type Collection,
   createEncryption,
   type Platform,
-  type Store,
 } from '../bot/platform.ts';
 import { type Card, hasChart, withoutCharts } from '../bot/shared/card.ts';
 import { DeliveryError } from '../bot/shared/errors.ts';
@@ -17,6 +16,7 @@ import { FileError } from '../bot/shared/shared-file.ts';
 import { createOrigins } from './answers/origin.ts';
 import { createBoltLog } from './api/bolt-log.ts';
 import { deliveryError } from './api/call-failure.ts';
+import { gatedFetch } from './api/gated-fetch.ts';
 import type { Paces } from './api/paces.ts';
 import { rateLimitedFetch } from './api/rate-limited-fetch.ts';
 import { acknowledgeEvents, httpRefusals, refuseEnvelope } from './events/acknowledge.ts';
@@ -30,7 +30,6 @@ import {
   type EncryptedInstallation,
   installedWorkspaces,
 } from './workspaces/installed-workspaces.ts';
-import { createSharedSocket, type SocketSharing } from './workspaces/shared-socket.ts';
 import { createSocket } from './workspaces/socket.ts';
 import type { Workspace } from './workspaces/workspace.ts';
 import { onlyWorkspace } from './workspaces/workspaces.ts';
@@ -62,8 +61,6 @@ const PACES: Paces = {
   drainMs: 3_000,
 };
 
-const always = () => true;
-
 /** A user group, or a person after @. Source: Slack docs, "Usergroup object", "User object". */
 const CALLED = /^(?:S[A-Z0-9]{2,20}|@[UW][A-Z0-9]{1,29})$/;
 
@@ -81,20 +78,17 @@ export async function createSlack(options: {
   apiUrl: string;
   log: Logger;
   onFatal(error: Error): void;
+  /** False before this process holds the bot, and after it lost it: then nothing is shown. */
+  isHeld(): boolean;
   paces?: Paces;
   /** The rate limits that Slack named earlier. */
   limits?: PlatformLimits;
-  /** What it shares with other processes in the same workspaces; without one it is alone. */
-  store?: Pick<Store, 'leases' | 'check' | 'windows' | 'isShared'>;
-  /** How the processes share connections, where it is not as Slack has it. */
-  sockets?: SocketSharing;
 }): Promise<Slack> {
   const { botToken, install, appToken, signingSecret = '', apiUrl } = options;
-  const { onFatal, paces = PACES, store, sockets } = options;
-  // Alone, a process knows what it does itself.
-  const counting = store?.isShared ? store : undefined;
+  const { onFatal, isHeld, paces = PACES } = options;
   const log = options.log.child({ platform: 'slack' });
   const boltLog = createBoltLog(log);
+  const fetch = gatedFetch(isHeld);
   const limits = options.limits ?? (await openPlatformLimits({ platform: 'slack', log }));
   // Without these Bolt repeats posts whose answer was lost, holds up every channel for one, and waits for ever.
   const clientOptions: webApi.WebClientOptions = {
@@ -105,23 +99,20 @@ export async function createSlack(options: {
     // Calls of a channel that hangs must not hold up those of others.
     maxRequestConcurrency: 1_000,
     logger: boltLog,
-    fetch: rateLimitedFetch(limits, 'app'),
+    fetch: rateLimitedFetch(fetch, limits, 'app'),
   };
   const clientOf = (token: string | undefined, teamId: string) =>
     new webApi.WebClient(token, {
       ...clientOptions,
       allowAbsoluteUrls: false,
-      fetch: rateLimitedFetch(limits, teamId),
+      fetch: rateLimitedFetch(fetch, limits, teamId),
     });
   const installed =
     install &&
     installedWorkspaces({
       installations: install.installations,
       clientSecret: install.clientSecret,
-      clientOf,
-      paces,
-      store: counting,
-      log,
+      ...{ clientOf, fetch, paces, log },
       async forgetAll(teamId) {
         await bot?.forgetAll({ platform: 'slack', channels: [], prefix: `${teamId}/` });
       },
@@ -130,15 +121,12 @@ export async function createSlack(options: {
     installed ??
     onlyWorkspace({
       client: clientOf(botToken, ''),
-      paces,
-      log,
-      store: counting,
+      ...{ fetch, paces, log },
       onAccessEnded: endForGood,
     });
   const secret = install?.clientSecret ?? botToken ?? '';
   const origins = createOrigins(createEncryption(secret, 'askwatch slack invocations'));
   let bot: Bot | undefined;
-  let listening: ReturnType<typeof listen> | undefined;
   const stopping = new AbortController();
   let state: 'new' | 'started' | 'stopped' = 'new';
   let ended = false;
@@ -154,10 +142,6 @@ export async function createSlack(options: {
         onRefused: endForGood,
       })
     : undefined;
-  const connection =
-    socket && store
-      ? createSharedSocket({ socket, store, onRefused: endForGood, sharing: sockets, log })
-      : socket;
   const receiver =
     socket?.receiver ?? new HTTPReceiver({ signingSecret, logger: boltLog, ...httpRefusals(log) });
   const app = new App({
@@ -173,7 +157,7 @@ export async function createSlack(options: {
     clientOptions: { ...clientOptions },
     convoStore: false,
   });
-  acknowledgeEvents(app, log);
+  const acknowledged = acknowledgeEvents(app, log);
   app.error(async (error) => log.error({ err: error }, 'could not handle a Slack event'));
 
   function endForGood(error: Error): void {
@@ -241,26 +225,26 @@ export async function createSlack(options: {
     async start(given: Bot) {
       bot = given;
       await workspaces.open(stopping.signal);
-      listening = listen(app, { workspaces, bot: given, origins, paces, log });
-      await connection?.open();
+      listen(app, { workspaces, bot: given, origins, paces, log });
+      await socket?.open();
       if (state === 'new') state = 'started';
     },
+
+    pause: stopReading,
 
     async stop() {
       state = 'stopped';
       stopping.abort();
-      const drained = Promise.race([
-        workspaces.drained(),
-        pause(paces.drainMs, undefined, { ref: false }),
-      ]);
-      await Promise.all([connection?.close(), drained]);
+      const late = pause(paces.drainMs, undefined, { ref: false });
+      await stopReading();
+      // Once the lease is lost, nothing of what is under way can be shown.
+      if (isHeld()) await Promise.race([workspaces.drained(), late]);
       workspaces.close();
     },
 
-    async post({ channel: name, card, id, attempted, landsInMs, isOurs = always }) {
+    async post({ channel: name, card, id, attempted, landsInMs }) {
       const alert = { id, goesOn: card.goesOn, attempted, landsInMs };
-      return await deliver(name, async ({ callsWhile, showCard }, channel) => {
-        const { messages } = callsWhile(isOurs);
+      return await deliver(name, async ({ messages, showCard }, channel) => {
         const send = (content: Content) => messages.postAlert({ channel }, content, alert);
         const { ts, goesOn } = hasChart(card)
           ? await showCard(card, send)
@@ -275,9 +259,9 @@ export async function createSlack(options: {
         return permalink;
       }),
 
-    async update(name, posted, card, isOurs = always) {
-      await deliver(name, ({ callsWhile }, channel) =>
-        callsWhile(isOurs).messages.update(channel, posted.message, renderAlert(card), 'alert'),
+    async update(name, posted, card) {
+      await deliver(name, ({ messages }, channel) =>
+        messages.update(channel, posted.message, renderAlert(card), 'alert'),
       );
     },
 
@@ -289,31 +273,35 @@ export async function createSlack(options: {
       yield* workspace.readFile(file, signal);
     },
 
-    async endAnswer(unfinished) {
-      await deliver(unfinished.channel, (workspace, channel) =>
-        workspace.endAnswer(channel, unfinished),
+    async endAnswer(left) {
+      await deliver(left.channel, ({ endAnswer }, channel) =>
+        endAnswer(channel, left, origins.of(left)),
       );
-    },
-
-    async takeOver(takenOver) {
-      await deliver(takenOver.invocation.place.channel, async (workspace, channel) => {
-        await listening?.takeOver(takenOver, { workspace, channel });
-      });
     },
 
     readAround: (name, around, limits) =>
       deliver(name, (workspace, channel) => workspace.people.read(channel, around, limits)),
 
     async announce(said) {
-      const { channel: name, posted, card, mention, id, attempted, isOurs = always } = said;
+      const { channel: name, posted, card, mention, id, attempted } = said;
       const { thread } = posted;
-      await deliver(name, ({ callsWhile }, channel) => {
+      await deliver(name, ({ messages }, channel) => {
         const to = { channel, thread, broadcast: true };
         const line = renderLine(card, calledBy({ mention }));
-        return callsWhile(isOurs).messages.postAlert(to, line, { id, attempted });
+        return messages.postAlert(to, line, { id, attempted });
       });
     },
   };
+
+  /**
+   * Closes the socket, at a moment at which all that came over it is acknowledged: Slack sends a command only once, and tells
+   * its person that it failed.
+   */
+  async function stopReading(): Promise<void> {
+    if (!socket) return;
+    if (isHeld()) await acknowledged(paces.storeMs);
+    await socket.close();
+  }
 
   function whenStarted(handle: RequestListener): RequestListener {
     return (request, response) => {

@@ -42,14 +42,12 @@ export interface State<T> {
   current(): T | undefined;
   /**
    * Stores what `change` makes of the newest state, whole or not at all; the same object writes nothing. Updates run one after
-   * another, those of other processes too. `change` is pure and may run again. When writing fails, nothing has changed; of
-   * a database that could not be reached it may turn out later that it had.
+   * another. `change` is pure and may run again. When writing fails, nothing has changed; of a database that could not be
+   * reached it may turn out later that it had.
    */
   update(change: (current: T | undefined) => T | undefined): Promise<void>;
   /** As `update`, and nothing that is kept holds what `change` took away. It may cost writing all of it anew. */
   erase(change: (current: T | undefined) => T | undefined): Promise<void>;
-  /** Tells that another process has changed it, once `current` gives what that made of it. */
-  follow(told: () => void): { stop(): void };
 }
 
 /** An update that waits for its turn. */

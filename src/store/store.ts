@@ -1,7 +1,6 @@
 import type { z } from 'zod';
-import type { Claims, ClaimsDeclaration, Held } from './claims.ts';
+import type { Claims, ClaimsDeclaration } from './claims.ts';
 import type { State, StateDeclaration } from './state.ts';
-import type { Turns, TurnsDeclaration } from './turns.ts';
 import type { UsageBooks } from './usage.ts';
 import type { Windows, WindowsDeclaration } from './windows.ts';
 
@@ -18,19 +17,20 @@ export interface Store {
   registers<T>(declaration: RegistersDeclaration<T>): Promise<Registers>;
   /** One large state that changes a little at a time. Ask for each name once, at start. */
   state<T, S, R>(declaration: StateDeclaration<T, S, R>): Promise<State<T>>;
-  /** A log of events. Ask for each name once, at start. */
-  events<T>(declaration: EventsDeclaration<T>): EventLog<T>;
   /** Takes the lease, or gives `undefined` while another holder has it. It is held while this process counts as alive. */
   lease(name: string): Promise<Lease | undefined>;
+  /**
+   * The store for what only the holder of a lease may change: names can be opened anew under each lease, and writes reject
+   * with `LeaseLostError` once the lease is not held.
+   */
+  under(lease: Lease): Store;
   /**
    * Competes for the parts of a whole, numbered from 0, of which each has one holder: they are spread evenly over the
    * processes that compete, and those of a dead one are taken by the others. Ask for each kind once.
    */
   leases(kind: string, count: number, holder: PartHolder): LeaseGroup;
-  /** Things that are to be done once. Ask for each name once. */
+  /** Things to be done once. Ask for each name once. */
   claims<T>(declaration: ClaimsDeclaration<T>): Claims<T>;
-  /** Turns of which each is somebody's alone. Ask for each name once. */
-  turns(declaration: TurnsDeclaration): Turns;
   /** Windows that count what all processes take together. Ask for each name once. */
   windows(declaration: WindowsDeclaration): Windows;
   /**
@@ -48,6 +48,12 @@ export interface Store {
   /** Waits for writes under way and gives the store free for another process. */
   close(): Promise<void>;
 }
+
+/** Members of a store that open stored data by name. */
+export type OpenedByName = Pick<
+  Store,
+  'collection' | 'journal' | 'registers' | 'state' | 'claims' | 'windows'
+>;
 
 /**
  * The key of the stored data. It is kept beside the data, so a backup of all of it holds it too, while a single file that
@@ -160,52 +166,6 @@ export interface Journal<T extends JournalRecord> {
   ): Promise<void>;
 }
 
-export interface EventsDeclaration<T> {
-  /** Lower-case words with hyphens. */
-  name: string;
-  schema: z.ZodType<T>;
-}
-
-/** How long events are kept for those who begin to follow later. */
-export const EVENTS_KEPT_MS = 600_000;
-
-/** What happens now: told to all processes that follow, in one order for all of them. */
-export interface EventLog<T> {
-  /**
-   * Appends an event: events of this process keep their order. While the store cannot be reached they wait; where more wait
-   * than there is room for, all who follow are told that they have missed some. Resolves once it will be told, whatever
-   * becomes of this process, or is left out; never rejects. One that is not to be told any more when its turn comes, as
-   * `isStill` says, is left out silently. Throws for one that is too large.
-   */
-  append(event: T, isStill?: () => boolean): Promise<void>;
-  /** Tells of the events that are still kept, and then of every further one, whichever process appends it. Once for each log. */
-  follow(follower: EventFollower<T>): Promise<EventFollowing>;
-}
-
-/** Who is told of events, one thing after another. What it rejects is tried again. */
-export interface EventFollower<T> {
-  told(events: ReadonlyArray<NumberedEvent<T>>): void | Promise<void>;
-  /** Some up to this number were missed: what was made of events is to be made anew. */
-  missed(lastNumber: number): void | Promise<void>;
-}
-
-/** An event, which must not be altered. */
-export interface NumberedEvent<T> {
-  /** One more than the event before it has. */
-  number: number;
-  /** Whether this process has appended it. */
-  isOwn: boolean;
-  event: T;
-}
-
-export interface EventFollowing {
-  /** Numbers mean nothing beside those of a log with another id. */
-  id: string;
-  /** The number that was reached when following began; 0 when there was no event yet. */
-  lastNumber: number;
-  stop(): void;
-}
-
 /**
  * The newest value of each of many things that change all the time, as a cache in memory has them. The store asks the cache
  * for a value when it writes it, and tells it what another process has written: the cache makes of that what it holds itself
@@ -279,9 +239,13 @@ export interface LeaseGroup {
   close(): Promise<void>;
 }
 
-/** `isHeld` is to be asked in the same breath in which something is done that only the holder may do. */
-export interface Lease extends Held {
+/** What this process alone may do, for as long as it counts as alive. */
+export interface Lease {
   /** Grows with every new holder; a write that carries an older one must be refused. */
   readonly fence: number;
+  /** Aborts when another process may have it. */
+  readonly signal: AbortSignal;
+  /** Whether it is held now, also right after a standstill that no timer has told of. Ask right before what needs it. */
+  isHeld(): boolean;
   release(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { expect, onTestFinished, test } from 'vitest';
 import { createPlatformSupervisor, type MadePlatform } from '../../src/app/platform-supervisor.ts';
 import type { Bot } from '../../src/bot/platform.ts';
@@ -5,6 +6,7 @@ import { FileError } from '../../src/bot/shared/shared-file.ts';
 import { createDiscord } from '../../src/discord/discord.ts';
 import { createSlack } from '../../src/slack/slack.ts';
 import { startTestConsole } from '../helpers/console/test-console.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 
 const NOWHERE = 'http://127.0.0.1:9';
@@ -38,12 +40,17 @@ test.each<[string, () => Promise<object>]>([
     'Slack',
     () =>
       createSlack({
-        ...{ botToken: 'xoxb-1', appToken: 'xapp-1', apiUrl: `${NOWHERE}/api/`, log, onFatal },
+        ...{ botToken: 'xoxb-1', appToken: 'xapp-1', apiUrl: `${NOWHERE}/api/` },
+        ...{ isHeld: () => true, log, onFatal },
       }),
   ],
   [
     'Discord',
-    () => createDiscord({ token: 'x', apiUrl: NOWHERE, messageContent: true, log, onFatal }),
+    () =>
+      createDiscord({
+        ...{ token: 'x', apiUrl: NOWHERE, messageContent: true },
+        ...{ isHeld: () => true, log, onFatal },
+      }),
   ],
   ['the console', async () => (await startTestConsole()).console],
 ])('the supervisor offers every member of %s', async (_name, make) => {
@@ -91,4 +98,34 @@ test('a fault while a file is read belongs to its platform, which then reads no 
   expect(supervisor.take(new Error('Ours.'))).toBe(false);
   expect(supervisor.faults()).toEqual([{ labels: { platform: 'bare' }, value: 1 }]);
   expect(() => supervised.readFile(FILE, WHERE)).toThrow(FileError);
+});
+
+test('a platform that is stopped while it is made anew is not started any more', async () => {
+  let makes = 0;
+  let starts = 0;
+  let make = () => {};
+  const again = new Promise<void>((resolve) => {
+    make = resolve;
+  });
+  const supervisor = createPlatformSupervisor({ log, firstPauseMs: 1 });
+  let fail = () => {};
+  const supervised = await supervisor.supervise(async () => {
+    makes += 1;
+    if (makes > 1) await again;
+    return {
+      ...BARE,
+      async start() {
+        starts += 1;
+        // From within the platform's life, as its library would.
+        fail = AsyncResource.bind(() => void supervisor.take(new Error('The socket broke.')));
+      },
+    };
+  }, onFatal);
+  await supervised.start({ interrupt: () => () => {} } as unknown as Bot);
+  fail();
+  await eventually(() => makes === 2);
+  await supervised.stop();
+  make();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(starts).toBe(1);
 });

@@ -73,7 +73,7 @@ function settingsWith(toy: MadePlatform, env: Record<string, string>) {
     configure: ({ bell }) =>
       bell === undefined
         ? undefined
-        : { settings: {}, create: async () => toy, check: async () => [] },
+        : { settings: {}, load: async () => {}, create: async () => toy, check: async () => [] },
   });
   return readSettings(env, [...platforms, row]);
 }
@@ -94,8 +94,9 @@ test('A row of the table adds a platform: it starts, asks, lists monitors, and r
     throw error;
   };
   const limits = await openPlatformLimits({ platform: 'toy', log });
+  const program = { store, isHeld: () => true, limits, log, onFatal };
   const running = await createPlatformSupervisor({ log }).supervise(
-    async () => settings.platforms.get('toy')?.create({ store, limits, log, onFatal }) ?? fail(),
+    async () => settings.platforms.get('toy')?.create(program) ?? fail(),
     onFatal,
   );
   await running.start(bot);

@@ -17,7 +17,7 @@ import {
 } from '../../src/bot/incidents/watch-state.ts';
 import { createIntakes } from '../../src/bot/intake/intakes.ts';
 import { type Place, placeKey } from '../../src/bot/shared/place.ts';
-import { openSeenInvocations, unclaimed } from '../../src/bot/shared/seen-invocations.ts';
+import { openSeenInvocations } from '../../src/bot/shared/seen-invocations.ts';
 import { createUsageLog } from '../../src/bot/usage/usage-log.ts';
 import { openWatchState } from '../../src/bot/watch/watch-store.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
@@ -58,11 +58,10 @@ async function open(
   const intakes = await createIntakes(store);
   const state = await openWatchState(store);
   const timing = { clock, random: () => 0.5 };
-  const seenInvocations = await openSeenInvocations(store);
+  const seenInvocations = openSeenInvocations(store);
   const unfinished = await openUnfinishedAnswers(store, {
     conversations,
     seenInvocations,
-    cut() {},
     ...timing,
     log,
   });
@@ -73,6 +72,7 @@ async function open(
     usageLog,
     places,
     shownAnswers,
+    seenInvocations,
     unfinished,
     state,
     feedback,
@@ -93,6 +93,7 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
     usageLog,
     places,
     shownAnswers,
+    seenInvocations,
     unfinished,
     state,
     feedback,
@@ -119,8 +120,12 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
     await feedback.rate(`${team}-r${n}`, 'bad', by, { model: 'm', times: {}, said });
     const answer = { kind: 'answer', id: `${team}-${n}`, question: `what of ${team}?` } as const;
     const gesture = { id: `g ${team} ${n}`, request: { line: '/ask' }, place, person };
+    const kind = { isQuestion: true, private: false };
+    await seenInvocations.once({ ...gesture, id: `done ${team} ${n}` }, kind);
+    await seenInvocations.finish(`done ${team} ${n}`);
+    await seenInvocations.once(gesture, kind);
     await unfinished
-      .noted({ ...answer, private: false, async *stream() {} }, gesture, unclaimed())
+      .noted({ ...answer, private: false, async *stream() {} }, gesture, { async putOff() {} })
       .begin({ thread: 'thread' });
     const incident: Incident = {
       ...{
@@ -179,7 +184,7 @@ async function lived(): Promise<string> {
   const kinds = new Set((await filesWith('T0SHOP', folder)).map((name) => name.split('/')[0]));
   expect([...kinds].sort()).toEqual([
     ...['answer-evidence', 'asked', 'channel-asking', 'channels', 'conversations', 'feedback'],
-    ...['intakes', 'person-places', 'shown-answers', 'unfinished-answers', 'watching-a'],
+    ...['intakes', 'person-places', 'seen', 'shown-answers', 'unfinished-answers', 'watching-a'],
   ]);
   await kept.close();
   return folder;

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { platforms } from '../../src/app/platforms.ts';
 import { type BotOptions, createBot } from '../../src/bot/bot.ts';
-import type { Bot } from '../../src/bot/platform.ts';
+import type { OpenBot } from '../../src/bot/platform.ts';
 import type { Card } from '../../src/bot/shared/card.ts';
 import {
   type AnswerPart,
@@ -12,10 +12,11 @@ import {
 } from '../../src/bot/shared/invocation.ts';
 import type { Place } from '../../src/bot/shared/place.ts';
 import type { BotSettings } from '../../src/bot/shared/settings.ts';
+import { createUsageLog, type UsageLog } from '../../src/bot/usage/usage-log.ts';
 import { createGatewayClient } from '../../src/clients/gateway.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Lease, Store } from '../../src/store/store.ts';
 import {
   type ModelProvider,
   type ModelProviderOptions,
@@ -27,8 +28,9 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 /** A real bot with a real store and real clients, over fakes of the two services. */
 export interface TestBot {
-  bot: Bot;
+  bot: OpenBot;
   store: Store;
+  usageLog: UsageLog;
   provider: ModelProvider;
   service: MonitoringService;
   /** What the bot logged, oldest first. */
@@ -66,6 +68,12 @@ export const CHANNEL: Place = { platform: 'console', channel: 'general' };
 
 let invocations = 0;
 
+async function takeLease(store: Store): Promise<Lease> {
+  const lease = await store.lease('bot');
+  if (!lease) throw new Error('A bot that was not stopped holds the lease of this store.');
+  return lease;
+}
+
 /** Starts a bot as the program does, short of its platforms: hand some to `bot.start` to have it watch. */
 export async function startTestBot(options: TestBotOptions = {}): Promise<TestBot> {
   const { log, lines } = recordingLog();
@@ -96,14 +104,18 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   const { url: baseUrl, key: apiKey } = options.watched ?? { ...service, key: service.apiKey };
   const monitoring = createMonitoringClient({ baseUrl, apiKey });
   const { pdfProgram, toolServers = [], intakes } = options;
+  const usageLog = createUsageLog(store);
+  const lease = await takeLease(store);
   const bot = await createBot({
-    ...{ store, gateway, monitoring, settings, platforms, pdfProgram, toolServers, log },
+    ...{ store, lease, gateway, monitoring, settings, platforms, pdfProgram, toolServers, log },
+    usageLog,
     ...(intakes && { intakes }),
   });
 
   let stopping: Promise<void> | undefined;
   async function stopAll() {
     await bot.stop();
+    await lease.release();
     await Promise.all([gateway.close(), monitoring.close()]);
     if (!options.store) await store.close();
     if (!options.provider) await provider.close();
@@ -118,6 +130,7 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   return {
     bot,
     store,
+    usageLog,
     provider,
     service,
     lines,
@@ -177,7 +190,6 @@ export async function readAnswer(
   await reply.begin(thread === undefined ? {} : { thread });
   for await (const part of reply.stream(thread, signal)) {
     if (end) throw new Error('A part came after the end.');
-    if (part.kind === 'lost') throw new Error('Another process continues with the answer.');
     if (part.kind === 'end') end = part;
     else if (part.kind === 'step') steps = withStep(steps, part.step);
     else text += part.text;

@@ -25,10 +25,11 @@ export function holdable(store: Store): { store: Store; hold(): () => void; wait
   }
 
   function claims<T>(declared: ClaimsDeclaration<T>): Claims<T> {
-    const { once, finish, giveBack, leave, abandoned } = store.claims(declared);
+    const { once, finish, giveBack, left, eraseFinished } = store.claims(declared);
     return {
       ...{ once: passing(once), finish: passing(finish) },
-      ...{ giveBack: passing(giveBack), abandoned: passing(abandoned), leave },
+      ...{ giveBack: passing(giveBack), left: passing(left) },
+      eraseFinished: passing(eraseFinished),
     };
   }
 

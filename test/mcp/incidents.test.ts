@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Bot } from '../../src/bot/platform.ts';
+import type { OpenBot } from '../../src/bot/platform.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
 import { createScriptedPlatform } from '../helpers/bot/scripted-platform.ts';
 import { CHANNEL, startTestBot, textOf } from '../helpers/bot.ts';
@@ -10,7 +10,7 @@ type Result = { content: Array<{ text: string }>; isError?: boolean };
 
 /** The program as it runs: `/mcp` beside the service, and a bot that watches that service, once it is started. */
 async function start() {
-  let bot: Bot | undefined;
+  let bot: OpenBot | undefined;
   const mcp = await startMcp({ writes: true, incidents: () => bot?.incidents });
   const client = await CLIENTS['SDK 2 with a handshake'](mcp.url, mcp.key);
   return {

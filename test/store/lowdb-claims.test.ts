@@ -1,7 +1,9 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
+import { claimBuckets, createClaims } from '../../src/store/claim-buckets.ts';
 import { keyOf } from '../../src/store/claims.ts';
-import { Bucket } from '../../src/store/lowdb/claims.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
@@ -45,9 +47,7 @@ test('What is over of claims goes with the next one beside it: done after its ti
     await claims.finish(id);
     await store.close();
     const again = await open();
-    const found = await again
-      .collection({ ...{ name: 'jobs', schema: Bucket, version: 1 }, whenCorrupt: 'refuse' })
-      .list();
+    const found = await again.collection(claimBuckets('jobs')).list();
     await again.close();
     return found.flatMap(({ document }) => Object.keys(document.entries)).sort();
   }
@@ -55,7 +55,7 @@ test('What is over of claims goes with the next one beside it: done after its ti
 
   const store = await open();
   const claims = store.claims(jobs);
-  for (const id of [done, left, shortly]) expect(await claims.once(id, null)).toBeTruthy();
+  for (const id of [done, left, shortly]) expect(await claims.once(id, null)).toBe(true);
   await claims.finish(done, 10 * DAY_MS);
   await claims.finish(shortly, 1);
   await store.close();
@@ -65,7 +65,7 @@ test('What is over of claims goes with the next one beside it: done after its ti
   expect(await storedAfter(other)).toEqual(keys(done, other));
 });
 
-test('What is left unfinished for more than a week is not gone on with', async () => {
+test('What is left unfinished for more than a week is told of no more, and may be done again', async () => {
   const { open, pass } = await folderWithClock();
   const store = await open();
   await store.claims(jobs).once('old', null);
@@ -74,7 +74,63 @@ test('What is left unfinished for more than a week is not gone on with', async (
   await store.close();
   pass(2 * DAY_MS);
   const again = await open();
-  expect(await again.claims(jobs).abandoned()).toEqual([]);
-  expect(await again.claims({ ...jobs, name: 'others' }).abandoned()).toHaveLength(1);
+  const claims = again.claims(jobs);
+  expect(await claims.left()).toEqual([]);
+  expect(await claims.once('old', null)).toBe(true);
+  expect(await again.claims({ ...jobs, name: 'others' }).left()).toEqual([null]);
   await again.close();
+});
+
+test('A claim that could not be stored is free for the next one who asks, and lasts where it was stored all the same', async () => {
+  const { open } = await folderWithClock();
+  const { log } = recordingLog();
+  const store = await open();
+  const collection = store.collection(claimBuckets('jobs'));
+  let failure: 'before' | 'after' | undefined;
+  const failing =
+    (write: typeof collection.update): typeof write =>
+    async (id, make) => {
+      if (failure === 'before') throw new Error('no room');
+      const stored = await write(id, make);
+      if (failure === 'after') throw new Error('the answer is lost');
+      return stored;
+    };
+  const { update, erase } = collection;
+  const failingWrites = { ...collection, update: failing(update), erase: failing(erase) };
+  const claims = createClaims(jobs, { collection: failingWrites, log });
+  for (failure of ['before', 'after'] as const) {
+    const outcomes = await Promise.allSettled([claims.once(failure, null), claims.once('b', null)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  }
+  expect(await createClaims(jobs, { collection, log }).left()).toEqual([null, null]);
+  failure = undefined;
+  for (const id of ['before', 'after', 'b']) {
+    expect(await Promise.all([claims.once(id, null), claims.once(id, null)])).toEqual([
+      true,
+      false,
+    ]);
+  }
+  failure = 'before';
+  await expect(claims.giveBack('after')).rejects.toThrow('no room');
+  failure = undefined;
+  expect(await claims.once('after', null)).toBe(true);
+  await store.close();
+});
+
+test('Nothing in the folder holds the request of a claim once what is finished is erased', async () => {
+  const { log } = recordingLog();
+  const folder = await temporaryFolder();
+  const store = await openLowdbStore({ folder, log });
+  const claims = store.claims({ ...jobs, schema: z.string() });
+  for (const id of ['a', 'b']) await claims.once(id, 'SECRET');
+  await claims.finish('a');
+  await claims.giveBack('b');
+  await claims.eraseFinished();
+  await store.close();
+  const names = await readdir(join(folder, 'jobs'));
+  const texts = await Promise.all(
+    names.map((name) => readFile(join(folder, 'jobs', name), 'utf8')),
+  );
+  expect(texts.join('')).toContain(keyOf('a'));
+  expect(texts.join('')).not.toContain('SECRET');
 });

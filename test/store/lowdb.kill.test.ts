@@ -18,6 +18,7 @@ const random = createRandom(seed());
 const Note = z.object({ seq: z.int(), text: z.string() });
 const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' } as const;
 const results = { name: 'results', schema: z.object({ atMs: z.int(), lane: z.string() }) };
+const jobs = { name: 'jobs', schema: z.int(), keptMs: 3_600_000 };
 
 /** The last number of each kind that was acknowledged. */
 function acknowledgedIn(lines: string[]): Map<string, number> {
@@ -82,6 +83,14 @@ async function killRepeatedly(kills: number): Promise<number> {
           expect(seqs.has(seq), `${lane} ${seq}`).toBe(true);
         }
       }
+      const claims = store.claims(jobs);
+      const left = await claims.left();
+      for (let seq = from; seq <= (acknowledgedNow.get('job') ?? -1); seq += 1) {
+        expect(left.includes(seq), `job ${seq}`).toBe(seq % 2 === 0);
+        expect(await claims.once(String(seq), seq)).toBe(false);
+      }
+      for (const seq of left) await claims.finish(String(seq), 1);
+
       const names = await readdir(folder, { recursive: true });
       expect(names.filter((name) => name.endsWith('.tmp'))).toEqual([]);
       expect(names).not.toContain('quarantine');

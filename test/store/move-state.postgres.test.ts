@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { SEEN } from '../../src/bot/shared/seen-invocations.ts';
 import { WATCHING } from '../../src/bot/watch/watch-store.ts';
 import { FOLDER_PARTS } from '../../src/cli/move-state.ts';
-import { keyOf } from '../../src/store/claims.ts';
 import { CorruptDocumentError, StateMovedError, StoreInUseError } from '../../src/store/errors.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { openLowdbState } from '../../src/store/lowdb/raw-state.ts';
@@ -25,7 +23,6 @@ import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts'
 import { recordingLog } from '../helpers/recording-log.ts';
 import { seed } from '../helpers/seed.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
-import { takenOver } from './store-contract.ts';
 
 const Note = z.object({ text: z.string() });
 const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' } as const;
@@ -176,9 +173,9 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
     }
   });
 
-  test('has what was done once, which is refused there, and what was not finished, which is gone on with', async () => {
+  test('has what was done once, which is refused there, and what was not finished, of which it tells', async () => {
     const { openFolder, open, move, differences } = await bothSides();
-    const seen = { name: SEEN, schema: z.null(), keptMs: 3_600_000 };
+    const seen = { name: 'seen', schema: z.null(), keptMs: 3_600_000 };
     const files = await openFolder();
     const claims = files.claims(seen);
     await claims.once('done', null);
@@ -190,8 +187,9 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
 
     const tables = await open();
     const moved = tables.claims(seen);
-    expect(await moved.once('done', null)).toBeUndefined();
-    expect(await takenOver(moved)).toEqual([{ request: null, takeovers: 1 }]);
+    expect(await moved.once('done', null)).toBe(false);
+    expect(await moved.once('begun', null)).toBe(false);
+    expect(await moved.left()).toEqual([null]);
     await moved.once('more', null);
     await moved.finish('more', 60_000);
     await tables.close();
@@ -200,11 +198,8 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
     expect(await differences(elsewhere)).toEqual([]);
 
     const back = (await openFolder(elsewhere)).claims(seen);
-    expect([await back.once('done', null), await back.once('more', null)]).toEqual([
-      undefined,
-      undefined,
-    ]);
-    expect(await takenOver(back)).toEqual([{ request: null, takeovers: 2 }]);
+    expect([await back.once('done', null), await back.once('more', null)]).toEqual([false, false]);
+    expect(await back.left()).toEqual([null]);
   });
 
   test('has large states, as what all their updates came to, in their order', async () => {
@@ -242,28 +237,6 @@ describe.skipIf(!hasPostgres)('state that is moved from a data folder to Postgre
     const back = await (await openFolder(elsewhere)).state(WATCHING);
     expect(back.current()).toEqual(moved.current());
     await back.update((now) => now && { ...now, shortLooks: 8 });
-  });
-
-  test('has what an older version noted as done, without how long', async () => {
-    const { openFolder, open, move } = await bothSides();
-    const files = await openFolder();
-    const key = keyOf('done');
-    const older = files.collection({
-      ...{ name: SEEN, version: 1, whenCorrupt: 'forget' },
-      schema: z.unknown(),
-    });
-    await older.update(String(Number.parseInt(key.slice(0, 4), 16) % 256), () => ({
-      entries: {
-        [key]: { atMs: Date.now(), done: true },
-        [keyOf('begun')]: { atMs: Date.now(), done: false },
-      },
-    }));
-    await files.close();
-    expect((await move()).every(isSame)).toBe(true);
-    const moved = (await open()).claims({ name: SEEN, schema: z.null(), keptMs: 1 });
-    expect(await moved.once('done', null)).toBeUndefined();
-    expect(await moved.abandoned()).toEqual([]);
-    expect(await moved.once('begun', null)).toBeTruthy();
   });
 
   test('keeps the word of an operator that the key is gone for good', async () => {

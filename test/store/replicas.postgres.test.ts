@@ -1,17 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
-import { keyOf } from '../../src/store/claims.ts';
-import { NewerSchemaError, StoreUnavailableError } from '../../src/store/errors.ts';
-import { sweepClaims } from '../../src/store/postgres/claims.ts';
-import { openDatabase } from '../../src/store/postgres/database.ts';
+import { WATCHING } from '../../src/bot/watch/watch-store.ts';
+import { LeaseLostError, NewerSchemaError, StoreUnavailableError } from '../../src/store/errors.ts';
 import { keyOf as documentKeyOf } from '../../src/store/postgres/document-changes.ts';
 import { type Migrations, migrations } from '../../src/store/postgres/migrations/migrations.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Lease, Store } from '../../src/store/store.ts';
+import { NOTHING_WATCHED } from '../helpers/bot/watch-changes.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { long } from '../helpers/long.ts';
+import { startProxy } from '../helpers/postgres/proxy.ts';
 import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts';
-import { takenOver } from './store-contract.ts';
 
 const Count = z.object({ count: z.int() });
 const counts = { name: 'counts', schema: Count, version: 1, whenCorrupt: 'refuse' } as const;
@@ -20,6 +19,11 @@ const lines = { name: 'lines', schema: z.object({ atMs: z.int(), from: z.string(
 
 /** So that a process is thought dead within a test's time. */
 const SHORT = { times: { ttlMs: 1_000, beatMs: 200 } };
+
+function under(store: Store, lease: Lease | undefined): Store {
+  if (!lease) throw new Error('there is no lease');
+  return store.under(lease);
+}
 
 describe.skipIf(!hasPostgres)('two processes on one database', () => {
   test('lose no update of a document that both change', async () => {
@@ -487,142 +491,60 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     await eventually(async () => (await one.lease('poller')) !== undefined);
   });
 
-  describe('with claims', () => {
-    /** As when the process that does this stands still: the database forgets it. */
-    const forgotten = `update #.member set until = clock_timestamp() - interval '1 second'
-      where id = (select holder from #.claim limit 1)`;
+  test('give a lease that is released to the next one at once, also where the answer was lost that it was taken', async () => {
+    const opened = await testDatabase();
+    const losing = { text: '' };
+    const url = await startProxy(opened.url, { passesNotifications: true, losing });
+    const one = await opened.open({ url, directUrl: opened.url });
+    const other = await opened.open();
+    losing.text = 'insert into';
+    const first = await one.lease('bot');
+    expect([losing.text, first?.isHeld()]).toEqual(['', true]);
+    expect([await one.lease('bot'), await other.lease('bot')]).toEqual([undefined, undefined]);
+    await first?.release();
+    const second = await other.lease('bot');
+    expect(second?.fence).toBeGreaterThan(first?.fence ?? Number.NaN);
+    await second?.release();
+    expect((await one.lease('bot'))?.fence).toBeGreaterThan(second?.fence ?? Number.NaN);
+  });
 
-    test('give each thing to one of them', async () => {
-      const { open } = await testDatabase();
-      const both = [await open(), await open()].map((store) => store.claims(jobs));
-      const ids = Array.from({ length: 40 }, (_, no) => `job ${no}`);
-      const given = await Promise.all(
-        ids.map((id, no) =>
-          Promise.all([...both, ...both].map((claims) => claims.once(id, { no }))),
-        ),
+  describe('under a lease', () => {
+    test('go on with all that one stored that was killed, and are told what it left', async () => {
+      const { open, query } = await testDatabase();
+      const [killed, next] = [await open(), await open()];
+      const first = under(killed, await killed.lease('bot'));
+      const claims = first.claims(jobs);
+      for (let no = 0; no < 5; no += 1) await claims.once(`job ${no}`, { no });
+      await claims.finish('job 2');
+      const state = await first.state(WATCHING);
+      await state.update(() => NOTHING_WATCHED);
+      await query(`update #.member set until = clock_timestamp() - interval '1 second'
+        where id = (select holder from #.lease where kind = 'bot')`);
+      const second = under(next, await next.lease('bot'));
+      const left = second.claims(jobs);
+      expect(await left.left()).toEqual([0, 1, 3, 4].map((no) => ({ no })));
+      expect(await left.once('job 0', { no: 0 })).toBe(false);
+      await left.finish('job 0');
+      const taken = await second.state(WATCHING);
+      await taken.update((now) => now && { ...now, shortLooks: 1 });
+
+      // The killed one was only frozen.
+      await eventually(() =>
+        state
+          .update((now) => now && { ...now, shortLooks: 2 })
+          .then(
+            () => false,
+            (error: unknown) => error instanceof LeaseLostError,
+          ),
       );
-      expect(given.map((each) => each.filter(Boolean).length)).toEqual(ids.map(() => 1));
-      await Promise.all(ids.map((id) => both[0]?.finish(id)));
-      for (const claims of both) expect(await claims.once('job 0', { no: 0 })).toBeUndefined();
+      await expect(claims.finish('job 1')).rejects.toThrow(LeaseLostError);
+      expect(taken.current()?.shortLooks).toBe(1);
     });
 
-    test('go on with all that one did when it left, each thing by one', async () => {
-      const { open } = await testDatabase();
-      const [left, ...others] = [await open(), await open(), await open()];
-      const claims = left.claims(jobs);
-      for (let no = 0; no < 150; no += 1) await claims.once(`job ${no}`, { no });
-      const rest = others.map((store) => store.claims(jobs));
-      expect((await Promise.all(rest.map((each) => each.abandoned()))).flat()).toEqual([]);
-      await left.close();
-      const taken: number[] = [];
-      await eventually(async () => {
-        const found = (await Promise.all(rest.map((each) => each.abandoned()))).flat();
-        expect(found.every(({ takeovers }) => takeovers === 1)).toBe(true);
-        taken.push(...found.map(({ request }) => request.no));
-        return taken.length >= 150;
-      });
-      expect([...taken].sort((a, b) => a - b)).toEqual(Array.from({ length: 150 }, (_, no) => no));
-      expect((await Promise.all(rest.map((each) => each.abandoned()))).flat()).toEqual([]);
-    });
-
-    test('that one begins while it looks for what others left are not what others left', async () => {
-      const { open } = await testDatabase();
-      const claims = (await open()).claims(jobs);
-      for (let no = 0; no < 100; no += 1) {
-        const looking = [claims.abandoned(), claims.abandoned()];
-        expect(await claims.once(`job ${no}`, { no })).toBeTruthy();
-        expect((await Promise.all(looking)).flat()).toEqual([]);
-      }
-      const begun = Array.from({ length: 100 }, (_, no) => claims.once(`other ${no}`, { no }));
-      await begun[0];
-      expect(await claims.abandoned()).toEqual([]);
-      expect(await Promise.all(begun)).not.toContain(undefined);
-      expect(await claims.abandoned()).toEqual([]);
-    });
-
-    test('that come again to one that takes them over are taken over once', async () => {
-      const { open, query } = await testDatabase();
-      const [dead, living] = [await open(), await open()];
-      await dead.claims(jobs).once('job', { no: 1 });
-      await dead.close();
-      await query(`
-        create function #.waits() returns trigger language plpgsql as $$
-          begin perform pg_sleep(0.5); return new; end $$;
-        create trigger waits before insert on #.claim for each row execute function #.waits()`);
-      const claims = living.claims(jobs);
-      const repeated = claims.once('job', { no: 2 });
-      expect(await claims.abandoned()).toMatchObject([{ request: { no: 1 }, takeovers: 1 }]);
-      expect(await repeated).toBeUndefined();
-      expect(await claims.abandoned()).toEqual([]);
-      expect(await claims.once('job', { no: 3 })).toBeUndefined();
-    });
-
-    test('tell one that stood still that another goes on with it, and it goes on as somebody else', async () => {
-      const { open, query } = await testDatabase();
-      const [one, other] = [await open(), await open()].map((store) => store.claims(jobs));
-      await one?.once('a', { no: 1 });
-      await one?.once('b', { no: 2 });
-      await query(forgotten);
-      // It is gone on with as it is, not begun anew.
-      expect(await other?.once('b', { no: 3 })).toBeUndefined();
-      const [taken, second, ...more] = (await other?.abandoned()) ?? [];
-      expect([taken?.request, second?.request, more]).toEqual([{ no: 1 }, { no: 2 }, []]);
-      expect([taken?.takeovers, second?.takeovers]).toEqual([1, 1]);
-      expect(await one?.finish('a')).toBe(false);
-      await one?.giveBack('b');
-      expect(await one?.once('b', { no: 4 })).toBeUndefined();
-      expect(await one?.once('c', { no: 5 })).toBeTruthy();
-      expect(await other?.once('c', { no: 5 })).toBeUndefined();
-      expect([await taken?.finish(), await second?.finish()]).toEqual([true, true]);
-      // Its own again that another has not come to: nobody else does it.
-      expect(await one?.finish('c')).toBe(true);
-    });
-
-    test('let one that stood still finish what nobody has taken over', async () => {
-      const { open, query } = await testDatabase();
-      const claims = (await open()).claims(jobs);
-      await claims.once('a', { no: 1 });
-      await query(forgotten);
-      expect(await claims.finish('a')).toBe(true);
-      expect(await claims.once('a', { no: 1 })).toBeUndefined();
-    });
-
-    test('sweep what is over: done after its time, and unfinished after a week', async () => {
-      const { open, query, url, schema, log } = await testDatabase();
-      await open();
-      await query(`insert into #.claim (name, key, at, done, until) values
-        ('a', 'done', clock_timestamp() - interval '9 days', true, clock_timestamp() + interval '1 minute'),
-        ('a', 'done before', clock_timestamp(), true, clock_timestamp() - interval '1 second'),
-        ('a', 'open', clock_timestamp() - interval '6 days', false, null),
-        ('a', 'left', clock_timestamp() - interval '8 days', false, null)`);
-      const database = openDatabase({ url, schema, log });
-      onTestFinished(() => database.close());
-      await sweepClaims(database);
-      const left = await query('select key from #.claim order by key');
-      expect(left.map(({ key }) => key)).toEqual(['done', 'open']);
-    });
-
-    test('give again what was given or taken over where the answer was lost', async () => {
-      const { open, query } = await testDatabase();
-      const claims = (await open()).claims(jobs);
-      await claims.once('a', { no: 1 });
-      // As that statement leaves it.
-      await query(`insert into #.claim (name, key, holder, request, takeovers)
-        select name, 'of another', holder, '{"no":2}', 1 from #.claim`);
-      expect(await takenOver(claims)).toEqual([{ request: { no: 2 }, takeovers: 2 }]);
-      expect(await claims.abandoned()).toEqual([]);
-      await query(
-        `insert into #.claim (name, key, holder, request)
-        select name, $1, holder, '{"no":3}' from #.claim limit 1`,
-        [keyOf('c')],
-      );
-      expect(await claims.once('c', { no: 3 })).toBeTruthy();
-    });
-
-    test('lose and double nothing when connections end in the middle', async () => {
+    test('begin and finish each claim once when connections end in the middle', async () => {
       const { open, endConnections } = await testDatabase();
-      const both = [await open(), await open()].map((store) => store.claims(jobs));
-      const ids = Array.from({ length: long ? 600 : 120 }, (_, no) => `job ${no}`);
+      const store = await open();
+      const claims = store.claims(jobs);
       let isOver = false;
       const ending = (async () => {
         while (!isOver) {
@@ -630,125 +552,67 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
           await pause(30);
         }
       })();
-      const done = new Map<string, number>();
-      await Promise.all(
-        both.flatMap((claims) =>
-          ids.map(async (id, no) => {
-            await pause(no * 3);
-            const isGiven = await claims.once(id, { no }).catch(() => undefined);
-            if (isGiven) {
-              done.set(id, (done.get(id) ?? 0) + 1);
-              await eventually(() => claims.finish(id).catch(() => false));
-            }
-          }),
-        ),
+      const ids = Array.from({ length: long ? 600 : 120 }, (_, no) => `job ${no}`);
+      const given = await Promise.all(
+        ids.map(async (id, no) => {
+          await pause(no * 3);
+          const once = () => claims.once(id, { no }).catch(() => undefined);
+          let answer = await once();
+          while (answer === undefined) answer = await once();
+          await eventually(() =>
+            claims
+              .finish(id)
+              .then(() => true)
+              .catch(() => false),
+          );
+          return answer;
+        }),
       );
       isOver = true;
       await ending;
-      expect([...done.values()].filter((count) => count > 1)).toEqual([]);
-      // What both gave up on, whoever asks next does.
-      for (const [no, id] of ids.entries()) {
-        if (done.has(id)) continue;
-        const given = await Promise.all(both.map((claims) => claims.once(id, { no })));
-        expect([id, given.filter(Boolean).length]).toEqual([id, 1]);
-      }
-    });
-  });
-
-  describe('with turns', () => {
-    const talks = { name: 'talks', maxWaiting: 200 };
-    const { signal } = new AbortController();
-    /** As when the process that has the first place stands still: the database forgets it. */
-    const forgotten = `update #.member set until = clock_timestamp() - interval '1 second'
-      where id = (select holder from #.turn order by no limit 1)`;
-
-    test('let one through at a time, in the order in which they came, and nobody be left out', async () => {
-      const { open, query } = await testDatabase();
-      const all = [await open(), await open(), await open()].map((store) => store.turns(talks));
-      const came: number[] = [];
-      let inside = 0;
-      const first = await all[0]?.take('a', 'first', signal);
-      const others: Array<Promise<void>> = [];
-      for (let no = 0; no < 30; no += 1) {
-        others.push(
-          (async () => {
-            const turn = await all[no % 3]?.take('a', `n${no}`, signal);
-            inside += 1;
-            expect(inside).toBe(1);
-            came.push(no);
-            await pause(1);
-            inside -= 1;
-            turn?.end();
-          })(),
-        );
-        // Until it has its place.
-        await eventually(async () => {
-          const [found] = await rowsOf(`n${no}`);
-          return found !== undefined;
-        });
-      }
-      first?.end();
-      await Promise.all(others);
-      expect(came).toEqual(Array.from({ length: 30 }, (_, no) => no));
-      async function rowsOf(id: string) {
-        return await query('select no from #.turn where id = $1', [id]);
-      }
+      expect(given).toEqual(ids.map(() => true));
+      expect(await Promise.all(ids.map((id, no) => claims.once(id, { no })))).not.toContain(true);
+      await store.close();
+      expect(await (await open()).claims(jobs).left()).toEqual([]);
     });
 
-    test('let nobody through beside one who came first and has just found nobody before', async () => {
-      const { open, query } = await testDatabase();
-      const turns = (await open()).turns(talks);
-      await query(`create function #.waits() returns trigger language plpgsql as $$
-        begin perform pg_sleep(case new.id when 'second' then 0.3 when 'third' then 0.6 else 0 end); return new; end $$`);
-      await query(
-        'create trigger slow before insert on #.turn for each row execute function #.waits()',
-      );
-      const first = await turns.take('a', 'first', signal);
-      // It has seen the first, and its place is there only later; by then the first is over.
-      const second = turns.take('a', 'second', signal);
-      await pause(100);
-      first?.end();
-      await pause(100);
-      let isThird = false;
-      const third = turns.take('a', 'third', signal).finally(() => {
-        isThird = true;
-      });
-      const had = await second;
-      await pause(1_000);
-      expect(isThird).toBe(false);
-      had?.end();
-      expect(await third).toBeDefined();
+    test('write nothing after they were frozen, also before anything else tells them', async () => {
+      const { open } = await testDatabase();
+      const store = await open();
+      const own = under(store, await store.lease('bot'));
+      const state = await own.state(WATCHING);
+      await state.update(() => NOTHING_WATCHED);
+      const [collection, claims] = [own.collection(counts), own.claims(jobs)];
+      // As after SIGCONT: the clocks have gone on, and no timer has fired yet.
+      const nowMs = performance.now.bind(performance);
+      vi.spyOn(performance, 'now').mockImplementation(() => nowMs() + 6_000);
+      onTestFinished(() => void vi.restoreAllMocks());
+      const outcomes = await Promise.allSettled([
+        state.update((now) => now && { ...now, shortLooks: 1 }),
+        collection.update('a', () => ({ count: 1 })),
+        claims.once('a', { no: 1 }),
+      ]);
+      vi.restoreAllMocks();
+      expect(state.current()?.shortLooks).toBe(0);
+      expect(await collection.get('a')).toBeUndefined();
+      expect(outcomes).toMatchObject(outcomes.map(() => ({ reason: expect.any(LeaseLostError) })));
     });
 
-    test('keep the place of one that died for whoever goes on with it', async () => {
-      const { open, query } = await testDatabase();
-      const [one, other] = [await open(), await open()].map((store) => store.turns(talks));
-      await one?.take('a', 'begun', signal);
-      const later = other?.take('a', 'later', signal);
-      let isNext = false;
-      void later?.then(() => {
-        isNext = true;
-      });
-      await query(forgotten);
-      await pause(1_500);
-      expect(isNext).toBe(false);
-      const again = await other?.take('a', 'begun', signal);
-      again?.end();
-      expect(await later).toBeDefined();
-    });
-
-    test('go on after one that died and that nobody goes on with', async () => {
-      const { open, query } = await testDatabase();
-      const [one, other] = [await open(), await open()].map((store) => store.turns(talks));
-      const left = await one?.take('a', 'begun', signal);
-      await query(forgotten);
-      await expect(other?.take('a', 'soon', AbortSignal.timeout(1_500))).rejects.toThrow();
-      await query("update #.turn set missed_at = missed_at - interval '1 minute'");
-      expect(await other?.take('a', 'later', signal)).toBeDefined();
-      // What the dead one ends is its own place alone.
-      left?.end();
-      await pause(100);
-      expect(await other?.isTaken('a')).toBe(true);
+    test('send nothing that waited for a connection until the lease was lost', async () => {
+      const { open, hold, query } = await testDatabase();
+      const store = await open({ ...SHORT, poolSize: 1 });
+      const own = under(store, await store.lease('bot'));
+      const [collection, journal] = [own.collection(counts), own.journal(lines)];
+      const release = await hold('lock table #.document');
+      const blocked = collection.get('a');
+      const appended = journal.append({ atMs: 1, from: 'late' });
+      void appended.catch(() => {});
+      await query(`update #.member set until = clock_timestamp() - interval '1 second'`);
+      await pause(500);
+      await release();
+      await blocked;
+      await expect(appended).rejects.toThrow(LeaseLostError);
+      expect(await query('select 1 from #.record')).toEqual([]);
     });
   });
 
@@ -778,12 +642,12 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     const write = (count: number) =>
       Promise.all(['a', 'b', 'c', 'd'].map((id) => documents.update(id, () => ({ count }))));
     await write(1);
-    const claim = await store.claims(jobs).once('a', { no: 1 });
+    const lease = await store.lease('poller');
     const release = await hold('select from #.document for update');
     const writing = write(2);
     // Longer than a process trusts that it is alive without a sign of life.
     await pause(3_500);
-    expect([claim?.isHeld(), claim?.signal.aborted]).toEqual([true, false]);
+    expect([lease?.isHeld(), lease?.signal.aborted]).toEqual([true, false]);
     await release();
     await writing;
   });
@@ -792,18 +656,15 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     const { open } = await testDatabase();
     const store = await open();
     const lease = await store.lease('poller');
-    const claim = await store.claims(jobs).once('a', { no: 1 });
-    const isHeld = () => [lease?.isHeld(), claim?.isHeld()];
-    expect(isHeld()).toEqual([true, true]);
+    expect(lease?.isHeld()).toBe(true);
     // As after SIGCONT: the clocks have gone on, and no timer has fired yet.
     const nowMs = performance.now.bind(performance);
     vi.spyOn(performance, 'now').mockImplementation(() => nowMs() + 6_000);
     onTestFinished(() => void vi.restoreAllMocks());
-    expect(isHeld()).toEqual([false, false]);
+    expect(lease?.isHeld()).toBe(false);
     // As when a sign of life that was under way comes through: whoever was told no has stopped.
     vi.restoreAllMocks();
-    expect(isHeld()).toEqual([false, false]);
-    expect([lease?.signal.aborted, claim?.signal.aborted]).toEqual([true, true]);
+    expect([lease?.isHeld(), lease?.signal.aborted]).toEqual([false, true]);
   });
 
   test('share the parts of a whole evenly, never hold one both, and take over those of one that left', async () => {

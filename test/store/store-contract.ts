@@ -4,14 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Watching } from '../../src/bot/incidents/watch-state.ts';
 import { WATCHING } from '../../src/bot/watch/watch-store.ts';
-import type { Claims } from '../../src/store/claims.ts';
-import type {
-  Collection,
-  Journal,
-  JournalRecord,
-  NumberedEvent,
-  Store,
-} from '../../src/store/store.ts';
+import { LeaseLostError } from '../../src/store/errors.ts';
+import type { Collection, Journal, JournalRecord, Lease, Store } from '../../src/store/store.ts';
 import {
   change,
   group,
@@ -39,26 +33,6 @@ const results = { name: 'results', schema: Result };
 
 const Job = z.object({ text: z.string() });
 const jobs = { name: 'jobs', schema: Job, keptMs: 60_000 };
-
-const Happening = z.object({ text: z.string() });
-type Happening = z.infer<typeof Happening>;
-const happenings = { name: 'happenings', schema: Happening };
-
-/** A follower that keeps what it is told. */
-export function hearing<T extends { text: string }>() {
-  const events: NumberedEvent<T>[] = [];
-  const missed: number[] = [];
-  return {
-    events,
-    missed: Object.assign((lastNumber: number) => void missed.push(lastNumber), { all: missed }),
-    told: (told: ReadonlyArray<NumberedEvent<T>>) => void events.push(...told),
-    texts: () => events.map(({ event }) => event.text),
-  };
-}
-
-/** What claims give of those that others did not finish. */
-export const takenOver = async <T>(claims: Claims<T>) =>
-  (await claims.abandoned()).map(({ request, takeovers }) => ({ request, takeovers }));
 
 const DAY_MS = 86_400_000;
 const NOON_MS = Date.UTC(2026, 10, 20, 12);
@@ -496,86 +470,6 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
     });
   });
 
-  describe(`events of ${engine}`, () => {
-    test('are told in the order in which they were appended, those before and those after somebody follows', async () => {
-      const { store } = await open();
-      const log = store.events(happenings);
-      const heard = hearing<Happening>();
-      for (const text of ['a', 'b']) void log.append({ text });
-      const { lastNumber } = await log.follow(heard);
-      for (const text of ['c \u0000 \ud800 "\\\n', 'd']) void log.append({ text });
-      await eventually(() => heard.texts().length === 4);
-      expect(heard.texts()).toEqual(['a', 'b', 'c \u0000 \ud800 "\\\n', 'd']);
-      expect(heard.events.every(({ isOwn }) => isOwn)).toBe(true);
-      expect(heard.missed.all).toEqual([]);
-      const numbers = heard.events.map(({ number }) => number);
-      expect(numbers).toEqual(numbers.map((_, index) => (numbers[0] ?? 0) + index));
-      expect(numbers[3]).toBeGreaterThan(lastNumber);
-    });
-
-    test('are left out where they are not to be told any more', async () => {
-      const { store } = await open();
-      const log = store.events(happenings);
-      const heard = hearing<Happening>();
-      await log.follow(heard);
-      void log.append({ text: 'a' }, () => true);
-      void log.append({ text: 'b' }, () => false);
-      await log.append({ text: 'c' });
-      await eventually(() => heard.texts().length === 2);
-      expect(heard.texts()).toEqual(['a', 'c']);
-      expect(heard.missed.all).toEqual([]);
-    });
-
-    test('are told one batch after another, and again when whoever is told fails', async () => {
-      const { store } = await open();
-      const log = store.events(happenings);
-      const texts: string[] = [];
-      let underWay = 0;
-      let most = 0;
-      let failures = 1;
-      await log.follow({
-        async told(events) {
-          underWay += 1;
-          most = Math.max(most, underWay);
-          await nextTurn();
-          underWay -= 1;
-          failures -= 1;
-          if (failures >= 0) throw new Error('not now');
-          texts.push(...events.map(({ event }) => event.text));
-        },
-        missed() {},
-      });
-      const wanted = Array.from({ length: 20 }, (_, index) => String(index));
-      for (const text of wanted) {
-        void log.append({ text });
-        await nextTurn();
-      }
-      await eventually(() => texts.length >= wanted.length);
-      expect(texts).toEqual(wanted);
-      expect(most).toBe(1);
-    });
-
-    test('are numbered anew only under another id', async () => {
-      const { store, reopen } = await open();
-      const log = store.events(happenings);
-      const before = hearing<Happening>();
-      const first = await log.follow(before);
-      void log.append({ text: 'a' });
-      await eventually(() => before.events.length === 1);
-      const after = hearing<Happening>();
-      const second = await (await reopen()).events(happenings).follow(after);
-      const [told] = before.events;
-      if (second.id === first.id) expect(second.lastNumber).toBe(told?.number);
-      else expect(after.events).toEqual([]);
-    });
-
-    test('have a name that is used once', async () => {
-      const { store } = await open();
-      store.events(happenings);
-      expect(() => store.events(happenings)).toThrow(/opened twice/);
-    });
-  });
-
   describe(`a lease of ${engine}`, () => {
     test('has one holder, and its fence grows with every holder, also over a restart', async () => {
       const { store, reopen } = await open();
@@ -898,92 +792,26 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
     });
   });
 
-  describe(`turns of ${engine}`, () => {
-    const declaration = { name: 'talks', maxWaiting: 5 };
-    const { signal } = new AbortController();
-
-    test('of one key are waited for, and those of another are not', async () => {
-      const turns = (await open()).store.turns(declaration);
-      const first = await turns.take('a', '1', signal);
-      expect(await turns.take('b', '2', signal)).toBeDefined();
-      let isNext = false;
-      const second = turns.take('a', '3', signal).then((turn) => {
-        isNext = true;
-        return turn;
-      });
-      expect([await turns.isTaken('a'), await turns.isTaken('c')]).toEqual([true, false]);
-      expect(isNext).toBe(false);
-      first?.end();
-      first?.end();
-      (await second)?.end();
-      await eventually(async () => !(await turns.isTaken('a')));
-    });
-
-    test('are not waited for by more than may, and by nobody who has gone', async () => {
-      const turns = (await open()).store.turns({ ...declaration, maxWaiting: 1 });
-      const first = await turns.take('a', '1', signal);
-      const gone = new AbortController();
-      let refused = 0;
-      const waiting = ['2', '3', '4'].map(async (id) => {
-        const turn = await turns.take('a', id, gone.signal);
-        if (turn === undefined) refused += 1;
-      });
-      await eventually(() => refused === 2);
-      gone.abort(new Error('gone'));
-      const left = await Promise.allSettled(waiting);
-      expect(left.filter(({ status }) => status === 'rejected')).toHaveLength(1);
-      // Its place is free for another one.
-      await eventually(async () => {
-        const wanted = turns.take('a', '5', AbortSignal.timeout(50)).catch(() => 'waited');
-        return (await wanted) === 'waited';
-      });
-      first?.end();
-      await eventually(async () => (await turns.take('a', '6', signal)) !== undefined);
-      await expect(turns.take('a', '7', AbortSignal.abort(new Error('late')))).rejects.toThrow(
-        'late',
-      );
-    });
-
-    test('of any text, by many at once: never two at a time', async () => {
-      const turns = (await open()).store.turns({ ...declaration, maxWaiting: 100 });
-      for (const key of ['', '\u0000', '\ud800', 'x'.repeat(5_000)]) {
-        let inside = 0;
-        let done = 0;
-        await Promise.all(
-          Array.from({ length: 12 }, async (_, no) => {
-            const turn = await turns.take(key, `n${no}`, signal);
-            inside += 1;
-            expect(inside).toBe(1);
-            await new Promise((resolve) => setTimeout(resolve, 2));
-            inside -= 1;
-            done += 1;
-            turn?.end();
-          }),
-        );
-        expect(done).toBe(12);
-      }
-    });
-  });
-
   describe(`claims of ${engine}`, () => {
-    test('are refused only once it is stored who has them', async () => {
+    test('are refused only once the first one is stored', async () => {
       const { store } = await open();
       const claims = store.claims(jobs);
       const order: string[] = [];
       await Promise.all([
-        claims.once('a', { text: 'one' }).then(() => order.push('given')),
-        claims.once('a', { text: 'one' }).then(() => order.push('refused')),
+        claims.once('a', { text: 'one' }).then((isGiven) => order.push(`first ${isGiven}`)),
+        claims.once('a', { text: 'one' }).then((isGiven) => order.push(`second ${isGiven}`)),
       ]);
-      expect(order).toEqual(['given', 'refused']);
+      expect(order).toEqual(['first true', 'second false']);
     });
 
-    test('without a request are nobody else’s to go on with, and are given again after a death', async () => {
+    test('without a request are refused while they are being done, and given again after a restart', async () => {
       const { store, reopen } = await open();
-      const held = await store.claims(jobs).once('a');
-      expect([held?.isHeld(), held?.signal.aborted]).toEqual([true, false]);
+      const claims = store.claims(jobs);
+      const asked = await Promise.all([claims.once('a'), claims.once('a')]);
+      expect([...asked, await claims.once('a')]).toEqual([true, false, false]);
       const again = (await reopen()).claims(jobs);
-      expect(await again.abandoned()).toEqual([]);
-      expect(await again.once('a')).toBeTruthy();
+      expect(await again.left()).toEqual([]);
+      expect(await again.once('a')).toBe(true);
     });
 
     test('are given once, however many want the same at once, and refused once it is done', async () => {
@@ -991,21 +819,21 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       const claims = store.claims(jobs);
       const asked = Array.from({ length: 30 }, () => claims.once('a', { text: 'one' }));
       expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(1);
-      expect(await claims.once('b', { text: 'another' })).toBeTruthy();
-      expect(await claims.finish('a')).toBe(true);
-      expect(await claims.once('a', { text: 'again' })).toBeUndefined();
-      expect(await (await reopen()).claims(jobs).once('a', { text: 'again' })).toBeUndefined();
+      expect(await claims.once('b', { text: 'another' })).toBe(true);
+      await claims.finish('a');
+      expect(await claims.once('a', { text: 'again' })).toBe(false);
+      expect(await (await reopen()).claims(jobs).once('a', { text: 'again' })).toBe(false);
     });
 
     test.each([...['', '__proto__', 'NUL\u0000', '\ud800', 'x'.repeat(5_000), '😀']])(
       'take any text as an id: %j',
       async (id) => {
         const { store, reopen } = await open();
-        expect(await store.claims(jobs).once(id, { text: id })).toBeTruthy();
+        expect(await store.claims(jobs).once(id, { text: id })).toBe(true);
         const again = (await reopen()).claims(jobs);
-        expect(await takenOver(again)).toEqual([{ request: { text: id }, takeovers: 1 }]);
-        expect(await again.finish(id)).toBe(true);
-        expect(await again.once(id, { text: id })).toBeUndefined();
+        expect(await again.left()).toEqual([{ text: id }]);
+        await again.finish(id);
+        expect(await again.once(id, { text: id })).toBe(false);
       },
     );
 
@@ -1018,31 +846,31 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       const isFree = (id: string) => claims.once(id, { text: id });
       await eventually(() => isFree('shorter'));
       await eventually(() => isFree('usual'));
-      expect(await isFree('longer')).toBeUndefined();
+      expect(await isFree('longer')).toBe(false);
     });
 
     test('refuse also what was done and never claimed', async () => {
       const { store, reopen } = await open();
-      expect(await store.claims(jobs).finish('a')).toBe(true);
-      expect(await (await reopen()).claims(jobs).once('a', { text: 'one' })).toBeUndefined();
+      await store.claims(jobs).finish('a');
+      expect(await (await reopen()).claims(jobs).once('a', { text: 'one' })).toBe(false);
     });
 
     test('are given again when they were given back, done or not, also while that is being stored', async () => {
       const claims = (await open()).store.claims(jobs);
       await claims.once('a', { text: 'one' });
       await claims.giveBack('a');
-      expect(await claims.once('a', { text: 'two' })).toBeTruthy();
+      expect(await claims.once('a', { text: 'two' })).toBe(true);
       const ids = Array.from({ length: 30 }, (_, no) => `n${no}`);
       await Promise.all(ids.map((id) => claims.finish(id)));
       const given = ids.map((id) => {
         void claims.giveBack(id);
         return claims.once(id, { text: 'three' });
       });
-      expect((await Promise.all(given)).filter(Boolean)).toHaveLength(ids.length);
+      expect(await Promise.all(given)).toEqual(ids.map(() => true));
       await claims.giveBack('never claimed');
     });
 
-    test('that were not finished are gone on with, each by one, oldest first, and counted', async () => {
+    test('tell after a restart, oldest first, of what was begun, and refuse it until it is finished', async () => {
       const { store, reopen } = await open();
       const claims = store.claims(jobs);
       for (const id of ['a', 'b', 'c', 'd']) {
@@ -1050,37 +878,132 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
         await new Promise((resolve) => setTimeout(resolve, 2));
       }
       await claims.finish('b');
-      expect(await claims.abandoned()).toEqual([]);
+      expect(await claims.left()).toEqual([]);
+
       const second = (await reopen()).claims(jobs);
-      expect(await takenOver(second)).toEqual(
-        ['a', 'c', 'd'].map((id) => ({ request: { text: `of ${id}` }, takeovers: 1 })),
-      );
-      expect(await second.abandoned()).toEqual([]);
-      expect(await second.once('a', { text: 'mine' })).toBeUndefined();
+      expect(await second.once('a', { text: 'again' })).toBe(false);
+      expect(await second.once('e', { text: 'of e' })).toBe(true);
+      expect(await second.left()).toEqual(['a', 'c', 'd'].map((id) => ({ text: `of ${id}` })));
+      expect(await second.once('a', { text: 'again' })).toBe(false);
       await second.finish('a');
+      await second.giveBack('c');
+      expect(await second.once('c', { text: 'anew' })).toBe(true);
+
       const third = (await reopen()).claims(jobs);
-      // Whoever asks before it is gone on with has it not: it would be done twice.
-      expect(await third.once('c', { text: 'anew' })).toBeUndefined();
-      const [first, rest, ...others] = await third.abandoned();
-      expect([first?.request, rest?.request, rest?.takeovers, others]).toEqual([
-        ...[{ text: 'of c' }, { text: 'of d' }],
-        ...[2, []],
-      ]);
-      await first?.finish();
-      await rest?.giveBack();
-      expect(await third.once('d', { text: 'of d' })).toBeTruthy();
-      const [last] = await (await reopen()).claims(jobs).abandoned();
-      expect(await last?.finish()).toBe(true);
+      expect(await third.left()).toEqual([{ text: 'of d' }, { text: 'of e' }, { text: 'anew' }]);
+      expect(await third.once('a', { text: 'again' })).toBe(false);
     });
 
-    test('of which something cannot be read are left, and the others are gone on with', async () => {
+    test('tell of all that can be read when something cannot', async () => {
       const { store, reopen } = await open();
       const older = store.claims({ ...jobs, schema: z.unknown() });
       await older.once('a', { words: 'of another version' });
       await older.once('b', { text: 'one' });
       const newer = (await reopen()).claims(jobs);
-      expect(await takenOver(newer)).toEqual([{ request: { text: 'one' }, takeovers: 1 }]);
-      expect(await newer.abandoned()).toEqual([]);
+      expect(await newer.left()).toEqual([{ text: 'one' }]);
+    });
+  });
+
+  describe(`a store of ${engine} under a lease`, () => {
+    /** Everything that is opened by name, under a lease. */
+    async function opened(store: Store, lease: Lease | undefined) {
+      if (!lease) throw new Error('there is no lease');
+      const own = store.under(lease);
+      const declared = { name: 'newest', schema: Note, told() {} };
+      const ended = () => {};
+      return {
+        own,
+        collection: own.collection(notes),
+        journal: own.journal(results),
+        claims: own.claims(jobs),
+        state: await own.state(WATCHING),
+        registers: await own.registers({
+          ...declared,
+          newest: () => ({ value: { text: 'a', count: 1 }, ended }),
+        }),
+      };
+    }
+
+    /** Writes that a store is asked for. */
+    const writesOf = (
+      { collection, journal, claims, state, registers }: Awaited<ReturnType<typeof opened>>,
+      text: string,
+    ) => [
+      () => collection.update('a', () => ({ text, count: 1 })),
+      () => collection.erase('b', () => ({ text, count: 1 })),
+      () => collection.eraseAll((id) => id === 'b'),
+      () => journal.append({ atMs: NOON_MS, value: text }),
+      () => journal.erase((record) => ({ ...record, value: text })),
+      () => claims.once(text, { text }),
+      () => claims.once(`${text} again`),
+      () => claims.finish(`done ${text}`),
+      () => state.update(() => ({ ...NOTHING_WATCHED, known: [known(text)] })),
+      () => state.erase((now) => now && { ...now, known: [known(text), known('erased')] }),
+      () => registers.put('a'),
+    ];
+
+    test('writes while the lease is held, and rejects writes when it is not, but not reading', async () => {
+      const { store } = await open();
+      const lease = await store.lease('bot');
+      const under = await opened(store, lease);
+      for (const write of writesOf(under, 'held')) await write();
+      await lease?.release();
+      for (const [no, write] of writesOf(under, 'lost').entries()) {
+        const outcome = await write().catch((error: unknown) => error);
+        expect([no, outcome instanceof LeaseLostError]).toEqual([no, true]);
+      }
+      expect(await under.collection.get('a')).toEqual({ text: 'held', count: 1 });
+      expect(await all(under.journal)).toEqual([{ atMs: NOON_MS, value: 'held' }]);
+      expect(under.state.current()?.known).toEqual([known('held'), known('erased')]);
+      expect(() => under.own.journal({ ...results, name: 'others' })).toThrow(LeaseLostError);
+    });
+
+    test('is opened anew under each lease, with all that is stored', async () => {
+      const { store } = await open();
+      const first = await store.lease('bot');
+      const before = await opened(store, first);
+      expect(() => before.own.collection(notes)).toThrow('twice');
+      for (const write of writesOf(before, 'first')) await write();
+      const late = before.collection.update('late', () => ({ text: 'late', count: 1 }));
+      await Promise.all([first?.release(), late.catch(() => {})]);
+
+      const second = await store.lease('bot');
+      const now = await opened(store, second);
+      expect(await now.collection.get('a')).toEqual({ text: 'first', count: 1 });
+      expect(await all(now.journal)).toEqual([{ atMs: NOON_MS, value: 'first' }]);
+      expect(now.state.current()?.known).toEqual([known('first'), known('erased')]);
+      expect(await now.claims.left()).toEqual([{ text: 'first' }]);
+      expect(await now.claims.once('first again')).toBe(true);
+      expect(await now.claims.once('done first')).toBe(false);
+      for (const write of writesOf(now, 'second')) await write();
+      expect(await now.collection.get('a')).toEqual({ text: 'second', count: 1 });
+      expect(await all(now.journal)).toHaveLength(2);
+    });
+
+    test('lets its data be opened without a lease once that has ended', async () => {
+      const { store } = await open();
+      const lease = await store.lease('bot');
+      const under = await opened(store, lease);
+      await under.collection.update('a', () => ({ text: 'a', count: 1 }));
+      await lease?.release();
+      const collection = store.collection(notes);
+      await collection.update('a', (now) => now && { ...now, count: 2 });
+      expect(await collection.get('a')).toEqual({ text: 'a', count: 2 });
+    });
+
+    test('tells who follows it of nothing more', async () => {
+      const { store } = await open();
+      const lease = await store.lease('bot');
+      const told: string[] = [];
+      const under = await opened(store, lease);
+      await under.collection.follow((changed) => void told.push(...changed.map(({ id }) => id)));
+      await under.collection.update('a', () => ({ text: 'a', count: 1 }));
+      await lease?.release();
+      const next = await opened(store, await store.lease('bot'));
+      const following = await next.collection.follow(() => {});
+      await next.collection.update('b', () => ({ text: 'b', count: 1 }));
+      await following.catchUp();
+      expect(told).toEqual(['a']);
     });
   });
 

@@ -1,42 +1,8 @@
 import { z } from 'zod';
 import { httpUrl, secret, shards, trueOrFalse } from '../../config/variable-types.ts';
-import type { Replicas } from '../../discord/api/replicas.ts';
-import type { Store } from '../../store/store.ts';
 import { registration } from './registration.ts';
 
-const Session = z.object({
-  sessionId: z.string(),
-  resumeURL: z.string(),
-  sequence: z.number(),
-  shardId: z.number(),
-  shardCount: z.number(),
-});
-
-/** A platform is made anew after a fault of its library; what is stored is asked for once. */
-const asked = new WeakMap<Store, Replicas>();
-
-/** What processes that are the same bot share, in the store that they share. */
-export function replicasOf(store: Store): Replicas {
-  const whenCorrupt = 'forget';
-  const replicas = asked.get(store) ?? {
-    lease: (name) => store.lease(name),
-    leases: (kind, count, holder) => store.leases(kind, count, holder),
-    sessions: store.collection({
-      name: 'discord-sessions',
-      schema: Session,
-      version: 1,
-      whenCorrupt,
-    }),
-    turns: store.collection({
-      name: 'discord-turns',
-      schema: z.object({ isOver: z.boolean() }),
-      version: 1,
-      whenCorrupt,
-    }),
-  };
-  asked.set(store, replicas);
-  return replicas;
-}
+const loadDiscord = () => import('../../discord/discord.ts');
 
 export const discord = registration({
   name: 'discord',
@@ -93,10 +59,10 @@ export const discord = registration({
     const settings = { token, ...rest };
     return {
       settings,
-      async create({ store, limits, log, onFatal }) {
-        const { createDiscord } = await import('../../discord/discord.ts');
-        const replicas = store.isShared && { replicas: replicasOf(store) };
-        return await createDiscord({ ...settings, ...replicas, limits, log, onFatal });
+      load: loadDiscord,
+      async create({ isHeld, limits, log, onFatal }) {
+        const { createDiscord } = await loadDiscord();
+        return await createDiscord({ ...settings, isHeld, limits, log, onFatal });
       },
       async check({ fetch }) {
         const { checkDiscord } = await import('../../discord/doctor.ts');

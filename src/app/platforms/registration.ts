@@ -5,7 +5,7 @@ import type { PlatformLimits } from '../../bot/shared/platform-limits.ts';
 import type { PlatformTraits } from '../../bot/shared/platform-traits.ts';
 import type { ValuesOf, VariableTable } from '../../config/variable-types.ts';
 import type { Store } from '../../store/store.ts';
-import type { MadePlatform } from '../platform-supervisor.ts';
+import type { MadePlatform, Route } from '../platform-supervisor.ts';
 
 /** All that the program knows of a chat platform; the table of them is `src/app/platforms.ts`. */
 export interface PlatformRegistration<Variables extends VariableTable = VariableTable>
@@ -38,9 +38,13 @@ export interface NamedPlaces {
 /** A platform with settings of its own. Its library is loaded only when one of these is called. */
 export interface ConfiguredPlatform {
   readonly settings: object;
+  /** Loads the library, which takes up to a second, so that `create` takes no time later. */
+  load(): Promise<unknown>;
   create(program: PlatformProgram): Promise<MadePlatform>;
   /** What `doctor` finds; it only reads. */
   check(with_: { fetch: typeof fetch; log: Logger }): Promise<Finding[]>;
+  /** What it mounts on the one server, see `MadePlatform.routes`. */
+  readonly routes?: ReadonlyArray<Pick<Route, 'method' | 'path'>>;
   /** What the banner adds; `url` is where others reach the program. */
   bannerNote?(url: string): string;
 }
@@ -48,6 +52,8 @@ export interface ConfiguredPlatform {
 /** What a platform is made with. `create` is called again after a fault of its library. */
 export interface PlatformProgram {
   store: Store;
+  /** Whether this process is the one that may speak. To be asked right before each request that shows something. */
+  isHeld(): boolean;
   limits: PlatformLimits;
   log: Logger;
   onFatal(error: Error): void;

@@ -64,7 +64,7 @@ export const slackInstallStates = {
   keptMs: 600_000,
 };
 
-/** What installations are kept in, which is asked for once: the platform may be made anew. */
+/** What installations are kept in, which is asked for once under each lease: the platform may be made anew. */
 const installStores = new WeakMap<Store, ReturnType<typeof openInstallStore>>();
 
 const openInstallStore = (store: Store) => ({
@@ -77,6 +77,13 @@ function installStoreOf(store: Store) {
   installStores.set(store, opened);
   return opened;
 }
+
+const loadSlack = () => import('../../slack/slack.ts');
+
+const EVENTS_ROUTE = { method: 'POST', path: '/slack/events' } as const;
+const INSTALL_ROUTES = ['/slack/install', '/slack/oauth_redirect'].map(
+  (path) => ({ method: 'GET', path }) as const,
+);
 
 /** Where Slack reaches a program of its user; who makes the app puts their own host there. */
 const SLACK_EVENTS = 'https://askwatch.example.com/slack/events';
@@ -119,12 +126,14 @@ export const slack = registration({
     if (!connection.botToken && !install) return undefined;
     return {
       settings: { ...connection, ...(install && { install }) },
+      routes: [...(connection.appToken ? [] : [EVENTS_ROUTE]), ...(install ? INSTALL_ROUTES : [])],
+      load: loadSlack,
       async create({ store, ...program }) {
-        const { createSlack } = await import('../../slack/slack.ts');
+        const { createSlack } = await loadSlack();
         return await createSlack({
           ...connection,
           ...(install && { install: { ...install, ...installStoreOf(store) } }),
-          ...{ store, ...program },
+          ...program,
         });
       },
       async check(tools) {

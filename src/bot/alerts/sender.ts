@@ -129,7 +129,7 @@ export function createSender(options: {
     return begun && !isUnderWay(begun.delivery) ? begun : undefined;
   }
 
-  /** Stores what became of a request, unless another process has taken it up since. */
+  /** Stores what became of a request, unless a later holder of the lease has taken it up since. */
   const end = (postId: string, make: (watching: Watching) => Watching | undefined) =>
     state.update((watching) => {
       const now = findWork(watching, postId)?.delivery;
@@ -269,7 +269,7 @@ export function createSender(options: {
     try {
       const card = shownCard(alert, { ...delivery, mention });
       taken = await platform.post({
-        ...{ channel, card, id: postId, isOurs: isHeld },
+        ...{ channel, card, id: postId },
         ...{ attempted, landsInMs: earlierLandsInMs },
       });
     } catch (error) {
@@ -322,7 +322,7 @@ export function createSender(options: {
     const { postId, posted } = work.delivery;
     assertHeld();
     try {
-      await platform.update(place.channel, posted, shownCard(alert, delivery), isHeld);
+      await platform.update(place.channel, posted, shownCard(alert, delivery));
     } catch (error) {
       await recordFailure({ place, postId, request: 'change' }, error);
       return;
@@ -351,7 +351,7 @@ export function createSender(options: {
     try {
       const { mention } = line;
       const card = lineCard(work.alert, line);
-      await platform.announce({ channel, posted, card, mention, id, attempted, isOurs: isHeld });
+      await platform.announce({ channel, posted, card, mention, id, attempted });
     } catch (error) {
       log.warn({ err: error, channel }, 'could not post a line under an alert');
       if (isClosing(error)) {

@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import type { GatewayClient } from '../../clients/gateway.ts';
 import type { Model } from '../../contracts/gateway.ts';
 import { orAborted } from '../../contracts/or-aborted.ts';
-import type { Store } from '../../store/store.ts';
 import type { EvidenceCall } from '../feedback/answer-evidence.ts';
 import type { Feedback, RatedAnswer } from '../feedback/feedback.ts';
 import type { FileReader } from '../files/read-files.ts';
@@ -42,6 +41,7 @@ import { doubtOf } from './doubt.ts';
 import { type Generated, generate, leftBeside } from './generate.ts';
 import { type createPeopleReader, type PeopleMessages, withQuoted } from './people-messages.ts';
 import { PROMPT_WITHOUT_TOOLS, type ToolCalls } from './tool-calls.ts';
+import { createTurnTaking } from './turn-taking.ts';
 import { unfoundedFigures } from './unfounded-figures.ts';
 import { mayConcernWatching } from './watching-words.ts';
 
@@ -86,8 +86,6 @@ const GRACE_MS = 2_000;
 /** How long `stop` then waits for platforms to read the last parts. */
 const NOTES_MS = 2_000;
 
-/** Nobody reads it: another process goes on with the answer. */
-const LOST = 'Another Askwatch process is continuing this answer.';
 const CUT_OFF = "The answer reached this model's maximum length. Ask it to continue.";
 const RESTARTING = 'Askwatch is restarting. Ask again in a moment.';
 /** Of a document whose model failed. */
@@ -140,12 +138,10 @@ export function createAsk(options: {
   evidence: Pick<Feedback['evidence'], 'keep'>;
   /** What is to be known in a thread besides what was said in it. */
   contextOf(place: Place, thread: string, signal: AbortSignal): Promise<string | undefined>;
-  /** Notes that an answer ends where it is; false when there is none of this id. */
-  noteCut(id: string, note: string): Promise<boolean>;
   /** What a model may look up and propose for somebody's question in a thread. */
   toolsFor(asked: Question, thread: string | undefined): Promise<ToolCalls>;
   /** Where what an answer proposes waits for its person. */
-  proposals: Pick<Proposals, 'keep' | 'cardsOf'>;
+  proposals: Pick<Proposals, 'keep'>;
   /** The document that is asked for in a thread; `undefined` for what is answered without one. */
   documentFor(asked: Question, thread: string): WantedDocument | undefined;
   /** Names of what is watched, as they were known a moment ago. */
@@ -155,11 +151,10 @@ export function createAsk(options: {
   /** What rules can answer in a thread where no model does; `undefined` when nothing. */
   withoutModel(asked: Question, thread: string): string | undefined;
   settings: BotSettings;
-  store: Pick<Store, 'turns' | 'isShared'>;
   log: Logger;
 }) {
-  const { conversations, settings, store, log } = options;
-  const turnTaking = store.turns({ name: 'answers', maxWaiting: MAX_WAITING });
+  const { conversations, settings, log } = options;
+  const turnTaking = createTurnTaking({ maxWaiting: MAX_WAITING });
   const running = new Map<string, { run: AnswerRun; asked: Question }>();
   const privates = createPrivateAnswers();
   const noting = new Set<Promise<void>>();
@@ -170,18 +165,15 @@ export function createAsk(options: {
     thread: string | undefined,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<AnswerPart> {
-    const { answer: id, held } = asked.handling;
+    const { answer: id } = asked.handling;
     const run = createAnswerRun(signal, settings.askStallMs);
     running.set(id, { run, asked });
-    const lose = () => run.cut(LOST);
-    held.signal.addEventListener('abort', lose);
     run.whenEnded(() => {
-      held.signal.removeEventListener('abort', lose);
       running.delete(id);
       const noted = count(asked, run).finally(() => noting.delete(noted));
       noting.add(noted);
     });
-    if (stopped) leave(run, asked);
+    if (stopped) run.cut(RESTARTING);
     const key = thread === undefined ? undefined : conversationKey(asked.place, thread);
     let people: PeopleMessages | undefined;
     let wanted: WantedDocument | undefined;
@@ -191,16 +183,6 @@ export function createAsk(options: {
         await takeTurn(key, asked, run, options.people.isOfPeople(asked, thread));
         // Only now: what it tells of may have changed while others had the turn.
         wanted = options.documentFor(asked, thread);
-        // Another process has died between the end of it and its being shown.
-        const kept = (await conversations.turns(key)).find((turn) => turn.id === id);
-        if (kept) {
-          run.end();
-          const cards = await options.proposals.cardsOf(id);
-          yield { kind: 'text', text: kept.answer };
-          const actions = underWhole(id, { isCutOff: false });
-          yield endOf(run, { actions, cards, ...documentOf(wanted, kept.answer) });
-          return;
-        }
       }
       draft = await wanted?.draft(run.signal);
       const context =
@@ -212,7 +194,6 @@ export function createAsk(options: {
       people = await options.people.around(asked, thread, { turns, signal: run.signal });
       const whole = yield* textOf(asked, { thread, turns, context, tools, people, draft }, run);
       const { text } = whole;
-      if (!held.isHeld()) return yield { kind: 'lost' };
       // Before the answer is kept: whoever finds that finds them, too.
       const cards = await propose(tools.proposed(), asked);
       const times = run.times();
@@ -230,7 +211,6 @@ export function createAsk(options: {
       const end = { actions, cards, ...documentOf(wanted, text) };
       yield endOf(run, { ...end, ...(note !== undefined && { note }) });
     } catch (error) {
-      if (!held.isHeld()) return yield { kind: 'lost' };
       const unanswered = { id, asked, about: people?.about };
       const isKept = key !== undefined && (await keepUnanswered(key, unanswered, error));
       // Only now somebody else may have the turn: what is asked next finds this question before its own.
@@ -299,22 +279,17 @@ export function createAsk(options: {
   }
 
   /** The turn in a thread; the function it resolves to ends it. */
-  async function turnIn(key: string, { answer, held }: Handling, signal: AbortSignal) {
-    const turn = await turnTaking.take(key, answer, signal);
-    if (turn) return () => (held.isHeld() ? turn.end() : turn.leave());
+  async function turnIn(key: string, signal: AbortSignal) {
+    const endTurn = await turnTaking.take(key, signal);
+    if (endTurn) return endTurn;
     throw new CommandError(
       `${counted(MAX_WAITING, 'question')} are already waiting in this thread. Ask again when one is answered.`,
     );
   }
 
   /** Waits until nobody else is answered in the thread. */
-  async function takeTurn(
-    key: string,
-    { last, handling }: Question,
-    run: AnswerRun,
-    ofPeople: boolean,
-  ) {
-    run.whenEnded(await turnIn(key, handling, run.signal));
+  async function takeTurn(key: string, { last }: Question, run: AnswerRun, ofPeople: boolean) {
+    run.whenEnded(await turnIn(key, run.signal));
     // Whoever waits is in a thread that is open. Before its place is taken nothing is waited for: those who ask keep their order.
     await conversations.open(key, { ofPeople });
     if (last !== undefined && (await conversations.lastAsked(key))?.id !== last) {
@@ -472,7 +447,7 @@ export function createAsk(options: {
     try {
       if (thread !== undefined) {
         const key = conversationKey(asked.place, thread);
-        endTurn = await turnIn(key, asked.handling, signal);
+        endTurn = await turnIn(key, signal);
         await conversations.open(key, { ofPeople: options.people.isOfPeople(asked, thread) });
         await keep(thread, { id, asked, answer: text, generated, calls });
       }
@@ -497,17 +472,6 @@ export function createAsk(options: {
     return `Something went wrong (log id ${logId}). Ask again.`;
   }
 
-  /** Ends an answer since the program ends: another process goes on with it, if there may be one. */
-  function leave(run: AnswerRun, { private: only, handling }: Question) {
-    if (store.isShared && !only) handling.letGo();
-    run.cut(RESTARTING);
-  }
-
-  function cutOwn(id: string, note: string) {
-    running.get(id)?.run.cut(note);
-    return running.has(id);
-  }
-
   async function noneRunning(withinMs: number) {
     const deadlineMs = performance.now() + withinMs;
     while (running.size > 0 && performance.now() < deadlineMs) await pause(20);
@@ -528,25 +492,21 @@ export function createAsk(options: {
         stream: (thread, signal) => answerIn(asked, thread, signal),
       };
     },
-    /** Whether something is answered in a thread just now, by whichever process. */
+    /** Whether something is answered in a thread just now. */
     isAnswering: (place: Place, thread: string) =>
       turnTaking.isTaken(conversationKey(place, thread)),
-    /** Ends an answer under way with a note, whichever process gives it; false when there is none of this id. */
-    async cut(id: string, note: string) {
-      const isOwn = cutOwn(id, note);
-      // Noted also of an own one: whoever goes on with it when this process dies now has to know.
-      return (await options.noteCut(id, note)) || isOwn;
+    /** Ends an answer under way with a note; false when there is none of this id. */
+    cut(id: string, note: string): boolean {
+      running.get(id)?.run.cut(note);
+      return running.has(id);
     },
-    cutOwn,
     /** The same for all that were asked on a platform, which is about to be made anew. */
     cutAll(platform: string) {
       for (const { run, asked } of running.values()) {
         if (asked.place.platform === platform) run.cut(RECONNECTING);
       }
     },
-    /** Whether a private answer can be shared from this process, which gave it. */
-    hasPrivate: (id: string, person: string) => privates.of(id, person) !== undefined,
-    /** A private answer as its reader may rate it, from this process, which gave it. */
+    /** A private answer as its reader may rate it. */
     ratedPrivate(id: string, person: string): RatedAnswer | undefined {
       const answer = privates.of(id, person);
       if (!answer) return undefined;
@@ -574,13 +534,12 @@ export function createAsk(options: {
       };
     },
     /**
-     * Gives answers under way a moment to end, cuts the others with a note, and waits until the notes have been read. Where
-     * other processes share the store, they go on with what is left of those that are remembered.
+     * Gives answers under way a moment to end, cuts the others with a note, and waits until the notes have been read.
      */
     async stop() {
       stopped = true;
       await noneRunning(GRACE_MS);
-      for (const { run, asked } of running.values()) leave(run, asked);
+      for (const { run } of running.values()) run.cut(RESTARTING);
       await noneRunning(NOTES_MS);
       await Promise.all(noting);
     },

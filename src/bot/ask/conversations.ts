@@ -100,10 +100,7 @@ export function createConversations(store: Store) {
     async add(key: string, turn: Turn, instead?: string) {
       await collection.update(key, (current) => {
         const turns = current?.turns ?? [];
-        // Two processes may have come to the end of it, when one took over from one that stood still.
-        const at = turns.findIndex(
-          ({ id }) => id !== undefined && (id === instead || id === turn.id),
-        );
+        const at = turns.findIndex(({ id }) => id !== undefined && id === instead);
         const after = at === -1 ? [...turns, turn] : turns.with(at, turn);
         return { ...keptOf(current), turns: newest(after), changedAtMs: Date.now() };
       });
@@ -130,12 +127,8 @@ export function createConversations(store: Store) {
         const rated = document.turns.filter(isRated);
         if (rated.length === 0) continue;
         for (const turn of rated) await move(key, turn);
-        // One that came meanwhile, by a process of that version, is moved the next time.
-        const moved = new Set(rated.map(({ id, ratings }) => JSON.stringify([id, ratings])));
         await collection.update(key, (current) => {
-          const turns = current?.turns.map(({ ratings, ...turn }) =>
-            moved.has(JSON.stringify([turn.id, ratings])) ? turn : { ...turn, ratings },
-          );
+          const turns = current?.turns.map(({ ratings: _, ...turn }) => turn);
           return current && turns && { ...current, turns };
         });
       }

@@ -44,8 +44,7 @@ export type Turn = (ended: AbortSignal) => Promise<void>;
  * the last waits for its `turn`. The last view is always shown, and what its show throws is thrown.
  *
  * A failed show of a view that is not the last is handed to `onShowError`, and the answer goes on: the next turn shows the
- * same text or more. Should the parts themselves throw, the text so far is shown and then the error thrown. Once the answer
- * is another process's, nothing more is shown, and it ends without its last view.
+ * same text or more. Should the parts themselves throw, the text so far is shown and then the error thrown.
  */
 export async function followAnswer(
   parts: AsyncIterable<AnswerPart>,
@@ -58,11 +57,9 @@ export async function followAnswer(
     onShowError?(error: unknown): void;
     /** Aborts when nobody could read it any more; then only the last view is shown. */
     gone: AbortSignal;
-    /** See `Answer.isOurs`. */
-    isOurs(): boolean;
   },
 ): Promise<void> {
-  const { turn, actions: meanwhile, show, onShowError, gone, isOurs } = options;
+  const { turn, actions: meanwhile, show, onShowError, gone } = options;
   const ended = new AbortController();
   let text = '';
   let steps: AnswerStep[] = [];
@@ -70,7 +67,6 @@ export async function followAnswer(
   let shown: { text: string; words?: string | undefined } = { text };
   let last: Pick<LiveView, 'end' | 'actions' | 'cards' | 'document'> = {};
   let finished = false;
-  let isLost = false;
   let failure: { error: unknown } | undefined;
   let wake = () => {};
 
@@ -98,7 +94,6 @@ export async function followAnswer(
           text += part.text;
           progress = undefined;
         } else if (part.kind === 'step') take(part.step);
-        else if (part.kind === 'lost') isLost = true;
         else {
           const { note, footer, actions, cards, document } = part;
           last = {
@@ -126,7 +121,7 @@ export async function followAnswer(
       });
     }
     await turn(ended.signal);
-    if (finished || !isOurs()) break;
+    if (finished) break;
     const words = wordsNow();
     shown = { text, words };
     try {
@@ -143,7 +138,6 @@ export async function followAnswer(
     }
   }
   await reading;
-  if (isLost || !isOurs()) return;
   await show({ text, ended: true, ...(steps.length > 0 && { steps }), ...last });
   if (failure) throw failure.error;
 }

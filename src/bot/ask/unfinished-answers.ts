@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { Held } from '../../store/claims.ts';
 import type { Store } from '../../store/store.ts';
 import { backoffMs, type Clock } from '../shared/clock.ts';
 import { DeliveryError } from '../shared/errors.ts';
@@ -9,12 +8,11 @@ import type {
   Answer,
   AnswerEnder,
   CommandAnswer,
+  Interrupted,
   Invocation,
-  ShownAnswer,
-  UnfinishedAnswer,
 } from '../shared/invocation.ts';
 import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
-import type { Handling, LeftInvocation, SeenInvocations } from '../shared/seen-invocations.ts';
+import type { Handling, SeenInvocations } from '../shared/seen-invocations.ts';
 import { underBroken } from './answer-buttons.ts';
 import { type Conversations, conversationKey, KeptQuestion } from './conversations.ts';
 
@@ -30,8 +28,6 @@ const Entry = z.object({
   thread: z.string().optional(),
   /** What the platform finds its messages by. */
   shown: z.record(z.string(), z.string()),
-  /** Why it is to end where it is: somebody has stopped it. */
-  cut: z.string().optional(),
   /** Absent in private: what was asked in private is written nowhere. */
   asked: KeptQuestion.extend({
     /** The answer that this one takes the place of. */
@@ -40,14 +36,17 @@ const Entry = z.object({
 });
 type Entry = z.infer<typeof Entry>;
 
-/** An answer without an end, and why. */
+/** An invocation of which nothing was shown has no `shown`. */
+type Unended = Omit<Entry, 'shown'> & Pick<Interrupted, 'shown' | 'origin'>;
+
+/** What is to be told that it was interrupted. */
 interface Left {
   id: string;
-  entry: Entry;
-  why: string;
+  entry: Unended;
+  note: string;
 }
 
-/** Answers under way, of this process, of others that share the store, and of those that could not end them. */
+/** Answers under way, and what a restart left of them. */
 export type UnfinishedAnswers = Awaited<ReturnType<typeof openUnfinishedAnswers>>;
 
 /** Nobody waits for the end of an older one, such as of a platform that is no longer set up. */
@@ -56,32 +55,27 @@ const KEEP_MS = 7 * 86_400_000;
 /** How long `stop` waits for calls under way. */
 const STOP_MS = 1_000;
 
-/** No answer is given for so long: what is older was left by a process of long ago. */
-const LONG_MS = 15 * 60_000;
-
 const RESTARTED = 'Interrupted: Askwatch was restarted before this answer was complete.';
-const TAKEN_OVER_TWICE =
-  'Interrupted: two Askwatch processes ended before this answer was complete.';
 const RECONNECTED = 'Interrupted: Askwatch had to reconnect before this answer was complete.';
+const NOT_ANSWERED = 'Interrupted: Askwatch was restarted before it could answer. Ask again.';
+const NOT_DONE =
+  'Interrupted: Askwatch was restarted while doing this. Check whether it was done before you try again.';
 
 /**
- * Reads what an earlier process left; where several share the store, only what is so old that none of them can be giving
- * that answer. From here on, a repeat of an invocation that was being answered is refused, since its
- * answer gets an end of its own, and the button under it can ask again what was asked.
+ * Reads what was under way before a restart: answers that were being shown, and invocations that were stored and of which
+ * nothing was shown. A repeat of either is refused, since each is told that it was interrupted.
  */
 export async function openUnfinishedAnswers(
-  store: Pick<Store, 'collection' | 'isShared'>,
+  store: Pick<Store, 'collection'>,
   options: {
     conversations: Conversations;
-    seenInvocations: Pick<SeenInvocations, 'finish'>;
-    /** Ends an answer of this process with a note. */
-    cut(id: string, note: string): void;
+    seenInvocations: Pick<SeenInvocations, 'finish' | 'left' | 'eraseFinished'>;
     clock: Clock;
     random: () => number;
     log: Logger;
   },
 ) {
-  const { conversations, seenInvocations, cut, clock, random, log } = options;
+  const { conversations, seenInvocations, clock, random, log } = options;
   const collection = store.collection<Entry>({
     name: 'unfinished-answers',
     schema: Entry,
@@ -91,7 +85,7 @@ export async function openUnfinishedAnswers(
   const stopping = new AbortController();
   let ending: Promise<unknown> = Promise.resolve();
   let started: readonly AnswerEnder[] = [];
-  /** Those of an earlier process, until platforms are started. */
+  /** Those from before a restart, until platforms are started. */
   let left: Left[] = [];
   /** Those of this process. */
   const underWay = new Map<string, Entry>();
@@ -101,22 +95,29 @@ export async function openUnfinishedAnswers(
     await collection.update(id, () => undefined);
   }
 
-  async function forgetAll(isGone: (entry: Entry) => boolean) {
+  async function settle({ id, entry: { invocation } }: Left) {
+    underWay.delete(id);
+    await seenInvocations.finish(invocation);
+    await forget(id);
+  }
+
+  async function forgetAll(isGone: (entry: Unended) => boolean) {
+    const invocations = new Set<string>();
+    for (const { entry } of left) if (isGone(entry)) invocations.add(entry.invocation);
     left = left.filter(({ entry }) => !isGone(entry));
     for (const [id, entry] of underWay) {
       if (isGone(entry)) underWay.delete(id);
     }
-    const invocations = new Set<string>();
     await collection.eraseAll((_id, entry) => {
       if (isGone(entry)) invocations.add(entry.invocation);
       return isGone(entry);
     });
-    // What was asked stands beside them, for whoever would go on with it.
     for (const invocation of invocations) await seenInvocations.finish(invocation);
+    await seenInvocations.eraseFinished();
   }
 
   /** The question stands in its thread as one without an answer, unless the answer is remembered there. */
-  async function keepAsked(id: string, { platform, channel, asked }: Entry, thread: string) {
+  async function keepAsked(id: string, { platform, channel, asked }: Unended, thread: string) {
     if (!asked) return;
     const key = conversationKey({ platform, channel }, thread);
     const turns = await conversations.turns(key);
@@ -124,26 +125,34 @@ export async function openUnfinishedAnswers(
     await conversations.addUnanswered(key, { id, ...asked });
   }
 
+  const stored = await seenInvocations.left();
   const noted = await collection.list();
   // Of several questions of a thread, the one that was asked last is its last.
   noted.sort((a, b) => a.document.beganAtMs - b.document.beganAtMs);
+  const origins = new Map(stored.map(({ id, origin }) => [id, origin]));
+  const begun = new Set<string>();
   for (const { id, document: entry } of noted) {
+    begun.add(entry.invocation);
+    const note = `${RESTARTED} ${entry.asked ? 'Try again.' : 'Ask again.'}`;
+    const one = { id, entry: { ...entry, origin: origins.get(entry.invocation) }, note };
     if (entry.beganAtMs < clock.nowMs() - KEEP_MS) {
-      await forget(id);
+      await settle(one);
       continue;
     }
-    if (store.isShared && entry.beganAtMs > clock.nowMs() - LONG_MS) continue;
-    await seenInvocations.finish(entry.invocation);
     if (entry.thread !== undefined) await keepAsked(id, entry, entry.thread);
-    left.push({ id, entry, why: RESTARTED });
+    left.push(one);
+  }
+  for (const { id: invocation, atMs, answer, isQuestion, ...where } of stored) {
+    if (begun.has(invocation)) continue;
+    const note = isQuestion ? NOT_ANSWERED : NOT_DONE;
+    left.push({ id: answer, entry: { ...where, invocation, beganAtMs: atMs }, note });
   }
 
-  function unfinished({ id, entry, why }: Left): UnfinishedAnswer {
-    const { asked, ...answer } = entry;
+  function interrupted({ id, entry, note }: Left): Interrupted {
+    const { asked, platform: _, ...answer } = entry;
     return {
       ...answer,
-      id,
-      note: entry.cut ?? `${why} ${asked ? 'Try again.' : 'Ask again.'}`,
+      ...{ id, note },
       async actionsIn(found) {
         if (!asked) return [];
         // What is said in a thread that is known may have gone on since.
@@ -153,27 +162,19 @@ export async function openUnfinishedAnswers(
     };
   }
 
-  if (store.isShared) {
-    await collection.follow((changed) => {
-      for (const { id, document } of changed) {
-        if (document?.cut !== undefined && underWay.has(id)) cut(id, document.cut);
-      }
-    });
-  }
-
   /** Until the platform has done it, or says that it never can. */
-  async function end(platform: AnswerEnder, left: Left, held?: Held) {
-    const { id, entry } = left;
-    for (let failures = 1; !stopping.signal.aborted && held?.isHeld() !== false; failures += 1) {
+  async function end(platform: AnswerEnder, left: Left) {
+    const { entry } = left;
+    for (let failures = 1; !stopping.signal.aborted; failures += 1) {
       try {
-        await platform.endAnswer?.(unfinished(left));
-        await forget(id);
+        await platform.endAnswer?.(interrupted(left));
+        await settle(left);
         return;
       } catch (error) {
         const about = { err: error, place: placeKey(entry) };
         if (error instanceof DeliveryError && error.permanent) {
           log.info(about, 'could not mark an interrupted answer in its channel; giving up');
-          await forget(id);
+          await settle(left);
           return;
         }
         const waitMs = error instanceof DeliveryError ? error.retryAfterMs : undefined;
@@ -207,21 +208,20 @@ export async function openUnfinishedAnswers(
   return {
     /**
      * The answer, noted from the moment that its platform begins to show it until its end is shown; its invocation is
-     * finished then. `before` is what another process has shown of it.
+     * finished then.
      */
     noted(
       answer: CommandAnswer,
       { id: invocation, place, person }: Invocation,
-      { held, putOff }: Pick<Handling, 'held' | 'putOff'>,
-      before?: ShownAnswer,
+      { putOff }: Pick<Handling, 'putOff'>,
     ): Answer {
       const { id, instead } = answer;
-      let beganAtMs = before?.beganAtMs;
+      let beganAtMs: number | undefined;
       let isPutOff = false;
 
       async function finish() {
         try {
-          // First: of one that is noted and done nothing more is shown, while one that is open and not noted would be shown anew.
+          // First: one that is stored as open and not as shown would be told that it was interrupted.
           await seenInvocations.finish(invocation);
           if (beganAtMs !== undefined) await forget(id);
         } catch (error) {
@@ -231,10 +231,7 @@ export async function openUnfinishedAnswers(
 
       return {
         ...answer,
-        ...(before && { shownBefore: before }),
-        isOurs: () => held.isHeld(),
         async begin({ thread, shown = {} }) {
-          if (!held.isHeld()) return;
           beganAtMs ??= clock.nowMs();
           const entry: Entry = {
             invocation,
@@ -249,9 +246,7 @@ export async function openUnfinishedAnswers(
           };
           underWay.set(id, entry);
           try {
-            await collection.update(id, (old) =>
-              old?.cut === undefined ? entry : { ...entry, cut: old.cut },
-            );
+            await collection.update(id, () => entry);
           } catch (error) {
             log.error(
               { err: error },
@@ -259,18 +254,12 @@ export async function openUnfinishedAnswers(
             );
           }
         },
-        async ended() {
-          if (!held.isHeld()) {
-            underWay.delete(id);
-            return;
-          }
-          await finish();
-        },
+        ended: finish,
         async putOff() {
           isPutOff = true;
           underWay.delete(id);
           try {
-            if (held.isHeld()) await putOff();
+            await putOff();
           } catch (error) {
             log.error({ err: error }, 'forgot an answer that could not be shown');
           }
@@ -281,46 +270,14 @@ export async function openUnfinishedAnswers(
         },
       };
     },
-    /** Has an answer of another process end with a note, whichever gives it; false when none does. */
-    async cut(id: string, note: string) {
-      const entry = await collection.update(id, (current) => current && { ...current, cut: note });
-      return entry !== undefined;
-    },
-    /** What another process has shown of an answer; `undefined` when it has not begun. */
-    async shownOf(id: string): Promise<ShownAnswer | undefined> {
-      const entry = await collection.get(id);
-      if (!entry) return undefined;
-      const { beganAtMs, thread, shown } = entry;
-      return { beganAtMs, thread, shown };
-    },
-    /**
-     * Ends the answer to what another process left, where nobody goes on with it: what was asked long ago or for the second
-     * time, in private, or was stopped. False when there is none, or it is to be gone on with.
-     */
-    async endLeft(platform: AnswerEnder, { answer, invocation, takeovers, held }: LeftInvocation) {
-      const all = await collection.list();
-      const found = all.find(({ document }) => document.invocation === invocation.id);
-      if (!found) return false;
-      const { id, document: entry } = found;
-      const isOld = entry.beganAtMs < clock.nowMs() - LONG_MS;
-      // What was answered in private and is shared was known to that process alone.
-      const isElsewhere = id !== answer || entry.private;
-      if (takeovers === 1 && !isOld && !isElsewhere && entry.cut === undefined) return false;
-      if (entry.thread !== undefined) await keepAsked(id, entry, entry.thread);
-      const why = entry.cut ?? (takeovers > 1 ? TAKEN_OVER_TWICE : RESTARTED);
-      await end(platform, { id, entry, why }, held);
-      return true;
-    },
     /** The answers under way in a thread, by their ids. */
-    async idsIn({ platform, channel }: Place, thread: string) {
-      const all = await collection.list();
-      return all.flatMap(({ id, document: entry }) =>
+    idsIn: ({ platform, channel }: Place, thread: string) =>
+      [...underWay].flatMap(([id, entry]) =>
         entry.platform === platform && entry.channel === channel && entry.thread === thread
           ? [id]
           : [],
-      );
-    },
-    /** Ends what an earlier process left, through the platforms, in the background. */
+      ),
+    /** Ends what a restart left, through the platforms, in the background. */
     start(platforms: readonly AnswerEnder[]) {
       started = platforms;
       endInBackground(left);
@@ -335,7 +292,8 @@ export async function openUnfinishedAnswers(
       return () => {
         const endless = shown.flatMap(([id]) => {
           const entry = underWay.get(id);
-          return entry ? [{ id, entry, why: RECONNECTED }] : [];
+          const note = `${RECONNECTED} ${entry?.asked ? 'Try again.' : 'Ask again.'}`;
+          return entry ? [{ id, entry, note }] : [];
         });
         endInBackground(endless);
       };

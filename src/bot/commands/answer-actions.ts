@@ -24,7 +24,7 @@ const stop = button({
   name: 'answer stop',
   summary: 'Stop an answer',
   async run({ answer }, { ask, person }) {
-    if (!(await ask.cut(answer, `Stopped by ${shortened(person.name, 80)}.`))) {
+    if (!ask.cut(answer, `Stopped by ${shortened(person.name, 80)}.`)) {
       throw new CommandError('This answer has already ended.');
     }
     return { kind: 'nothing' };
@@ -49,7 +49,7 @@ async function lastAsked(
   // One that could not be answered anew is still asked for by the answer that it was to replace.
   const isAbout = asked?.id === answer || asked?.instead === answer;
   if (asked?.id === undefined || !isAbout) throw new CommandError(refusal);
-  if (await ask.isAnswering(place, thread)) {
+  if (ask.isAnswering(place, thread)) {
     throw new CommandError(`A later question is being answered in this thread. ${refusal}`);
   }
   return { ...asked, id: asked.id };
@@ -105,7 +105,6 @@ const share = button({
     keepMs: DAY_MS,
     shown: 'Everyone can see the answer now.',
   }),
-  isElsewhere: ({ answer }, { ask, person }) => !ask.hasPrivate(answer, person.id),
   async run({ answer }, { ask, handling, place, person, invocation: { around } }) {
     const shared = ask.share(answer, { place, person, handling, around });
     if (shared) return shared;

@@ -60,8 +60,6 @@ export const rate = command({
   summary: 'Rate an answer',
   right: 'anyone',
   input: z.object({ ...answerInput, as: z.enum(['good', 'bad']).describe('good or bad') }),
-  isElsewhere: ({ answer, private: isPrivate }, { ask, person }) =>
-    isPrivate === true && !ask.hasPrivate(answer, person.id),
   async opens({ answer, private: isPrivate, as }, { feedback, place, person }) {
     const kept = as === 'bad' ? await feedback.get(answer) : undefined;
     // What is rated so already is taken back by it, and asks for nothing.
@@ -148,8 +146,6 @@ export const explain = command({
       return {};
     },
   },
-  isElsewhere: ({ answer, private: isPrivate, keep }, { ask, person }) =>
-    isPrivate === true && keep === ALL && !ask.hasPrivate(answer, person.id),
   async run({ reason, what, keep, ...about }, call) {
     const { feedback, invocation, place, person } = call;
     const kept = await feedback.get(about.answer);

@@ -80,8 +80,6 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
     input: z.output<Input>,
     call: Omit<FormCall, 'carried'>,
   ): Promise<{ form: string; carried: Record<string, string> } | undefined>;
-  /** Whether only another process that shares the store can do it, which is given it then; if none can, it is run here. */
-  isElsewhere?(input: z.output<Input>, call: Pick<Call, 'ask' | 'person'>): boolean;
   run(input: z.output<Input>, call: Call): Promise<CommandResult>;
 }
 

@@ -64,3 +64,6 @@ export const actions: readonly Command[] = [
 
 /** What is done with a message that somebody chose; nobody types these either. */
 export const messageActions: readonly Command[] = [askAboutCommand];
+
+/** The commands that have a form, also of those that only buttons carry. */
+export const forms: readonly Command[] = [...commands, ...actions].filter(({ form }) => form);

@@ -7,19 +7,14 @@ import {
   type CommandResult,
   type Invocation,
   type Reply,
-  type ShownAnswer,
   toAsker,
 } from '../shared/invocation.ts';
 import { type Person, type Place, placeKey } from '../shared/place.ts';
 import { requireRight } from '../shared/rights.ts';
-import {
-  type Handling,
-  type LeftInvocation,
-  type openPressed,
-  type SeenInvocations,
-  unclaimed,
-} from '../shared/seen-invocations.ts';
+import type { Handling, openPressed, SeenInvocations } from '../shared/seen-invocations.ts';
 import { shortened } from '../shared/text-format.ts';
+import { askAboutCommand } from './ask-about.ts';
+import { askCommand } from './ask-command.ts';
 import type { Call, Command, FormBegin, Once } from './command.ts';
 import { checkInput, readLine } from './command-input.ts';
 import { errorCard, failedCard } from './error-card.ts';
@@ -30,13 +25,10 @@ export type Services = Omit<Call, 'invocation' | 'handling' | 'place' | 'person'
 
 /**
  * Checks, refuses repeats, runs the command. Never throws; every error becomes a card. `onStored` is called once the invocation
- * is stored, or is a repeat of one that was: from then on it is done, here or by another process, and a platform may be told
- * that it was heard. It is not called when it could not be stored, of which the reply tells.
+ * is stored, or is a repeat of one that was: from then on it is done, or its person is told after a restart that it was not,
+ * and a platform may be told that it was heard. It is not called when it could not be stored, of which the reply tells.
  */
 export type Dispatch = (invocation: Invocation, onStored?: () => void) => Promise<Reply>;
-
-/** What was asked longer ago is not done any more: nobody waits for it. */
-const LATE_MS = 15 * 60_000;
 
 /** How the form of a command begins for somebody; a card says why they get none. Never throws. */
 export type OpenForm = (
@@ -65,29 +57,16 @@ export type FormOfPress = (
   whereOf: () => Promise<{ place: Place; person: Person; thread?: string | undefined }>,
 ) => Promise<PressedForm | undefined>;
 
-/** What is done with what people ask. None of it throws; every error becomes a card. */
-export interface Dispatching {
-  dispatch: Dispatch;
-  /** Does what another process left, given anew with what its person may do. */
-  goOn(left: LeftInvocation, invocation: Invocation): Promise<Reply>;
-  /** Does what another process was asked and only this one can do. */
-  forwarded(invocation: Invocation): Promise<Reply>;
-  /** Whether this process is one that can do it. */
-  canDo(invocation: Invocation): boolean;
-}
-
 /** The one door: refuses repeats, finds the command, checks its input, runs it. */
 export function createDispatch(
   services: Services,
   options: {
     seenInvocations: SeenInvocations;
     pressed: ReturnType<typeof openPressed>;
-    unfinished: Pick<UnfinishedAnswers, 'noted' | 'shownOf'>;
-    /** Has another process do it; false when none can. */
-    forward(invocation: Invocation): Promise<boolean>;
+    unfinished: Pick<UnfinishedAnswers, 'noted'>;
   },
-): Dispatching {
-  const { seenInvocations, pressed, unfinished, forward } = options;
+): Dispatch {
+  const { seenInvocations, pressed, unfinished } = options;
   const { log } = services;
   const marked: Marked = async (marking) => {
     try {
@@ -98,40 +77,23 @@ export function createDispatch(
   };
   const pressClaims = createPressClaims(pressed, marked);
 
-  /** Whether what is asked is written nowhere: the private answers of `/ask`. */
-  function isPrivate(request: Invocation['request']): boolean {
+  /** What is told of an invocation that a restart interrupts. */
+  function kindOf(request: Invocation['request']) {
     const asked = read(request, services);
-    if ('card' in asked) return 'line' in request && /\bprivate\b/i.test(request.line);
-    const { private: only } = asked.values;
-    return only !== undefined && only !== false && only !== 'false' && only !== 'no';
-  }
-
-  const isElsewhere = (
-    command: Command,
-    input: Record<string, unknown>,
-    { person }: Pick<Invocation, 'person'>,
-  ) => command.isElsewhere?.(input, { ...services, person }) ?? false;
-
-  async function carryOut(
-    invocation: Invocation,
-    handling: Handling,
-    before?: ShownAnswer,
-  ): Promise<Reply> {
-    const reply = await answer(invocation, handling);
-    if (reply.kind === 'answer') {
-      return unfinished.noted(reply, invocation, handling, before);
+    if ('card' in asked) {
+      const isPrivate = 'line' in request && /\bprivate\b/i.test(request.line);
+      return { isQuestion: false, private: isPrivate };
     }
-    await marked(seenInvocations.finish(invocation.id));
-    return reply;
+    const { private: only } = asked.values;
+    return {
+      isQuestion: [askCommand.name, askAboutCommand.name].includes(asked.command.name),
+      private: only !== undefined && only !== false && only !== 'false' && only !== 'no',
+    };
   }
 
   /** What comes of a command; a press that another one came before does nothing. */
   async function run(command: Command, input: Record<string, unknown>, call: Call) {
-    const { invocation } = call;
-    if (isElsewhere(command, input, invocation) && (await forward(invocation))) {
-      return { kind: 'nothing' } as const;
-    }
-    const claim = await pressClaims.claim(command, input, invocation);
+    const claim = await pressClaims.claim(command, input, call.invocation);
     if (claim && 'second' in claim) {
       return claim.second ? toAsker(claim.second) : ({ kind: 'nothing' } as const);
     }
@@ -169,53 +131,21 @@ export function createDispatch(
     }
   }
 
-  return {
-    async dispatch(invocation, onStored) {
-      let handling: Handling | undefined;
-      try {
-        handling = await seenInvocations.once(invocation, isPrivate(invocation.request));
-        onStored?.();
-        if (!handling) return { kind: 'nothing' };
-      } catch (error) {
-        return toAsker(
-          failedCard('could not store an invocation, so nothing was done', error, log),
-        );
-      }
-      return await carryOut(invocation, handling);
-    },
-    async goOn(left, invocation) {
-      const { isKnown, takeovers, atMs } = left;
-      if (!isKnown || takeovers > 1 || atMs < Date.now() - LATE_MS) {
-        await marked(left.finish());
-        return toAsker(isKnown ? INTERRUPTED : INTERRUPTED_PRIVATE);
-      }
-      return await carryOut(invocation, left, await unfinished.shownOf(left.answer));
-    },
-    forwarded: async (invocation) => await carryOut(invocation, unclaimed()),
-    canDo(invocation) {
-      const asked = read(invocation.request, services);
-      if ('card' in asked) return false;
-      const { command, values } = asked;
-      const checked = checkInput(command, values);
-      return (
-        checked.ok &&
-        command.isElsewhere !== undefined &&
-        !isElsewhere(command, checked.input, invocation)
-      );
-    },
+  return async (invocation, onStored) => {
+    let handling: Handling | undefined;
+    try {
+      handling = await seenInvocations.once(invocation, kindOf(invocation.request));
+      onStored?.();
+      if (!handling) return { kind: 'nothing' };
+    } catch (error) {
+      return toAsker(failedCard('could not store an invocation, so nothing was done', error, log));
+    }
+    const reply = await answer(invocation, handling);
+    if (reply.kind === 'answer') return unfinished.noted(reply, invocation, handling);
+    await marked(seenInvocations.finish(invocation.id));
+    return reply;
   };
 }
-
-const INTERRUPTED = textCard(
-  'warning',
-  'Interrupted',
-  'Askwatch was interrupted while doing this. Check whether it was done before you try again.',
-);
-const INTERRUPTED_PRIVATE = textCard(
-  'warning',
-  'Interrupted',
-  'Askwatch was interrupted before it could answer. Private questions are never stored, so ask again.',
-);
 
 /** Opens forms: how one begins for somebody, or why they get none. */
 export function createOpenForm(services: Services): OpenForm {

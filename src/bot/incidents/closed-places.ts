@@ -221,10 +221,10 @@ function withoutOldest(watching: Watching, place: string, count: number): Watchi
   if (left <= 0) return watching;
   const dead = 'Its channel refused messages for too long, or too many were waiting for it.';
   const alerts = watching.alerts.map((alert) => {
-    const isOurs = isWaiting(alert, place);
-    if (left <= 0 || !alert.deliveries.some(isOurs)) return alert;
+    const waits = isWaiting(alert, place);
+    if (left <= 0 || !alert.deliveries.some(waits)) return alert;
     const deliveries = alert.deliveries.map((delivery) =>
-      isOurs(delivery) && left-- > 0 ? { ...delivery, dead } : delivery,
+      waits(delivery) && left-- > 0 ? { ...delivery, dead } : delivery,
     );
     return { ...alert, deliveries };
   });

@@ -33,7 +33,7 @@ export function exampleAlert(
 export function createExampleEnder(options: {
   state: Pick<WatchState, 'current'>;
   intakes: Pick<Intakes, 'get'>;
-  intake: () => Pick<AlertIntake, 'take'>;
+  intake: Pick<AlertIntake, 'take'>;
   clock: Clock;
   log: Logger;
 }) {
@@ -60,7 +60,7 @@ export function createExampleEnder(options: {
       const of = one.key === KEY && isFiring(one) && isOld ? intakes.get(one.intake) : undefined;
       if (!of) continue;
       const alerts = [exampleAlert(of, 'resolved', nowMs)];
-      await intake().take(of, { alerts, truncated: 0 });
+      await intake.take(of, { alerts, truncated: 0 });
     }
   }
 

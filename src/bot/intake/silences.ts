@@ -18,7 +18,7 @@ const TOGETHER_COUNT = 4;
 /** How often an Alertmanager that gives no answer is asked. */
 const TRIES = 3;
 
-/** Something may have changed in another process. */
+/** The clock may be set meanwhile. */
 const MAX_PAUSE_MS = 5_000;
 
 const NO_ADDRESS = 'ALERTMANAGER_URL no longer lists its address';

@@ -22,8 +22,8 @@ export interface Invocation {
   /** The message that it is about, where somebody chose one. */
   about?: QuotedMessage;
   /**
-   * What the platform needs besides to show what comes of it, also in another process, which goes on with it when this one
-   * dies. It is stored until then: secrets are encrypted in it.
+   * What the platform needs besides to tell its person, after a restart, that it was interrupted. It is stored until the
+   * invocation is done: secrets are encrypted in it.
    */
   origin?: Record<string, string>;
 }
@@ -73,18 +73,13 @@ export interface Answer {
   /** Buttons under it while it is generated. */
   actions?: CardAction[];
   /**
-   * What another process, which died, showed of this very answer: it is asked anew, and goes on in those messages, which
-   * then show the new text alone.
-   */
-  shownBefore?: ShownAnswer | undefined;
-  /**
-   * The answer as it comes. Never throws; the last part is always `end` or `lost`. `thread` is the key under which it is
+   * The answer as it comes. Never throws; the last part is always `end`. `thread` is the key under which it is
    * remembered; without one (a private answer) it is not. Aborting `signal` ends it early with a note.
    */
   stream(thread: string | undefined, signal?: AbortSignal): AsyncIterable<AnswerPart>;
   /**
-   * Told by a platform before any of it is shown, and when more is known of where: durable when it resolves, so that the
-   * next process can end what this one leaves. `thread` is the key under which it is remembered, `shown` what the platform
+   * Told by a platform before any of it is shown, and when more is known of where: durable when it resolves, so that
+   * after a restart what is left of it can be ended. `thread` is the key under which it is remembered, `shown` what the platform
    * finds its messages by. Never throws.
    */
   begin(where: { thread?: string; shown?: Record<string, string> }): Promise<void>;
@@ -93,27 +88,14 @@ export interface Answer {
   /** Told by a platform that could not show it: what can be shown another time is kept for that. */
   notShown?(): void;
   /**
-   * Told by a platform that cannot show it now, and has told nobody that: it is gone on with soon, here or by another process,
-   * or by whoever repeats its invocation. Never throws.
+   * Told by a platform that cannot show it now, and has told nobody that: whoever repeats its invocation is answered. Never
+   * throws.
    */
   putOff(): Promise<void>;
-  /**
-   * Whether it is still this process that answers. After a standstill another one may do so: then nothing more of it is
-   * shown from here. To be asked right before each call that shows something of it; `followAnswer` does that.
-   */
-  isOurs(): boolean;
-}
-
-/** What is shown of an answer. */
-export interface ShownAnswer {
-  beganAtMs: number;
-  /** As the platform told `Answer.begin` last. */
-  thread?: string | undefined;
-  shown: Record<string, string>;
 }
 
 /** An answer as a command gives it; noting it is added at the one door. */
-export type CommandAnswer = Omit<Answer, 'begin' | 'ended' | 'isOurs' | 'putOff' | 'shownBefore'>;
+export type CommandAnswer = Omit<Answer, 'begin' | 'ended' | 'putOff'>;
 
 /** What comes of a command. */
 export type CommandResult = Exclude<Reply, Answer> | CommandAnswer;
@@ -148,9 +130,7 @@ export type AnswerPart =
       actions?: CardAction[];
       cards?: Card[];
       document?: AnswerDocument;
-    }
-  /** Another process goes on with it: it is left as it is shown, without an end. */
-  | { kind: 'lost' };
+    };
 
 /**
  * An answer as a file, to be kept elsewhere. Nobody outside has a say in its name; its text is made inert: no HTML, no links, no
@@ -180,42 +160,38 @@ export interface DocumentDraft {
   missingIn(written: string): string;
 }
 
-/** Something that another process was asked to do and did not finish. */
-export interface TakenOver {
-  /** As the platform handed it to `Bot.dispatch` there; of the person only who it is, and nothing of what they may do. */
-  invocation: Invocation;
-  /** In place of that of the bot, for this invocation with what the person may do. */
-  dispatch(invocation: Invocation): Promise<Reply>;
-}
-
-/** An answer that an earlier process began to show and did not end. */
-export interface UnfinishedAnswer extends ShownAnswer {
+/** An invocation that was stored and whose reply was not shown to its end before a restart. */
+export interface Interrupted {
+  /** What an answer to it is known by. */
   id: string;
-  /** The invocation that it answers. */
   invocation: string;
   channel: string;
   person: string;
+  /** Whether only its person may see what comes of it. */
   private: boolean;
+  /** When it was stored, or its answer began to be shown, Unix time. */
+  beganAtMs: number;
+  /** The thread that remembers its answer, else the one it was said in. */
+  thread?: string | undefined;
+  /** As the platform told `Answer.begin` last; absent if nothing of an answer was shown. */
+  shown?: Record<string, string> | undefined;
+  /** As the platform gave it with the invocation. */
+  origin?: Record<string, string> | undefined;
   /** Why it ends here and what to do. */
   note: string;
   /** The buttons under its end, in the thread that remembers it. */
   actionsIn(thread: string): Promise<CardAction[]>;
 }
 
-/** What ends the answers that an earlier process began to show on a platform. */
+/** What tells people on a platform that a restart interrupted what they asked. */
 export interface AnswerEnder {
   readonly name: string;
   /**
-   * Ends an answer that an earlier process left growing: what is shown stays, with a note and buttons under it. Does nothing
-   * to one whose end is shown. Throws `DeliveryError`.
+   * Ends what a restart left: what is shown of an answer stays, with the note and buttons under it; if nothing is shown, the
+   * note is the reply, seen by its person alone if private. Does nothing to an answer whose end is shown. Throws
+   * `DeliveryError`.
    */
-  endAnswer?(unfinished: UnfinishedAnswer): Promise<void>;
-  /**
-   * Has an invocation of another process handled and its reply shown, as if it had come here: an answer that was begun goes on in
-   * its messages (`Answer.shownBefore`). Resolves when that is shown. Throws `DeliveryError` when it can be tried again, here
-   * or elsewhere; otherwise what cannot be shown is told to the person, as ever.
-   */
-  takeOver?(takenOver: TakenOver): Promise<void>;
+  endAnswer?(interrupted: Interrupted): Promise<void>;
 }
 
 /** The steps of an answer with one that begins or has changed. Pure. */

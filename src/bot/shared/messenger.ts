@@ -6,12 +6,6 @@ export interface PostedMessage {
   thread: string;
 }
 
-/**
- * Whether it is still this process that does something; after a standstill another one may do it. To be asked right before each
- * request that shows something. Nobody else ever does it when absent.
- */
-export type IsOurs = () => boolean;
-
 /** What posts and changes messages in the channels of a platform. */
 export interface Messenger {
   readonly name: string;
@@ -27,12 +21,11 @@ export interface Messenger {
     id: string;
     attempted: boolean;
     landsInMs?: number;
-    isOurs?: IsOurs;
   }): Promise<PostedMessage & Pick<Card, 'goesOn'>>;
   /** The address of a message posted earlier, where the platform has such; it may throw anything. */
   linkTo?(channel: string, posted: PostedMessage): Promise<string | undefined>;
   /** Changes a message posted earlier. Throws `DeliveryError`. */
-  update(channel: string, posted: PostedMessage, card: Card, isOurs?: IsOurs): Promise<void>;
+  update(channel: string, posted: PostedMessage, card: Card): Promise<void>;
   /**
    * Adds one line that people of the channel notice under a message posted earlier, as quietly as the platform can: the
    * card's tone and title. The same `id` is said once where the platform lets us check. Throws `DeliveryError`.
@@ -45,6 +38,5 @@ export interface Messenger {
     mention?: string | undefined;
     id: string;
     attempted: boolean;
-    isOurs?: IsOurs;
   }): Promise<void>;
 }

@@ -19,7 +19,7 @@ export const platformLimitsCollection = {
   whenCorrupt: 'forget' as const,
 };
 
-/** A shorter one is over before another process would know of it. */
+/** A shorter one is over before a restart would know of it. */
 const WORTH_KEEPING_MS = 1_000;
 
 /** A longer wait than platforms ask for: the clock was set back meanwhile. */
@@ -28,29 +28,9 @@ const LONGEST_MS = 3_600_000;
 /** Of the kinds that are limited at one time. */
 const MAX_KINDS = 5_000;
 
-/** Who is told of each platform's limits: a collection, which all platforms share, is followed once. */
-const followers = new WeakMap<Collection<Limits>, Map<string, (limits: Limits) => void>>();
-
-async function follow(
-  collection: Collection<Limits>,
-  platform: string,
-  told: (limits: Limits) => void,
-): Promise<void> {
-  const known = followers.get(collection);
-  if (known) {
-    known.set(platform, told);
-    return;
-  }
-  const tellers = new Map([[platform, told]]);
-  followers.set(collection, tellers);
-  await collection.follow((changed) => {
-    for (const { id, document } of changed) if (document) tellers.get(id)?.(document);
-  });
-}
-
 /**
  * The limits of one platform, which outlive its connections, its workspaces' installations and, where a collection is given,
- * the process; other processes on that collection know of them soon.
+ * the process.
  */
 export async function openPlatformLimits(options: {
   platform: string;
@@ -78,15 +58,17 @@ export async function openPlatformLimits(options: {
     for (const [key, until] of Object.entries(untilMs)) if (until > nowMs) note(key, until - nowMs);
   }
 
-  if (collection) await follow(collection, platform, take);
-  const kept = await collection?.get(platform);
-  if (kept) take(kept);
+  async function read() {
+    const kept = await collection?.get(platform);
+    if (kept) take(kept);
+  }
 
-  /** Together with what other processes were told meanwhile. */
+  await read();
+
   async function keep() {
     try {
-      await collection?.update(platform, (others) => {
-        if (others) take(others);
+      await collection?.update(platform, (stored) => {
+        if (stored) take(stored);
         const nowMs = Date.now();
         const left = [...limits.keys()].map((key) => [key, nowMs + leftMs(key)] as const);
         return { untilMs: Object.fromEntries(left.filter(([, untilMs]) => untilMs > nowMs)) };
@@ -99,7 +81,9 @@ export async function openPlatformLimits(options: {
   return {
     /** For how many more milliseconds no call of this kind may be made; 0 when one may. */
     leftMs: (kind: string) => (limits.size === 0 ? 0 : leftMs(keyOf(kind))),
-    /** Takes note of a limit; other processes know of it, too, soon after this resolves. Never rejects. */
+    /** Takes note of what was stored since this was opened. */
+    read,
+    /** Takes note of a limit. Never rejects. */
     async limited(kind: string, forMs: number) {
       note(keyOf(kind), forMs);
       if (forMs >= WORTH_KEEPING_MS) await keep();

@@ -74,13 +74,6 @@ export function createProposals(store: Store) {
       }
       return cards;
     },
-    /** The cards of an answer whose proposals are kept, as they were. */
-    async cardsOf(answer: string): Promise<Card[]> {
-      return (await ofAnswer(answer)).flatMap(({ id, document }) => {
-        const tool = writingTool(document);
-        return tool ? [proposalCard(id, tool, document.draft)] : [];
-      });
-    },
     get: (id: string) => collection.get(id),
     /** Notes that one begins to be done; false where it was noted before. */
     async begin(id: string): Promise<boolean> {

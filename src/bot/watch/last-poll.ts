@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Lease, Store } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 
 const StoredPoll = z.object({
   atMs: z.number(),
@@ -9,7 +9,7 @@ const StoredPoll = z.object({
 type StoredPoll = z.infer<typeof StoredPoll>;
 
 /** When the monitors were last seen, also before a restart. */
-export type LastPoll = Omit<Awaited<ReturnType<typeof openLastPoll>>, 'under'>;
+export type LastPoll = Awaited<ReturnType<typeof openLastPoll>>;
 
 const STORED_EVERY_MS = 60_000;
 
@@ -25,26 +25,18 @@ export async function openLastPoll(store: Store, { pollMs }: { pollMs: number })
     whenCorrupt: 'forget',
   });
   const id = 'watching';
-  let stored: StoredPoll | undefined;
-  let lastPoll: { atMs: number; uncertainMs: number } | undefined;
-
-  async function read() {
-    stored = await collection.get(id);
-    lastPoll = stored && {
-      atMs: stored.atMs,
-      // After a kill, the polls of the last minute are forgotten.
-      uncertainMs: stored.last ? 0 : STORED_EVERY_MS,
-    };
-  }
+  let stored = await collection.get(id);
+  let lastPoll = stored && {
+    atMs: stored.atMs,
+    // After a kill, the polls of the last minute are forgotten.
+    uncertainMs: stored.last ? 0 : STORED_EVERY_MS,
+  };
 
   async function write(poll: StoredPoll) {
     stored = await collection.update(id, () => poll);
   }
 
-  await read();
-  const own = {
-    /** Forgets what this process knows for what is stored, by whichever process. */
-    read,
+  return {
     /** Since when no poll had come, if a good poll at `nowMs` comes late; nothing before the first poll ever. */
     gapBefore(nowMs: number) {
       if (!lastPoll) return undefined;
@@ -62,14 +54,5 @@ export async function openLastPoll(store: Store, { pollMs }: { pollMs: number })
       // Before the first poll of this run, what is stored is as true as it was.
       if (lastPoll && lastPoll.uncertainMs === 0) await write({ atMs: lastPoll.atMs, last: true });
     },
-  };
-  return {
-    ...own,
-    /** As it is, for as long as a lease is held: whoever has it then knows better. */
-    under: ({ isHeld }: Pick<Lease, 'isHeld'>): typeof own => ({
-      ...own,
-      polled: async (nowMs) => (isHeld() ? await own.polled(nowMs) : undefined),
-      end: async () => (isHeld() ? await own.end() : undefined),
-    }),
   };
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { Catalog } from '../../bot/ask/catalog.ts';
 import type { Intakes } from '../../bot/intake/intakes.ts';
-import type { Bot, Store } from '../../bot/platform.ts';
+import type { Store } from '../../bot/platform.ts';
 import { explainError } from '../../bot/shared/explain-error.ts';
+import type { UsageLog } from '../../bot/usage/usage-log.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Keys } from '../../http/keys.ts';
 import type { AddressFor } from '../../http/public-address.ts';
@@ -24,7 +26,7 @@ import {
   UsageBy,
 } from './api-types.ts';
 import { askedByChannel } from './channels.ts';
-import { createAccountIntakes } from './intakes.ts';
+import { createAccountIntakes, type PlaceNames } from './intakes.ts';
 import { type AccountKeys, createAccountKeys, keyCreationsCollection } from './keys.ts';
 import { modelsAnswer } from './models.ts';
 import { lastDays, type UsageSource, usageReport } from './usage.ts';
@@ -54,12 +56,15 @@ const UsageQuery = z.object({
 
 const DAY_MS = 86_400_000;
 
-/** What the account area shows of the bot's affairs. */
-export type BotFacts = Pick<Bot, 'usageLog' | 'channelName' | 'platformTitle' | 'alertedPlaces'> & {
-  catalog: Pick<Bot['catalog'], 'models'>;
-};
+/** What the account area shows of the bot's affairs, in every process. */
+export interface BotFacts extends PlaceNames {
+  /** Who asked how much, in all channels together. */
+  readonly usageLog: Pick<UsageLog, 'everywhere'>;
+  /** The gateway's models. */
+  readonly catalog: Pick<Catalog, 'models'>;
+}
 
-/** Adds what the account area talks to. `botFacts` throws an `HttpError` while the console is not open. */
+/** Adds what the account area talks to. */
 export function addAccountRoutes(
   server: HttpServer,
   guards: Guards,
@@ -69,10 +74,10 @@ export function addAccountRoutes(
     store,
     consoleChannels,
   }: {
-    botFacts: () => BotFacts;
+    botFacts: BotFacts;
     store: Pick<Store, 'collection'>;
     /** The console's own channels. */
-    consoleChannels: () => readonly string[];
+    consoleChannels: () => Promise<readonly string[]>;
   },
 ): void {
   const creations = store.collection(keyCreationsCollection);
@@ -103,7 +108,7 @@ export function addAccountRoutes(
     '/console/account/models',
     guarded(guards.fetch, { response: { 200: ModelsAnswer } }),
     async () => {
-      const models = await botFacts().catalog.models().catch(explained);
+      const models = await botFacts.catalog.models().catch(explained);
       return modelsAnswer(models, account.asksElsewhere ?? false);
     },
   );
@@ -111,7 +116,7 @@ export function addAccountRoutes(
   server.get(
     '/console/account/channels',
     guarded(guards.fetch, { querystring: ChannelsQuery, response: { 200: ChannelsAnswer } }),
-    async ({ query }) => await askedByChannel(botFacts(), Date.now() - query.days * DAY_MS),
+    async ({ query }) => await askedByChannel(botFacts, Date.now() - query.days * DAY_MS),
   );
 }
 

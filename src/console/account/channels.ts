@@ -1,7 +1,7 @@
-import type { Bot } from '../../bot/platform.ts';
 import { parsePlace } from '../../bot/shared/place.ts';
-import type { UsageEntry } from '../../bot/usage/usage-log.ts';
+import type { UsageEntry, UsageLog } from '../../bot/usage/usage-log.ts';
 import type { AskedChannel, ChannelsAnswer } from './api-types.ts';
+import type { PlaceNames } from './intakes.ts';
 
 const MAX_CHANNELS = 200;
 const MAX_PEOPLE = 50;
@@ -28,7 +28,7 @@ const nothing = (): Sum => ({
 
 /** Who asked how much since then, channel by channel over all platforms. Answers are read one by one, and only added up. */
 export async function askedByChannel(
-  bot: Pick<Bot, 'usageLog'> & Titles,
+  bot: Titles & { usageLog: Pick<UsageLog, 'everywhere'> },
   fromMs: number,
 ): Promise<ChannelsAnswer> {
   const channels = new Map<string, ChannelSum>();
@@ -56,7 +56,7 @@ export async function askedByChannel(
   };
 }
 
-type Titles = Pick<Bot, 'channelName' | 'platformTitle'>;
+type Titles = Pick<PlaceNames, 'channelName' | 'platformTitle'>;
 
 function listed(place: string, sum: ChannelSum, bot: Titles): AskedChannel {
   const { platform, channel } = parsePlace(place) ?? { platform: '', channel: place };

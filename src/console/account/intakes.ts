@@ -1,7 +1,6 @@
 import { INTAKE_TITLES, type Intake, type Intakes } from '../../bot/intake/intakes.ts';
 import { INTAKE_KINDS } from '../../bot/intake/reported-alert.ts';
 import { setupSteps } from '../../bot/intake/setup-lines.ts';
-import type { Bot } from '../../bot/platform.ts';
 import { CommandError } from '../../bot/shared/errors.ts';
 import { type Place, parsePlace, placeKey } from '../../bot/shared/place.ts';
 import { HttpError, invalidValue, notFound } from '../../http/errors.ts';
@@ -16,30 +15,39 @@ const MAX_NAME = 200;
 const BY = 'the account area';
 
 /** What is known of places. */
-export type PlaceNames = Pick<Bot, 'channelName' | 'platformTitle' | 'alertedPlaces'>;
+export interface PlaceNames {
+  /** The channels that hear of anything. */
+  alertedPlaces(): Promise<Place[]>;
+  /** What people call a platform. */
+  platformTitle(name: string): string;
+  /** What a platform calls one of its channels, where that is known. */
+  channelName(place: Place): string | undefined;
+}
 
 /** The intakes of all channels, as the account area manages them. Everything throws `HttpError`. */
 export function createAccountIntakes(
   intakes: Intakes,
-  { names, consoleChannels }: { names: () => PlaceNames; consoleChannels: () => readonly string[] },
+  {
+    names,
+    consoleChannels,
+  }: { names: PlaceNames; consoleChannels: () => Promise<readonly string[]> },
 ) {
   /** Where an intake may be made: the console's channels, those that hear alerts, and those that have one. */
   async function places(): Promise<Place[]> {
-    const own = consoleChannels().map((channel) => ({ platform: 'console', channel }));
+    const own = (await consoleChannels()).map((channel) => ({ platform: 'console', channel }));
     const all = [
       ...own,
-      ...(await names().alertedPlaces()),
+      ...(await names.alertedPlaces()),
       ...intakes.all().map((one) => one.place),
     ];
     return [...new Map(all.map((place) => [placeKey(place), place])).values()].slice(0, MAX_PLACES);
   }
 
   function listedPlace(place: Place): ListedPlace {
-    const known = names();
-    const name = known.channelName(place);
+    const name = names.channelName(place);
     return {
       key: placeKey(place),
-      platformTitle: known.platformTitle(place.platform),
+      platformTitle: names.platformTitle(place.platform),
       channel: place.channel,
       ...(name !== undefined && { name: name.slice(0, MAX_NAME) }),
     };

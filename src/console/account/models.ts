@@ -1,7 +1,7 @@
-import type { Bot } from '../../bot/platform.ts';
+import type { Catalog } from '../../bot/ask/catalog.ts';
 import type { ListedModel, ModelsAnswer } from './api-types.ts';
 
-type Model = Awaited<ReturnType<Bot['catalog']['models']>>[number];
+type Model = Awaited<ReturnType<Catalog['models']>>[number];
 
 /** A gateway elsewhere may list any number, and write at any length. */
 const MAX_MODELS = 1_000;

@@ -61,7 +61,8 @@ export async function openPassword(options: {
   let right: Fingerprint | undefined;
   /** The one that was last compared with this process's own. */
   let judged: Fingerprint | undefined;
-  let isOurs = false;
+  /** Whether this process was started with it. */
+  let isRight = false;
   let lease: Lease | undefined;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
@@ -74,7 +75,7 @@ export async function openPassword(options: {
   async function judge() {
     if (judged === right) return;
     const one = right;
-    isOurs = one !== undefined && (await fits(password, one));
+    isRight = one !== undefined && (await fits(password, one));
     judged = one;
   }
 
@@ -85,7 +86,7 @@ export async function openPassword(options: {
     try {
       right = (await stored.get(ID)) ?? right;
       await judge();
-      if (!isOurs) await replace();
+      if (!isRight) await replace();
       lease = taken;
     } catch (error) {
       await taken.release();
@@ -110,13 +111,13 @@ export async function openPassword(options: {
     await whenChanged();
     right = await stored.update(ID, () => ({ salt, hash, cost }));
     judged = right;
-    isOurs = true;
+    isRight = true;
   }
 
   async function go() {
     try {
       await judge();
-      if ((!lease || lease.signal.aborted) && (isOurs || (await isLeftAlone()))) await hold();
+      if ((!lease || lease.signal.aborted) && (isRight || (await isLeftAlone()))) await hold();
     } catch (error) {
       log.debug({ err: error }, 'could not claim the console password; retrying');
     }
@@ -125,7 +126,7 @@ export async function openPassword(options: {
 
   function goLater() {
     if (closed) return;
-    timer = setTimeout(() => void go(), isOurs ? HOLD_EVERY_MS : REPLACE_EVERY_MS).unref();
+    timer = setTimeout(() => void go(), isRight ? HOLD_EVERY_MS : REPLACE_EVERY_MS).unref();
   }
 
   try {
@@ -140,7 +141,7 @@ export async function openPassword(options: {
     following.stop();
     throw error;
   }
-  if (!isOurs) {
+  if (!isRight) {
     log.warn(
       'another process runs the console with a different CONSOLE_PASSWORD, which applies here, too, until the last process started with it has stopped',
     );

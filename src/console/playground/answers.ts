@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Card } from '../../bot/shared/card.ts';
@@ -11,8 +10,8 @@ import {
 } from '../../bot/shared/invocation.ts';
 import { notFound } from '../../http/errors.ts';
 import { type Body, MAX_ANSWER_CHARACTERS, Message, ShownSteps } from '../shared/api-types.ts';
-import type { EventStreams, StreamedEvent } from './event-streams.ts';
-import { type History, isGrowing } from './history.ts';
+import type { EventStreams } from './event-streams.ts';
+import type { History } from './history.ts';
 import type { PrivateMessages, PrivatePlace } from './private-messages.ts';
 
 /** Text is sent to browsers at most this often: faster than this nobody reads. */
@@ -26,9 +25,6 @@ const STORE_AGAIN_MS = 2_000;
 
 /** Answers kept in memory because they could not be stored. */
 const MAX_UNSTORED = 100;
-
-/** Growing answers of other processes. */
-const MAX_ELSEWHERE = 200;
 
 const CUT_NOTE = 'The answer was too long to show in full.';
 const UNFINISHED_NOTE = 'The answer ended early.';
@@ -54,30 +50,26 @@ export function createAnswers(options: {
 }) {
   const { history, privates, streams, log } = options;
   const live = new Map<string, Message>();
-  /** Those that grow at another process, as it has told them. */
-  const elsewhere = new Map<string, Message>();
   const running = new Set<Promise<void>>();
   const cutShort = new AbortController();
   const stopping = new AbortController();
 
-  /** Shows the whole message while it is ours, and stores it; false when there is no such thread any more. */
-  async function put(message: Message, to: Destination, isOurs: () => boolean): Promise<boolean> {
-    if (to.kind === 'thread')
-      return (await history.putReply(to.root, message, isOurs)) !== undefined;
-    if (isOurs()) await privates.put(to, message, isOurs);
+  /** Shows the whole message, and stores it; false when there is no such thread any more. */
+  async function put(message: Message, to: Destination): Promise<boolean> {
+    if (to.kind === 'thread') return (await history.putReply(to.root, message)) !== undefined;
+    privates.put(to, message);
     return true;
   }
 
   /** Reads the answer to its end while a second loop shows and stores what has come so far. */
-  async function grow(answer: Answer, frame: MessageFrame, run: string, to: Destination) {
-    const { isOurs } = answer;
+  async function grow(answer: Answer, frame: MessageFrame, to: Destination) {
     const { id } = frame;
     let text = '';
     let steps: AnswerStep[] = [];
     let sent = 0;
     let sentSteps = steps;
     let storedAtMs = performance.now();
-    const messageNow = (state: Shown = whileGrowing(answer, run)): Message => ({
+    const messageNow = (state: Shown = whileGrowing(answer)): Message => ({
       ...frame,
       body: { kind: 'answer', text, ...(steps.length > 0 && { steps }), ...state },
     });
@@ -85,19 +77,17 @@ export function createAnswers(options: {
     /** All of it: text that is sent later goes on from here. */
     function sendSteps() {
       const reply = messageNow();
-      if (to.kind === 'private') void privates.put(to, reply, isOurs);
-      else void streams.tell({ kind: 'reply', root: to.root, reply }, { isOurs });
+      if (to.kind === 'private') privates.put(to, reply);
+      else streams.send({ kind: 'reply', root: to.root, reply });
       sentSteps = steps;
       sent = text.length;
     }
 
     function sendGrown() {
-      if (!isOurs()) return;
       if (sentSteps !== steps) return sendSteps();
       if (sent === text.length) return;
       const place = to.root === undefined ? { root: id } : { root: to.root, reply: id };
-      const piece = { offset: sent, text: text.slice(sent), run };
-      const event = { kind: 'text' as const, ...place, ...piece };
+      const event = { kind: 'text' as const, ...place, offset: sent, text: text.slice(sent) };
       streams.send(event, to.kind === 'private' ? to.person : undefined);
       sent = text.length;
     }
@@ -107,7 +97,7 @@ export function createAnswers(options: {
       storedAtMs = performance.now();
       // Only a safety net: what cannot be stored now is stored with the end.
       await history
-        .storeReply(to.root, messageNow(), isOurs)
+        .storeReply(to.root, messageNow())
         .catch((error: unknown) =>
           log.warn({ err: error }, 'could not store an unfinished answer'),
         );
@@ -133,7 +123,6 @@ export function createAnswers(options: {
     });
     ended.abort();
     await showing;
-    if (!ending || !isOurs()) return void live.delete(id);
     sendGrown();
 
     const whole = messageNow(ending.shown);
@@ -149,20 +138,19 @@ export function createAnswers(options: {
     messages: readonly [whole: Message, ...cards: Message[]],
     to: Destination,
   ): Promise<boolean> {
-    const { isOurs } = answer;
     const [whole] = messages;
     let stored = 0;
     for (let isFirst = true; live.get(whole.id) === whole; isFirst = false) {
       try {
         for (const message of messages.slice(stored)) {
-          if (!(await put(message, to, isOurs))) {
+          if (!(await put(message, to))) {
             answer.notShown?.();
             break;
           }
           stored += 1;
         }
         live.delete(whole.id);
-        return isOurs();
+        return true;
       } catch (error) {
         if (isFirst) {
           log.error(
@@ -180,19 +168,15 @@ export function createAnswers(options: {
   }
 
   return {
-    /**
-     * Shows the beginning, and then goes on reading by itself; in a message that is there already, all of it anew. Rejects
-     * when there is nowhere to show it any more.
-     */
+    /** Shows the beginning, and then goes on reading by itself. Rejects when there is nowhere to show it any more. */
     async show(answer: Answer, frame: MessageFrame, to: Destination) {
-      const run = randomUUID();
-      const body: Body = { kind: 'answer', text: '', ...whileGrowing(answer, run) };
+      const body: Body = { kind: 'answer', text: '', ...whileGrowing(answer) };
       if (to.kind === 'thread')
         await answer.begin({ thread: to.root, shown: { message: frame.id } });
       const message = { ...frame, body };
       live.set(frame.id, message);
       try {
-        if (!(await put(message, to, answer.isOurs))) {
+        if (!(await put(message, to))) {
           await answer.ended();
           throw threadGone();
         }
@@ -200,36 +184,11 @@ export function createAnswers(options: {
         live.delete(frame.id);
         throw error;
       }
-      const growing = grow(answer, frame, run, to).finally(() => running.delete(growing));
+      const growing = grow(answer, frame, to).finally(() => running.delete(growing));
       running.add(growing);
     },
     /** The message as it is this moment: a growing one is ahead of what is stored. */
-    latest: (message: Message) =>
-      live.get(message.id) ??
-      (isGrowing(message) ? elsewhere.get(message.id) : undefined) ??
-      message,
-    /** Takes note of what another process has told of an answer. */
-    heard({ event }: StreamedEvent) {
-      if (event.kind === 'message' || event.kind === 'reply') {
-        const message = event.kind === 'message' ? event.listed.message : event.reply;
-        elsewhere.delete(message.id);
-        if (message.body.kind === 'answer' && message.body.growing) {
-          elsewhere.set(message.id, message);
-          forgetOldest(elsewhere, MAX_ELSEWHERE);
-        }
-      } else if (event.kind === 'text') {
-        const id = event.reply ?? event.root;
-        const message = elsewhere.get(id) ?? privates.find(id) ?? history.find(event.root, id);
-        const body = message?.body;
-        if (!message || body?.kind !== 'answer' || !body.growing) return;
-        if (body.run !== event.run || body.text.length < event.offset) return;
-        const text = body.text.slice(0, event.offset) + event.text;
-        elsewhere.set(id, { ...message, body: { ...body, text } });
-        forgetOldest(elsewhere, MAX_ELSEWHERE);
-      }
-    },
-    /** What grew at another process grows no more. */
-    forgetElsewhere: () => elsewhere.clear(),
+    latest: (message: Message) => live.get(message.id) ?? message,
     /** Waits for all answers under way; after `graceMs` they are cut short. */
     async finish(graceMs: number) {
       stopping.abort();
@@ -243,9 +202,8 @@ export function createAnswers(options: {
 /** All of an answer but its text and steps. */
 type Shown = Omit<Extract<Body, { kind: 'answer' }>, 'kind' | 'text' | 'steps'>;
 
-const whileGrowing = ({ actions }: Answer, run: string): Shown => ({
+const whileGrowing = ({ actions }: Answer): Shown => ({
   growing: true,
-  run,
   ...(actions && { actions }),
 });
 
@@ -257,10 +215,7 @@ interface Ending {
 
 const UNFINISHED: Ending = { shown: { growing: false, note: UNFINISHED_NOTE }, cards: [] };
 
-/**
- * A message of its own, with the same id whoever shows it, so that it stands there once: by what it asks, since those that
- * were decided meanwhile come no more.
- */
+/** A message of its own. Its id is that of what it asks, so that a card which is stored again is there once. */
 function cardBelow({ id, author, private: isPrivate }: MessageFrame, card: Card, no: number) {
   const body = { kind: 'card', card } as const;
   const key = card.actions?.[0]?.values.proposal ?? no;
@@ -272,7 +227,7 @@ function cardBelow({ id, author, private: isPrivate }: MessageFrame, card: Card,
 async function readTo(
   parts: AsyncIterable<AnswerPart>,
   take: (part: Extract<AnswerPart, { kind: 'text' | 'step' }>) => void,
-): Promise<Ending | undefined> {
+): Promise<Ending> {
   let room = MAX_ANSWER_CHARACTERS;
   let cut = false;
   for await (const part of parts) {
@@ -287,7 +242,6 @@ async function readTo(
       };
       return { shown, cards };
     }
-    if (part.kind === 'lost') return undefined;
     if (part.kind === 'step') {
       take(part);
       continue;

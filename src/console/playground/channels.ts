@@ -27,6 +27,10 @@ const CHANNEL_NAME = /^[\p{Ll}\p{Lo}\p{M}\p{N}_-]{1,40}$/u;
 /** Whether a channel can be called so. */
 export const isChannelName = (name: string) => CHANNEL_NAME.test(name);
 
+/** The channels as they are stored, for a process that has no playground. */
+export const storedChannels = async (collection: Collection<ChannelBook> | undefined) =>
+  (await collection?.get(DOCUMENT))?.channels ?? [FIRST_CHANNEL];
+
 /** The channels of the console. */
 export type ConsoleChannels = Awaited<ReturnType<typeof openChannels>>;
 
@@ -36,11 +40,6 @@ export async function openChannels(
   { named, streams }: { named: readonly string[]; streams: EventStreams },
 ) {
   let channels = [FIRST_CHANNEL];
-
-  /** Another process may have made some. */
-  async function read() {
-    channels = (await collection.get(DOCUMENT))?.channels ?? channels;
-  }
 
   async function add(wanted: readonly string[]) {
     const book = await collection.update(DOCUMENT, (current) => {
@@ -55,11 +54,7 @@ export async function openChannels(
   return {
     /** In the order in which they were made. */
     list: () => [...channels],
-    read,
-    async has(channel: string) {
-      if (!channels.includes(channel)) await read();
-      return channels.includes(channel);
-    },
+    has: (channel: string) => channels.includes(channel),
     /** Makes a channel, and resolves to its name; one that is there already is left as it is. Throws `HttpError`. */
     async create(given: string) {
       const channel = channelName(given);

@@ -26,13 +26,22 @@ export const historyCollection = {
   whenCorrupt: 'forget' as const,
 };
 
-/** What the console shows everyone: in the collection for all processes and the next start, and in memory for reading. */
+/** What the console shows everyone: stored for the next start, and in memory for reading. */
 export type History = Awaited<ReturnType<typeof openHistory>>;
 
 /** The id of the message that `Platform.post` makes: the same post is the same message, also after a restart. */
 export function postedMessageId(postId: string): string {
   return `p${createHash('sha256').update(postId).digest('base64url').slice(0, 22)}`;
 }
+
+/** The ids of invocations from here begin with this; the id of the interaction follows. */
+export const INVOCATION = 'console:';
+
+/** The ids of the messages that an interaction makes: its question, and what came of it. */
+export const messageIds = (interaction: string) => ({
+  question: `q${interaction}`,
+  reply: `a${interaction}`,
+});
 
 /** A channel message as a list shows it, without the replies. */
 export function listedOf({ channel, message, replies }: RootMessage): ListedMessage {
@@ -50,7 +59,10 @@ export function listedOf({ channel, message, replies }: RootMessage): ListedMess
 
 export const isGrowing = ({ body }: Message) => body.kind === 'answer' && body.growing;
 
-/** Reads the stored messages. What changes is sent to every tab. */
+/**
+ * Reads the stored messages, and ends those that still grow: whatever gave them is gone. The bot replaces the note of the ones
+ * that it knows (`Platform.endAnswer`). What changes is sent to every tab.
+ */
 export async function openHistory(
   collection: Collection<RootMessage>,
   {
@@ -73,14 +85,11 @@ export async function openHistory(
     }
   });
 
-  /** Waits until what other processes have changed is known here. */
-  const catchUp = async () => await following.catchUp();
-
   /** Each oldest first. */
   const byChannel = () => groupBy([...roots.values()].sort(byTime), ({ channel }) => channel);
 
-  async function tellRoot(root: RootMessage | undefined, isOurs?: () => boolean) {
-    if (root) await streams.tell({ kind: 'message', listed: listedOf(root) }, { isOurs });
+  function sendRoot(root: RootMessage | undefined) {
+    if (root) streams.send({ kind: 'message', listed: listedOf(root) });
     return root;
   }
 
@@ -102,34 +111,29 @@ export async function openHistory(
     });
   }
 
-  /** Nothing is written once it is another process that answers. */
-  const storeReply = (id: string, reply: Message, isOurs = () => true) =>
-    collection.update(id, (root) =>
-      root && isOurs() ? withReply(root, Message.parse(reply)) : root,
-    );
+  const storeReply = (id: string, reply: Message) =>
+    collection.update(id, (root) => root && withReply(root, Message.parse(reply)));
+
+  async function endGrowing() {
+    for (const [id, { replies }] of [...roots]) {
+      if (!replies.some(isGrowing)) continue;
+      await collection.update(
+        id,
+        (root) => root && { ...root, replies: root.replies.map(interrupted) },
+      );
+      log.info({ message: id }, 'an answer was interrupted when Askwatch last stopped');
+    }
+  }
+
+  try {
+    await endGrowing();
+    await removeOldest();
+  } catch (error) {
+    following.stop();
+    throw error;
+  }
 
   return {
-    /** Ends what still grows in threads where no process answers: whoever gave it is gone, and it gets a note that says so. */
-    async endLeft(isAnswered: (channel: string, thread: string) => Promise<boolean>) {
-      await catchUp();
-      for (const { channel, message, replies } of [...roots.values()]) {
-        const left = new Set(replies.filter(isGrowing).map(({ id }) => id));
-        if (left.size === 0 || (await isAnswered(channel, message.id))) continue;
-        const end = (reply: Message) => (left.has(reply.id) ? interrupted(reply) : reply);
-        const { id } = message;
-        const root = await collection.update(
-          id,
-          (now) => now && { ...now, replies: now.replies.map(end) },
-        );
-        for (const reply of root?.replies ?? []) {
-          if (left.has(reply.id)) streams.send({ kind: 'reply', root: id, reply });
-        }
-        await tellRoot(root);
-        log.info({ message: id }, 'an answer was interrupted when Askwatch last stopped');
-      }
-      await removeOldest();
-    },
-    catchUp,
     /** The newest messages of every channel, oldest first, and the channels that have older ones. */
     newest() {
       const channels = [...byChannel()];
@@ -152,30 +156,29 @@ export async function openHistory(
       const { message, replies = [] } = roots.get(root) ?? {};
       return message?.id === id ? message : replies.find((reply) => reply.id === id);
     },
-    /** Adds a new channel message unless this id is there already; resolves to what is there, once tabs will hear of it. */
+    /** Adds a new channel message unless this id is there already; resolves to what is there. */
     async add(root: RootMessage) {
       const { id } = root.message;
       const added = { ...root, message: Message.parse(root.message) };
       const there = (await collection.update(id, (current) => current ?? added)) ?? added;
-      await tellRoot(there);
+      sendRoot(there);
       await removeOldest();
       return there;
     },
     /** Replaces a channel message itself, likewise; `undefined` when it is gone. */
     change: async (id: string, change: (message: Message) => Message) =>
-      await tellRoot(
+      sendRoot(
         await collection.update(
           id,
           (root) => root && { ...root, message: Message.parse(change(root.message)) },
         ),
       ),
     /** Adds a reply or replaces the one of the same id, likewise; `undefined` when the thread is gone. */
-    async putReply(id: string, reply: Message, isOurs?: () => boolean) {
-      const root = await storeReply(id, reply, isOurs);
+    async putReply(id: string, reply: Message) {
+      const root = await storeReply(id, reply);
       const stored = root?.replies.find((one) => one.id === reply.id) ?? reply;
-      const event = { kind: 'reply', root: id, reply: stored } as const;
-      await Promise.all([root && streams.tell(event, { isOurs }), tellRoot(root, isOurs)]);
-      return root;
+      if (root) streams.send({ kind: 'reply', root: id, reply: stored });
+      return sendRoot(root);
     },
     /** The same for a reply whose growth tabs are sent piece by piece. */
     storeReply,
@@ -183,16 +186,16 @@ export async function openHistory(
   };
 }
 
-/** Those of one moment in the same order at every process. */
+/** Those of one moment in the same order after a restart. */
 const byTime = ({ message: a }: RootMessage, { message: b }: RootMessage) =>
   a.atMs - b.atMs || (a.id < b.id ? -1 : 1);
 
-/** Whether a start found it growing. */
+/** Whether it grew when the history was opened. */
 export const isInterrupted = ({ body }: Message) =>
   body.kind === 'answer' && body.note === INTERRUPTED;
 
 /** An answer that was cut short, with a note that says so; anything else as it is. */
-export function interrupted(message: Message): Message {
+function interrupted(message: Message): Message {
   if (message.body.kind !== 'answer' || !message.body.growing) return message;
   const { kind, text, steps } = message.body;
   // Without its buttons: there is nothing left to stop.

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Bot } from '../../bot/platform.ts';
-import { type Card, decodeAction, textCard } from '../../bot/shared/card.ts';
-import { DeliveryError } from '../../bot/shared/errors.ts';
+import { type Card, decodeAction } from '../../bot/shared/card.ts';
 import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
-import type { Answer, Invocation, Reply, TakenOver } from '../../bot/shared/invocation.ts';
+import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import { WITHOUT_WORDS } from '../../bot/shared/shared-file.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
 import {
@@ -19,7 +18,7 @@ import {
 import { type Answers, type MessageFrame, threadGone } from './answers.ts';
 import { type ConsoleFiles, shownFile } from './files.ts';
 import { formFor, formOfPress, problemsOf, refusalOf } from './forms.ts';
-import { type History, interrupted, isGrowing } from './history.ts';
+import { type History, INVOCATION, messageIds } from './history.ts';
 import type { PrivateMessages } from './private-messages.ts';
 
 /** Interactions whose outcome is remembered, so that a repeated request gets the same answer. */
@@ -28,14 +27,11 @@ const MAX_REMEMBERED = 1_000;
 /** Interactions that may be under way at once. */
 const MAX_UNDER_WAY = 32;
 
-/** What the ids of invocations from here begin with. */
-const INVOCATION = 'console:';
-
 /** Whoever opens the console runs it: who knows its password, or is at this machine. */
 const mayManage = async () => true;
 
 /** What an interaction asks of the bot, and in which thread. */
-interface AskedOfBot extends Pick<Invocation, 'request' | 'files'>, Pick<Origin, 'kind'> {
+interface AskedOfBot extends Pick<Invocation, 'request' | 'files'> {
   thread: string | undefined;
   /** The message whose button was pressed. */
   pressed?: string;
@@ -55,19 +51,12 @@ interface ShownFor {
   pressed?: { message: string; button: Invocation['request']; private: boolean };
 }
 
-/** Stored beside an invocation for another process that goes on with it: nothing of what was said. */
-interface Origin extends Record<string, string> {
-  /** What the person is called at the console. */
-  name: string;
-  kind: 'typed' | 'form' | 'press' | 'private press';
-}
-
 export type MessageIntake = ReturnType<typeof createMessageIntake>;
 
 /** Hands typed lines, button presses and forms to the bot, and shows what comes of them. */
 export function createMessageIntake(options: {
   /** Whether there is such a channel. */
-  hasChannel: (channel: string) => Promise<boolean>;
+  hasChannel: (channel: string) => boolean;
   history: History;
   privates: PrivateMessages;
   answers: Answers;
@@ -79,7 +68,7 @@ export function createMessageIntake(options: {
   const underWay = new Set<Promise<Outcome>>();
 
   const channelOf = async (channel: string) =>
-    (await hasChannel(channel)) ? { channel, mayManage: true } : undefined;
+    hasChannel(channel) ? { channel, mayManage: true } : undefined;
 
   async function handle(bot: Bot, interaction: Interaction, by: Someone): Promise<Outcome> {
     const invocation = await invocationOf(interaction, by);
@@ -90,11 +79,8 @@ export function createMessageIntake(options: {
     const problems = 'values' in interaction ? problemsOf(bot, interaction) : undefined;
     if (problems) return problems;
 
-    const { command, ...where } = shownForOf(invocation);
-    // What nobody can type is no command to anybody.
-    const isTyped =
-      !('values' in interaction) || bot.commands.some(({ name }) => name === interaction.command);
-    const shownFor = { ...where, command: isTyped ? command : undefined };
+    // Asked for first: a press may change the message with the button.
+    const shownFor = shownForOf(bot, interaction, invocation, by);
     // What there is to ask is known before the press changes that.
     const asked = 'action' in interaction ? await formOfPress(bot, invocation) : undefined;
     let isStored = false;
@@ -113,9 +99,8 @@ export function createMessageIntake(options: {
     const { id, channel } = interaction;
     const isPress = 'action' in interaction;
     const asked = await (isPress ? askedByPress(interaction) : askedByWords(interaction, by));
-    const { request, thread, pressed, files = [], kind } = asked;
+    const { request, thread, pressed, files = [] } = asked;
     const name = pressed === undefined ? by.name : presserName(by.name);
-    const origin: Origin = { name: by.name, kind };
     return {
       id: `${INVOCATION}${id}`,
       request,
@@ -124,7 +109,6 @@ export function createMessageIntake(options: {
       ...(thread === undefined ? {} : { thread }),
       ...(pressed === undefined ? {} : { pressed }),
       ...(files.length > 0 && { files }),
-      origin,
     };
   }
 
@@ -132,80 +116,86 @@ export function createMessageIntake(options: {
     interaction: TypedLine | SubmittedForm,
     by: Someone,
   ): Promise<AskedOfBot> {
-    await requireThread(interaction);
+    requireThread(interaction);
     const { thread } = interaction;
     if ('values' in interaction) {
       const { command, values } = interaction;
-      return { request: { command, values }, thread, kind: 'form' };
+      return { request: { command, values }, thread };
     }
     const { id, text, channel, files: ids = [] } = interaction;
-    const message = thread ?? `q${id}`;
+    const message = thread ?? messageIds(id).question;
     const files = await sentFiles.send(ids, { channel, person: by.id, message });
     // A line without a slash is a question.
     const request = text.startsWith('/')
       ? { line: text }
       : { command: 'ask', values: { question: text || WITHOUT_WORDS } };
-    return { request, thread, files, kind: 'typed' };
+    return { request, thread, files };
   }
 
   /**
    * The message may have changed since the page showed the button, so what it carries is not looked up in it: the bot
    * checks what can still be done. What comes of it is shown in the thread of the message, or where a private one stands.
    */
-  async function askedByPress(press: ButtonPress): Promise<AskedOfBot> {
+  function askedByPress(press: ButtonPress): AskedOfBot {
     const request = decodeAction(press.action);
     if (!request) throw new HttpError(400, 'invalid_value', 'There is no such button.');
     const { channel, message: pressed, thread = pressed } = press;
     if (press.private) {
-      await requireThread(press);
-      return { request, thread: press.thread, pressed, kind: 'private press' };
+      requireThread(press);
+      return { request, thread: press.thread, pressed };
     }
-    if (!(await isThere(channel, thread, pressed)))
+    if (!isThere(channel, thread, pressed))
       throw notFound('This message was deleted to make room for newer ones.');
-    return { request, thread, pressed, kind: 'press' };
+    return { request, thread, pressed };
   }
 
   /** Throws for a thread that is gone, or that stands in another channel. */
-  async function requireThread({ channel, thread }: Interaction) {
-    if (thread !== undefined && !(await isThere(channel, thread, thread))) throw threadGone();
+  function requireThread({ channel, thread }: Interaction) {
+    if (thread !== undefined && !isThere(channel, thread, thread)) throw threadGone();
   }
 
-  /** Whether a message is in a thread of a channel; another process may have added it a moment ago. */
-  async function isThere(channel: string, thread: string, message: string) {
-    if (!history.find(thread, message)) await history.catchUp();
-    return history.get(thread)?.channel === channel && history.find(thread, message) !== undefined;
-  }
+  const isThere = (channel: string, thread: string, message: string) =>
+    history.get(thread)?.channel === channel && history.find(thread, message) !== undefined;
 
-  /** To be asked for before the bot is: a press may change the message with the button. */
-  function shownForOf(invocation: Invocation): ShownFor {
-    const { id, request, place, person, thread, pressed, origin } = invocation;
-    const { name = person.name, kind } = (origin ?? {}) as Partial<Origin>;
+  function shownForOf(
+    bot: Bot,
+    interaction: Interaction,
+    { request, thread }: Invocation,
+    by: Someone,
+  ): ShownFor {
+    const { id, channel } = interaction;
     return {
-      id: id.slice(INVOCATION.length),
-      channel: place.channel,
-      thread,
-      by: { id: person.id, name },
-      command: commandOf(invocation, kind),
-      ...(pressed !== undefined && {
-        pressed: { message: pressed, button: request, private: kind === 'private press' },
+      ...{ id, channel, thread, by },
+      command: commandOf(bot, interaction, request, thread),
+      ...('action' in interaction && {
+        pressed: {
+          message: interaction.message,
+          button: request,
+          private: interaction.private ?? false,
+        },
       }),
     };
   }
 
   function commandOf(
-    { request, thread = '', pressed }: Invocation,
-    kind: Origin['kind'] | undefined,
+    bot: Bot,
+    interaction: Interaction,
+    request: Invocation['request'],
+    thread = '',
   ) {
-    if ('line' in request) return request.line;
-    if (kind === 'form') return `/${request.command}`;
-    if (pressed === undefined) return textOf(request.values.question);
-    const message = kind === 'press' ? history.find(thread, pressed) : undefined;
+    if ('text' in interaction) return interaction.text || WITHOUT_WORDS;
+    if ('values' in interaction) {
+      const { command } = interaction;
+      // A command that nobody can type says nothing to anybody.
+      return bot.commands.some(({ name }) => name === command) ? `/${command}` : undefined;
+    }
+    const message = interaction.private ? undefined : history.find(thread, interaction.message);
     // What people see: an answer that has just ended is ahead of what is stored.
     return message && labelOf(answers.latest(message), request);
   }
 
   async function show(reply: Reply, shownFor: ShownFor): Promise<Outcome> {
-    if (reply.kind === 'nothing') return await shownAlready(shownFor);
+    if (reply.kind === 'nothing') return shownAlready(shownFor);
     const isInPlace =
       reply.kind === 'card' && reply.inPlace && (await showInPlace(reply.card, shownFor));
     if (isInPlace) return { shown: 'nothing' };
@@ -226,7 +216,7 @@ export function createMessageIntake(options: {
     if (!there || labelOf(there, button) === undefined) return false;
     const changed: Message = { ...there, changedAtMs: Date.now(), body: { kind: 'card', card } };
     if (pressed.private) {
-      await privates.put({ person: by.id, channel, root: thread }, Message.parse(changed));
+      privates.put({ person: by.id, channel, root: thread }, Message.parse(changed));
       return true;
     }
     const stored =
@@ -234,21 +224,12 @@ export function createMessageIntake(options: {
     return stored !== undefined;
   }
 
-  /** Where it is shown, when it came before: here, or at another process. */
-  async function shownAlready({ id, thread, by }: ShownFor): Promise<Outcome> {
-    await history.catchUp();
-    if (history.get(`q${id}`)) return { shown: 'thread', message: `q${id}` };
-    const own = `a${id}`;
-    const there = history.find(thread ?? own, own) ?? privates.of(by.id, own);
-    return there ? placeOf(own, thread) : { shown: 'nothing' };
-  }
-
-  /** A question that stands there already is not left without a word under it. */
-  async function underQuestion(shownFor: ShownFor): Promise<ShownFor> {
-    await history.catchUp();
-    const question = `q${shownFor.id}`;
-    const isThere = shownFor.thread === undefined && history.get(question) !== undefined;
-    return isThere ? { ...shownFor, thread: question } : shownFor;
+  /** Where it is shown, when it came before. */
+  function shownAlready({ id, thread, by }: ShownFor): Outcome {
+    const { question, reply } = messageIds(id);
+    if (history.get(question)) return { shown: 'thread', message: question };
+    const there = history.find(thread ?? reply, reply) ?? privates.of(by.id, reply);
+    return there ? placeOf(reply, thread) : { shown: 'nothing' };
   }
 
   async function showReply(
@@ -258,14 +239,14 @@ export function createMessageIntake(options: {
     const { command, by, channel, thread } = shownFor;
     const to = { person: by.id, channel, root: thread };
     const own = {
-      id: `a${shownFor.id}`,
+      id: messageIds(shownFor.id).reply,
       author: { kind: 'askwatch' as const },
       atMs: Date.now(),
     };
     const from = command === undefined ? {} : { command, by };
     if (reply.kind === 'card') {
       const message: Message = { ...own, ...from, body: { kind: 'card', card: reply.card } };
-      if (reply.private) await privates.put(to, Message.parse({ ...message, private: true }));
+      if (reply.private) privates.put(to, Message.parse({ ...message, private: true }));
       else await showPublic(message, shownFor);
       return placeOf(own.id, thread);
     }
@@ -284,26 +265,24 @@ export function createMessageIntake(options: {
     }
   }
 
-  /** The question for everyone, and the answer in the thread: in its own message, where another process began it. */
+  /** The question for everyone, and the answer in the thread. */
   async function showAnswer(
     reply: Answer,
     own: MessageFrame,
     shownFor: ShownFor,
   ): Promise<Outcome> {
-    const { shownBefore } = reply;
-    const question = `q${shownFor.id}`;
+    const { question } = messageIds(shownFor.id);
     const root = shownFor.thread ?? question;
-    const atMs = shownBefore?.beganAtMs ?? own.atMs;
-    if (!shownBefore) {
-      const author = { kind: 'person' as const, ...shownFor.by };
-      const files = (reply.files ?? []).map(({ name, mediaType = '', ref: { id = '' } }) =>
-        shownFile({ id, name, mediaType }),
-      );
-      const text = reply.question;
-      const body = { kind: 'text' as const, text, ...(files.length > 0 && { files }) };
-      await showPublic({ id: question, author, atMs, body }, shownFor);
-    }
-    await answers.show(reply, { ...own, atMs }, { kind: 'thread', root });
+    const author = { kind: 'person' as const, ...shownFor.by };
+    const files = (reply.files ?? []).map(({ name, mediaType = '', ref: { id = '' } }) =>
+      shownFile({ id, name, mediaType }),
+    );
+    const body = {
+      ...{ kind: 'text' as const, text: reply.question },
+      ...(files.length > 0 && { files }),
+    };
+    await showPublic({ id: question, author, atMs: own.atMs, body }, shownFor);
+    await answers.show(reply, own, { kind: 'thread', root });
     await markEarlier(reply, root, shownFor);
     return { shown: 'thread', message: root };
   }
@@ -353,7 +332,7 @@ export function createMessageIntake(options: {
       forgetOldest(remembered, MAX_REMEMBERED);
       try {
         const found = await outcome;
-        // Where another process is at it, its outcome may be known by the next time.
+        // What a restart interrupted is shown a moment later.
         if (found.shown === 'nothing') remembered.delete(key);
         return found;
       } catch (error) {
@@ -361,30 +340,6 @@ export function createMessageIntake(options: {
         if (error instanceof HttpError) throw error;
         log.error({ err: error }, 'could not show the result of an interaction');
         throw new HttpError(503, 'not_stored', "The message couldn't be stored. Try again.");
-      }
-    },
-    /** Has an invocation of another process handled, and its reply shown as if it had come here. Throws `DeliveryError`. */
-    async takeOver({ invocation, dispatch }: TakenOver) {
-      const shownFor = shownForOf(invocation);
-      const { id, channel, thread, by } = shownFor;
-      try {
-        const person = { ...invocation.person, mayManage, channelOf };
-        const reply = await dispatch({ ...invocation, person });
-        const begun = privates.of(by.id, `a${id}`);
-        // What of a private answer is shown stays: nobody has it to go on with.
-        if (reply.kind === 'card' && begun && isGrowing(begun))
-          await privates.put(
-            { person: by.id, channel, root: thread },
-            interrupted(answers.latest(begun)),
-          );
-        else await show(reply, reply.kind === 'card' ? await underQuestion(shownFor) : shownFor);
-      } catch (error) {
-        if (!(error instanceof HttpError)) {
-          const options = { permanent: false, cause: error };
-          throw new DeliveryError("The result couldn't be shown in the console.", options);
-        }
-        const card = textCard('warning', 'Not shown', error.message);
-        await showReply({ kind: 'card', private: true, card }, { ...shownFor, thread: undefined });
       }
     },
     /** Waits for the interactions under way. */
@@ -405,8 +360,6 @@ const notDone = () =>
 
 /** Whoever presses is named in every channel that got the alert, and the others know nobody of the console. */
 const presserName = (name: string) => `${name} at the web console`;
-
-const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
 /** What stands on the button; `undefined` when the message no longer has it. */
 function labelOf({ body }: Message, pressed: Invocation['request']): string | undefined {

@@ -73,17 +73,12 @@ export async function openPeople(
     return createHash('sha256').update(token).digest('base64url');
   }
 
-  async function read() {
-    for (const { id, document } of await collection.list()) known.set(id, document);
-  }
-  await read();
+  for (const { id, document } of await collection.list()) known.set(id, document);
 
-  /** Who is stored under this key, and that they were here. Another process may have stored them. */
+  /** Who is stored under this key, and that they were here. */
   async function returning(key: string): Promise<Someone | undefined> {
-    const stored = known.has(key) ? undefined : await collection.get(key);
-    const current = known.get(key) ?? stored;
+    const current = known.get(key);
     if (!current) return undefined;
-    known.set(key, current);
     if (nowMs() - current.seenAtMs >= DAY_MS) await keep(key, { ...current, seenAtMs: nowMs() });
     return shownOf(current);
   }
@@ -103,35 +98,26 @@ export async function openPeople(
     const isFree = visitor && ![...known.values()].some((one) => isSame(one.name, visitor.name));
     const name = isFree ? visitor.name : nextName();
     const person = { id: idFromKey(key), name, seenAtMs: nowMs() };
-    // Whoever came to another process at the same moment has their name from there.
-    return announce(await keep(key, person, (stored) => stored ?? person));
+    await keep(key, person);
+    return announce(person);
   }
 
   async function forgetLongestAway() {
     const byTime = [...known].sort(([, a], [, b]) => a.seenAtMs - b.seenAtMs);
-    for (const [key, person] of byTime.slice(0, Math.max(0, known.size - maxPeople))) {
+    for (const [key] of byTime.slice(0, Math.max(0, known.size - maxPeople))) {
       known.delete(key);
-      // Here since then, at another process.
-      const isAway = ({ seenAtMs }: KnownPerson) => seenAtMs <= person.seenAtMs;
-      await collection.update(key, (now) => (now && isAway(now) ? undefined : now));
+      await collection.update(key, () => undefined);
     }
   }
 
   /** In memory first: whoever comes at the same moment is to be somebody else. */
-  async function keep(
-    key: string,
-    person: KnownPerson,
-    change: (stored: KnownPerson | undefined) => KnownPerson = () => person,
-  ): Promise<KnownPerson> {
+  async function keep(key: string, person: KnownPerson): Promise<void> {
     known.set(key, person);
     try {
-      const stored = (await collection.update(key, change)) ?? person;
-      known.set(key, stored);
+      await collection.update(key, () => person);
       await forgetLongestAway();
-      return stored;
     } catch (error) {
       log.warn({ err: error }, 'could not store who uses the console; a restart forgets it');
-      return person;
     }
   }
 
@@ -177,8 +163,6 @@ export async function openPeople(
       await keep(key, renamed);
       return announce(renamed);
     },
-    /** Reads who is stored: another process has told of somebody. */
-    read,
     /** Those who are stored. */
     all: () => [...known.values()].map(shownOf),
   };

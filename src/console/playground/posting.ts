@@ -1,18 +1,28 @@
 import type { Platform } from '../../bot/platform.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
+import type { Interrupted } from '../../bot/shared/invocation.ts';
 import type { Message } from '../shared/api-types.ts';
-import type { Answers } from './answers.ts';
 import type { ConsoleChannels } from './channels.ts';
-import { type History, isGrowing, isInterrupted, postedMessageId } from './history.ts';
+import {
+  type History,
+  INVOCATION,
+  isGrowing,
+  isInterrupted,
+  messageIds,
+  postedMessageId,
+} from './history.ts';
+import type { People } from './people.ts';
+import type { PrivateMessages } from './private-messages.ts';
 
 /** What Askwatch posts by itself. */
 export function createPosting(options: {
   history: History;
   channels: ConsoleChannels;
-  answers: Answers;
+  people: People;
+  privates: PrivateMessages;
 }): Pick<Platform, 'post' | 'update' | 'announce' | 'endAnswer'> {
-  const { history, channels, answers } = options;
-  const ours = { kind: 'askwatch' as const };
+  const { history, channels, people, privates } = options;
+  const author = { kind: 'askwatch' as const };
 
   async function putReply(thread: string, reply: Message) {
     const root = await history.putReply(thread, reply).catch(asDeliveryError('stored'));
@@ -21,10 +31,10 @@ export function createPosting(options: {
 
   return {
     async post({ channel, card, id }) {
-      if (!(await channels.has(channel))) throw noChannel(channel, channels.list());
+      if (!channels.has(channel)) throw noChannel(channel, channels.list());
       const messageId = postedMessageId(id);
       const body = { kind: 'card' as const, card };
-      const message = { id: messageId, author: ours, atMs: Date.now(), body };
+      const message = { id: messageId, author, atMs: Date.now(), body };
       const { body: shown } = (
         await history.add({ channel, message, replies: [] }).catch(asDeliveryError('stored'))
       ).message;
@@ -43,26 +53,40 @@ export function createPosting(options: {
     },
     async announce({ posted, card: { tone, title }, id }) {
       const body = { kind: 'card' as const, card: { tone, title, parts: [] } };
-      const reply = { id: postedMessageId(id), author: ours, atMs: Date.now(), body };
+      const reply = { id: postedMessageId(id), author, atMs: Date.now(), body };
       await putReply(posted.thread, reply);
     },
-    /** The text stays as it was heard last; an end that is stored is told again, as whoever stored it may have died before. */
-    async endAnswer({ thread = '', shown, beganAtMs, note, actionsIn }) {
-      const { message: id = '' } = shown;
-      await history.catchUp().catch(asDeliveryError('read'));
-      const there = history.find(thread, id);
-      if (there && !isGrowing(there) && !isInterrupted(there)) return await putReply(thread, there);
-      const { body, ...frame } = there
-        ? answers.latest(there)
-        : { id, author: ours, atMs: beganAtMs, body: undefined };
-      const text = body?.kind === 'answer' ? body.text : '';
-      const actions = await actionsIn(thread);
-      await putReply(thread, {
-        ...frame,
-        body: { kind: 'answer', text, growing: false, note, actions },
-      });
+    /** The answer ends with the text that was stored last; where there is none, the note is the reply. */
+    async endAnswer(interrupted) {
+      const { channel, person, note, actionsIn } = interrupted;
+      const { id, thread } = placeOf(interrupted, history);
+      const root = thread ?? id;
+      const there = history.find(root, id);
+      const isOver = there && !isGrowing(there) && !isInterrupted(there);
+      const by = people.find(person);
+      const { body, ...frame } = there ?? {
+        ...{ id, author, atMs: Date.now(), ...(by && { by }) },
+        body: { kind: 'answer' as const, text: '' },
+      };
+      if (isOver || body.kind !== 'answer') return;
+      const actions = await actionsIn(root);
+      const message: Message = { ...frame, body: { ...body, growing: false, note, actions } };
+      if (interrupted.private) {
+        privates.put({ person, channel, root: thread }, { ...message, private: true });
+      } else if (thread !== undefined) {
+        await putReply(thread, message);
+      } else {
+        await history.add({ channel, message, replies: [] }).catch(asDeliveryError('stored'));
+      }
     },
   };
+}
+
+/** The message that the answer grows in or would have, and its thread; none for a command at the top of a channel. */
+function placeOf({ invocation, thread, shown }: Interrupted, history: History) {
+  const { question, reply } = messageIds(invocation.slice(INVOCATION.length));
+  const asked = history.get(question) && question;
+  return { id: shown?.message ?? reply, thread: thread ?? asked };
 }
 
 const noChannel = (channel: string, all: readonly string[]) =>

@@ -1,9 +1,9 @@
 import { forgetOldest } from '../../bot/shared/forget-oldest.ts';
 import type { Message } from '../shared/api-types.ts';
-import type { EventStreams, StreamedEvent } from './event-streams.ts';
+import type { EventStreams } from './event-streams.ts';
 import { listedOf } from './history.ts';
 
-/** Of all people together; the oldest go first. What is private is written nowhere but where events are, for minutes. */
+/** Of all people together; the oldest go first. What is private is written nowhere. */
 const MAX_KEPT = 200;
 
 /** Where a private message stands: under `root`, or at the top of the channel. */
@@ -23,42 +23,17 @@ export function createPrivateMessages(streams: EventStreams) {
   const shown = ({ channel, message }: PrivatePlace & { message: Message }) =>
     listedOf({ channel, message, replies: [] });
 
-  async function put(place: PrivatePlace, message: Message, isOurs?: () => boolean): Promise<void> {
-    const { person, root } = place;
-    const one = { ...place, message };
-    kept.set(message.id, one);
-    forgetOldest(kept, MAX_KEPT);
-    const to = { to: person, isOurs };
-    if (root !== undefined) await streams.tell({ kind: 'reply', root, reply: message }, to);
-    else await streams.tell({ kind: 'message', listed: shown(one) }, to);
-  }
-
-  /** False for one that is somebody else's. */
-  function forget(person: string, message: string): boolean {
-    const isTheirs = (kept.get(message)?.person ?? person) === person;
-    if (isTheirs) kept.delete(message);
-    return isTheirs;
-  }
-
   return {
-    /** Shows a message, or what has become of it; resolves once its reader's tabs will hear of it. */
-    put,
-    /** Takes note of what another process has told somebody. */
-    heard({ event, person }: StreamedEvent) {
-      if (person === undefined) return;
-      if (event.kind === 'removed') forget(person, event.message);
-      else if (event.kind === 'message') {
-        const { channel, message } = event.listed;
-        kept.set(message.id, { person, channel, root: undefined, message });
-      } else if (event.kind === 'reply') {
-        const { root, reply } = event;
-        kept.set(reply.id, { person, channel: '', root, message: reply });
-      }
+    /** Shows a message, or what has become of it. */
+    put(place: PrivatePlace, message: Message): void {
+      const { person, root } = place;
+      const one = { ...place, message };
+      kept.set(message.id, one);
       forgetOldest(kept, MAX_KEPT);
+      if (root !== undefined) streams.send({ kind: 'reply', root, reply: message }, person);
+      else streams.send({ kind: 'message', listed: shown(one) }, person);
     },
-    /** The message of this id, whosever it is. */
-    find: (id: string) => kept.get(id)?.message,
-    /** The same, if it is this person's. */
+    /** The message of this id, if it is this person's. */
     of(person: string, id: string) {
       const one = kept.get(id);
       return one?.person === person ? one.message : undefined;
@@ -73,9 +48,11 @@ export function createPrivateMessages(streams: EventStreams) {
       allOf(person)
         .filter((one) => one.root === root)
         .map(({ message }) => message),
-    /** Takes away a message that its reader wants to see no longer; processes that started before this one may have it, too. */
+    /** Removes a message that its reader has dismissed, from all their tabs. */
     remove(person: string, message: string) {
-      if (forget(person, message)) streams.send({ kind: 'removed', message }, person);
+      if ((kept.get(message)?.person ?? person) !== person) return;
+      kept.delete(message);
+      streams.send({ kind: 'removed', message }, person);
     },
   };
 }

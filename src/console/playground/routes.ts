@@ -14,6 +14,7 @@ import {
   type OlderMessages,
   type Outcome,
   type ShownFile,
+  type Snapshot,
   type Someone,
   SubmittedForm,
   TypedLine,
@@ -49,41 +50,40 @@ export interface Playground {
   privates: PrivateMessages;
   answers: Answers;
   files: ConsoleFiles;
-  /** Throws an `HttpError` once the console has stopped. */
-  requireOpen(): void;
+  /** What a person whose browser begins is sent first. */
+  snapshotFor(person: string): Snapshot;
   /** Hands what somebody does to the bot, and resolves to where its outcome is shown. Throws `HttpError`. */
   accept(interaction: Interaction, by: Someone): Promise<Outcome>;
   /** What to offer somebody who types into an input. */
   suggest(input: string, typed: string): Promise<Suggestion[]>;
 }
 
-/** Adds what the page's script talks to. */
-export function addPlaygroundRoutes(
-  server: HttpServer,
-  guards: Guards,
-  playground: Playground,
-): void {
-  addEventRoute(server, guards, playground);
-  addReadingRoutes(server, guards, playground);
-  addInteractionRoutes(server, guards, playground);
-  addFileRoutes(server, guards, playground);
-  addNamingRoutes(server, guards, playground);
+/** The playground of this process; throws a 503 `not_open` while it has none. */
+type Current = () => Playground;
+
+/** Adds what the page's script talks to; `isPlaygroundPath` holds for every path of these. */
+export function addPlaygroundRoutes(server: HttpServer, guards: Guards, current: Current): void {
+  addEventRoute(server, guards, current);
+  addReadingRoutes(server, guards, current);
+  addInteractionRoutes(server, guards, current);
+  addFileRoutes(server, guards, current);
+  addNamingRoutes(server, guards, current);
 }
 
-function addEventRoute(server: HttpServer, guards: Guards, playground: Playground) {
-  const { streams, people, requireOpen } = playground;
+function addEventRoute(server: HttpServer, guards: Guards, current: Current) {
   server.get(
     '/console/events',
     guarded(guards.fetch, { querystring: EventsQuery }),
     async (request, reply) => {
-      requireOpen();
+      const { streams, people, snapshotFor } = current();
       const header = request.headers['last-event-id'];
       const lastEventId = typeof header === 'string' ? header : request.query.after;
       if (!streams.hasRoom()) throw tooManyStreams();
-      const person = await people.visit(request, reply);
+      const { id: person } = await people.visit(request, reply);
       // Others may have come while this one was stored.
       if (!streams.hasRoom()) throw tooManyStreams();
-      await streams.open(beginStream(reply), { person: person.id, lastEventId });
+      const snapshot = () => snapshotFor(person);
+      streams.open(beginStream(reply), { person, lastEventId, snapshot });
     },
   );
 }
@@ -91,15 +91,14 @@ function addEventRoute(server: HttpServer, guards: Guards, playground: Playgroun
 const tooManyStreams = () =>
   new HttpError(503, 'too_many_streams', 'Too many pages are open. Close some and try again.');
 
-function addReadingRoutes(server: HttpServer, guards: Guards, playground: Playground) {
-  const { people, history, privates, answers, suggest } = playground;
+function addReadingRoutes(server: HttpServer, guards: Guards, current: Current) {
   server.get(
     '/console/threads/:id',
     guarded(guards.fetch, { params: ThreadPath }),
     async (request, reply): Promise<{ listed: ListedMessage; replies: Message[] }> => {
+      const { people, history, privates, answers } = current();
       const { id } = request.params;
       const reader = people.idOf(request, reply);
-      await history.catchUp();
       const root = history.get(id);
       if (!root) throw threadGone();
       const replies = [...root.replies, ...privates.replies(reader, id)];
@@ -113,7 +112,7 @@ function addReadingRoutes(server: HttpServer, guards: Guards, playground: Playgr
     '/console/threads/:id/documents/:message',
     guarded(guards.fetch, { params: DocumentPath }),
     async ({ params }, reply): Promise<string> => {
-      await history.catchUp();
+      const { history, answers } = current();
       const message = history.find(params.id, params.message);
       const body = message && answers.latest(message).body;
       const document = body?.kind === 'answer' ? body.document : undefined;
@@ -128,29 +127,26 @@ function addReadingRoutes(server: HttpServer, guards: Guards, playground: Playgr
     '/console/channels/:channel/messages',
     guarded(guards.fetch, { params: ChannelPath, querystring: OlderQuery }),
     async ({ params, query }): Promise<OlderMessages> =>
-      history.before(params.channel, query.before),
+      current().history.before(params.channel, query.before),
   );
   server.get(
     '/console/suggestions',
     guarded(guards.fetch, { querystring: SuggestQuery }),
-    async ({ query }): Promise<Suggestion[]> => await suggest(query.input, query.typed),
+    async ({ query }): Promise<Suggestion[]> => await current().suggest(query.input, query.typed),
   );
 }
 
-function addInteractionRoutes(server: HttpServer, guards: Guards, playground: Playground) {
-  const { people, channels, privates, accept, requireOpen } = playground;
+function addInteractionRoutes(server: HttpServer, guards: Guards, current: Current) {
   const bodies = { sayings: TypedLine, presses: ButtonPress, forms: SubmittedForm };
   for (const [name, body] of Object.entries(bodies)) {
     server.post(
       `/console/${name}`,
       guarded(guards.write, { body }),
       async (request, reply): Promise<Outcome> => {
-        requireOpen();
+        const { people, channels, accept } = current();
         const person = await people.of(request, reply);
-        // The console may have stopped while this one was stored.
-        requireOpen();
         const { channel } = request.body;
-        if (!(await channels.has(channel))) throw notFound('There is no such channel.');
+        if (!channels.has(channel)) throw notFound('There is no such channel.');
         return await accept(request.body, person);
       },
     );
@@ -159,6 +155,7 @@ function addInteractionRoutes(server: HttpServer, guards: Guards, playground: Pl
     '/console/dismissals',
     guarded(guards.write, { body: Dismissal }),
     async (request, reply) => {
+      const { people, privates } = current();
       privates.remove(people.idOf(request, reply), request.body.message);
       return {};
     },
@@ -168,16 +165,15 @@ function addInteractionRoutes(server: HttpServer, guards: Guards, playground: Pl
 /** What base64 takes, and what stands beside it. */
 const FILE_BODY_BYTES = Math.ceil(MAX_FILE_BYTES / 3) * 4 + 10_000;
 
-function addFileRoutes(server: HttpServer, guards: Guards, playground: Playground) {
-  const { people, channels, files, requireOpen } = playground;
+function addFileRoutes(server: HttpServer, guards: Guards, current: Current) {
   server.post(
     '/console/files',
     { ...guarded(guards.write, { body: GivenFile }), bodyLimit: FILE_BODY_BYTES },
     async (request, reply): Promise<ShownFile> => {
-      requireOpen();
+      const { people, channels, files } = current();
       const person = await people.of(request, reply);
       const { channel, name, data } = request.body;
-      if (!(await channels.has(channel))) throw notFound('There is no such channel.');
+      if (!channels.has(channel)) throw notFound('There is no such channel.');
       const bytes = Buffer.from(data, 'base64');
       return await files.add({ channel, person: person.id, name, bytes });
     },
@@ -186,6 +182,7 @@ function addFileRoutes(server: HttpServer, guards: Guards, playground: Playgroun
     '/console/files/:id',
     guarded(guards.fetch, { params: FilePath }),
     async (request, reply) => {
+      const { files } = current();
       const { name, mediaType, bytes } = await files.fetch(request.params.id);
       const isPicture = mediaType.startsWith('image/');
       // Nothing but a picture is shown: a text could be a page.
@@ -201,12 +198,13 @@ function addFileRoutes(server: HttpServer, guards: Guards, playground: Playgroun
 /** What `encodeURIComponent` leaves as it is and a header does not. */
 const escapeByte = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 
-function addNamingRoutes(server: HttpServer, guards: Guards, { people, channels }: Playground) {
+function addNamingRoutes(server: HttpServer, guards: Guards, current: Current) {
   const route = guarded(guards.write, { body: Named });
   server.post('/console/name', route, async (request, reply): Promise<Someone> => {
+    const { people } = current();
     return await people.rename(await people.of(request, reply), request.body.name);
   });
   server.post('/console/channels', route, async (request) => ({
-    channel: await channels.create(request.body.name),
+    channel: await current().channels.create(request.body.name),
   }));
 }

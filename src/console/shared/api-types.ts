@@ -231,8 +231,6 @@ export const Body = z.discriminatedUnion('kind', [
     text: textOf(MAX_ANSWER_CHARACTERS),
     growing: z.boolean(),
     steps: ShownSteps.exactOptional(),
-    /** Which text it is while it grows: another process that goes on with an answer begins it anew. */
-    run: z.string().exactOptional(),
     /** Why it stopped short. */
     note: z.string().exactOptional(),
     footer: z.string().exactOptional(),
@@ -254,7 +252,7 @@ export const Message = z.object({
   changedAtMs: z.number().exactOptional(),
   /** The command line, or the button, it came from. */
   command: textOf(MAX_TEXT).exactOptional(),
-  /** Who gave that command. */
+  /** Who gave that command, or asked for it. */
   by: Someone.exactOptional(),
   /** Only the reader who asked sees it; it is never stored. */
   private: z.literal(true).exactOptional(),
@@ -338,8 +336,5 @@ export type ConsoleEvent =
   | { kind: 'removed'; message: string }
   /** A message of a thread is new or has changed. */
   | { kind: 'reply'; root: string; reply: Message }
-  /**
-   * An answer has grown: `text` stands at character `offset` of it, if it still is of this `run`. `reply` is absent for an
-   * answer in the channel.
-   */
-  | { kind: 'text'; root: string; reply?: string; run: string; offset: number; text: string };
+  /** An answer has grown: `text` stands at character `offset` of it. `reply` is absent for an answer in the channel. */
+  | { kind: 'text'; root: string; reply?: string; offset: number; text: string };

@@ -5,7 +5,6 @@ import type { Platform } from '../../bot/platform.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import { type Called, type ChannelApi, SNOWFLAKE } from '../api/channel-api.ts';
 import { isInvalidForm, isRefusal } from '../api/errors.ts';
-import { onlyWhile } from '../api/requests.ts';
 import { renderLine, renderMessage } from '../render/render.ts';
 import { postCard } from './send-card.ts';
 
@@ -70,7 +69,7 @@ export function createAlerts(
   }
 
   return {
-    async post({ channel, card, id, attempted, isOurs = always }) {
+    async post({ channel, card, id, attempted }) {
       const digest = digestOf(id);
       const refers = { goingOn: `ref ${digest.slice(0, 8)}`, over: `ref ${digest.slice(8, 16)}` };
       const called = calledBy(card);
@@ -84,7 +83,7 @@ export function createAlerts(
             ),
             nonce: digest.slice(0, 25),
           };
-          return onlyWhile(isOurs, () => api.send(channel, message, { called }));
+          return api.send(channel, message, { called });
         });
       const earlier = attempted
         ? await find(channel, refersTo(...Object.values(refers)))
@@ -94,15 +93,14 @@ export function createAlerts(
       const goesOn = refersTo(refers.goingOn)(message);
       return { message: message.id, thread: message.id, goesOn };
     },
-    async update(channel, { message }, card, isOurs = always) {
+    async update(channel, { message }, card) {
       const content = contentOf(calledBy(card));
-      await withLink(card, (shown) => {
-        const change = { ...content, ...renderMessage(shown) };
-        return onlyWhile(isOurs, () => api.edit(channel, message, change));
-      });
+      await withLink(card, (shown) =>
+        api.edit(channel, message, { ...content, ...renderMessage(shown) }),
+      );
     },
     /** A reply that rings nowhere but at whom it calls. An earlier one is recognised by what it replies to and by its text. */
-    async announce({ channel, posted, card, mention, id, attempted, isOurs = always }) {
+    async announce({ channel, posted, card, mention, id, attempted }) {
       const { message } = posted;
       const called = calledBy({ mention });
       const words = renderLine(card);
@@ -117,7 +115,7 @@ export function createAlerts(
         message_reference: { message_id: message },
         flags: silent | MessageFlags.SuppressEmbeds,
       };
-      await onlyWhile(isOurs, () => api.send(channel, line, { called }));
+      await api.send(channel, line, { called });
     },
     async linkTo(channel, { message }) {
       const guild = await guildOf(channel);
@@ -125,8 +123,6 @@ export function createAlerts(
     },
   };
 }
-
-const always = () => true;
 
 const digestOf = (id: string) => createHash('sha256').update(id).digest('base64url');
 

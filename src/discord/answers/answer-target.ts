@@ -1,6 +1,6 @@
 import { type APIMessage, MessageFlags, Routes } from 'discord.js';
 import { type ChannelApi, requestWith, type TextFile } from '../api/channel-api.ts';
-import { isDeleted, isRefusal } from '../api/errors.ts';
+import { isDeleted } from '../api/errors.ts';
 import type { Interaction } from '../api/interaction.ts';
 import type { renderButtons, renderMessage } from '../render/render.ts';
 
@@ -23,11 +23,6 @@ export interface AnswerTarget {
   edit(id: string, message: AnswerMessage): Promise<void>;
   /** Takes one away, which need not be there any more. */
   remove(id: string): Promise<void>;
-  /**
-   * Messages like that of an answer that began then, also those that nobody noted, oldest first; absent where Discord does
-   * not tell.
-   */
-  find?: (isIt: IsIt, beganAtMs: number) => Promise<string[]>;
   /** Shows that something is coming; absent where Discord shows it by itself. */
   typing?: () => Promise<void>;
   /** The channel or thread its messages are in. */
@@ -37,8 +32,6 @@ export interface AnswerTarget {
   /** When Discord takes no more for this answer, Unix time in milliseconds. */
   untilMs?: number;
 }
-
-type IsIt = (message: APIMessage) => boolean;
 
 /** Regular messages of the bot in a channel, thread or direct conversation; the first one replies to `replyTo`. */
 export function channelTarget(api: ChannelApi, channel: string, replyTo?: string): AnswerTarget {
@@ -62,7 +55,6 @@ export function channelTarget(api: ChannelApi, channel: string, replyTo?: string
       await api.edit(channel, id, { ...message, flags: MessageFlags.SuppressEmbeds });
     },
     remove: (id) => unlessDeleted(api.delete(channel, id)),
-    find: (isIt, beganAtMs) => findIn(api, channel, isIt, beganAtMs),
     typing: () => api.typing(channel),
   };
 }
@@ -73,13 +65,7 @@ export function channelTarget(api: ChannelApi, channel: string, replyTo?: string
  */
 export function interactionTarget(
   interaction: Interaction,
-  options: {
-    ephemeral: boolean;
-    fillsReply: boolean;
-    tokenLifeMs: number;
-    /** Finds those that others see. */
-    find?: AnswerTarget['find'];
-  },
+  options: { ephemeral: boolean; fillsReply: boolean; tokenLifeMs: number },
 ): AnswerTarget {
   let replyIsFree = options.fillsReply;
   const { rest } = interaction.client;
@@ -106,7 +92,6 @@ export function interactionTarget(
   return {
     channel: interaction.channelId,
     token,
-    ...(options.find && { find: options.find }),
     untilMs: interaction.createdTimestamp + options.tokenLifeMs,
     async send(message) {
       const { id } = replyIsFree ? await edit('@original', message) : await post(message, quiet);
@@ -126,31 +111,8 @@ export function interactionTarget(
   };
 }
 
-/** Those of an answer that began then, as far as they may be read. */
-export async function findIn(
-  api: ChannelApi,
-  channel: string,
-  isIt: IsIt,
-  beganAtMs: number,
-): Promise<string[]> {
-  try {
-    const messages = await api.recent(channel);
-    return messages
-      .filter((message) => isIt(message) && isNotBefore(message, beganAtMs))
-      .map(({ id }) => id)
-      .reverse();
-  } catch (error) {
-    if (isRefusal(error)) return [];
-    throw error;
-  }
-}
-
 async function unlessDeleted(deletion: Promise<unknown>): Promise<void> {
   await deletion.catch((error: unknown) => {
     if (!isDeleted(error)) throw error;
   });
 }
-
-/** Whether it may be of an answer that began then, by another clock. */
-export const isNotBefore = ({ timestamp }: APIMessage, beganAtMs: number): boolean =>
-  Date.parse(timestamp) > beganAtMs - 120_000;

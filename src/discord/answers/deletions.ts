@@ -1,9 +1,8 @@
-import { type APIChannel, type Client, Events, RESTJSONErrorCodes, Routes } from 'discord.js';
+import { type Client, Events, RESTJSONErrorCodes, Routes } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Bot } from '../../bot/platform.ts';
 import type { Place } from '../../bot/shared/place.ts';
-import { isRefusal } from '../api/errors.ts';
-import type { Guilds } from '../api/guilds.ts';
+import { hasCode } from '../api/errors.ts';
 
 /** Watches for deletions. */
 export type Deletions = ReturnType<typeof listenForDeletions>;
@@ -128,31 +127,16 @@ export function deletedBy(
 export async function forgetGone(
   client: Client,
   bot: Bot,
-  options: {
-    guilds: Guilds;
-    isStopping: () => boolean;
-    log: Logger;
-  },
+  { isStopping, log }: { isStopping: () => boolean; log: Logger },
 ): Promise<void> {
-  const { guilds, isStopping, log } = options;
   if (client.guilds.cache.some(({ available }) => !available)) return;
   try {
     const gone: string[] = [];
-    const hidden = new Set<string>();
     for (const channel of await bot.keptChannels('discord')) {
       if (isStopping()) return;
-      if (client.channels.cache.has(channel)) continue;
-      const refused = await refusalOf(client, channel);
-      if (refused === RESTJSONErrorCodes.UnknownChannel) gone.push(channel);
-      else if (refused === RESTJSONErrorCodes.MissingAccess) hidden.add(channel);
+      const isKnown = client.channels.cache.has(channel);
+      if (!isKnown && (await isGone(client, channel))) gone.push(channel);
     }
-    // In a server that Askwatch is in, it may not see them.
-    const servers = hidden.size === 0 ? [] : await guilds.ids();
-    for (const server of servers) {
-      if (isStopping()) return;
-      for (const channel of await channelsOf(client, server)) hidden.delete(channel);
-    }
-    gone.push(...hidden);
     if (gone.length === 0) return;
     log.warn(
       { channels: gone.length },
@@ -167,26 +151,13 @@ export async function forgetGone(
   }
 }
 
-/** Why Discord does not tell of a channel; what cannot be asked now is asked at the next start. Source: Discord docs, "JSON Error Codes". */
-async function refusalOf({ rest }: Client, channel: string): Promise<number | string | undefined> {
+async function isGone({ rest }: Client, channel: string): Promise<boolean> {
   try {
     await rest.get(Routes.channel(channel));
-    return undefined;
+    return false;
   } catch (error) {
-    return isRefusal(error) ? error.code : undefined;
-  }
-}
-
-/** All channels of a server, also those that Askwatch may not see. */
-async function channelsOf({ rest, guilds }: Client, server: string): Promise<string[]> {
-  const known = guilds.cache.get(server);
-  if (known?.available) return [...known.channels.cache.keys()];
-  try {
-    const channels = (await rest.get(Routes.guildChannels(server))) as APIChannel[];
-    return channels.map(({ id }) => id);
-  } catch (error) {
-    // It has removed Askwatch just now.
-    if (isRefusal(error)) return [];
-    throw error;
+    // The second is what Discord says of a channel in a server that Askwatch is not in. What cannot be asked now is asked at
+    // the next start. Source: Discord docs, "JSON Error Codes".
+    return hasCode(error, RESTJSONErrorCodes.UnknownChannel, RESTJSONErrorCodes.MissingAccess);
   }
 }

@@ -1,30 +1,28 @@
 import { createHash } from 'node:crypto';
 import { type APIMessage, type Client, ComponentType, MessageFlags, Routes } from 'discord.js';
 import type { Logger } from 'pino';
-import { createEncryption, type Platform } from '../../bot/platform.ts';
+import { createEncryption, type Encryption } from '../../bot/platform.ts';
 import { answerOfButton } from '../../bot/shared/card.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
-import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
+import type { Interrupted } from '../../bot/shared/invocation.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import { isDeleted, isRefusal } from '../api/errors.ts';
 import { renderButtons } from '../render/render.ts';
 import { plain } from '../render/text.ts';
 import { withoutProgress } from './answer-pages.ts';
-import { isNotBefore } from './answer-target.ts';
 import type { Conversations } from './conversations.ts';
 
 /** Longest message. Source: Discord docs, "Create Message". */
 const MAX_MESSAGE = 2_000;
 
 /**
- * How the messages of an answer are found again: where they are, the newest that is known, all of them, and for those that belong to an
- * interaction its token, encrypted, since whoever has it can write in the bot's name for a quarter of an hour.
+ * Where an invocation or its answer is found again: the channel or thread; the message that asks, or has the button that was
+ * pressed, or is the newest of the answer; and the token of an interaction, encrypted, since whoever has it can write in the
+ * bot's name for a quarter of an hour.
  */
-export interface ShownIn {
+export interface FoundAt {
   in: string;
   message?: string;
-  /** All of them, with spaces between. */
-  pages?: string;
   token?: string;
 }
 
@@ -38,11 +36,8 @@ interface Found {
 export const tokenEncryption = (botToken: string) =>
   createEncryption(botToken, 'askwatch discord interaction');
 
-/**
- * Ends answers of an earlier process: the message that has the button which stops it shows what it showed, and a note.
- * Throws what the calls throw.
- */
-export function createEndAnswer(options: {
+/** What answers are ended with. */
+interface EndingOptions {
   client: Client;
   api: ChannelApi;
   botToken: string;
@@ -50,14 +45,116 @@ export function createEndAnswer(options: {
   tokenLifeMs: number;
   conversations(): Conversations | undefined;
   log: Logger;
-}): NonNullable<Platform['endAnswer']> {
-  const { client, api, botToken, tokenLifeMs, conversations, log } = options;
-  const tokens = tokenEncryption(botToken);
+}
+
+/**
+ * Ends what a restart interrupted. The message that has the button which stops an answer keeps what it shows and gets the note.
+ * If nothing of an answer is shown, the note is the reply. All of it throws what the calls throw.
+ */
+export class AnswerEnding {
+  private readonly options: EndingOptions;
+  private readonly tokens: Encryption;
+
+  constructor(options: EndingOptions) {
+    this.options = options;
+    this.tokens = tokenEncryption(options.botToken);
+  }
+
+  async end(interrupted: Interrupted): Promise<void> {
+    const { id, thread, shown } = interrupted;
+    const at = foundAt(interrupted);
+    const token = this.tokenOf(at, id, interrupted);
+    if (shown === undefined) await this.reply(interrupted, at);
+    else if (token !== undefined) await this.endOfInteraction(interrupted, token, at.message);
+    else if (thread !== undefined) await this.endIn(interrupted, at, thread);
+    else this.giveUp(at);
+  }
+
+  /** Nothing of an answer is shown. */
+  private async reply(interrupted: Interrupted, at: FoundAt) {
+    const { id, invocation, note, person } = interrupted;
+    const token = this.tokenOf(at, invocation, interrupted);
+    if (token !== undefined) return await this.replyToInteraction(interrupted, at, token);
+    if (interrupted.private) return this.giveUp(at);
+    const { api } = this.options;
+    const message = { components: await buttonsOf(interrupted), nonce: endNonce(id) };
+    const content = lineOf(note);
+    const posted =
+      at.message === undefined
+        ? await api.send(at.in, { ...message, content: `<@${person}> ${content}` })
+        : await api.reply(at.in, at.message, { ...message, content });
+    await this.noteInline(interrupted, at, posted.id);
+  }
+
+  /** Discord knows messages of an interaction by no nonce: a follow-up that is repeated is there twice. */
+  private async replyToInteraction(interrupted: Interrupted, at: FoundAt, token: string) {
+    // The reply to a press is the message with the button, which stays as it is.
+    if (at.message === undefined) {
+      try {
+        const shown = await this.endOfInteraction(interrupted, token);
+        if (shown) await this.noteInline(interrupted, at, shown.id);
+        return;
+      } catch (error) {
+        // "Thinking…" goes before a reply that only one person is to see.
+        if (!isDeleted(error)) throw error;
+      }
+    }
+    const body = { content: lineOf(interrupted.note), flags: MessageFlags.Ephemeral };
+    const route = Routes.webhook(this.applicationId(), token);
+    await this.options.client.rest.post(route, { auth: false, body });
+  }
+
+  /** Puts the note under a message that one person sees, or that stands where the bot may not write, or over "thinking…". */
+  private async endOfInteraction(interrupted: Interrupted, token: string, message = '@original') {
+    const { id, note } = interrupted;
+    const { rest } = this.options.client;
+    const route = Routes.webhookMessage(this.applicationId(), token, message);
+    const shown = (await rest.get(route, { auth: false })) as APIMessage;
+    const text = withoutProgress(shown.content);
+    if (text.endsWith(lineOf(note))) return undefined;
+    if (isAbout(shown, id) && !isAbout(shown, id, { stops: true })) return undefined;
+    const content = withNote(text, note) ?? `${text.slice(0, MAX_MESSAGE / 2)}…\n${lineOf(note)}`;
+    const components = await buttonsOf(interrupted);
+    const flags = MessageFlags.SuppressEmbeds;
+    const body = { content, components, flags, allowed_mentions: { parse: [] } };
+    return (await rest.patch(route, { auth: false, body })) as APIMessage;
+  }
+
+  /** Ends an answer that is shown in regular messages, and remembered in `thread`. */
+  private async endIn(interrupted: Interrupted, at: FoundAt, thread: string) {
+    const { api } = this.options;
+    const { id, note } = interrupted;
+    const { growing, isOver } = await this.find(interrupted, at);
+    if (isOver) return;
+    const components = renderButtons(await interrupted.actionsIn(thread));
+    const post = (nonce: string) => api.send(at.in, { content: lineOf(note), components, nonce });
+
+    async function endWithNote(begun: { id: string; content?: string }) {
+      const shown = begun.content === undefined ? undefined : withoutProgress(begun.content);
+      const content = shown === undefined ? undefined : withNote(shown, note);
+      if (content === undefined) {
+        const kept = shown === undefined ? {} : { content: shown };
+        await api.edit(at.in, begun.id, { ...kept, components: [] });
+        return await post(endNonce(id));
+      }
+      const flags = MessageFlags.SuppressEmbeds;
+      return await api.edit(at.in, begun.id, { content, components, flags });
+    }
+
+    let ended: APIMessage;
+    if (growing) ended = await endWithNote(growing);
+    else {
+      // The first message may still be on its way from before the restart: Discord takes one of the two, and returns it.
+      const posted = await post(pageNonce(id, 0));
+      ended = isAbout(posted, id, { stops: true }) ? await endWithNote(posted) : posted;
+    }
+    await this.noteInline(interrupted, at, ended.id);
+  }
 
   /** The message under way, as far as it may be read. */
-  async function find(unfinished: UnfinishedAnswer, at: ShownIn): Promise<Found> {
+  private async find(interrupted: Interrupted, at: FoundAt): Promise<Found> {
     try {
-      return await read(unfinished, at);
+      return await this.read(interrupted, at);
     } catch (error) {
       if (!isRefusal(error) || isDeleted(error)) throw error;
       // Without Read Message History its buttons can still be taken away.
@@ -65,7 +162,8 @@ export function createEndAnswer(options: {
     }
   }
 
-  async function read({ id, beganAtMs }: UnfinishedAnswer, at: ShownIn): Promise<Found> {
+  private async read({ id, beganAtMs }: Interrupted, at: FoundAt): Promise<Found> {
+    const { api } = this.options;
     const known = at.message === undefined ? undefined : await api.message(at.in, at.message);
     if (known && isAbout(known, id, { stops: true })) return { growing: known };
     // One may have been posted that was not noted.
@@ -78,88 +176,52 @@ export function createEndAnswer(options: {
     return { growing: known };
   }
 
-  async function endIn(unfinished: UnfinishedAnswer, at: ShownIn, thread: string) {
-    const { id, note } = unfinished;
-    const { growing, isOver } = await find(unfinished, at);
-    if (isOver) return;
-    const components = renderButtons(await unfinished.actionsIn(thread));
-    const post = (nonce: string) =>
-      api.send(at.in, { content: `*${plain(note)}*`, components, nonce });
-
-    async function endWithNote(begun: { id: string; content?: string }) {
-      const shown = begun.content === undefined ? undefined : withoutProgress(begun.content);
-      const content = shown === undefined ? undefined : withNote(shown, note);
-      if (content === undefined) {
-        const kept = shown === undefined ? {} : { content: shown };
-        await api.edit(at.in, begun.id, { ...kept, components: [] });
-        return await post(`end-${id}`);
-      }
-      const flags = MessageFlags.SuppressEmbeds;
-      return await api.edit(at.in, begun.id, { content, components, flags });
-    }
-
-    let ended: APIMessage;
-    if (growing) ended = await endWithNote(growing);
-    else {
-      // The first may be under way still, from the other process: Discord takes one of the two, and tells of the one that came.
-      const posted = await post(pageNonce(id, 0));
-      ended = isAbout(posted, id, { stops: true }) ? await endWithNote(posted) : posted;
-    }
-    if (at.in === thread) return;
-    const place = { platform: 'discord', channel: unfinished.channel } as const;
-    await conversations()?.addInline(at.in, ended.id, { place, thread });
+  /** Outside of a thread of its own, only the message connects to the conversation that remembers the question. */
+  private async noteInline({ channel, thread }: Interrupted, at: FoundAt, message: string) {
+    if (thread === undefined || at.in === thread) return;
+    const place = { platform: 'discord', channel } as const;
+    await this.options.conversations()?.addInline(at.in, message, { place, thread });
   }
 
-  /** What only one person sees, or stands where the bot may not write, is changed by the interaction that it belongs to. */
-  async function endOfInteraction(unfinished: UnfinishedAnswer, at: ShownIn, encryptToken: string) {
-    const { id, beganAtMs, note, thread } = unfinished;
-    const { application, rest } = client;
+  /** The token of an interaction, while Discord takes more for it. */
+  private tokenOf({ token }: FoundAt, encryptedFor: string, { beganAtMs }: Interrupted) {
+    if (token === undefined || Date.now() > beganAtMs + this.options.tokenLifeMs) return undefined;
+    return this.tokens.decrypt(token, encryptedFor);
+  }
+
+  private applicationId(): string {
+    const { application } = this.options.client;
     if (!application) throw new DeliveryError('Discord is not connected.', { permanent: false });
-    const token = tokens.decrypt(encryptToken, id);
-    if (token === undefined || Date.now() > beganAtMs + tokenLifeMs) {
-      if (thread !== undefined) await endIn(unfinished, at, thread);
-      else log.info({ channel: at.in }, 'giving up on an answer that a restart cut short');
-      return;
-    }
-    const route = Routes.webhookMessage(application.id, token, at.message ?? '@original');
-    const shown = (await rest.get(route, { auth: false })) as APIMessage;
-    // "Thinking…" is a message without anything, and in its place comes the note.
-    if (isAbout(shown, id) && !isAbout(shown, id, { stops: true })) return;
-    const actions = thread === undefined ? [] : await unfinished.actionsIn(thread);
-    const text = withoutProgress(shown.content);
-    const content = withNote(text, note) ?? `${text.slice(0, MAX_MESSAGE / 2)}…\n*${note}*`;
-    const body = {
-      content,
-      components: renderButtons(actions),
-      flags: MessageFlags.SuppressEmbeds,
-      allowed_mentions: { parse: [] },
-    };
-    await rest.patch(route, { auth: false, body });
+    return application.id;
   }
 
-  return async (unfinished) => {
-    const { thread } = unfinished;
-    const at = shownIn(unfinished);
-    if (at.token !== undefined) await endOfInteraction(unfinished, at, at.token);
-    else if (thread !== undefined) await endIn(unfinished, at, thread);
-  };
+  private giveUp({ in: channel }: FoundAt) {
+    this.options.log.info({ channel }, 'giving up on an answer that a restart cut short');
+  }
 }
 
-/** Where the messages of an answer are. */
-export const shownIn = ({
+/** Buttons where a thread remembers the question. */
+const buttonsOf = async ({ private: only, thread, actionsIn }: Interrupted) =>
+  renderButtons(only || thread === undefined ? [] : await actionsIn(thread));
+
+/** Where an answer is shown, or if it is not, where it was asked for. */
+export const foundAt = ({
   channel,
   shown,
-}: Pick<UnfinishedAnswer, 'channel' | 'shown'>): ShownIn => ({
+  origin,
+}: Pick<Interrupted, 'channel' | 'shown' | 'origin'>): FoundAt => ({
   in: channel,
-  ...shown,
+  ...(shown ?? origin),
 });
 
-/** The messages of an answer as they are noted, by their ids. */
-export const pagesOf = ({ pages, message }: Partial<ShownIn>): string[] =>
-  pages?.split(' ') ?? (message === undefined ? [] : [message]);
+/** Whether it may be of an answer that began then, by another clock. */
+const isNotBefore = ({ timestamp }: APIMessage, beganAtMs: number): boolean =>
+  Date.parse(timestamp) > beganAtMs - 120_000;
+
+const endNonce = (answer: string) => `end-${answer}`;
 
 /**
- * What Discord tells a message of an answer by, so that of several processes that post it one does; `removed` counts those
+ * What Discord tells a message of an answer by, so that one that is sent twice is posted once; `removed` counts those
  * that were taken away before. At most 25 characters.
  */
 export function pageNonce(answer: string, index: number, removed = 0): string {
@@ -185,7 +247,8 @@ export function isAbout(
 
 /** What is shown, and the note under it; `undefined` where it does not fit. */
 export function withNote(content: string, note: string): string | undefined {
-  const line = `*${plain(note)}*`;
-  const whole = content === '' ? line : `${content}\n${line}`;
+  const whole = content === '' ? lineOf(note) : `${content}\n${lineOf(note)}`;
   return whole.length > MAX_MESSAGE ? undefined : whole;
 }
+
+const lineOf = (note: string) => `*${plain(note)}*`;

@@ -3,16 +3,16 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { everyMs, followAnswer, type GrowingAnswer } from '../../bot/ask/live-answer.ts';
 import type { Card } from '../../bot/shared/card.ts';
-import type { Answer, ShownAnswer } from '../../bot/shared/invocation.ts';
+import type { Answer } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { isDeleted, isGone, isRefusal, reasonOf, retryAfterMs } from '../api/errors.ts';
 import type { MissingPermissions } from '../api/permissions.ts';
-import { createAnswerCards } from './answer-cards.ts';
+import { renderMessage } from '../render/render.ts';
 import { messagesOf } from './answer-pages.ts';
 import type { AnswerMessage, AnswerTarget } from './answer-target.ts';
 import type { Conversations } from './conversations.ts';
 import type { Deletions } from './deletions.ts';
-import { isAbout, pageNonce, pagesOf } from './end-answer.ts';
+import { pageNonce } from './end-answer.ts';
 
 /** "Is typing" lasts ten seconds. */
 const TYPING_INTERVAL_MS = 8_000;
@@ -66,32 +66,27 @@ export async function showAnswer(
           outOfTime = true;
           controller.abort();
         }, target.untilMs - Date.now());
-  const begin = (pages: readonly string[]) => {
-    const last = pages.at(-1);
-    return answer.begin({
+  const begin = (last?: string) =>
+    answer.begin({
       ...(thread !== undefined && { thread }),
       shown: {
         in: target.channel,
-        ...(last !== undefined && { message: last, pages: pages.join(' ') }),
+        ...(last !== undefined && { message: last }),
         ...(target.token !== undefined && { token: encryptToken(target.token, answer.id) }),
       },
     });
-  };
-  const before = answer.shownBefore && (await pagesBefore(answer, answer.shownBefore, target));
   const screen = createScreen(target, {
-    answer,
-    before,
-    async onAdd(message, pages) {
-      await begin(pages);
+    answer: answer.id,
+    async onAdd(message) {
+      await begin(message);
       await onMessage?.(message);
     },
-    async onRemove(message, pages) {
+    async onRemove(message, last) {
       onRemove?.(message);
-      await begin(pages);
+      await begin(last);
     },
   });
-  await begin(before ?? []);
-  for (const page of before ?? []) await onMessage?.(page);
+  await begin();
   const stopTyping = keepTyping(target, log, () => controller.abort());
   async function showEnd(view: GrowingAnswer, note: string | undefined) {
     const messages = messagesOf(view, { note });
@@ -104,12 +99,12 @@ export async function showAnswer(
       await retryUntilShown(() => screen(bare));
     }
   }
-  const showCard = createAnswerCards(target, answer);
   async function showCards(cards: readonly Card[]) {
-    for (const card of cards) {
+    for (const [index, card] of cards.entries()) {
+      const nonce = pageNonce(`cards of ${answer.id}`, index);
       try {
-        const id = await retryUntilShown(() => showCard(card));
-        if (id !== undefined) await onCard?.(id);
+        const id = await retryUntilShown(() => target.sendCard(renderMessage(card), nonce));
+        await onCard?.(id);
       } catch (error) {
         if (!isRefusal(error)) throw error;
         const level = isDeleted(error) ? 'debug' : 'warn';
@@ -122,7 +117,6 @@ export async function showAnswer(
       turn: everyMs(() => editIntervalMs),
       actions: answer.actions,
       gone: controller.signal,
-      isOurs: answer.isOurs,
       async show(view) {
         // What is looked at stands there for a while, and the text is still to come.
         if (view.ended || view.text.trim() !== '') stopTyping();
@@ -137,10 +131,10 @@ export async function showAnswer(
         if (isRefusal(error)) controller.abort();
       },
     });
-    if (answer.isOurs()) await answer.ended();
+    await answer.ended();
   } catch (error) {
     // Without a refusal it may still be shown one day: the next start sees to it.
-    if (isRefusal(error) && answer.isOurs()) await answer.ended();
+    if (isRefusal(error)) await answer.ended();
     throw error;
   } finally {
     stopTyping();
@@ -210,48 +204,26 @@ export async function showInConversation(
 const OUT_OF_TIME =
   'Discord allows edits to this kind of answer for only 15 minutes, so it ends here.';
 
-/** The messages of an answer that another process has begun to show, also one that it had no time to note. */
-async function pagesBefore(
-  { id }: Answer,
-  { shown, beganAtMs }: ShownAnswer,
-  target: AnswerTarget,
-): Promise<string[]> {
-  const find = target.find;
-  const found = find
-    ? await retryUntilShown(() => find((message) => isAbout(message, id), beganAtMs))
-    : [];
-  return [...new Set([...pagesOf(shown), ...found])];
-}
-
-/**
- * Brings the messages of an answer at a target to the given ones, touching only those that differ. Those of `before` are there
- * already, from another process, which may have posted one more.
- */
+/** Brings the messages of an answer at a target to the given ones, touching only those that differ. */
 function createScreen(
   target: AnswerTarget,
   options: {
-    answer: Answer;
-    before: readonly string[] | undefined;
-    /** Called once there is one more, with all of them. */
-    onAdd(message: string, pages: readonly string[]): Promise<void>;
-    /** Called before one is taken away, with those that stay. */
-    onRemove(message: string, pages: readonly string[]): Promise<void>;
+    answer: string;
+    /** Called once there is one more. */
+    onAdd(message: string): Promise<void>;
+    /** Called before one is taken away, with the last of those that stay. */
+    onRemove(message: string, last: string | undefined): Promise<void>;
   },
 ) {
-  const { answer, before, onAdd, onRemove } = options;
-  const shown: Array<{ id: string; message: AnswerMessage | undefined }> = (before ?? []).map(
-    (id) => ({ id, message: undefined }),
-  );
-  const pages = () => shown.map(({ id }) => id);
+  const { answer, onAdd, onRemove } = options;
+  const shown: Array<{ id: string; message: AnswerMessage | undefined }> = [];
   /** Messages of which a send failed: it may have gone through, as it was at that time. */
   const uncertain = new Set<number>();
-  if (before) uncertain.add(before.length);
   /** How many were taken away. */
   let removed = 0;
 
   return async (messages: readonly AnswerMessage[]) => {
     for (const [index, message] of messages.entries()) {
-      if (!answer.isOurs()) return;
       const there = shown[index];
       if (there && isDeepStrictEqual(there.message, message)) continue;
       if (there) {
@@ -261,19 +233,18 @@ function createScreen(
       }
       const repeated = uncertain.has(index);
       uncertain.add(index);
-      const id = await target.send(message, pageNonce(answer.id, index, removed));
+      const id = await target.send(message, pageNonce(answer, index, removed));
       shown[index] = { id, message: repeated ? undefined : message };
-      await onAdd(id, pages());
-      if (!repeated || !answer.isOurs()) continue;
+      await onAdd(id);
+      if (!repeated) continue;
       await target.edit(id, message);
       shown[index] = { id, message };
     }
     for (let last = shown.at(-1); last && shown.length > messages.length; last = shown.at(-1)) {
-      if (!answer.isOurs()) return;
       shown.pop();
       removed += 1;
       uncertain.clear();
-      await onRemove(last.id, pages());
+      await onRemove(last.id, shown.at(-1)?.id);
       await target.remove(last.id);
     }
   };

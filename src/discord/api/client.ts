@@ -8,14 +8,13 @@ import {
   GatewayCloseCodes,
   GatewayIntentBits,
   Partials,
-  type WebSocketOptions,
 } from 'discord.js';
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../../bot/shared/errors.ts';
 import type { PlatformLimits } from '../../bot/shared/platform-limits.ts';
 import { createCaches } from './caches.ts';
 import { reasonOf } from './errors.ts';
-import { makeRequest, withGuard, withRateLimits, withTokenCheck } from './requests.ts';
+import { makeRequest, withGate, withRateLimits, withTokenCheck } from './requests.ts';
 import { allSettled, howManyCame, type Shards, shardOptions, sharedThrottler } from './shards.ts';
 
 /**
@@ -35,6 +34,9 @@ const MAX_RATE_LIMIT_WAIT_MS = 5_000;
 
 /** How long a reconnect under way may keep `disconnect`. */
 const RECONNECT_WAIT_MS = 2_000;
+
+/** How long the end of the connections is waited for: after a standstill or without a network, nobody acknowledges it. */
+const CLOSE_WAIT_MS = 1_000;
 
 /** What to do when Discord does not know the token. */
 export const TOKEN_REFUSED =
@@ -58,13 +60,16 @@ export function buildClient(options: {
   messageContent: boolean;
   shards?: Shards;
   limits?: PlatformLimits;
-  /** How it connects, where it is not to connect all shards at once. */
-  ws?: WebSocketOptions;
+  /** Whether this process may show anything. */
+  isHeld: () => boolean;
+  /** Tokens of interactions that were acknowledged and could not be stored. */
+  unstored?: ReadonlySet<string>;
 }): Client {
-  const { limits, ws = { buildIdentifyThrottler: sharedThrottler() } } = options;
+  const { limits } = options;
+  const send = withGate(makeRequest, options);
   return new Client({
     ...shardOptions(options.shards ?? 'auto'),
-    ws,
+    ws: { buildIdentifyThrottler: sharedThrottler() },
     intents: [
       GatewayIntentBits.Guilds,
       GatewayIntentBits.GuildMessages,
@@ -84,10 +89,7 @@ export function buildClient(options: {
       // Its retries come at once and post twice; ours wait and carry a nonce.
       retries: 0,
       rejectOnRateLimit: ({ timeToReset }) => timeToReset > MAX_RATE_LIMIT_WAIT_MS,
-      makeRequest: withTokenCheck(
-        withGuard(limits ? withRateLimits(makeRequest, limits) : makeRequest),
-        options.apiUrl,
-      ),
+      makeRequest: withTokenCheck(limits ? withRateLimits(send, limits) : send, options.apiUrl),
     },
   });
 }
@@ -203,5 +205,5 @@ export function watchConnection(client: Client, onFatal: (error: Error) => void)
  */
 export async function disconnect(client: Client): Promise<void> {
   await Promise.race([allSettled(client), pause(RECONNECT_WAIT_MS, undefined, { ref: false })]);
-  await client.destroy();
+  await Promise.race([client.destroy(), pause(CLOSE_WAIT_MS, undefined, { ref: false })]);
 }

@@ -169,11 +169,13 @@ async function register(
   const names = new Set(commands.map(({ name }) => name));
   const searched = [...guilds.cache.keys()].slice(0, MAX_GUILDS_SEARCHED);
   const others = guildId === undefined ? searched.map(inGuild) : [globally];
-  for (const other of others) {
-    const there = await fetch(other);
-    const kept = there.filter(({ name }) => !names.has(name));
-    if (kept.length < there.length) await rest.put(other, { body: kept });
-  }
+  await Promise.all(
+    others.map(async (other) => {
+      const there = await fetch(other);
+      const kept = there.filter(({ name }) => !names.has(name));
+      if (kept.length < there.length) await rest.put(other, { body: kept });
+    }),
+  );
 }
 
 /** Whether Discord has exactly these commands; its own additions, such as ids, do not count. Pure. */

@@ -98,9 +98,9 @@ export function permissionsIn(
   }: { guild: { id: string; roles: APIRole[] }; member: APIGuildMember; userId: string },
 ): Readonly<PermissionsBitField> {
   // The role of everybody has the server's own id.
-  const isOurs = (id: string) => id === guild.id || member.roles.includes(id);
+  const applies = (id: string) => id === guild.id || member.roles.includes(id);
   const base = guild.roles
-    .filter(({ id }) => isOurs(id))
+    .filter(({ id }) => applies(id))
     .reduce((all, { permissions }) => all | BigInt(permissions), 0n);
   if ((base & PermissionFlagsBits.Administrator) !== 0n) {
     return new PermissionsBitField(PermissionsBitField.All);
@@ -114,7 +114,7 @@ export function permissionsIn(
   const forAll = apply(base, ({ id }) => id === guild.id);
   const forRoles = apply(
     forAll,
-    ({ id, type }) => type === OverwriteType.Role && id !== guild.id && isOurs(id),
+    ({ id, type }) => type === OverwriteType.Role && id !== guild.id && applies(id),
   );
   const forMember = apply(
     forRoles,

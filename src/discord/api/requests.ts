@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { DefaultRestOptions, type RESTOptions } from 'discord.js';
+import { DefaultRestOptions, InteractionResponseType, type RESTOptions } from 'discord.js';
+import { DeliveryError } from '../../bot/shared/errors.ts';
 import type { PlatformLimits } from '../../bot/shared/platform-limits.ts';
 
 /**
@@ -23,19 +23,53 @@ export const makeRequest: RESTOptions['makeRequest'] = async (url, init) => {
 
 type MakeRequest = RESTOptions['makeRequest'];
 
-const guards = new AsyncLocalStorage<() => boolean>();
-
-/** Makes calls whose requests are sent only while `isOurs`. */
-export const onlyWhile = <T>(isOurs: () => boolean, call: () => Promise<T>): Promise<T> =>
-  guards.run(isOurs, call);
-
-/** Sends requests as `send` does, those of `onlyWhile` no later than they may: discord.js holds some up for seconds. */
-export function withGuard(send: MakeRequest): MakeRequest {
+/**
+ * Sends requests as `send` does, but none that shows something unless this process is the one that may speak, so that nothing
+ * is said twice after another one has begun to. Reading, acknowledging interactions and registering commands are free: the
+ * next process does them before it speaks. So are replies to `unstored` interactions, by their tokens: nobody else knows of those.
+ * What is not sent may be sent another time.
+ */
+export function withGate(
+  send: MakeRequest,
+  { isHeld, unstored }: { isHeld: () => boolean; unstored?: ReadonlySet<string> },
+): MakeRequest {
   return async (url, init) => {
-    if (guards.getStore()?.() === false) throw new Error('Another process continues this.');
+    if (shows(url, init) && !isHeld() && !unstored?.has(tokenIn(url)))
+      throw new DeliveryError(NOT_HELD, { permanent: false });
     return await send(url, init);
   };
 }
+
+const NOT_HELD = 'This process no longer speaks for Askwatch.';
+
+/** Of the first responses to an interaction, the ones without a message. Source: Discord docs, "Interaction Callback Type". */
+const ACKNOWLEDGEMENTS: readonly number[] = [
+  InteractionResponseType.DeferredChannelMessageWithSource,
+  InteractionResponseType.DeferredMessageUpdate,
+  InteractionResponseType.ApplicationCommandAutocompleteResult,
+  InteractionResponseType.Modal,
+];
+
+function shows(url: string, { method = 'GET', body }: Parameters<MakeRequest>[1]): boolean {
+  if (method === 'GET') return false;
+  const [major, ...more] = pathOf(url);
+  if (major === 'applications') return false;
+  const isCallback = major === 'interactions' && more.at(-1) === 'callback';
+  if (!isCallback || typeof body !== 'string') return true;
+  // As discord.js writes it: the kind of response first.
+  const [, type] = /^\{"type":(\d+)/.exec(body) ?? [];
+  return !ACKNOWLEDGEMENTS.includes(Number(type));
+}
+
+/** The token of the interaction that an address is about. */
+function tokenIn(url: string): string {
+  const [major, , token = ''] = pathOf(url);
+  return major === 'webhooks' ? decodeURIComponent(token) : '';
+}
+
+/** The parts of an address of Discord's API, from the kind of thing that it is about on. */
+const pathOf = (url: string): string[] =>
+  new URL(url).pathname.replace(/^.*\/v\d+\//, '').split('/');
 
 /** Every call that carries the bot's token; interactions have limits of their own. */
 const GLOBAL = 'global';
@@ -84,8 +118,7 @@ function waitMsOf(headers: Headers): number {
  * about.
  */
 function kindOf(url: string, method: string): string {
-  const path = new URL(url).pathname.replace(/^.*\/v\d+\//, '');
-  const [major, id, ...more] = path.split('/');
+  const [major, id, ...more] = pathOf(url);
   const minor = more.map((part) => (/^\d{16,20}$/.test(part) ? ':id' : part));
   return `${method} ${[major, id, ...minor].join('/')}`;
 }

@@ -10,24 +10,13 @@ import {
 import type { Logger } from 'pino';
 import type { Person } from '../../bot/shared/place.ts';
 import { hasCode } from './errors.ts';
-import type { Guilds } from './guilds.ts';
 import type { Interaction } from './interaction.ts';
 
 /** What people may do beyond talking. */
 export type Rights = Required<Pick<Person, 'mayManage' | 'channelOf' | 'isIn' | 'community'>>;
 
 /** What whoever made an interaction or wrote a message may do. Discord is asked for what came with neither, when that is needed. */
-export type RightsOf = (source: Interaction | Message | Standing) => Rights;
-
-/** How somebody stands where they said something. */
-export interface Standing {
-  user: string;
-  /** As a member of the server, if it was in one. */
-  member: Interaction['member'];
-  /** What they may do in its channel. */
-  here(): Readonly<PermissionsBitField> | null;
-  isDirect: boolean;
-}
+export type RightsOf = (source: Interaction | Message) => Rights;
 
 /** How long it is believed how somebody stands in a server. */
 const KEEP_MS = 30_000;
@@ -49,10 +38,7 @@ const OUTSIDE: Person['community'] & {} = {
  * bot it is one's own place, but there is no server: what all share is then managed by those who manage a server in which
  * the bot is, too. So it is where a server is named that the bot is not in.
  */
-export function createRights(
-  client: Client,
-  { guilds, log }: { guilds: Guilds; log: Logger },
-): RightsOf {
+export function createRights(client: Client, { log }: { log: Logger }): RightsOf {
   const known = new Map<string, { member: Promise<GuildMember | undefined>; atMs: number }>();
 
   /** Source: Discord docs, "Get Guild Member", which takes no privileged intent. */
@@ -79,54 +65,29 @@ export function createRights(
   }
 
   /** Servers of the bot, those where somebody was seen first: a person is in few, the bot may be in thousands. */
-  async function* serversFor(user: string): AsyncGenerator<Guild> {
-    const { cache } = client.guilds;
-    const seen = (id: string) =>
-      cache.get(id)?.ownerId === user || cache.get(id)?.members.cache.has(user);
-    const all = await listed();
-    const chosen = [...all.filter(seen), ...all.filter((id) => !seen(id))].slice(0, MAX_ASKED);
-    for (const id of chosen) {
-      const guild = await found(id);
-      if (guild?.available) yield guild;
-    }
+  function serversFor(user: string): Guild[] {
+    const all = [...client.guilds.cache.filter(({ available }) => available).values()];
+    const seen = (guild: Guild) => guild.ownerId === user || guild.members.cache.has(user);
+    return [...all.filter(seen), ...all.filter((one) => !seen(one))].slice(0, MAX_ASKED);
   }
 
-  /** What Discord does not tell is no right. */
-  const unanswered =
-    <T>(instead: T, about: object) =>
-    (error: unknown) => {
-      log.warn(
-        { err: error, ...about },
-        'could not list the Discord servers; nobody gets rights from them',
-      );
-      return instead;
-    };
-  const listed = () => guilds.ids().catch(unanswered([], {}));
-  const found = (guild: string) => guilds.get(guild).catch(unanswered(undefined, { guild }));
-
   async function managesAServer(user: string): Promise<boolean> {
-    for await (const guild of serversFor(user)) {
+    for (const guild of serversFor(user)) {
       const member = await memberOf(guild, user);
       if (member && managesServer(member)) return true;
     }
     return false;
   }
 
-  /** A role belongs to one server; that of a server that is not known here is looked for where the person may be. */
+  /** A role belongs to one server. */
   async function hasRole(user: string, role: string): Promise<boolean> {
-    const known = client.guilds.cache.find(({ roles }) => roles.cache.has(role));
-    const guild = known ? await found(known.id) : await serverWith(user, role);
+    const guild = client.guilds.cache.find(({ roles }) => roles.cache.has(role));
     const member = guild && (await memberOf(guild, user));
     return member !== undefined && isInRole(member, role);
   }
 
-  async function serverWith(user: string, role: string): Promise<Guild | undefined> {
-    for await (const guild of serversFor(user)) if (guild.roles.cache.has(role)) return guild;
-    return undefined;
-  }
-
   return (source) => {
-    const { user, member, here, isDirect } = 'here' in source ? source : standingOf(source);
+    const { user, member, here } = standingOf(source);
     // Of a server that the bot is not in, only what comes with the interaction is known.
     if (member instanceof GuildMember) {
       return {
@@ -136,6 +97,7 @@ export function createRights(
         community: IN_SERVER,
       };
     }
+    const isDirect = source.guildId === null;
     return {
       mayManage: async (over) =>
         over === 'place' ? isDirect || managesIn(here()) : await managesAServer(user),
@@ -150,16 +112,15 @@ export function createRights(
 /**
  * Who sent it, as a member of the server if it was in one, who may be forgotten later, and what they may do in its channel.
  */
-function standingOf(source: Interaction | Message): Standing {
-  const isDirect = source.guildId === null;
+function standingOf(source: Interaction | Message) {
   if (!('author' in source)) {
     const { user, member, memberPermissions } = source;
-    return { user: user.id, member, here: () => memberPermissions, isDirect };
+    return { user: user.id, member, here: () => memberPermissions };
   }
   const { author, channel, member } = source;
   const here = () =>
     member?.guild.available && !channel.isDMBased() ? channel.permissionsFor(member) : null;
-  return { user: author.id, member, here, isDirect };
+  return { user: author.id, member, here };
 }
 
 /** Of a server that is away the roles are not known, and discord.js fails for want of them. */

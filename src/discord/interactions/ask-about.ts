@@ -21,8 +21,6 @@ import {
   answerPrivately,
   conversationIn,
   dispatch,
-  goOn,
-  isOver,
   mayWriteIn,
   nameOf,
   placeOf,
@@ -31,7 +29,7 @@ import {
   threadUnder,
 } from './interactions.ts';
 import { formFor } from './open-form.ts';
-import { showCard } from './slash-commands.ts';
+import { deferReply, showCard } from './slash-commands.ts';
 
 /** Opens the form that asks about a message, which comes with the choice, also without the privileged intent. */
 export async function handleAskAbout(
@@ -85,16 +83,23 @@ export async function handleAboutForm(
   values: Record<string, unknown>,
 ): Promise<void> {
   const { interaction, chosen } = handling;
-  const acknowledgement = await acknowledged(handling, askAboutCommand.name, () =>
-    interaction.deferReply({ flags: MessageFlags.Ephemeral }),
-  );
-  if (!acknowledgement) return;
-  if (acknowledgement === 'before') interaction.ephemeral = true;
-  const about = chosen.of(interaction.user.id, message) ?? (await readAgain(handling, message));
-  await carryOutAbout(handling, { values, message, about, acknowledgement });
+  const outcome = await dispatch(handling, {
+    request: { command: askAboutCommand.name, values },
+    acknowledge: () => deferReply(interaction, true),
+    findWhere: async () => ({
+      ...(await whereOf(handling, message)),
+      about: chosen.of(interaction.user.id, message) ?? (await readAgain(handling, message)),
+    }),
+  });
+  if (!outcome) return;
+  const { reply, where } = outcome;
+  if (reply.kind === 'nothing') return;
+  if (reply.kind === 'card') await showCard(handling, reply.card, true);
+  else if (reply.private) await answerPrivately(handling, reply, { fillsReply: true });
+  else await answerUnder(handling, reply, { ...where, message });
 }
 
-/** A message that was chosen at another process, or before a restart; `undefined` where Discord hides what it says. */
+/** A message that was chosen before a restart; `undefined` where Discord hides what it says. */
 async function readAgain(
   { api, interaction, log }: Handling,
   id: string,
@@ -109,29 +114,6 @@ async function readAgain(
     log.info({ err: error }, 'could not read the message that a question is about');
     return undefined;
   }
-}
-
-/** Has the bot answer a question about a message, and shows the answer under it. */
-export async function carryOutAbout(
-  handling: Handling<SubmittedForm>,
-  asked: {
-    values: Record<string, unknown>;
-    message: string;
-    about: QuotedMessage | undefined;
-    acknowledgement: 'now' | 'before';
-  },
-): Promise<void> {
-  const { interaction } = handling;
-  const { values, message, about, acknowledgement } = asked;
-  const where = await whereOf(handling, message);
-  const request = { command: askAboutCommand.name, values };
-  const reply = await dispatch(handling, request, { ...where, ...(about && { about }) });
-  if (reply.kind === 'nothing') {
-    if (acknowledgement === 'now') await interaction.deleteReply();
-  } else if (reply.kind === 'card') await showCard(handling, reply.card, true);
-  else if (reply.shownBefore) await goOn(handling, reply, reply.shownBefore);
-  else if (reply.private) await answerPrivately(handling, reply, { fillsReply: true });
-  else await answerUnder(handling, reply, { ...where, message });
 }
 
 /** The conversation of a message: that of its thread, or the one that it belongs to or begins. */
@@ -159,8 +141,7 @@ async function answerUnder(
   const { channelId } = interaction;
   const thread = threadOf(interaction) ?? (await threadUnder(handling, message, answer.question));
   const shownIn = thread ?? channelId;
-  const mayPost =
-    thread === undefined ? mayReplyIn(handling) : mayWriteIn(interaction) || isOver(handling);
+  const mayPost = thread === undefined ? mayReplyIn(handling) : mayWriteIn(interaction);
   const thinkingOver = () =>
     interaction.deleteReply().catch((error: unknown) => {
       log.debug({ err: error }, 'could not delete the placeholder of an answer');

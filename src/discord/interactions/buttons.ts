@@ -1,7 +1,7 @@
 import { type ButtonInteraction, type InteractionReplyOptions, MessageFlags } from 'discord.js';
 import type { ConversationAt } from '../../bot/ask/shown-answers.ts';
 import { decodeAction } from '../../bot/shared/card.ts';
-import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
+import type { Answer, Reply } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { withNote } from '../answers/end-answer.ts';
 import { retryUntilShown } from '../answers/show-answer.ts';
@@ -11,13 +11,14 @@ import { questionLine } from '../render/text.ts';
 import { openAgain } from './forms.ts';
 import type { Handling } from './interaction-context.ts';
 import {
+  type Asked,
   acknowledged,
   answerOpenly,
   answerPrivately,
   answerWithQuestion,
   conversationIn,
   dispatch,
-  goOn,
+  hereIn,
   isPrivate,
   nameOf,
   personOf,
@@ -37,17 +38,18 @@ type Pressed = Handling<ButtonInteraction>;
 export async function handleButton(pressed: Pressed): Promise<void> {
   const { interaction: press, log } = pressed;
   const request = decodeAction(press.customId);
-  const command = request?.command ?? 'unknown';
   if (request?.command === FORM) {
     await openAgain(pressed, request.values);
     return;
   }
-  if (!(await acknowledged(pressed, command, await acknowledgementOf(pressed, request)))) return;
   if (!request) {
+    await acknowledged(pressed, 'unknown', () => press.deferUpdate());
     log.debug({ customId: press.customId }, 'ignored a press of an unknown button');
     return;
   }
-  await carryOutPress(pressed, request);
+  const acknowledge = await acknowledgementOf(pressed, request);
+  if (isPrivate(press)) await handlePrivate(pressed, { request, acknowledge });
+  else await handleOpen(pressed, { request, acknowledge });
 }
 
 /**
@@ -56,47 +58,37 @@ export async function handleButton(pressed: Pressed): Promise<void> {
  */
 async function acknowledgementOf(
   pressed: Pressed,
-  request: ReturnType<typeof decodeAction>,
-): Promise<() => Promise<unknown>> {
+  request: Asked['request'],
+): Promise<Asked['acknowledge']> {
   const { interaction: press, bot } = pressed;
-  const opened =
-    request &&
-    (await inTime(
-      bot.formOfPress(request, async () => ({
-        ...{ place: placeOf(press), person: personOf(pressed) },
-        ...(isPrivate(press) ? {} : await conversationOf(pressed)),
-      })),
-    ));
+  const opened = await inTime(
+    bot.formOfPress(request, async () => ({
+      ...{ place: placeOf(press), person: personOf(pressed) },
+      ...(isPrivate(press) ? {} : await conversationOf(pressed)),
+    })),
+  );
   if (!opened || !isShowable(opened.begin)) return () => press.deferUpdate();
   const form = renderForm(opened.command, opened.carried, opened.begin);
   return () => press.showModal(form);
 }
 
-/** Does what a button asks for whose press was acknowledged. */
-export async function carryOutPress(
-  pressed: Pressed,
-  request: Invocation['request'],
-): Promise<void> {
-  if (isPrivate(pressed.interaction)) await handlePrivate(pressed, request);
-  else await handleOpen(pressed, request);
-}
-
 /** Nothing can be under a message that one person sees: a press of its buttons is like a slash command typed there. */
-async function handlePrivate(pressed: Pressed, request: Invocation['request']) {
+async function handlePrivate(pressed: Pressed, asked: Asked) {
   const { interaction: press } = pressed;
-  const thread = threadOf(press);
-  const known = thread && (await conversationIn(pressed, thread));
-  const reply = await dispatch(pressed, request, { thread: known });
+  const outcome = await dispatch(pressed, { ...asked, findWhere: () => hereIn(pressed) });
+  if (!outcome) return;
+  const { reply, where } = outcome;
   const showQuestion = (line: InteractionReplyOptions) => press.followUp(line);
   await show(pressed, reply, (answer) =>
-    answerWithQuestion(pressed, answer, { known, showQuestion }),
+    answerWithQuestion(pressed, answer, { known: where.thread, showQuestion }),
   );
 }
 
-async function handleOpen(pressed: Pressed, request: Invocation['request']) {
-  const conversation = await conversationOf(pressed);
-  const reply = await dispatch(pressed, request, conversation);
-  await show(pressed, reply, (answer) => answerBelow(pressed, answer, conversation));
+async function handleOpen(pressed: Pressed, asked: Asked) {
+  const outcome = await dispatch(pressed, { ...asked, findWhere: () => conversationOf(pressed) });
+  if (!outcome) return;
+  const { reply, where } = outcome;
+  await show(pressed, reply, (answer) => answerBelow(pressed, answer, where));
 }
 
 async function show(
@@ -105,9 +97,7 @@ async function show(
   showOpenly: (answer: Answer) => Promise<void>,
 ): Promise<void> {
   if (reply.kind === 'nothing') return;
-  if (reply.kind === 'card') {
-    await showCard(pressed, reply);
-  } else if (reply.shownBefore) await goOn(pressed, reply, reply.shownBefore);
+  if (reply.kind === 'card') await showCard(pressed, reply);
   else if (reply.private) await answerPrivately(pressed, reply, { fillsReply: false });
   else {
     try {

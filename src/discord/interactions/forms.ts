@@ -62,30 +62,10 @@ export async function handleForm(
   }
   // What a button opened changes nothing that others see.
   const ephemeral = command.form?.carried !== undefined;
-  const defer = () => sent.deferReply(ephemeral ? { flags: MessageFlags.Ephemeral } : {});
-  const acknowledgement = await acknowledged(handling, command.name, defer);
-  if (!acknowledgement) return;
-  if (acknowledgement === 'before') sent.ephemeral = ephemeral;
-  await carryOutForm(handling, command.name, values, acknowledgement);
-}
-
-/** Does what a filled form asks for, which was acknowledged. */
-export async function carryOutForm(
-  handling: Handling<SubmittedForm>,
-  command: string,
-  values: Record<string, unknown>,
-  acknowledgement: 'now' | 'before',
-): Promise<void> {
-  const texts = Object.entries(values).map(([name, value]) => [name, String(value)]);
-  const known = commandWithForm(handling, command);
-  const mendable = known
-    ? mending(handling, known, Object.fromEntries(texts))
-    : (card: Card) => card;
   await carryOut(handling, {
-    command,
+    command: command.name,
     values,
-    ephemeral: handling.interaction.ephemeral === true,
-    acknowledgement,
+    ephemeral,
     // What only the sender sees and is not good is something to mend.
     changed: (card, only) => (only && card.tone !== 'good' ? mendable(card) : card),
   });

@@ -15,10 +15,9 @@ export interface InteractionContext extends AnswerContext {
   rightsOf: RightsOf;
   /** How long messages that belong to an interaction are changed and added to. */
   tokenLifeMs: number;
+  /** Tokens of interactions that were acknowledged and could not be stored: only this process can tell their people. */
+  unstored: Set<string>;
 }
-
-/** What is stored with an invocation, for another process that goes on with it. */
-export type Origin = Record<string, string>;
 
 /** An interaction, and what it is handled with. */
 export interface Handling<T extends Interaction = Interaction> extends InteractionContext {

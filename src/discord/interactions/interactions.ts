@@ -4,105 +4,124 @@ import {
   PermissionFlagsBits,
   RESTJSONErrorCodes,
 } from 'discord.js';
-import type { Answer, Invocation, Reply, ShownAnswer } from '../../bot/shared/invocation.ts';
+import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Around, QuotedMessage } from '../../bot/shared/people-messages.ts';
 import type { Person, Place } from '../../bot/shared/place.ts';
-import { channelTarget, findIn, interactionTarget } from '../answers/answer-target.ts';
-import { shownIn } from '../answers/end-answer.ts';
+import { channelTarget, interactionTarget } from '../answers/answer-target.ts';
+import type { FoundAt } from '../answers/end-answer.ts';
 import { type Lead, showAnswer, showInConversation } from '../answers/show-answer.ts';
 import { hasCode, reasonOf } from '../api/errors.ts';
 import type { Interaction } from '../api/interaction.ts';
 import { questionLine } from '../render/text.ts';
-import type { Handling, Origin } from './interaction-context.ts';
+import type { Handling } from './interaction-context.ts';
 
 /**
- * Acknowledges an interaction, before any work. It is also the test for late ones: after a reconnect Discord
- * repeats interactions whose three seconds are over, and refuses their acknowledgement; our clock has no say in it.
- *
- * One that comes again after it was acknowledged may be nobody's: whoever did that has died before it was stored. `before` leaves
- * that to the dispatch.
+ * Acknowledges an interaction. Two clients of the bot get each event while one hands over to the other, and either may
+ * acknowledge it. False if Discord refuses, as it does once the three seconds are over.
  */
 export async function acknowledged(
   { log, interaction }: Handling,
   command: string,
   acknowledge: () => Promise<unknown>,
-): Promise<'now' | 'before' | undefined> {
+): Promise<boolean> {
   try {
     await acknowledge();
-    return 'now';
+    return true;
   } catch (error) {
     if (hasCode(error, RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged)) {
-      log.info(
-        { err: error, command },
-        'an interaction was already acknowledged; handling it if nobody has',
-      );
+      log.debug({ err: error, command }, 'an interaction was already acknowledged');
       interaction.deferred = true;
-      return 'before';
+      return true;
     }
     const ageMs = Date.now() - interaction.createdTimestamp;
     log.warn({ err: error, command, ageMs }, 'could not acknowledge an interaction; dropping it');
-    return undefined;
+    return false;
   }
 }
 
-/** Has the bot do what an interaction asks for, in the conversation `thread` if it belongs to one. */
-export function dispatch(
+/** Age at which an interaction is acknowledged at the latest: Discord takes that for 3 s. */
+const ACKNOWLEDGE_BY_MS = 2_000;
+
+/** What an interaction asks for, and what tells Discord that it was heard. */
+export interface Asked {
+  request: Extract<Invocation['request'], { command: string }>;
+  acknowledge: () => Promise<unknown>;
+}
+
+/** The conversation that an interaction belongs to, if it belongs to one. */
+interface Where {
+  place?: Place;
+  thread?: string | undefined;
+  about?: QuotedMessage | undefined;
+  around?: Around | undefined;
+}
+
+/**
+ * Has the bot do what an interaction asks for, and acknowledges it once that is stored, so that what people see as heard
+ * ends with a reply or a note also after a kill. Where storing takes long, it is acknowledged before.
+ *
+ * One that is late when it comes is acknowledged first: after a reconnect Discord repeats interactions whose three seconds
+ * are over, and refuses their acknowledgement. `undefined` if it is refused: then nothing can be shown.
+ */
+export async function dispatch<W extends Where>(
   handling: Handling,
-  request: Invocation['request'],
-  {
-    place,
-    thread,
-    about,
-    around = aroundOf(handling.interaction),
-  }: {
-    place?: Place;
-    thread: string | undefined;
-    about?: QuotedMessage;
-    around?: Around | undefined;
-  },
-): Promise<Reply> {
+  asked: Asked & { findWhere: () => Promise<W> },
+): Promise<{ reply: Reply; where: W } | undefined> {
   const { bot, interaction } = handling;
-  const id = `discord:${interaction.id}`;
-  return bot.dispatch({
-    id,
-    request,
-    origin: originOf(handling, id),
-    place: place ?? placeOf(interaction),
-    ...(thread === undefined ? {} : { thread }),
-    ...(around && { around }),
-    ...(about && { about }),
-    person: personOf(handling),
-    ...(interaction.isButton() && { pressed: interaction.message.id }),
-  });
+  const { request } = asked;
+  let acknowledgement: Promise<boolean> | undefined;
+  const acknowledge = () => {
+    acknowledgement ??= acknowledged(handling, request.command, asked.acknowledge);
+    return acknowledgement;
+  };
+  const leftMs = ACKNOWLEDGE_BY_MS - (Date.now() - interaction.createdTimestamp);
+  if (leftMs <= 0 && !(await acknowledge())) return undefined;
+  const late = setTimeout(acknowledge, Math.min(leftMs, ACKNOWLEDGE_BY_MS));
+  try {
+    const where = await asked.findWhere();
+    const { place = placeOf(interaction), thread, about, around = aroundOf(interaction) } = where;
+    const id = `discord:${interaction.id}`;
+    let isStored = false;
+    const reply = await bot.dispatch(
+      {
+        id,
+        request,
+        origin: originOf(handling, id),
+        place,
+        ...(thread === undefined ? {} : { thread }),
+        ...(around && { around }),
+        ...(about && { about }),
+        person: personOf(handling),
+        ...(interaction.isButton() && { pressed: interaction.message.id }),
+      },
+      () => {
+        isStored = true;
+        void acknowledge();
+      },
+    );
+    if (!isStored) handling.unstored.add(interaction.token);
+    if (await acknowledge()) return { reply, where };
+    if (reply.kind === 'answer') reply.notShown?.();
+    return undefined;
+  } finally {
+    clearTimeout(late);
+  }
 }
 
 /** Where what people wrote around an interaction stands. */
 const aroundOf = ({ channel, channelId }: Interaction): Around | undefined =>
   channel?.isThread() ? { thread: channelId } : undefined;
 
-/** What another process needs to show what comes of an interaction, see `takeOver`. */
-function originOf({ encryptToken, interaction }: Handling, invocation: string): Origin {
-  const { id, type, applicationId, channelId, guildId, ephemeral, token } = interaction;
-  return {
-    kind: 'interaction',
-    id,
-    type: String(type),
-    application: applicationId,
-    channel: channelId,
-    ...(guildId !== null && { guild: guildId }),
-    ...(ephemeral === true && { ephemeral: 'true' }),
-    ...(interaction.isButton() && isPrivate(interaction) && { under: 'ephemeral' }),
-    token: encryptToken(token, invocation),
-  };
-}
+const originOf = ({ encryptToken, interaction }: Handling, invocation: string) =>
+  ({
+    in: interaction.channelId,
+    token: encryptToken(interaction.token, invocation),
+    ...(interaction.isButton() && { message: interaction.message.id }),
+  }) satisfies FoundAt;
 
 /** Whether one person sees the message whose button was pressed. */
 export const isPrivate = ({ message }: ButtonInteraction): boolean =>
   message.flags.has(MessageFlags.Ephemeral);
-
-/** Whether Discord takes no more for an interaction. */
-export const isOver = ({ tokenLifeMs, interaction }: Handling): boolean =>
-  Date.now() > interaction.createdTimestamp + tokenLifeMs;
 
 /** Who made an interaction, and what they may do. */
 export function personOf({ rightsOf, interaction }: Handling): Person {
@@ -119,6 +138,12 @@ export function placeOf({ channel, channelId }: Interaction): Place {
 export function threadOf(interaction: Interaction): string | undefined {
   const { channel, channelId } = interaction;
   return !interaction.inGuild() || channel?.isThread() ? channelId : undefined;
+}
+
+/** The conversation of the thread or direct conversation it was made in, if it was made in one. */
+export async function hereIn(handling: Handling): Promise<{ thread?: string }> {
+  const thread = threadOf(handling.interaction);
+  return thread === undefined ? {} : { thread: await conversationIn(handling, thread) };
 }
 
 /** The conversation of a thread or direct conversation; below a line of ours it is that of the alert above the line. */
@@ -151,35 +176,6 @@ export async function answerPrivately(
   }
 }
 
-/** Goes on with an answer where another process has begun to show it. */
-export async function goOn(
-  handling: Handling,
-  answer: Answer,
-  { thread, shown }: ShownAnswer,
-): Promise<void> {
-  const { interaction, api, tokenLifeMs } = handling;
-  const at = shownIn({ channel: interaction.channelId, shown });
-  if (thread === undefined) {
-    const isReply = interaction.ephemeral === true && at.pages === undefined;
-    await answerPrivately(handling, answer, { fillsReply: isReply });
-    return;
-  }
-  const target =
-    at.token === undefined || isOver(handling)
-      ? channelTarget(api, at.in)
-      : interactionTarget(interaction, {
-          ...{ ephemeral: false, fillsReply: false, tokenLifeMs },
-          find: (isIt, beganAtMs) => findIn(api, at.in, isIt, beganAtMs),
-        });
-  await showInConversation(handling, answer, {
-    target,
-    place: placeOf(interaction),
-    key: thread,
-    shownIn: at.in,
-    tell: (content) => sendEphemeral(handling, content),
-  });
-}
-
 /**
  * Shows an answer to everybody as regular messages in `thread`: a reply to a regular message reaches a bot
  * without the privileged intent. Where the bot may not, it comes as messages of the interaction.
@@ -197,8 +193,8 @@ export async function answerOpenly(
   const { interaction, api, tokenLifeMs } = handling;
   const { place, thread, key, lead } = where;
   const target =
-    (thread !== undefined && mayWriteIn(interaction)) || isOver(handling)
-      ? channelTarget(api, thread ?? interaction.channelId)
+    thread !== undefined && mayWriteIn(interaction)
+      ? channelTarget(api, thread)
       : interactionTarget(interaction, { ephemeral: false, fillsReply: false, tokenLifeMs });
   await showInConversation(handling, answer, {
     target,

@@ -1,10 +1,10 @@
 import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits } from 'discord.js';
-import type { Answer, Invocation } from '../../bot/shared/invocation.ts';
+import type { Answer } from '../../bot/shared/invocation.ts';
 import { type Around, QUESTION_ABOUT } from '../../bot/shared/people-messages.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { WITHOUT_WORDS } from '../../bot/shared/shared-file.ts';
 import { channelTarget } from '../answers/answer-target.ts';
-import { pagesOf } from '../answers/end-answer.ts';
+import type { FoundAt } from '../answers/end-answer.ts';
 import { showInConversation } from '../answers/show-answer.ts';
 import { attachedFile } from '../api/attachments.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
@@ -29,20 +29,6 @@ interface Heard extends InteractionContext {
   message: Message;
 }
 
-/** What is needed of a message to reply to it. */
-export interface Said {
-  id: string;
-  channelId: string;
-  name: string;
-  /** Whether trying to open a thread makes sense; what is not known is left to Discord. */
-  mayOpenThread: boolean;
-}
-
-/** The same, and what it is replied with. */
-interface Replying extends InteractionContext {
-  said: Said;
-}
-
 const UNREADABLE = 'Discord doesn’t let me read this message. Mention me in it, or use /ask.';
 
 /**
@@ -50,7 +36,7 @@ const UNREADABLE = 'Discord doesn’t let me read this message. Mention me in it
  * with the privileged intent any in a conversation of ours.
  */
 export async function handleMessage(heard: Heard): Promise<void> {
-  const { message, rightsOf } = heard;
+  const { message, api, bot, rightsOf, missingPermissions, log } = heard;
   if (message.author.bot || message.system || message.webhookId) return;
   const me = message.client.user.id;
   const mentioned = message.mentions.users.has(me);
@@ -65,18 +51,11 @@ export async function handleMessage(heard: Heard): Promise<void> {
   const isAbout = message.content !== '' && around?.repliesTo !== undefined;
   const unsaid = files.length > 0 ? WITHOUT_WORDS : isAbout ? QUESTION_ABOUT : '';
   const question = words || unsaid;
-  const said: Said = {
-    id: message.id,
-    channelId: message.channelId,
-    name: nameOf(message),
-    mayOpenThread: mayOpenThread(message),
-  };
-  const replying = { ...heard, said };
   if (question === '' && message.type === MessageType.Reply && !direct) {
-    await sendText(replying, UNREADABLE);
+    await sendText(heard, UNREADABLE);
     return;
   }
-  await replyTo(replying, where, {
+  const reply = await bot.dispatch({
     id: `discord:${message.id}`,
     request:
       question === ''
@@ -86,27 +65,11 @@ export async function handleMessage(heard: Heard): Promise<void> {
     ...(files.length > 0 && { files }),
     ...(where.thread === undefined ? {} : { thread: where.thread }),
     ...(around && { around }),
-    person: { id: message.author.id, name: said.name, ...rightsOf(message) },
-    origin: {
-      kind: 'message',
-      id: message.id,
-      channel: message.channelId,
-      ...(message.guildId !== null && { guild: message.guildId }),
-      ...(where.above !== undefined && { above: where.above }),
-    },
+    person: { id: message.author.id, name: nameOf(message), ...rightsOf(message) },
+    origin: { in: message.channelId, message: message.id } satisfies FoundAt,
   });
-}
-
-/** Has the bot do what a message asks for, and replies to it. */
-export async function replyTo(
-  replying: Replying,
-  where: Where,
-  invocation: Invocation,
-): Promise<void> {
-  const { said: message, api, bot, missingPermissions, log } = replying;
-  const reply = await bot.dispatch(invocation);
   try {
-    if (reply.kind === 'answer') await answerMessage(replying, where, reply);
+    if (reply.kind === 'answer') await answerMessage(heard, where, reply);
     else if (reply.kind === 'card') {
       const card = { ...renderMessage(reply.card), nonce: `c${message.id}` };
       await api.reply(message.channelId, message.id, card);
@@ -120,7 +83,7 @@ export async function replyTo(
     if (!isRefusal(error)) throw error;
     log.warn({ err: error, channel }, 'could not show a reply');
     const reason = reasonOf(error, missingPermissions(channel));
-    await sendText(replying, `Askwatch couldn’t post its reply. ${reason}`);
+    await sendText(heard, `Askwatch couldn’t post its reply. ${reason}`);
   }
 }
 
@@ -175,36 +138,34 @@ async function whereOf({ message, api, conversations }: Heard): Promise<Where> {
 
 const repliesTo = (message: string | undefined) => message !== undefined && { repliesTo: message };
 
-async function answerMessage(replying: Replying, where: Where, answer: Answer) {
-  const { said: message, api } = replying;
+async function answerMessage(heard: Heard, where: Where, answer: Answer) {
+  const { message, api } = heard;
   const { above } = where;
-  const before = answer.shownBefore;
   const thread =
-    before === undefined && above !== undefined && message.mayOpenThread
+    above !== undefined && mayOpenThread(message)
       ? await api.openThread(message.channelId, above, answer.question)
       : undefined;
-  const shownIn = before?.shown.in ?? thread ?? message.channelId;
+  const shownIn = thread ?? message.channelId;
   // The key of a conversation in the open channel is the message it began with.
-  const key = before?.thread ?? where.thread ?? thread ?? message.id;
+  const key = where.thread ?? thread ?? message.id;
   // Under another message than the question's, the thread has not seen the question.
   const repeats = thread !== undefined && above !== message.id;
-  const lead = { content: questionLine(message.name, answer.question), nonce: `q${message.id}` };
-  const isThere = pagesOf(before?.shown ?? {}).length > 0;
-  await showInConversation(replying, answer, {
-    target: channelTarget(api, shownIn, key === shownIn || isThere ? undefined : message.id),
+  const lead = { content: questionLine(nameOf(message), answer.question), nonce: `q${message.id}` };
+  await showInConversation(heard, answer, {
+    target: channelTarget(api, shownIn, key === shownIn ? undefined : message.id),
     place: where.place,
     key,
     ...(repeats ? { lead } : {}),
     shownIn,
     // Whoever deletes an answer in everybody's view is not answered in everybody's view.
     tell: async (content, error) => {
-      if (!isDeleted(error)) await sendText(replying, content);
+      if (!isDeleted(error)) await sendText(heard, content);
     },
   });
 }
 
-/** What the cache does not know is left to Discord. */
-export function mayOpenThread({ channel, client }: Pick<Message, 'channel' | 'client'>): boolean {
+/** Whether trying makes sense; what the cache does not know is left to Discord. */
+function mayOpenThread({ channel, client }: Message): boolean {
   if (channel.isDMBased()) return false;
   const mine = channel.permissionsFor(client.user);
   return (
@@ -215,7 +176,7 @@ export function mayOpenThread({ channel, client }: Pick<Message, 'channel' | 'cl
   );
 }
 
-async function sendText({ said: message, api }: Replying, content: string): Promise<void> {
+async function sendText({ message, api }: Heard, content: string): Promise<void> {
   await api.reply(message.channelId, message.id, { content, nonce: `t${message.id}` });
 }
 

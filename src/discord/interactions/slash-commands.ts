@@ -15,10 +15,8 @@ import {
   acknowledged,
   answerPrivately,
   answerWithQuestion,
-  conversationIn,
   dispatch,
-  goOn,
-  threadOf,
+  hereIn,
 } from './interactions.ts';
 import { formFor, wantsForm } from './open-form.ts';
 
@@ -39,12 +37,14 @@ export async function handleSlashCommand(
     await acknowledged(handling, command, () => interaction.showModal(opened.form));
     return;
   }
-  const ephemeral = values.private === true;
-  const defer = () => interaction.deferReply(ephemeral ? { flags: MessageFlags.Ephemeral } : {});
-  const acknowledgement = await acknowledged(handling, command, defer);
-  if (!acknowledgement) return;
-  if (acknowledgement === 'before') interaction.ephemeral = ephemeral;
-  await carryOut(handling, { command, values, ephemeral, acknowledgement });
+  await carryOut(handling, { command, values, ephemeral: values.private === true });
+}
+
+/** Shows "thinking…", to one person if `ephemeral`. */
+export function deferReply(interaction: Deferred, ephemeral: boolean): Promise<unknown> {
+  // So it is, too, if another client has acknowledged it.
+  interaction.ephemeral = ephemeral;
+  return interaction.deferReply(ephemeral ? { flags: MessageFlags.Ephemeral } : {});
 }
 
 /** Has the bot do what was asked for, and shows its reply; `changed` gives a card its last touch. */
@@ -55,29 +55,30 @@ export async function carryOut(
     values: Record<string, unknown>;
     /** Whether "thinking…" is shown to one person. */
     ephemeral: boolean;
-    /** Of one that was acknowledged before, others show what comes of it, unless it is done here. */
-    acknowledgement: 'now' | 'before';
     changed?: (card: Card, only: boolean) => Card;
   },
 ): Promise<void> {
   const { interaction } = handling;
-  const { command, values, ephemeral, acknowledgement, changed = (card) => card } = asked;
-  const thread = threadOf(interaction);
-  const key = thread && (await conversationIn(handling, thread));
-  const reply = await dispatch(handling, { command, values }, { thread: key });
-  if (reply.kind === 'nothing') {
-    if (acknowledgement === 'now') await interaction.deleteReply();
-  } else if (reply.kind === 'card') {
+  const { command, values, ephemeral, changed = (card) => card } = asked;
+  const outcome = await dispatch(handling, {
+    request: { command, values },
+    acknowledge: () => deferReply(interaction, ephemeral),
+    findWhere: () => hereIn(handling),
+  });
+  if (!outcome) return;
+  const { reply, where } = outcome;
+  // The first to handle it shows what comes of it.
+  if (reply.kind === 'nothing') return;
+  if (reply.kind === 'card') {
     await showCard(handling, changed(reply.card, reply.private), reply.private);
-  } else if (reply.shownBefore) await goOn(handling, reply, reply.shownBefore);
-  else if (reply.private || ephemeral) {
+  } else if (reply.private || ephemeral) {
     if (!ephemeral) await interaction.deleteReply();
     await answerPrivately(handling, reply, { fillsReply: ephemeral });
   } else {
     // Discord itself shows the question to nobody.
     const showQuestion = (line: InteractionEditReplyOptions) =>
       retryUntilShown(() => interaction.editReply(line));
-    await answerWithQuestion(handling, reply, { known: key, showQuestion });
+    await answerWithQuestion(handling, reply, { known: where.thread, showQuestion });
   }
 }
 

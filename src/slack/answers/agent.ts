@@ -10,8 +10,6 @@ export interface AgentAnswer {
   channel: string;
   thread: string;
   question: string;
-  /** Whether this process still answers. */
-  isOurs(): boolean;
 }
 
 /** An answer of which Slack shows that it is generated. */
@@ -125,8 +123,8 @@ export function createAgent(options: {
   }
 
   /** Once: words that come late are wrong. Never throws. */
-  async function setWords({ channel, thread, isOurs }: AgentAnswer, words: string): Promise<void> {
-    if (performance.now() < wordsNotBeforeMs || !isOurs()) return;
+  async function setWords({ channel, thread }: AgentAnswer, words: string): Promise<void> {
+    if (performance.now() < wordsNotBeforeMs) return;
     const status = clip(withoutMentions(oneLine(words.replace(MARKUP, ' '))), MAX_WORDS);
     const said = { status, loading_messages: [status] };
     const run = () =>
@@ -187,7 +185,7 @@ export function createAgent(options: {
         await told;
         underWay.delete(answer);
         endsMs.push(performance.now());
-        if (isShown && answer.isOurs() && underWayAt(answer).length === 0) await setActive(answer);
+        if (isShown && underWayAt(answer).length === 0) await setActive(answer);
       }
       trial ??= shown;
       await trial;

@@ -1,6 +1,6 @@
 import { followAnswer, type GrowingAnswer, type Turn } from '../../bot/ask/live-answer.ts';
 import { splitMarkdown } from '../../bot/ask/split-markdown.ts';
-import { type Card, encodeAction } from '../../bot/shared/card.ts';
+import type { Card } from '../../bot/shared/card.ts';
 import {
   type Answer,
   type AnswerDocument,
@@ -20,26 +20,18 @@ import {
 } from '../render/render-answer.ts';
 import type { AgentSession } from './agent.ts';
 import type { ShowCard } from './charts.ts';
-import { type AnswerMessage, createEditedAnswer, type EditedAnswer } from './edited-answer.ts';
+import { createEditedAnswer } from './edited-answer.ts';
 import { withEnd } from './end-answer.ts';
-import { type AnswerThere, cardId, type ShownMessages, streamNoteOf } from './shown-messages.ts';
-import { createStreamedAnswer, OVER, type StreamShowing } from './streamed-answer.ts';
+import type { ShowEphemeral } from './ephemeral.ts';
+import { cardId, streamNoteOf } from './shown-messages.ts';
+import { createStreamedAnswer, type StreamShowing } from './streamed-answer.ts';
 import type { UserInput } from './user-input.ts';
 
 /** Longest private message: a markdown block holds 12,000. Source: Slack docs, "Markdown block". */
 const PRIVATE_LIMIT = 9_000;
 
-/** Shows something to the person who asked, and to nobody else. */
-export type ShowEphemeral = (content: Content) => Promise<void>;
-
 /** What answers are shown with. */
-export interface AnswerShowing
-  extends Omit<StreamShowing, 'onLeft' | 'messages' | 'streams'>,
-    Pick<ThisShowing, 'shownMessages' | 'showCard'> {
-  /** What shows something in the workspace only as long as `isOurs`. */
-  callsWhile(
-    isOurs: () => boolean,
-  ): Pick<StreamShowing, 'messages' | 'streams'> & Pick<ThisShowing, 'documents'>;
+export interface AnswerShowing extends Omit<ThisShowing, 'onLeft'> {
   /** Counts something as under way besides an answer that is shown. */
   hold(turn: Promise<void>): void;
 }
@@ -47,7 +39,6 @@ export interface AnswerShowing
 /** What one answer is shown with. */
 interface ThisShowing extends StreamShowing {
   documents: Documents;
-  shownMessages: ShownMessages;
   showCard: ShowCard;
 }
 
@@ -60,35 +51,30 @@ interface Place {
 
 /**
  * Shows an answer where it was asked: in the thread, or for a slash command in a new thread under the question. A question
- * that nobody else saw is shown first. In direct conversations it is streamed, where Slack takes the app for an agent. What
- * another process showed of it goes on in its messages. Resolves when the end of the answer and its cards are shown, or another
- * process goes on with it. Throws what Slack answered when a message cannot be shown for good.
+ * that nobody else saw is shown first. In direct conversations it is streamed, where Slack takes the app for an agent.
+ * Resolves when the end of the answer and its cards are shown. Throws what Slack answered when a message cannot be shown for
+ * good.
  */
 export async function showAnswer(
   answer: Answer,
   input: UserInput,
-  { hold, callsWhile, ...given }: AnswerShowing,
+  { hold, ...given }: AnswerShowing,
 ): Promise<void> {
-  const { shownBefore, isOurs } = answer;
-  const known = shownBefore?.thread ?? input.invocation.thread;
-  await answer.begin({
-    ...(known !== undefined && { thread: known }),
-    ...(shownBefore && { shown: shownBefore.shown }),
-  });
+  const { thread } = input.invocation;
+  await answer.begin({ ...(thread !== undefined && { thread }) });
   let isLeft = false;
   const onLeft = () => {
     isLeft = true;
   };
-  const showing = { ...given, ...callsWhile(isOurs), onLeft };
+  const showing = { ...given, onLeft };
   try {
     const place = await showQuestion(answer, input, showing.messages);
     hold(markEarlier(answer, input, showing));
     await showAt(place, answer, input, showing);
     // A message that still seems to go on is the next start's, too.
-    if (!isLeft && isOurs()) await answer.ended();
+    if (!isLeft) await answer.ended();
   } catch (error) {
     const { kind } = readFailure(error);
-    if (kind === 'not ours') return;
     answer.notShown?.();
     // Without a refusal it may still be shown one day: the next start sees to it.
     if (kind === 'refused') await answer.ended();
@@ -98,14 +84,13 @@ export async function showAnswer(
 
 async function showAt(place: Place, answer: Answer, input: UserInput, showing: ThisShowing) {
   const { channel, thread } = place;
-  const { question, isOurs, shownBefore } = answer;
+  const { question } = answer;
   // Only direct conversations: elsewhere a stream is seen by one person until it ends (agentconnect-md/agentconnect issue 1494).
   const session = channel.startsWith('D')
-    ? await showing.agent.begin({ channel, thread, question, isOurs })
+    ? await showing.agent.begin({ channel, thread, question })
     : undefined;
   try {
-    if (shownBefore) await goOn({ ...shownBefore, id: answer.id }, answer, input, place, showing);
-    else if (session) await streamAnswer(answer, input, place, showing, session);
+    if (session) await streamAnswer(answer, input, place, showing, session);
     else await editAnswer(answer, input, place, showing);
   } finally {
     await session?.end();
@@ -115,17 +100,14 @@ async function showAt(place: Place, answer: Answer, input: UserInput, showing: T
 /** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
 async function markEarlier(
   { earlier }: Answer,
-  { channel, pressed, takenOver, inThread, invocation: { thread } }: UserInput,
+  { channel, pressed }: UserInput,
   { messages, log }: StreamShowing,
 ): Promise<void> {
   if (!earlier || !pressed) return;
   const { note, actions } = earlier;
   const under = [context(note), ...renderButtons(actions)];
-  const at = { channel, ...(inThread && thread !== undefined && { thread }) };
   try {
-    // What it shows was not stored with the press.
-    const shown = takenOver ? await messages.read(at, pressed.ts) : pressed;
-    if (shown) await messages.update(channel, shown.ts, withEnd(shown, under), 'late');
+    await messages.update(channel, pressed.ts, withEnd(pressed, under), 'late');
   } catch (error) {
     const { code } = readFailure(error);
     log.info({ reason: code, channel }, 'could not remove the buttons of an earlier answer');
@@ -133,16 +115,12 @@ async function markEarlier(
 }
 
 async function showQuestion(answer: Answer, input: UserInput, messages: Messages): Promise<Place> {
-  const { channel, ts: asked, takenOver } = input;
+  const { channel, ts: asked } = input;
   const { id, person, thread } = input.invocation;
   if (thread !== undefined && asked !== undefined) return { channel, thread, newest: asked };
-  // The question that began the thread is there where the thread is known.
-  const begun = thread === undefined ? answer.shownBefore?.thread : undefined;
-  if (begun !== undefined) return { channel, thread: begun, newest: begun };
   const question = renderQuestion(person.name, answer.question);
   const under = { channel, ...(thread === undefined ? {} : { thread }) };
-  const tried = { triedSinceMs: takenOver?.heardAtMs };
-  const ts = await messages.post(under, question, `${id}/question`, tried);
+  const ts = await messages.post(under, question, `${id}/question`);
   return { channel, thread: thread ?? ts, newest: ts };
 }
 
@@ -157,59 +135,14 @@ async function editAnswer(answer: Answer, input: UserInput, place: Place, showin
   const over = edits.begin();
   try {
     const first = renderThinking(answer.actions);
-    const tried = { triedSinceMs: input.takenOver?.heardAtMs };
     const shown = edits.isCrowded()
       ? []
-      : [{ ts: await messages.post({ channel, thread }, first, `${id}/0`, tried), content: first }];
+      : [{ ts: await messages.post({ channel, thread }, first, `${id}/0`), content: first }];
     const edit = createEditedAnswer(showing, { to: { channel, thread }, id, shown });
     await follow(answer, input, place, showing, {
       turn: edit.turn,
       show: ({ text, ended: _ended, ...view }) =>
         edit.show({ messages: splitMarkdown(text, ANSWER_LIMIT), ...view }),
-    });
-  } finally {
-    over();
-  }
-}
-
-/**
- * Lets what another process showed grow anew, by edits: nobody can add to what Slack may have ended, and nothing can be taken
- * from a stream. Looks for it when the turn of the answer has come: until then it cannot be told from the one before it.
- */
-async function goOn(
-  before: Omit<AnswerThere, 'invocation'>,
-  answer: Answer,
-  input: UserInput,
-  place: Place,
-  showing: ThisShowing,
-) {
-  const { edits, streams, shownMessages, log } = showing;
-  const { channel, thread } = place;
-  const { id: invocation } = input.invocation;
-  let edit: EditedAnswer | undefined;
-
-  async function find(): Promise<AnswerMessage[]> {
-    const found = await shownMessages.of(channel, thread, { ...before, invocation });
-    const stream = found.messages.findLast(found.isStream);
-    // Slack takes no edits of a stream that is under way.
-    if (stream) {
-      await streams.abandon({ channel, ts: stream.ts }).catch((error: unknown) => {
-        if (!OVER.has(readFailure(error).code)) throw error;
-        log.debug({ channel }, 'another process’s stream had already ended');
-      });
-    }
-    return found.messages.map(({ ts }) => ({ ts }));
-  }
-
-  const over = edits.begin();
-  try {
-    await follow(answer, input, place, showing, {
-      turn: (ended) => edit?.turn(ended) ?? edits.turn('first', ended),
-      async show({ text, ended: _ended, ...view }) {
-        const id = `${invocation}/on`;
-        edit ??= createEditedAnswer(showing, { to: { channel, thread }, id, shown: await find() });
-        await edit.show({ messages: splitMarkdown(text, ANSWER_LIMIT), ...view });
-      },
     });
   } finally {
     over();
@@ -249,13 +182,12 @@ async function streamAnswer(
 /** Shows the answer as it grows, and its document and cards below its end; should there be nobody to read it, it is ended. */
 async function follow(
   answer: Answer,
-  { invocation, takenOver }: UserInput,
+  { invocation }: UserInput,
   { channel, thread }: Place,
   { messages, documents, showCard, log }: ThisShowing,
   how: { turn: Turn; show(view: GrowingAnswer): Promise<void> },
 ): Promise<void> {
   const gone = new AbortController();
-  const tried = { triedSinceMs: takenOver?.heardAtMs };
 
   /** Nobody would read it where nothing may be posted. */
   function onRefused(error: unknown) {
@@ -266,13 +198,12 @@ async function follow(
   async function shareDocument(document: AnswerDocument) {
     const id = cardId(invocation.id, 'document');
     try {
-      await documents.share({ channel, thread }, document, { id, ...tried });
+      await documents.share({ channel, thread }, document, id);
     } catch (error) {
-      const { kind, code } = readFailure(error);
-      if (kind === 'not ours') throw error;
+      const { code } = readFailure(error);
       log.warn({ reason: code, channel }, 'could not share the document of an answer');
       const note = `The file ${document.name} could not be attached. ${explainFailure(error)}`;
-      await messages.post({ channel, thread }, renderNote(note), id, tried).catch(onRefused);
+      await messages.post({ channel, thread }, renderNote(note), id).catch(onRefused);
     }
   }
 
@@ -282,15 +213,13 @@ async function follow(
       await how.show(view);
       if (view.document) await shareDocument(view.document);
       await showCards(view.cards, { channel, showCard, log }, async (content, key) => {
-        await messages.post({ channel, thread }, content, cardId(invocation.id, key), tried);
+        await messages.post({ channel, thread }, content, cardId(invocation.id, key));
       });
     },
     actions: answer.actions,
     gone: gone.signal,
-    isOurs: answer.isOurs,
     onShowError(error) {
       const { kind, code } = readFailure(error);
-      if (kind === 'not ours') return;
       log.warn({ reason: code, channel }, 'could not show part of an answer');
       // The message or the channel is gone: nobody would read the rest.
       if (kind === 'refused') gone.abort();
@@ -305,11 +234,8 @@ async function showCards(
   send: (content: Content, key: string) => Promise<void>,
 ): Promise<void> {
   for (const [index, card] of cards.entries()) {
-    // By what it asks, not by its place: cards that were decided since another process showed them come no more.
-    const [action] = card.actions ?? [];
-    const key = action ? encodeAction(action) : String(index);
     try {
-      await showCard(card, (content) => send(content, key));
+      await showCard(card, (content) => send(content, String(index)));
     } catch (error) {
       const { kind, code } = readFailure(error);
       if (kind !== 'refused') throw error;
@@ -326,7 +252,6 @@ export async function showEphemeralAnswer(
   showEphemeral: ShowEphemeral,
 ): Promise<void> {
   await answer.begin({});
-  if (!answer.isOurs()) return;
   await showEphemeral(renderNote('Thinking… Only you will see the answer.'));
   let text = '';
   let steps: AnswerStep[] = [];
@@ -339,7 +264,6 @@ export async function showEphemeralAnswer(
       steps = withStep(steps, part.step);
       continue;
     }
-    if (part.kind === 'lost' || !answer.isOurs()) return;
     const { footer, note, actions, cards } = part;
     const messages = splitMarkdown(text, PRIVATE_LIMIT);
     const view = { messages, steps, end: { footer, note }, actions };

@@ -61,7 +61,6 @@ export function createEditedAnswer(
       await messages.remove(to.channel, ts, ELSEWHERE);
     } catch (error) {
       const { kind, code } = readFailure(error);
-      if (kind === 'not ours') return;
       if (kind !== 'refused') onLeft();
       log.warn(
         { reason: code, channel: to.channel },
@@ -92,8 +91,6 @@ export function createEditedAnswer(
       }
       earlier.content = content;
     }
-    // What another process showed below.
-    left.push(...shown.splice(settled + contents.length));
     settled = Math.max(0, view.messages.length - 1);
     next = 'more';
     await Promise.all(left.map(remove));

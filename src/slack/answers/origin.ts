@@ -1,44 +1,37 @@
 import type { Encryption } from '../../bot/platform.ts';
-import type { Invocation } from '../../bot/shared/invocation.ts';
+import type { Interrupted } from '../../bot/shared/invocation.ts';
 import type { UserInput } from './user-input.ts';
 
 /** Slack's own are some 150 characters. */
 const MAX_ADDRESS = 2_000;
 
-/** What is stored with an invocation, so that another process can show what comes of it. */
+/** Where an invocation came from, as it is stored until the invocation is done. */
+export type Origin = Pick<UserInput, 'ts' | 'inThread' | 'responseUrl'>;
+
 export type Origins = ReturnType<typeof createOrigins>;
 
 /** Response addresses let anybody speak as the bot, so they are encrypted. */
 export function createOrigins(encryption: Encryption) {
   return {
-    /** The input with all that is needed of it elsewhere. */
+    /** The input with its origin, to be stored. */
     noted(input: UserInput): UserInput {
-      const { invocation, ts, inThread, pressed, responseUrl = '', isInHome } = input;
+      const { invocation, ts, inThread, responseUrl = '' } = input;
       const isStorable = responseUrl !== '' && responseUrl.length <= MAX_ADDRESS;
       const origin = {
-        heardAtMs: String(Date.now()),
         ...(ts !== undefined && { ts }),
         ...(inThread && { inThread: 'yes' }),
-        ...(pressed && { pressed: pressed.ts }),
-        ...(isInHome && { isInHome: 'yes' }),
         ...(isStorable && { responseUrl: encryption.encrypt(responseUrl, invocation.id) }),
       };
       return { ...input, invocation: { ...invocation, origin } };
     },
 
-    /** The input of an invocation that another process stored, in a channel by Slack's id. */
-    inputOf(invocation: Invocation, channel: string): UserInput {
-      const { ts, inThread, pressed, isInHome, responseUrl, heardAtMs } = invocation.origin ?? {};
-      const url = responseUrl && encryption.decrypt(responseUrl, invocation.id);
+    /** The origin that was stored with an invocation. */
+    of({ invocation, origin = {} }: Interrupted): Origin {
+      const { ts, inThread, responseUrl } = origin;
+      const url = responseUrl && encryption.decrypt(responseUrl, invocation);
       return {
-        invocation,
-        channel,
-        addressed: true,
         inThread: inThread !== undefined,
-        takenOver: { heardAtMs: Number(heardAtMs) || Date.now() },
         ...(ts !== undefined && { ts }),
-        ...(pressed !== undefined && { pressed: { ts: pressed } }),
-        ...(isInHome && { isInHome: true }),
         ...(url && { responseUrl: url }),
       };
     },

@@ -1,6 +1,6 @@
 import type { types, webApi } from '@slack/bolt';
 import { answerOfButton } from '../../bot/shared/card.ts';
-import type { ShownAnswer } from '../../bot/shared/invocation.ts';
+import type { Interrupted } from '../../bot/shared/invocation.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { isDocument } from '../api/documents.ts';
 import { readingOf, readMessages } from '../api/messages.ts';
@@ -12,13 +12,6 @@ import { isWaitingLine } from '../render/render-answer.ts';
 export interface FoundMessage extends ShownMessage {
   user?: string;
   metadata?: { event_payload?: { id?: unknown } };
-}
-
-/** An answer that another process, or an earlier one, shows. */
-export interface AnswerThere extends ShownAnswer {
-  id: string;
-  /** The invocation that it answers. */
-  invocation: string;
 }
 
 /** What is found of it, oldest first, and which of that are streams, or were. */
@@ -91,8 +84,8 @@ export function createShownMessages(options: {
   return {
     since,
     /** What an answer shows in its thread. */
-    async of(channel: string, thread: string, answer: AnswerThere): Promise<FoundAnswer> {
-      const { id, invocation, beganAtMs, shown } = answer;
+    async of(channel: string, thread: string, answer: Interrupted): Promise<FoundAnswer> {
+      const { id, invocation, beganAtMs, shown = {} } = answer;
       const all = await since(channel, thread, beganAtMs);
       const pages = shown.stream?.split(' ') ?? [];
       const begunAfter = pages.at(-1) ?? shown.after;

@@ -4,7 +4,6 @@ import type { GrowingAnswer } from '../../bot/ask/live-answer.ts';
 import { splitMarkdown } from '../../bot/ask/split-markdown.ts';
 import { readFailure } from '../api/call-failure.ts';
 import { appendEveryMs, type Paces } from '../api/paces.ts';
-import type { SharedPaces } from '../api/shared-pace.ts';
 import type { Streams } from '../api/streams.ts';
 import { ANSWER_LIMIT, renderEnd } from '../render/render-answer.ts';
 import { harmless, unmaskSoFar, withoutMentions } from '../render/text.ts';
@@ -17,8 +16,6 @@ export interface StreamShowing extends Showing {
   streams: Streams;
   agent: Agent;
   paces: Pick<Paces, 'appendMs' | 'streamMs'>;
-  /** Where the processes in the workspace count together, if there may be several. */
-  shared?: Pick<SharedPaces, 'takeAppend'> | undefined;
 }
 
 /** With these a stream is over already, or gone. */
@@ -40,7 +37,7 @@ export function createStreamedAnswer(
     onBegun(ts: string): Promise<void>;
   },
 ) {
-  const { streams, agent, paces, shared, log } = showing;
+  const { streams, agent, paces, log } = showing;
   const { target, id, onBegun } = answer;
   const { channel, thread } = target;
   const pages = createStreamPages();
@@ -127,7 +124,6 @@ export function createStreamedAnswer(
         try {
           if (await streamOn(answer)) return;
         } catch (error) {
-          if (readFailure(error).kind === 'not ours') throw error;
           await breakOff(error);
         }
         edit = startEdits();
@@ -145,11 +141,6 @@ export function createStreamedAnswer(
       // The end of the answer waits for nothing.
       if (waitMs > 0) await pause(waitMs, undefined, { signal: ended }).catch(() => {});
       nextShowMs = performance.now() + appendEveryMs(paces, agent.count());
-      while (!ended.aborted) {
-        const fullMs = await shared?.takeAppend();
-        if (fullMs === undefined) break;
-        await pause(fullMs, undefined, { signal: ended }).catch(() => {});
-      }
     },
   };
 }

@@ -18,6 +18,4 @@ export interface UserInput {
   responseUrl?: string;
   /** Whether it came from somebody's home, and not from the channel that it is about. */
   isInHome?: boolean;
-  /** When another process heard it, which may have shown some of what comes of it. */
-  takenOver?: { heardAtMs: number };
 }

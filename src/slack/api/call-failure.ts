@@ -1,18 +1,14 @@
 import { webApi } from '@slack/bolt';
 import { DeliveryError, PlatformStartError } from '../../bot/shared/errors.ts';
-
-/** A call was not made, since another process goes on with what it is about. */
-export class NotOursError extends Error {
-  override name = 'NotOursError' as const;
-}
+import { NotHeldError } from './gated-fetch.ts';
 
 /**
  * What became of a call of Slack's Web API that failed: Slack said no; Slack said later; nobody knows whether it was
- * done (a time-out, a lost connection, a 5xx); or it is another process's to make now.
+ * done (a time-out, a lost connection, a 5xx); or it was not made, because this process may not speak.
  */
 export interface CallFailure {
-  kind: 'refused' | 'limited' | 'unknown' | 'not ours';
-  /** Slack's error code, or `http_503`, `no_answer`, `not_ours`. */
+  kind: 'refused' | 'limited' | 'unknown' | 'not held';
+  /** Slack's error code, or `http_503`, `no_answer`, `not_held`. */
   code: string;
   retryAfterMs?: number;
 }
@@ -79,7 +75,8 @@ export function readFailure(error: unknown): CallFailure {
     const code = `http_${error.statusCode}`;
     return { kind: error.statusCode >= 500 ? 'unknown' : 'refused', code };
   }
-  if (error instanceof NotOursError) return { kind: 'not ours', code: 'not_ours' };
+  const cause = error instanceof webApi.WebAPIRequestError ? error.original : error;
+  if (cause instanceof NotHeldError) return { kind: 'not held', code: 'not_held' };
   return { kind: 'unknown', code: 'no_answer' };
 }
 
@@ -115,6 +112,7 @@ export function explainFailure(error: unknown): string {
   const { kind, code } = readFailure(error);
   if (kind === 'limited') return 'Slack is rate limiting the bot.';
   if (kind === 'unknown') return `Slack didn’t answer correctly (${code}).`;
+  if (kind === 'not held') return 'Askwatch is handing over to another of its processes.';
   if (code === 'missing_scope') return missingScope(error);
   if (isAccessEnded(code)) {
     return `Slack no longer accepts the bot’s token (${code}). Reinstall the app; if SLACK_BOT_TOKEN is set, change it to the new token.`;

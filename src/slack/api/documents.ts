@@ -27,7 +27,7 @@ const BLOCK = 'askwatch-document-';
 export function createDocuments(
   client: webApi.WebClient,
   queue: SendQueue,
-  { self }: { self: BotIdentity },
+  { self, fetch }: { self: BotIdentity; fetch: typeof globalThis.fetch },
 ) {
   /** Where it goes is told by Slack; it is called only where Slack itself may be. */
   async function upload(url: string, bytes: Buffer) {
@@ -69,19 +69,15 @@ export function createDocuments(
   }
 
   return {
-    /**
-     * Shares a document in a thread, once: whether an attempt with a lost answer went through is looked up, and where another
-     * process may have tried, since `triedSinceMs`, first of all.
-     */
+    /** Shares a document in a thread, once: whether an attempt with a lost answer went through is looked up. */
     async share(
       to: Destination & { thread: string },
       { name, text }: AnswerDocument,
-      { id, triedSinceMs }: { id: string; triedSinceMs: number | undefined },
+      id: string,
     ): Promise<void> {
       const { channel, thread } = to;
-      const sinceMs = triedSinceMs ?? Date.now();
+      const sinceMs = Date.now();
       const block = `${BLOCK}${createHash('sha256').update(id).digest('base64url').slice(0, 22)}`;
-      if (triedSinceMs !== undefined && (await isShared(to, block, sinceMs))) return;
       const call = <T>(method: string, run: () => Promise<T>): ChannelCall<T> => ({
         ...{ method, channel, run },
       });

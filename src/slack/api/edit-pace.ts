@@ -31,17 +31,8 @@ interface Waiting {
   fail(error: Error): void;
 }
 
-/**
- * `editMs` is a little more than a fiftieth of a minute. With `shared`, which says for how many milliseconds the processes together
- * have no place for an edit, each edit takes one there, too.
- */
-export function createEditPace({
-  editMs,
-  shared,
-}: {
-  editMs: number;
-  shared?: ((kind: EditKind) => Promise<number | undefined>) | undefined;
-}) {
+/** `editMs` is a little more than a fiftieth of a minute. */
+export function createEditPace({ editMs }: { editMs: number }) {
   // At 1.3 s an edit that is 63.7 s: a minute, and some seconds for edits that are long on their way.
   const windowMs = (A_MINUTE - 1) * editMs;
   const lines: Record<EditKind, Waiting[]> = { alert: [], end: [], first: [], more: [], late: [] };
@@ -50,9 +41,6 @@ export function createEditPace({
   /** When an edit of an answer that is being written started last. */
   let writtenAtMs = Number.NEGATIVE_INFINITY;
   let limitedUntilMs = Number.NEGATIVE_INFINITY;
-  /** Before that the processes together have no place for this kind, or a less urgent one. */
-  const fullUntilMs = new Map<EditKind, number>();
-  let isAsking = false;
   let slowness = 1;
   let timer: NodeJS.Timeout | undefined;
   let underWay = 0;
@@ -66,8 +54,7 @@ export function createEditPace({
     const most = Math.floor(A_MINUTE / slowness) - LEFT_FREE[kind];
     const roomAtMs = (startsMs[startsMs.length - most] ?? Number.NEGATIVE_INFINITY) + windowMs;
     const turnAtMs = isWriting(kind) ? writtenAtMs + editMs * slowness : nowMs;
-    const fullMs = fullUntilMs.get(kind) ?? nowMs;
-    const pacedAtMs = isHurried(kind) ? nowMs : Math.max(roomAtMs, turnAtMs, fullMs);
+    const pacedAtMs = isHurried(kind) ? nowMs : Math.max(roomAtMs, turnAtMs);
     return Math.max(0, Math.max(limitedUntilMs, pacedAtMs) - nowMs);
   }
 
@@ -101,46 +88,18 @@ export function createEditPace({
         timer = setTimeout(run, Math.ceil(leftMs));
         return;
       }
-      if (shared && !isHurried(kind)) {
-        if (!isAsking) void askFor(kind, shared);
-        return;
-      }
       started(kind);
       lines[kind].shift()?.start();
     }
-  }
-
-  /** Starts an edit of this kind where the processes together have a place for it. */
-  async function askFor(kind: EditKind, ask: NonNullable<typeof shared>) {
-    isAsking = true;
-    const fullMs = await ask(kind);
-    isAsking = false;
-    if (closed) return;
-    if (fullMs !== undefined) fullUntilMs.set(kind, performance.now() + fullMs);
-    else if (lines[kind].length > 0) {
-      started(kind);
-      lines[kind].shift()?.start();
-    }
-    run();
-  }
-
-  function take(kind: EditKind) {
-    const leftMs = waitMs(kind);
-    if (leftMs > 0) return leftMs;
-    started(kind);
-    return undefined;
   }
 
   return {
     /** Takes a place among the edits of this minute; when there is none, says for how many milliseconds. */
-    take,
-    /** The same, where the processes together have one. */
-    async takeShared(kind: EditKind) {
-      const leftMs = take(kind);
-      if (leftMs !== undefined || !shared) return leftMs;
-      const fullMs = await shared(kind);
-      if (fullMs !== undefined) startsMs.pop();
-      return fullMs;
+    take(kind: EditKind) {
+      const leftMs = waitMs(kind);
+      if (leftMs > 0) return leftMs;
+      started(kind);
+      return undefined;
     },
 
     /**

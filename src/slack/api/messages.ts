@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { webApi } from '@slack/bolt';
 import { DeliveryError } from '../../bot/shared/errors.ts';
-import { type Content, context, type ShownMessage } from '../render/blocks.ts';
+import { type Content, context } from '../render/blocks.ts';
 import { readFailure } from './call-failure.ts';
 import type { EditKind } from './edit-pace.ts';
 import type { SendQueue } from './send-queue.ts';
@@ -118,51 +118,27 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue) {
 
   return {
     /**
-     * Posts what a person waits for, once: whether an attempt with a lost answer went through is looked up, and where another
-     * process may have tried, since `triedSinceMs`, first of all. Gives its ts.
+     * Posts what a person waits for, once: whether an attempt with a lost answer went through is looked up. Gives its ts.
      */
-    async post(
-      to: Destination,
-      content: Content,
-      id: string,
-      { triedSinceMs }: { triedSinceMs?: number | undefined } = {},
-    ) {
+    async post(to: Destination, content: Content, id: string) {
       const { channel } = to;
-      const sinceMs = (triedSinceMs ?? Date.now()) - CLOCK_SKEW_MS;
-      const lookUp = () =>
-        queue.patiently({
-          method: readingOf(to.thread),
-          channel,
-          repeatable: true,
-          run: () => tryFind(to, id, sinceMs),
-        });
-      const before = triedSinceMs === undefined ? undefined : await lookUp();
-      if (before?.kind === 'found') return before.ts;
-      const shown = before?.kind === 'unreadable' ? markRepeat(content) : content;
+      const sinceMs = Date.now() - CLOCK_SKEW_MS;
       for (let attempts = 1; ; attempts += 1) {
         try {
-          const run = () => send(to, shown, { id });
+          const run = () => send(to, content, { id });
           return (await queue.patiently({ method: 'chat.postMessage', channel, run })).ts;
         } catch (error) {
           if (readFailure(error).kind !== 'unknown' || attempts === 3) throw error;
-          const found = await lookUp();
+          const found = await queue.patiently({
+            method: readingOf(to.thread),
+            channel,
+            repeatable: true,
+            run: () => tryFind(to, id, sinceMs),
+          });
           if (found.kind === 'found') return found.ts;
           if (found.kind === 'unreadable') throw error;
         }
       }
-    },
-
-    /** A message as it is shown now; undefined when it is gone. */
-    async read({ channel, thread }: Destination, ts: string): Promise<ShownMessage | undefined> {
-      // A thread is given with its first message, whatever is asked for.
-      const bounds = { channel, oldest: ts, latest: ts, inclusive: true, limit: 2 };
-      const { messages = [] } = await queue.patiently({
-        method: readingOf(thread),
-        channel,
-        repeatable: true,
-        run: () => readMessages(client, bounds, thread),
-      });
-      return messages.find((message) => message.ts === ts) as ShownMessage | undefined;
     },
 
     /**

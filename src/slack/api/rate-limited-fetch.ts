@@ -1,4 +1,5 @@
 import type { PlatformLimits } from '../../bot/shared/platform-limits.ts';
+import { methodOf } from './gated-fetch.ts';
 
 /** Slack's limit where it names none. */
 const UNNAMED_MS = 30_000;
@@ -8,12 +9,16 @@ const UNNAMED_MS = 30_000;
  * Slack would, without asking it. Whoever calls need not know, whatever was started anew since. Posts are limited by
  * channel. Source: Slack docs, "Rate limits".
  */
-export function rateLimitedFetch(limits: PlatformLimits, workspace: string): typeof fetch {
+export function rateLimitedFetch(
+  send: typeof fetch,
+  limits: PlatformLimits,
+  workspace: string,
+): typeof fetch {
   return async (input, init) => {
     const kind = `${workspace} ${kindOf(input, init)}`;
     const leftMs = limits.leftMs(kind);
     if (leftMs > 0) return refusal(leftMs);
-    const response = await fetch(input, init);
+    const response = await send(input, init);
     if (response.status !== 429) return response;
     await response.body?.cancel();
     const waitMs = waitMsOf(response);
@@ -31,8 +36,8 @@ const refusal = (waitMs: number) =>
 
 /** The method, and of a post its channel. */
 function kindOf(input: Parameters<typeof fetch>[0], init: RequestInit | undefined): string {
-  const method = new URL(input instanceof Request ? input.url : input).pathname.split('/').at(-1);
-  if (method !== 'chat.postMessage' || typeof init?.body !== 'string') return method ?? '';
+  const method = methodOf(input);
+  if (method !== 'chat.postMessage' || typeof init?.body !== 'string') return method;
   return `${method} ${new URLSearchParams(init.body).get('channel')}`;
 }
 

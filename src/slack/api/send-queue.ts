@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DeliveryError } from '../../bot/shared/errors.ts';
-import { NotOursError, readFailure } from './call-failure.ts';
+import { readFailure } from './call-failure.ts';
 import type { EditKind, EditPace } from './edit-pace.ts';
 
 /** A call of the Web API that concerns a channel; Slack's limits count per method, that of posts also per channel. */
@@ -125,7 +125,7 @@ export function createSendQueue(options: { paceMs: number; edits: EditPace; remo
     /** Tries once. While the channel is limited it fails at once with a `DeliveryError` that says for how long. */
     async once<T>(call: ChannelCall<T>) {
       const { edit } = call;
-      const leftMs = edit ? await paceOf(call).takeShared(edit) : limitedForMs(keyOf(call));
+      const leftMs = edit ? paceOf(call).take(edit) : limitedForMs(keyOf(call));
       if (leftMs) {
         throw new DeliveryError('Slack is rate limiting the bot.', {
           permanent: false,
@@ -169,22 +169,5 @@ export function createSendQueue(options: { paceMs: number; edits: EditPace; remo
 
     /** Ends all waiting. */
     close: () => closing.abort(),
-  };
-}
-
-/** The queue for calls each of which is made only while `isOurs`, asked right before; else it fails with a `NotOursError`. */
-export function onlyWhile(queue: SendQueue, isOurs: () => boolean): SendQueue {
-  const guarded = <T>(call: ChannelCall<T>): ChannelCall<T> => ({
-    ...call,
-    async run() {
-      if (!isOurs()) throw new NotOursError('Another process continues this.');
-      return await call.run();
-    },
-  });
-  return {
-    ...queue,
-    once: (call) => queue.once(guarded(call)),
-    inTurn: (call) => queue.inTurn(guarded(call)),
-    patiently: (call) => queue.patiently(guarded(call)),
   };
 }

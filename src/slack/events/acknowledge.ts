@@ -3,6 +3,7 @@ import type { App, Context } from '@slack/bolt';
 import {
   defaultProcessEventErrorHandler,
   HTTPModuleFunctions,
+  type ReceiverEvent,
   type ReceiverProcessEventErrorHandlerArgs,
   type ReceiverUnhandledRequestHandlerArgs,
   type SocketModeReceiverProcessEventErrorHandlerArgs,
@@ -10,7 +11,7 @@ import {
 import type { Logger } from 'pino';
 import { RATE_LIMITED } from '../workspaces/socket.ts';
 
-/** An event is not acknowledged, so that Slack sends it again, to whichever process. */
+/** An event is not acknowledged, so that Slack sends it again. */
 class NotHeardError extends Error {
   override name = 'NotHeardError' as const;
 }
@@ -26,6 +27,9 @@ export interface Delivery {
 /** How often Slack sends an event after it was sent first. Source: Slack docs, "Events API", "Retries". */
 const RETRIES = 3;
 
+/** How soon it is looked again whether all is acknowledged. */
+const LOOK_AGAIN_MS = 5;
+
 /** What Bolt hands to listeners of ours in the context of an event. */
 const DELIVERY = 'askwatchDelivery';
 
@@ -37,10 +41,23 @@ export const deliveryOf = (context: Context): Delivery => context[DELIVERY];
  *
  * Acknowledges the notice that Slack leaves out events, too, which Bolt knows nothing of, and tells whoever runs the program.
  * Source: Slack docs, "Events API", "Rate limiting": more than 30,000 events in an hour of one workspace.
+ *
+ * Returns what resolves as soon as Slack waits for no acknowledgement, or after so long.
  */
-export function acknowledgeEvents(app: App, log: Logger): void {
+export function acknowledgeEvents(app: App, log: Logger): (withinMs: number) => Promise<void> {
   const processEvent = app.processEvent.bind(app);
+  const unacknowledged = new Set<ReceiverEvent>();
+
   app.processEvent = async (received) => {
+    unacknowledged.add(received);
+    const ack = async (response: unknown) => {
+      await received.ack(response);
+      unacknowledged.delete(received);
+    };
+    await acknowledge({ ...received, ack }).finally(() => unacknowledged.delete(received));
+  };
+
+  async function acknowledge(received: ReceiverEvent): Promise<void> {
     const { body, ack, retryNum = 0, customProperties } = received;
     if (body?.type === RATE_LIMITED) {
       log.warn(
@@ -66,16 +83,22 @@ export function acknowledgeEvents(app: App, log: Logger): void {
     await ack().catch((error: unknown) => {
       log.debug({ err: error }, 'acknowledged an event too late; Slack will send it again');
     });
+  }
+
+  return async (withinMs) => {
+    const untilMs = performance.now() + withinMs;
+    while (unacknowledged.size > 0 && performance.now() < untilMs) await pause(LOOK_AGAIN_MS);
   };
 }
 
-/** Resolves once a gesture is stored, or after so long. */
-export async function storedInTime(stored: Promise<unknown>, withinMs: number): Promise<void> {
+/** Whether a gesture is stored, or its person told that it is not; false if that is not known after so long. */
+export async function heardInTime(heard: Promise<boolean>, withinMs: number): Promise<boolean> {
   const over = new AbortController();
   const { signal } = over;
-  const late = pause(withinMs, undefined, { ref: false, signal }).catch(() => {});
-  await Promise.race([stored, late]);
+  const late = pause(withinMs, false, { ref: false, signal }).catch(() => false);
+  const isHeard = await Promise.race([heard, late]);
   over.abort();
+  return isHeard;
 }
 
 /** What answers Slack over HTTP where an event is not acknowledged. */

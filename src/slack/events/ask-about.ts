@@ -5,7 +5,6 @@ import type { Person, Place } from '../../bot/shared/place.ts';
 import { shortened } from '../../bot/shared/text-format.ts';
 import { createShowCard } from '../answers/charts.ts';
 import { explainFailure, readFailure } from '../api/call-failure.ts';
-import { respond } from '../api/response-url.ts';
 import { renderNote } from '../render/render-answer.ts';
 import { renderForm } from '../render/render-form.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
@@ -20,10 +19,10 @@ const MAX_NAME = 60;
 
 /**
  * Opens the form that asks about a message; whoever gets none is told why. What the message says stands in the form, where
- * Slack keeps it until that is sent, whichever process hears of it then. Never throws.
+ * Slack keeps it until that is sent. Never throws.
  */
 export async function openAskAbout(
-  { client, people }: Workspace,
+  { client, people, respond }: Workspace,
   { trigger, channel, ts, thread, message, responseUrl }: ChosenMessage,
   {
     bot,

@@ -17,7 +17,7 @@ interface Page {
   shown?: { digest: string; hash: string | undefined; atMs: number } | undefined;
 }
 
-/** A home that shows the same is published again only after this: Slack, or another process, may show another one. */
+/** A home that shows the same is published again only after this: Slack may show another one. */
 const KEEP_MS = 60_000;
 const NOTICE_MS = 60_000;
 /** Known homes; more are published once too often. */
@@ -58,7 +58,7 @@ export function createHomePages() {
     } catch (error) {
       page.shown = undefined;
       if (readFailure(error).code !== 'hash_conflict') throw error;
-      // Another process published since: this home may be the older one.
+      // The process before published since: this home may be the older one.
       page.stale = true;
     }
   }

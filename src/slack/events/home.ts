@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { Dispatch } from '../../bot/commands/dispatch.ts';
 import { HOME_FORM, type HomeOwner } from '../../bot/home/home.ts';
 import type { Bot } from '../../bot/platform.ts';
 import { type Card, textCard, textPart } from '../../bot/shared/card.ts';
@@ -83,7 +82,7 @@ export function createHome(options: { workspaces: Workspaces; bot: Bot; log: Log
     }
   }
 
-  async function change(workspace: Workspace, input: UserInput, dispatch: Dispatch): Promise<void> {
+  async function change(workspace: Workspace, input: UserInput): Promise<void> {
     const { invocation } = input;
     const { place, person, request } = invocation;
     const { owner } = ownerIn(workspace, person);
@@ -93,7 +92,7 @@ export function createHome(options: { workspaces: Workspaces; bot: Bot; log: Log
     const reply =
       'card' in allowed
         ? { kind: 'card' as const, card: allowed.card, private: true }
-        : await dispatch(invocation);
+        : await bot.dispatch(invocation);
     if (reply.kind !== 'card') return;
     const { channel } = input;
     await show(workspace, person, { channel, card: reply.card });
@@ -107,12 +106,11 @@ export function createHome(options: { workspaces: Workspaces; bot: Bot; log: Log
     { messages, checkAccess }: Workspace,
     { input, card }: { input: UserInput; card: Card },
   ): Promise<string | undefined> {
-    const { channel, invocation, takenOver } = input;
-    const tried = { triedSinceMs: takenOver?.heardAtMs };
+    const { channel, invocation } = input;
     const footer = `Changed by ${invocation.person.name} in the Askwatch home`;
     try {
       const content = renderCard({ ...card, footer });
-      await messages.post({ channel }, content, `${invocation.id}/card`, tried);
+      await messages.post({ channel }, content, `${invocation.id}/card`);
       return undefined;
     } catch (error) {
       log.warn(
@@ -136,10 +134,7 @@ export function createHome(options: { workspaces: Workspaces; bot: Bot; log: Log
       return true;
     },
     /** Does what a form asks for that was opened in a home. Returns at once; never throws. */
-    submit: (workspace: Workspace, input: UserInput) =>
-      track(workspace, change(workspace, input, bot.dispatch)),
-    /** The same for a form that was sent to another process; resolves when it is done. */
-    takeOver: change,
+    submit: (workspace: Workspace, input: UserInput) => track(workspace, change(workspace, input)),
   };
 
   /** What nobody foresaw ends here, in the log. */

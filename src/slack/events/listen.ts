@@ -5,7 +5,6 @@ import { ASK_ABOUT, askAboutCommand } from '../../bot/commands/ask-about.ts';
 import { type Command, topLevelNames } from '../../bot/commands/command.ts';
 import { formOf, formProblems } from '../../bot/commands/form.ts';
 import { type Bot, orLate } from '../../bot/platform.ts';
-import type { TakenOver } from '../../bot/shared/invocation.ts';
 import type { Person } from '../../bot/shared/place.ts';
 import type { Origins } from '../answers/origin.ts';
 import type { UserInput } from '../answers/user-input.ts';
@@ -15,7 +14,7 @@ import { FORM, isShowable, renderForm } from '../render/render-form.ts';
 import { escapeText } from '../render/text.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
-import { deliveryOf, storedInTime } from './acknowledge.ts';
+import { deliveryOf, heardInTime } from './acknowledge.ts';
 import { openAskAbout } from './ask-about.ts';
 import { createHome } from './home.ts';
 import {
@@ -37,14 +36,11 @@ const BEGIN_LIMIT_MS = 1_000;
 const NOT_INSTALLED =
   'Askwatch isn’t installed in this workspace, or was removed. Ask your Askwatch admin for the install page.';
 
-/**
- * Receives Slack's events, hands those that are meant for the bot to it, and leaves out the others. Gives what has handled
- * what another process received.
- */
+/** Receives Slack's events, hands those that are meant for the bot to it, and leaves out the others. */
 export function listen(
   app: App,
   options: { workspaces: Workspaces; bot: Bot; origins: Origins; paces: Paces; log: Logger },
-) {
+): void {
   const { workspaces, bot, origins, paces, log } = options;
   const home = createHome({ workspaces, bot, log });
   const names = topLevelNames(bot.commands);
@@ -73,20 +69,12 @@ export function listen(
     return origins.noted({ ...input, invocation: { ...invocation, id, place, person } });
   }
 
-  /** What was received here or elsewhere, in the channel that the workspace has by this id. Throws what the `WebClient` throws. */
-  async function takeOver(
-    { invocation: stored, dispatch }: TakenOver,
-    { workspace, channel }: { workspace: Workspace; channel: string },
-  ): Promise<void> {
-    const person = personIn(workspace, stored.person, channel);
-    const input = origins.inputOf({ ...stored, person }, channel);
-    if (input.isInHome) await home.takeOver(workspace, input, dispatch);
-    else await workspace.conversation.takeOver(dispatch, input);
-  }
-
-  /** Hands a gesture, which Slack does not repeat, to the bot; resolves when Slack may be told that it was heard. */
+  /**
+   * Hands a gesture, which Slack does not repeat, to the bot. False if Slack must not be told that it was heard: then Slack tells its
+   * person that it failed, which nobody else could do after a kill.
+   */
   const converse = ({ conversation }: Workspace, input: UserInput) =>
-    storedInTime(conversation.answer(bot.dispatch, input), paces.storeMs);
+    heardInTime(conversation.answer(bot.dispatch, input), paces.storeMs);
 
   /** What is done after an event is acknowledged. */
   function later(work: Promise<unknown> | undefined): void {
@@ -133,11 +121,15 @@ export function listen(
    * Hands a press to the bot, and shows the form that its button opens, whatever becomes of either. What the form begins with is
    * known before the press changes that.
    */
-  async function press(workspace: Workspace, input: UserInput, trigger: string | undefined) {
+  async function press(
+    workspace: Workspace,
+    input: UserInput,
+    trigger: string | undefined,
+  ): Promise<boolean> {
     const view = trigger === undefined ? undefined : await formOfPress(input);
     const isHeard = converse(workspace, input);
     if (view && trigger !== undefined) await show(workspace, { trigger_id: trigger, view });
-    await isHeard;
+    return await isHeard;
   }
 
   /** Shows a form; false when Slack does not. */
@@ -173,7 +165,7 @@ export function listen(
       if (!workspace) return await ack({ response_type: 'ephemeral', text: NOT_INSTALLED });
       const input = qualify(workspace, parseCommand(command));
       const withForm = formOf(`${command.command} ${command.text}`, bot.commands);
-      if (!withForm) await converse(workspace, input);
+      if (!withForm && !(await converse(workspace, input))) return;
       await ack();
       if (!withForm || (await openForm(workspace, withForm, command))) return;
       await converse(workspace, input);
@@ -222,7 +214,7 @@ export function listen(
   app.action({ type: 'block_actions' }, async ({ ack, body, context }) => {
     const workspace = await workspaceOf(context);
     const input = workspace && parseButtonPress(body);
-    if (input) await press(workspace, qualify(workspace, input), triggerOf(body));
+    if (input && !(await press(workspace, qualify(workspace, input), triggerOf(body)))) return;
     await ack();
     if (!workspace || input || (await changeForm(workspace, body))) return;
     if (!home.press(workspace, body)) log.debug('ignored a press of an unknown button');
@@ -251,7 +243,7 @@ export function listen(
     const workspace = await workspaceOf(context);
     const input = workspace && filled && qualify(workspace, inputOf(filled));
     // What a person may do in a channel from their home is asked of Slack first.
-    if (input && !input.isInHome) await converse(workspace, input);
+    if (input && !input.isInHome && !(await converse(workspace, input))) return;
     await ack();
     if (!input) log.debug('ignored an unknown form');
     else if (input.isInHome) home.submit(workspace, input);
@@ -323,6 +315,4 @@ export function listen(
 
   app.event('app_mention', ({ event, context }) => onMessage(event, context));
   app.event('message', ({ event, context }) => onMessage(event as MessageEvent, context));
-
-  return { takeOver };
 }

@@ -154,8 +154,8 @@ function readInstallation(given: BoltInstallation): Installation {
 }
 
 /**
- * States that only a process with the client secret can make, each good for one installation, in whichever process it ends. That
- * a state belongs to the browser is Bolt's to check, by a cookie. Bolt's own states can be used again (@slack/oauth 4.0.0,
+ * States that can be made only with the client secret, each good for one installation, also across a restart. That a state
+ * belongs to the browser is Bolt's to check, by a cookie. Bolt's own states can be used again (@slack/oauth 4.0.0,
  * `ClearStateStore`).
  */
 function createInstallStates({
@@ -188,9 +188,9 @@ function createInstallStates({
     async verifyStateParam(now, state) {
       const [until = '', random = ''] = state.split('.');
       const text = `${until}.${random}`;
-      const isOurs = isEqual(state, `${text}.${signatureOf(text)}`);
+      const isSigned = isEqual(state, `${text}.${signatureOf(text)}`);
       const isLate = Number.parseInt(until, 36) < now.getTime();
-      if (!isOurs || isLate || !(await isNew(random))) throw new InstallError(STALE);
+      if (!isSigned || isLate || !(await isNew(random))) throw new InstallError(STALE);
       // Of what a state could carry nothing is used: the redirect address is the app's own.
       return { scopes: [] };
     },

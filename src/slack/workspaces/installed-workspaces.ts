@@ -1,12 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import {
-  type Collection,
-  createEncryption,
-  type Following,
-  type Store,
-} from '../../bot/platform.ts';
+import { type Collection, createEncryption, type Following } from '../../bot/platform.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import { isAccessEnded, readFailure } from '../api/call-failure.ts';
 import type { Paces } from '../api/paces.ts';
@@ -61,13 +56,13 @@ export function installedWorkspaces(options: {
   installations: Collection<EncryptedInstallation>;
   clientSecret: string;
   clientOf(token: string, teamId: string): webApi.WebClient;
+  fetch: typeof fetch;
   paces: Paces;
   /** Forgets all that is kept of a workspace but its installation; a start goes on with what a kill interrupts. */
   forgetAll(teamId: string): Promise<void>;
-  store?: Pick<Store, 'windows'> | undefined;
   log: Logger;
 }): InstalledWorkspaces {
-  const { installations, clientSecret, clientOf, paces, forgetAll, store, log } = options;
+  const { installations, clientSecret, clientOf, fetch, paces, forgetAll, log } = options;
   const encryption = createEncryption(clientSecret, 'askwatch slack installations');
   const installed = new Map<string, Installed>();
   /** What is stored and of no use now: encrypted with another secret, refused, or removed. */
@@ -85,8 +80,7 @@ export function installedWorkspaces(options: {
     const workspace = createWorkspace({
       client: clientOf(botToken, teamId),
       self: { userId: botUserId, teamId, name: BOT_NAME },
-      paces,
-      store,
+      ...{ fetch, paces },
       log: log.child({ teamId }),
       onRefused: (refusal) => void end(refusal),
       // Slack counts on, however often the app is installed.
@@ -130,7 +124,7 @@ export function installedWorkspaces(options: {
       unused.set(teamId, sealed);
       return;
     }
-    // Other processes stop speaking there; and one that starts goes on with forgetting.
+    // The next start goes on with forgetting.
     await installations
       .update(teamId, (current) =>
         current?.sealed === sealed && !current.isRemoved ? { sealed, isRemoved: true } : current,
@@ -182,13 +176,13 @@ export function installedWorkspaces(options: {
     }
   }
 
-  /** Takes note of what is stored now, by this process or another. */
+  /** Takes note of what is stored now: during a hand-over the process before still takes installations. */
   function follow(teamId: string, stored: EncryptedInstallation | undefined): void {
     const entry = installed.get(teamId);
     if (!stored || stored.isRemoved) {
       unused.delete(teamId);
       if (entry && (!stored || entry.sealed === stored.sealed)) {
-        log.info({ teamId }, 'a workspace removed Askwatch, reported by another process');
+        log.info({ teamId }, 'a workspace removed Askwatch before the hand-over');
         drop(entry);
       }
       if (stored && !following) removedBefore.set(teamId, stored.sealed);

@@ -31,8 +31,8 @@ export function createRights(options: {
     const { user } = await client.users.info({ user: id });
     if (!user || user.deleted) return false;
     const { team_id: home, enterprise_user: enterprise } = user;
-    const isOurs = [home, ...(enterprise?.teams ?? [])].includes(self.teamId);
-    return isOurs && [user.is_admin, user.is_owner, user.is_primary_owner].includes(true);
+    const isMember = [home, ...(enterprise?.teams ?? [])].includes(self.teamId);
+    return isMember && [user.is_admin, user.is_owner, user.is_primary_owner].includes(true);
   }
 
   /** Source: Slack docs, "usergroups.users.list". Asked at most once a minute for each group. */

@@ -47,7 +47,7 @@ export function createSocket(options: {
   });
   const { client } = receiver;
   guardSocket(client, log);
-  let closing = new AbortController();
+  const closing = new AbortController();
   let connected = false;
   let connectedAtMs = 0;
   let failures = 0;
@@ -98,10 +98,9 @@ export function createSocket(options: {
     receiver,
     /**
      * Resolves once Slack said hello. Throws `PlatformStartError` when Slack refuses the app token, or it is closed before; waits
-     * out the rest. It may be opened again after it was closed.
+     * out the rest.
      */
     async open() {
-      closing = new AbortController();
       const { signal } = closing;
       opening = connect(signal);
       try {

@@ -1,6 +1,5 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { Store } from '../../bot/platform.ts';
 import { createAgent } from '../answers/agent.ts';
 import { createShowCard } from '../answers/charts.ts';
 import { createConversation } from '../answers/conversation.ts';
@@ -14,8 +13,8 @@ import { createEditPace, type EditPace } from '../api/edit-pace.ts';
 import { createReadFile } from '../api/files.ts';
 import { createMessages } from '../api/messages.ts';
 import type { Paces } from '../api/paces.ts';
-import { createSendQueue, onlyWhile, type SendQueue } from '../api/send-queue.ts';
-import { createSharedPaces } from '../api/shared-pace.ts';
+import { createRespond } from '../api/response-url.ts';
+import { createSendQueue } from '../api/send-queue.ts';
 import { createStreams } from '../api/streams.ts';
 import { createRights } from './rights.ts';
 
@@ -31,37 +30,26 @@ export type Workspace = ReturnType<typeof createWorkspace>;
 /** A workspace that let us in as `self`. `onRefused` is called with the refusal when the token is no longer good. */
 export function createWorkspace(options: {
   client: webApi.WebClient;
+  /** Sends what goes to Slack elsewhere than to its Web API. */
+  fetch: typeof fetch;
   self: BotIdentity;
   paces: Paces;
   log: Logger;
   onRefused(refusal: unknown): void;
   /** Those of an earlier installation. */
   counts?: Counts;
-  /** Where the processes in the workspace count together, if there may be several. */
-  store?: Pick<Store, 'windows'> | undefined;
 }) {
-  const { client, self, paces, log, onRefused } = options;
-  const { editMs } = paces;
-  const shared =
-    options.store && createSharedPaces(options.store, { teamId: () => self.teamId, editMs, log });
-  const paceOf = (method: string) =>
-    createEditPace({
-      editMs,
-      shared: shared && ((kind) => shared.takeEdit(method, kind)),
-    });
+  const { client, fetch, self, paces, log, onRefused } = options;
   const counts = options.counts ?? {
-    edits: paceOf('chat.update'),
-    removals: paceOf('chat.delete'),
+    edits: createEditPace(paces),
+    removals: createEditPace(paces),
   };
   const { edits, removals } = counts;
   const queue = createSendQueue({ paceMs: paces.alertMs, edits, removals });
-  const begun = new Set<string>();
-  const callsOf = (sends: SendQueue) => ({
-    messages: createMessages(client, sends),
-    streams: createStreams(client, sends, { self, begun }),
-    documents: createDocuments(client, sends, { self }),
-  });
-  const { messages, streams } = callsOf(queue);
+  const messages = createMessages(client, queue);
+  const streams = createStreams(client, queue, { self, begun: new Set() });
+  const documents = createDocuments(client, queue, { self, fetch });
+  const respond = createRespond(fetch);
   const shownMessages = createShownMessages({ client, queue, self });
   const agent = createAgent({ client, queue, log, minuteMs: 50 * paces.editMs });
 
@@ -75,15 +63,12 @@ export function createWorkspace(options: {
     }
   }
 
-  /** Calls of which each is made only while this process does what they are for. */
-  const callsWhile = (isOurs: () => boolean) => callsOf(onlyWhile(queue, isOurs));
-
   return {
     self,
     client,
     queue,
     messages,
-    callsWhile,
+    respond,
     /** Shows what Askwatch posts by itself, with its charts where the workspace takes them. */
     showCard: createShowCard(log),
     agent,
@@ -92,19 +77,15 @@ export function createWorkspace(options: {
     /** Ends the access when Slack says, and confirms, that the token is no longer good. */
     checkAccess,
     /** Ends an answer that an earlier process left in a channel. */
-    endAnswer: createEndAnswer({ shownMessages, messages, streams, agent }),
+    endAnswer: createEndAnswer({ shownMessages, messages, streams, agent, respond }),
     /** Streams a file that somebody sent there. */
     readFile: createReadFile(client),
     /** What people wrote. */
     people: createPeopleMessages({ client, queue, self, log }),
     rightsOf: createRights({ client, self, log }),
     conversation: createConversation({
-      showing: {
-        ...{ agent, edits, paces, shared, shownMessages, log },
-        callsWhile,
-      },
-      messages,
-      checkAccess,
+      showing: { messages, streams, documents, agent, edits, paces, log },
+      ...{ messages, respond, checkAccess },
     }),
     /** From now on ends of answers wait for nothing but limits that Slack named, since nothing comes after them. */
     hurry() {

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { Store } from '../../bot/platform.ts';
 import { PlatformStartError } from '../../bot/shared/errors.ts';
 import { readFailure, startError } from '../api/call-failure.ts';
 import type { Paces } from '../api/paces.ts';
@@ -31,18 +30,15 @@ export interface Workspaces {
 /** The one workspace that a token is of; the bot names its channels as Slack does. */
 export function onlyWorkspace(options: {
   client: webApi.WebClient;
+  fetch: typeof fetch;
   paces: Paces;
   log: Logger;
-  store?: Pick<Store, 'windows'> | undefined;
   onAccessEnded(error: Error): void;
 }): Workspaces {
-  const { client, paces, log, store, onAccessEnded } = options;
+  const { client, fetch, paces, log, onAccessEnded } = options;
   // Who we are there is known once it let us in.
   const only = createWorkspace({
-    client,
-    paces,
-    log,
-    store,
+    ...{ client, fetch, paces, log },
     self: { userId: '', teamId: '', name: 'Askwatch' },
     onRefused(refusal) {
       const sentence = startError(refusal, 'SLACK_BOT_TOKEN');

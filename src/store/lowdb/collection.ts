@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { assertId } from '../documents.ts';
+import type { Queues } from '../queues.ts';
 import type { Changed, Collection, CollectionDeclaration } from '../store.ts';
 import { createBoundedCache } from './bounded-cache.ts';
 import { fileNameOf, openDocumentFile, PREVIOUS, prepare, type Stored } from './document-file.ts';
 import { makeFolder, namesIn } from './files.ts';
 import type { Quarantine } from './quarantine.ts';
-import type { Queues } from './queues.ts';
 
 /** Characters of JSON that a collection keeps in memory; what it takes there is a small multiple. */
 const CACHE_SIZE = 8 * 1024 * 1024;
@@ -31,7 +31,7 @@ interface Change<T> {
 
 /**
  * A collection of one file per document. Everything that touches a file waits its turn in the file's queue; memory
- * changes only after the disk has. `assertOpen` throws once the store is closed.
+ * changes only after the disk has. `assertOpen` throws once the store is closed, `assertWritable` also once its lease is lost.
  */
 export function createLowdbCollection<T>(
   declaration: CollectionDeclaration<T>,
@@ -40,10 +40,11 @@ export function createLowdbCollection<T>(
     quarantine: Quarantine;
     queues: Queues;
     assertOpen: () => void;
+    assertWritable: () => void;
     log: Logger;
   },
 ): Collection<T> {
-  const { folder, quarantine, queues, assertOpen } = options;
+  const { folder, quarantine, queues, assertOpen, assertWritable } = options;
   const cache = createBoundedCache<Known<T>>(CACHE_SIZE);
   const changesOf = new Map<string, Change<T>[]>();
   let folderMade = false;
@@ -173,7 +174,7 @@ export function createLowdbCollection<T>(
     make: Change<T>['make'],
     { erases = false }: { erases?: boolean } = {},
   ): Promise<T | undefined> {
-    assertOpen();
+    assertWritable();
     const name = nameOf(id);
     return await new Promise((resolve, reject) => {
       const own = { erases, make, resolve, reject };
@@ -200,6 +201,7 @@ export function createLowdbCollection<T>(
     erase: (id, make) => enqueue(id, make, { erases: true }),
 
     async eraseAll(fits) {
+      assertWritable();
       for (const { id, document } of await list()) {
         if (fits(id, document))
           await enqueue(id, (now) => (now && fits(id, now) ? undefined : now));

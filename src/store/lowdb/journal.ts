@@ -54,10 +54,11 @@ export function createLowdbJournal<T extends JournalRecord>(
     acknowledged: string;
     losses: Losses;
     assertOpen: () => void;
+    assertWritable: () => void;
     log: Logger;
   },
 ): Journal<T> & { close(): Promise<void> } {
-  const { folder, acknowledged, losses, assertOpen, log } = options;
+  const { folder, acknowledged, losses, assertOpen, assertWritable, log } = options;
   let waiting: Waiting[] = [];
   let last: Promise<void> = Promise.resolve();
   let current: { day: string; file: AppendFile; records: number } | undefined;
@@ -257,7 +258,7 @@ export function createLowdbJournal<T extends JournalRecord>(
 
   return {
     async append(record) {
-      assertOpen();
+      assertWritable();
       const day = dayOf(record.atMs);
       const line = encode(declaration, record);
       await new Promise<void>((resolve, reject) => {
@@ -278,7 +279,7 @@ export function createLowdbJournal<T extends JournalRecord>(
     },
 
     async prune(beforeMs) {
-      assertOpen();
+      assertWritable();
       const firstKept = dayOf(beforeMs);
       await inTurn(async () => {
         if (current && current.day < firstKept) await closeCurrent();
@@ -287,7 +288,7 @@ export function createLowdbJournal<T extends JournalRecord>(
     },
 
     async clear() {
-      assertOpen();
+      assertWritable();
       await inTurn(async () => {
         await closeCurrent();
         await remove(await days());
@@ -295,7 +296,7 @@ export function createLowdbJournal<T extends JournalRecord>(
     },
 
     async erase(change, { mentioning = [] } = {}) {
-      assertOpen();
+      assertWritable();
       // As they stand in a line.
       const texts = mentioning.map((text) => JSON.stringify(text).slice(1, -1));
       // What waits to be appended comes first; then day by day, so that appends have their turn in between.

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { z } from 'zod';
 import type { Collection, CollectionDeclaration, Lease, LeaseGroup, PartHolder } from '../store.ts';
 
@@ -18,27 +19,34 @@ export type Leases = ReturnType<typeof createLeases>;
  * Leases within the one process that has the data folder: one is held until it is released, and ends with the process,
  * so its time to live has nothing to do. The fence grows on the disk before the lease is handed out.
  */
-export function createLeases(collection: Collection<z.infer<typeof LeaseDocument>>) {
+export function createLeases(
+  collection: Collection<z.infer<typeof LeaseDocument>>,
+  /** Ends what was done under a lease, before another has it. */
+  settle: (lease: Lease) => Promise<void>,
+) {
   const held = new Map<string, AbortController>();
   return {
     async take(name: string): Promise<Lease | undefined> {
       if (held.has(name)) return undefined;
       const ended = new AbortController();
+      // All that is done under a lease listens.
+      setMaxListeners(0, ended.signal);
       held.set(name, ended);
-      const release = () => {
-        if (held.get(name) === ended) held.delete(name);
-        ended.abort();
-      };
       try {
         const last = await collection.update(name, (lease) => ({ fence: (lease?.fence ?? 0) + 1 }));
-        return {
+        const lease: Lease = {
           fence: last?.fence ?? 1,
           isHeld: () => !ended.signal.aborted,
           signal: ended.signal,
-          release: async () => release(),
+          async release() {
+            if (ended.signal.aborted) return;
+            ended.abort();
+            await settle(lease).finally(() => held.delete(name));
+          },
         };
+        return lease;
       } catch (error) {
-        release();
+        held.delete(name);
         throw error;
       }
     },
@@ -61,7 +69,6 @@ export function createLeases(collection: Collection<z.infer<typeof LeaseDocument
     /** Ends all of them. */
     abortAll(): void {
       for (const ended of held.values()) ended.abort();
-      held.clear();
     },
   };
 }

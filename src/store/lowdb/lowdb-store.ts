@@ -1,29 +1,17 @@
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
-import { createClaims } from '../claims.ts';
 import { STORED_NAME } from '../documents.ts';
-import { createMemoryTurns } from '../memory-turns.ts';
-import { createMemoryWindows } from '../memory-windows.ts';
-import type { Store } from '../store.ts';
+import type { Lease, OpenedByName, Store } from '../store.ts';
 import { ACKNOWLEDGED } from './acknowledged.ts';
-import { claimBuckets, createLowdbClaims } from './claims.ts';
-import { createLowdbCollection } from './collection.ts';
 import { prepareDataFolder } from './data-folder.ts';
-import { createLowdbEvents } from './events.ts';
 import { namesIn, removeTemporaryFiles, replaceFile } from './files.ts';
-import { createLowdbJournal } from './journal.ts';
 import { createKeyFile } from './key-file.ts';
 import { createLeases, LEASES } from './leases.ts';
 import { takeLock } from './lock.ts';
 import { openLosses, reportLosses } from './losses.ts';
 import { openQuarantine, QUARANTINE, type Quarantine } from './quarantine.ts';
-import { createQueues } from './queues.ts';
 import { assertNotMoved } from './raw-state.ts';
-import { openLowdbRegisters } from './registers.ts';
-import { openStateInJournals } from './state.ts';
-
-/** Files of documents that are open at once. */
-const MAX_OPEN_FILES = 32;
+import { openScope, type Scope } from './scope.ts';
 
 /** How often what is in quarantine for too long is removed. */
 const PRUNE_EVERY_MS = 3_600_000;
@@ -51,9 +39,8 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
     throw error;
   }
 
-  const queues = createQueues(MAX_OPEN_FILES);
   const names = new Set([QUARANTINE, ACKNOWLEDGED]);
-  const journals: Array<{ close(): Promise<void> }> = [];
+  const scopes = new Map<Lease | undefined, Scope>();
   let checking: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
 
@@ -61,23 +48,18 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
     if (closing) throw new Error('The store is closed.');
   }
 
-  function own(name: string): string {
-    assertOpen();
-    if (!STORED_NAME.test(name)) throw new Error(`'${name}' is not a valid name for stored data.`);
-    if (names.has(name)) throw new Error(`Stored data named '${name}' is opened twice.`);
-    names.add(name);
-    return join(folder, name);
+  function scopeOf(lease?: Lease): OpenedByName {
+    const parts = { folder, names, quarantine, losses, assertOpen, log };
+    const known = scopes.get(lease) ?? openScope(parts, lease);
+    scopes.set(lease, known);
+    return known.opens;
   }
 
-  const collection: Store['collection'] = (declaration) =>
-    createLowdbCollection(declaration, {
-      folder: own(declaration.name),
-      quarantine,
-      queues,
-      assertOpen,
-      log,
-    });
-  const leases = createLeases(collection(LEASES));
+  const unleased = scopeOf();
+  const leases = createLeases(unleased.collection(LEASES), async (lease) => {
+    await scopes.get(lease)?.close();
+    scopes.delete(lease);
+  });
   const pruning = setInterval(() => {
     quarantine.prune(Date.now()).catch((error: unknown) => {
       log.warn({ err: error }, 'could not remove old damaged files; retrying');
@@ -88,56 +70,25 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
     leases.abortAll();
     clearInterval(pruning);
     try {
-      await queues.idle();
-      await Promise.all(journals.map((journal) => journal.close()));
+      await Promise.all([...scopes.values()].map((each) => each.close()));
       await checking?.catch(() => {});
     } finally {
       await lock.release();
     }
   }
 
-  const journal: Store['journal'] = (declaration) => {
-    const opened = createLowdbJournal(declaration, {
-      folder: own(declaration.name),
-      acknowledged: join(folder, ACKNOWLEDGED, declaration.name),
-      losses,
-      assertOpen,
-      log,
-    });
-    journals.push(opened);
-    return opened;
-  };
-
-  return {
-    collection,
-    journal,
-    registers: (declaration) => openLowdbRegisters(declaration, { journal, log }),
-    state: (declaration) => openStateInJournals(declaration, { journal, log }),
-    events(declaration) {
-      own(declaration.name);
-      return createLowdbEvents(declaration.name, { assertOpen, log });
-    },
+  const store: Store = {
+    ...unleased,
     async lease(name) {
       assertOpen();
       return await leases.take(name);
     },
+    under: (lease) => ({ ...store, ...scopeOf(lease) }),
     leases(_kind, count, holder) {
       assertOpen();
       return leases.group(count, holder);
     },
-    claims(declaration) {
-      const table = createLowdbClaims(collection(claimBuckets(declaration.name)));
-      return createClaims(declaration, { table, assertOpen, log });
-    },
-    turns(declaration) {
-      own(declaration.name);
-      return createMemoryTurns(declaration);
-    },
     isShared: false,
-    windows(declaration) {
-      own(declaration.name);
-      return createMemoryWindows(declaration);
-    },
     key: createKeyFile(folder, assertOpen),
     async check() {
       assertOpen();
@@ -154,6 +105,7 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
       return closing;
     },
   };
+  return store;
 }
 
 /** Removes what a killed process left half written. */

@@ -75,12 +75,7 @@ export async function openStateInJournals<T, S, R>(
     }
   }
 
-  return {
-    current: () => current,
-    ...queueUpdates(writeTogether),
-    // Nobody else changes it.
-    follow: () => ({ stop() {} }),
-  };
+  return { current: () => current, ...queueUpdates(writeTogether) };
 }
 
 /**

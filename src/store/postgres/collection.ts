@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { assertId, notStorable, readDocument } from '../documents.ts';
 import { CorruptDocumentError, NewerDocumentError, StoreUnavailableError } from '../errors.ts';
+import { createQueues } from '../queues.ts';
 import type { Collection, CollectionDeclaration } from '../store.ts';
 import type { Database } from './database.ts';
 import {
@@ -43,9 +44,10 @@ export function createPostgresCollection<T>(
   },
 ): Collection<T> {
   const { database, changes, pending, assertOpen, log } = options;
-  const { db } = database;
+  const { db, writes } = database;
   const { name } = declaration;
   const changesOf = new Map<string, Change<T>[]>();
+  const queues = createQueues();
   const reported = new Set<string>();
 
   /** The document of a row; undefined for one that counts as never written. */
@@ -93,14 +95,14 @@ export function createPostgresCollection<T>(
     };
     const write = async () => {
       const result = before
-        ? await db
+        ? await writes
             .updateTable('document')
             .set({ ...row, changed_at: sql<Date>`clock_timestamp()` })
             .where('collection', '=', name)
             .where('key', '=', key)
             .where('revision', '=', before.revision)
             .executeTakeFirst()
-        : await db
+        : await writes
             .insertInto('document')
             .values({ collection: name, key, ...row })
             .onConflict((conflict) => conflict.doNothing())
@@ -194,6 +196,7 @@ export function createPostgresCollection<T>(
 
   async function enqueue(id: string, make: Change<T>['make']): Promise<T | undefined> {
     assertOpen();
+    database.assertWritable();
     assertId(id);
     return await pending.track(
       new Promise((resolve, reject) => {
@@ -204,20 +207,9 @@ export function createPostgresCollection<T>(
           return;
         }
         changesOf.set(id, [own]);
-        void inQueue(id, () => applyAll(id));
+        void queues.run(id, () => applyAll(id));
       }),
     );
-  }
-
-  const lastOf = new Map<string, Promise<void>>();
-
-  /** Runs what is to be done with one document after what is being done with it. */
-  function inQueue(id: string, task: () => Promise<void>): Promise<void> {
-    const done: Promise<void> = (lastOf.get(id) ?? Promise.resolve()).then(task).finally(() => {
-      if (lastOf.get(id) === done) lastOf.delete(id);
-    });
-    lastOf.set(id, done);
-    return done;
   }
 
   async function* rows(): AsyncGenerator<DocumentRow> {
@@ -250,13 +242,14 @@ export function createPostgresCollection<T>(
     // A row has no earlier version that could be read; what the server's own files still hold goes with its vacuum.
     erase: enqueue,
     async eraseAll(fits) {
+      database.assertWritable();
       for (const { id, document } of await list()) {
         if (fits(id, document))
           await enqueue(id, (now) => (now && fits(id, now) ? undefined : now));
       }
       for await (const row of rows()) {
         if (documentOf(row) !== undefined) continue;
-        await db
+        await writes
           .deleteFrom('document')
           .where('collection', '=', name)
           .where('key', '=', row.key)

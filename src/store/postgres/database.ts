@@ -1,7 +1,8 @@
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
 import { type ClientConfig, DatabaseError, Pool, type PoolClient, types } from 'pg';
 import type { Logger } from 'pino';
-import { StoreUnavailableError } from '../errors.ts';
+import { LeaseLostError, StoreUnavailableError } from '../errors.ts';
+import type { Lease } from '../store.ts';
 import type { Tables } from './tables.ts';
 
 /** Where PostgreSQL is, and what of it a process uses. */
@@ -77,14 +78,13 @@ export function openDatabase(options: DatabaseSettings & { log: Logger }) {
   pool.on('error', () => {
     // Of a connection that nobody used: the pool has let it go.
   });
-  const db = new Kysely<Tables>({
-    dialect: new PostgresDialect({
-      pool: { connect: async () => withRepair(await pool.connect()), end: () => pool.end() },
-    }),
-  }).withSchema(schema);
+  const db = tablesOn(pool, schema);
 
   return {
     db,
+    /** Tables for statements that write, which `databaseUnder` may refuse. */
+    writes: db,
+    assertWritable() {},
     schema,
     /** Runs what may be done twice, again when the database could not be reached; throws `StoreUnavailableError` then. */
     async again<R>(task: () => Promise<R>): Promise<R> {
@@ -104,6 +104,27 @@ export function openDatabase(options: DatabaseSettings & { log: Logger }) {
   };
 }
 
+/** The same database, in which only the holder of a lease may write: `writes` rejects with `LeaseLostError` once it isn't held. */
+export function databaseUnder(database: Database, lease: Lease): Database {
+  const assertWritable = () => {
+    if (!lease.isHeld()) throw new LeaseLostError();
+  };
+  const writes = tablesOn(database.pool, database.schema, assertWritable);
+  return { ...database, writes, assertWritable };
+}
+
+/** `before` is called right before each statement, when there is a connection for it. */
+function tablesOn(pool: Pool, schema: string, before = () => {}): Kysely<Tables> {
+  return new Kysely<Tables>({
+    dialect: new PostgresDialect({
+      pool: {
+        connect: async () => withRepair(await pool.connect(), before),
+        end: () => pool.end(),
+      },
+    }),
+  }).withSchema(schema);
+}
+
 /** Throws `StoreUnavailableError` in place of what says that the database cannot be reached. */
 async function once<R>(task: () => Promise<R>): Promise<R> {
   try {
@@ -114,10 +135,11 @@ async function once<R>(task: () => Promise<R>): Promise<R> {
 }
 
 /** A connection on which a statement failed for another reason than the statement is not used again. */
-function withRepair(client: PoolClient): PostgresPoolClient {
+function withRepair(client: PoolClient, before: () => void): PostgresPoolClient {
   let broken = false;
   const query = async (text: string, values: unknown[]) => {
     try {
+      before();
       return await client.query(text, values);
     } catch (error) {
       if (!(error instanceof DatabaseError)) broken = true;

@@ -39,7 +39,7 @@ export function createPostgresJournal<T extends JournalRecord>(
   options: { database: Database; pending: PendingWork; assertOpen: () => void; log: Logger },
 ): Journal<T> {
   const { database, pending, assertOpen, log } = options;
-  const { db, schema } = database;
+  const { db, writes, schema } = database;
   const { name } = declaration;
   const record = sql.table(`${schema}.record`);
   const writer = randomUUID();
@@ -76,7 +76,7 @@ export function createPostgresJournal<T extends JournalRecord>(
         ${rows.map(({ at_ms }) => at_ms)}::float8[],
         ${rows.map(({ no }) => no)}::int8[],
         ${rows.map(({ body }) => body)}::text[]) as rows (at_ms, no, body)
-      on conflict do nothing`.execute(db);
+      on conflict do nothing`.execute(writes);
   }
 
   /** Rows in order of time, page by page. */
@@ -139,7 +139,7 @@ export function createPostgresJournal<T extends JournalRecord>(
       removed = await database.again(async () => {
         const { numAffectedRows = 0n } = await sql`delete from ${record} where ctid = any(array(
           select ctid from ${record} where journal = ${name} and at_ms < ${beforeMs} limit ${REMOVE_COUNT}))`.execute(
-          db,
+          writes,
         );
         return Number(numAffectedRows);
       });
@@ -153,7 +153,7 @@ export function createPostgresJournal<T extends JournalRecord>(
     if (wanted !== undefined && wanted === known) return;
     const isRow = sql`journal = ${name} and at_ms = ${row.at_ms} and no = ${row.no} and writer = ${row.writer}::uuid`;
     if (wanted === undefined) {
-      await database.again(() => sql`delete from ${record} where ${isRow}`.execute(db));
+      await database.again(() => sql`delete from ${record} where ${isRow}`.execute(writes));
       return;
     }
     if (dayOf(wanted.atMs) !== dayOf(row.at_ms))
@@ -161,7 +161,7 @@ export function createPostgresJournal<T extends JournalRecord>(
     const body = encode(declaration, wanted);
     await database.again(() =>
       sql`update ${record} set at_ms = ${wanted.atMs}, body = ${body}::json where ${isRow}`.execute(
-        db,
+        writes,
       ),
     );
   }

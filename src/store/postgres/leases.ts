@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Lease, LeaseGroup, PartHolder } from '../store.ts';
@@ -14,6 +15,7 @@ const BALANCE_EVERY_MS = 500;
 const ONLY = 0;
 
 interface Held {
+  kind: string;
   lease: Lease;
   end: () => void;
 }
@@ -23,6 +25,7 @@ export function createLeases(options: { database: Database; members: Membership;
   const { database, members, log } = options;
   const { db, schema } = database;
   const held = new Set<Held>();
+  const taking = new Set<string>();
   const groups = new Set<{ close(): Promise<void> }>();
   const lease = sql.table(`${schema}.lease`);
   const member = sql.table(`${schema}.member`);
@@ -32,6 +35,8 @@ export function createLeases(options: { database: Database; members: Membership;
   /** The lease as its holder has it, until it is given back or the process counts as dead. */
   function hold(kind: string, no: number, fence: number): Held {
     const ended = new AbortController();
+    // All that is done under a lease listens.
+    setMaxListeners(0, ended.signal);
     const alive = members.signal();
     const holder = members.id();
     const end = () => {
@@ -40,6 +45,7 @@ export function createLeases(options: { database: Database; members: Membership;
       ended.abort();
     };
     const own: Held = {
+      kind,
       end,
       lease: {
         fence,
@@ -75,18 +81,30 @@ export function createLeases(options: { database: Database; members: Membership;
   }
 
   async function take(name: string): Promise<Lease | undefined> {
-    const holder = members.id();
-    const fence = await database.again(async () => {
-      const { rows } = await sql<{ fence: number }>`
-        insert into ${lease} as l (kind, no, holder, fence)
-        select ${name}, ${ONLY}, m.id, 1 from ${member} m
-          where m.id = ${holder} and m.until > clock_timestamp()
-        on conflict (kind, no) do update set holder = excluded.holder, fence = l.fence + 1
-          where ${isFree} returning fence`.execute(db);
-      return rows[0]?.fence;
-    });
-    if (fence === undefined || holder !== members.id()) return undefined;
-    return hold(name, ONLY, fence).lease;
+    if (taking.has(name) || [...held].some(({ kind }) => kind === name)) return undefined;
+    taking.add(name);
+    try {
+      const holder = members.id();
+      const fence = await database.again(() => takeAs(holder, name));
+      if (fence === undefined || holder !== members.id()) return undefined;
+      return hold(name, ONLY, fence).lease;
+    } finally {
+      taking.delete(name);
+    }
+  }
+
+  async function takeAs(holder: string, name: string): Promise<number | undefined> {
+    // This process has it already where the answer that said so was lost.
+    const isTakable = sql`(${isFree} or l.holder = ${holder}::uuid)`;
+    // Looked at first, since a conflict locks the row, and processes that stand by ask all the time.
+    const { rows } = await sql<{ fence: number }>`
+      insert into ${lease} as l (kind, no, holder, fence)
+      select ${name}, ${ONLY}, m.id, 1 from ${member} m
+        where m.id = ${holder} and m.until > clock_timestamp() and not exists (
+          select from ${lease} l where l.kind = ${name} and l.no = ${ONLY} and not ${isTakable})
+      on conflict (kind, no) do update set holder = excluded.holder, fence = l.fence + 1
+        where ${isTakable} returning fence`.execute(db);
+    return rows[0]?.fence;
   }
 
   /** Parts of a whole, each with one holder, spread evenly over the processes that compete for them. */

@@ -3,8 +3,6 @@ import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import type { Held } from '../claims.ts';
-import { StoreUnavailableError } from '../errors.ts';
 import type { Database } from './database.ts';
 
 /** This process among those that use the database. */
@@ -18,9 +16,6 @@ export interface MemberTimes {
 }
 
 export const MEMBER_TIMES: MemberTimes = { ttlMs: 5_000, beatMs: 1_000 };
-
-/** After a standstill a process counts as dead until its next sign of life; it tries so often to be somebody. */
-const MAX_TRIES = 3;
 
 /** Others take over when the database says so; this process stops so much earlier, whatever its clock says. */
 const MARGIN_MS = 1_000;
@@ -122,19 +117,6 @@ export async function joinMembers(options: {
     }, beatMs).unref();
   }
 
-  /** Who it is now, for what it does alone. */
-  function holder(): Held & { id: string } {
-    const own = life;
-    return {
-      id: own.id,
-      signal: own.ended.signal,
-      isHeld() {
-        checkTrust();
-        return own === life && own.joined;
-      },
-    };
-  }
-
   // Between two signs of life that take long, too.
   const watching = setInterval(checkTrust, Math.min(250, ttlMs / 10)).unref();
   await database.again(beat);
@@ -154,22 +136,6 @@ export async function joinMembers(options: {
     isAlive() {
       checkTrust();
       return life.joined;
-    },
-    holder,
-    /**
-     * Does something in the name of this process, as which `act` says whether it counts as alive. Throws
-     * `StoreUnavailableError` when it does not, whoever it becomes.
-     */
-    async asMember<R extends { isAlive: boolean }>(act: (id: string) => Promise<R>) {
-      for (let left = MAX_TRIES; left > 0; left -= 1) {
-        const held = holder();
-        const done = await act(held.id);
-        if (done.isAlive) return { done: done as Exclude<R, { isAlive: false }>, held };
-        await beat();
-      }
-      throw new StoreUnavailableError(
-        'The database does not count this process as alive. Try again in a few seconds.',
-      );
     },
     beat,
     /** Competes for leases of a kind, or no longer, from the next sign of life on. */

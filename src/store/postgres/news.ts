@@ -123,8 +123,6 @@ export function openNews(options: { database: Database; directUrl: string; log: 
         },
       };
     },
-    /** Polls a topic of this process now. */
-    wake,
     /** Says that a topic has news: at once, or a moment later together with what else is said. */
     announce(topic: string): void {
       if (closed) return;
@@ -145,3 +143,14 @@ export function openNews(options: { database: Database; directUrl: string; log: 
     },
   };
 }
+
+/** The same until a signal aborts: then nothing is followed any more. */
+export const newsUntil = (signal: AbortSignal, news: News): News => ({
+  ...news,
+  follow(topic, poll) {
+    const following = news.follow(topic, poll);
+    if (signal.aborted) following.stop();
+    else signal.addEventListener('abort', following.stop, { once: true });
+    return following;
+  },
+});

@@ -1,14 +1,13 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { createClaims } from '../claims.ts';
+import { claimBuckets, createClaims } from '../claim-buckets.ts';
 import { STORED_NAME } from '../documents.ts';
+import { LeaseLostError } from '../errors.ts';
 import type { Series } from '../series.ts';
-import type { RegisterExtras, Store } from '../store.ts';
-import { createPostgresClaims, sweepClaims } from './claims.ts';
+import type { Lease, OpenedByName, RegisterExtras, Store } from '../store.ts';
 import { createPostgresCollection } from './collection.ts';
-import { type Database, type DatabaseSettings, openDatabase } from './database.ts';
+import { type Database, type DatabaseSettings, databaseUnder, openDatabase } from './database.ts';
 import { createDocumentChanges, REMOVED_KEPT } from './document-changes.ts';
-import { createPostgresEvents, sweepEvents } from './events.ts';
 import { createPostgresJournal } from './journal.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { joinMembers, type Membership, type MemberTimes } from './members.ts';
@@ -19,18 +18,17 @@ import {
   migrations as migrationsOfThisProgram,
   newestOf,
 } from './migrations/migrations.ts';
-import { type News, openNews } from './news.ts';
-import { createPendingWork } from './pending-work.ts';
+import { type News, newsUntil, openNews } from './news.ts';
+import { createPendingWork, type PendingWork } from './pending-work.ts';
 import { assertNotMoved } from './raw-state.ts';
 import { createRegisterExtras, openPostgresRegisters } from './registers.ts';
 import { createSecretKey, SECRET_KEY } from './secret-key.ts';
 import { createPostgresSeries } from './series.ts';
-import { openStateInRows, sweepStates } from './state.ts';
-import { createPostgresTurns, sweepTurns } from './turns.ts';
+import { openStateInRows } from './state.ts';
 import { openPostgresUsageBooks } from './usage-books.ts';
 import { createPostgresWindows, sweepWindows } from './windows.ts';
 
-/** How often rows that nobody needs any more (of removed documents, windows and events) are swept out. */
+/** How often rows that nobody needs any more (of removed documents and windows) are swept out. */
 const SWEEP_EVERY_MS = 60_000;
 
 /** How often it is looked whether a newer program has changed the schema. */
@@ -87,7 +85,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   }
 }
 
-function createStore(parts: {
+interface StoreParts {
   database: Database;
   migrations: Migrations;
   members: Membership;
@@ -95,14 +93,13 @@ function createStore(parts: {
   leases: Leases;
   log: Logger;
   closeAll: () => Promise<void>;
-}): PostgresStore {
-  const { database, migrations, members, news, leases, log, closeAll } = parts;
+}
+
+function createStore(parts: StoreParts): PostgresStore {
+  const { database, migrations, members, leases, log, closeAll } = parts;
   const { db, schema } = database;
   const pending = createPendingWork();
-  const names = new Set<string>();
-  const registers: Array<{ idle(): Promise<void>; close(): void }> = [];
-  const states: Array<{ close(): void }> = [];
-  const eventLogs: Array<{ close(): Promise<void> }> = [];
+  const registers: OpenedRegisters[] = [];
   let closing: Promise<void> | undefined;
   let schemaKnownAtMs = Number.NEGATIVE_INFINITY;
 
@@ -110,29 +107,15 @@ function createStore(parts: {
     if (closing) throw new Error('The store is closed.');
   }
 
-  function own(name: string): void {
-    assertOpen();
-    if (!STORED_NAME.test(name)) throw new Error(`'${name}' is not a valid name for stored data.`);
-    if (names.has(name)) throw new Error(`Stored data named '${name}' is opened twice.`);
-    names.add(name);
-  }
-
-  const collection: Store['collection'] = (declaration) => {
-    own(declaration.name);
-    const changes = createDocumentChanges({ database, news, collection: declaration.name });
-    return createPostgresCollection(declaration, { database, changes, pending, assertOpen, log });
-  };
-
-  const key = createSecretKey(collection(SECRET_KEY), schema);
+  const openAs = (lease?: Lease) => openByName({ ...parts, pending, registers, assertOpen }, lease);
+  const { opens, occupy } = openAs();
+  const scopes = new WeakMap<Lease, OpenedByName>();
+  const key = createSecretKey(opens.collection(SECRET_KEY), schema);
 
   async function sweep() {
     await sql`delete from ${sql.table(`${schema}.document`)}
       where body is null and changed_at < clock_timestamp() - ${REMOVED_KEPT}`.execute(db);
     await sweepWindows(database);
-    await sweepEvents(database);
-    await sweepClaims(database);
-    await sweepStates(database);
-    await sweepTurns(database);
   }
 
   const sweeping = setInterval(() => {
@@ -148,40 +131,16 @@ function createStore(parts: {
     schemaKnownAtMs = nowMs;
   }
 
-  return {
-    collection,
-    journal(declaration) {
-      own(declaration.name);
-      return createPostgresJournal(declaration, { database, pending, assertOpen, log });
-    },
-    async registers(declaration) {
-      own(declaration.name);
-      const opened = await openPostgresRegisters(declaration, {
-        database,
-        news,
-        pending,
-        assertOpen,
-        log,
-      });
-      registers.push(opened);
-      return opened;
-    },
-    async state(declaration) {
-      own(declaration.name);
-      const parts = { database, news, pending, assertOpen, log };
-      const opened = await openStateInRows(declaration, parts);
-      states.push(opened);
-      return opened;
-    },
-    events(declaration) {
-      own(declaration.name);
-      const events = createPostgresEvents(declaration, { database, news, key, assertOpen, log });
-      eventLogs.push(events);
-      return events.log;
-    },
+  const store: PostgresStore = {
+    ...opens,
     async lease(name) {
       assertOpen();
       return await pending.track(leases.take(name));
+    },
+    under(lease) {
+      const scope = scopes.get(lease) ?? openAs(lease).opens;
+      scopes.set(lease, scope);
+      return { ...store, ...scope };
     },
     leases(kind, count, holder) {
       assertOpen();
@@ -189,25 +148,9 @@ function createStore(parts: {
     },
     extras: (registers) => createRegisterExtras(registers, { database, assertOpen }),
     series: createPostgresSeries({ database, pending, assertOpen, log }),
-    claims(declaration) {
-      own(declaration.name);
-      const table = createPostgresClaims(declaration.name, {
-        ...{ database, members, pending, assertOpen },
-      });
-      return createClaims(declaration, { table, assertOpen, log });
-    },
-    turns(declaration) {
-      own(declaration.name);
-      const parts = { database, members, news, pending, assertOpen, log };
-      return createPostgresTurns(declaration, parts);
-    },
     isShared: true,
-    windows(declaration) {
-      own(declaration.name);
-      return createPostgresWindows(declaration, { database, pending, assertOpen });
-    },
     usage(clocks) {
-      own('usage');
+      occupy('usage');
       const parts = { database, members, leases, pending, assertOpen, log };
       return openPostgresUsageBooks(clocks, parts);
     },
@@ -229,11 +172,70 @@ function createStore(parts: {
         clearInterval(sweeping);
         await Promise.all(registers.map((each) => each.idle()));
         await pending.idle();
-        for (const each of [...registers, ...states]) each.close();
-        await Promise.all(eventLogs.map((each) => each.close()));
+        for (const each of registers) each.close();
         await closeAll();
       })();
       return closing;
     },
   };
+  return store;
+}
+
+type OpenedRegisters = Awaited<ReturnType<typeof openPostgresRegisters>>;
+
+/** Opens stored data until the store is closed, or under a lease until that is not held any more. */
+function openByName(
+  parts: Pick<StoreParts, 'database' | 'news' | 'log'> & {
+    pending: PendingWork;
+    registers: OpenedRegisters[];
+    assertOpen: () => void;
+  },
+  lease?: Lease,
+): { opens: OpenedByName; occupy(name: string): void } {
+  const { pending, registers, assertOpen, log } = parts;
+  const names = new Set<string>();
+  const database = lease ? databaseUnder(parts.database, lease) : parts.database;
+  const news = lease ? newsUntil(lease.signal, parts.news) : parts.news;
+  const access = { database, news, pending, assertOpen, log };
+
+  function occupy(name: string): void {
+    assertOpen();
+    // One that is not held yet may be used to read.
+    if (lease?.signal.aborted) throw new LeaseLostError();
+    if (!STORED_NAME.test(name)) throw new Error(`'${name}' is not a valid name for stored data.`);
+    if (names.has(name)) throw new Error(`Stored data named '${name}' is opened twice.`);
+    names.add(name);
+  }
+
+  const collection: OpenedByName['collection'] = (declaration) => {
+    occupy(declaration.name);
+    const changes = createDocumentChanges({ database, news, collection: declaration.name });
+    return createPostgresCollection(declaration, { changes, ...access });
+  };
+  const opens: OpenedByName = {
+    collection,
+    journal(declaration) {
+      occupy(declaration.name);
+      return createPostgresJournal(declaration, access);
+    },
+    async registers(declaration) {
+      occupy(declaration.name);
+      const opened = await openPostgresRegisters(declaration, access);
+      registers.push(opened);
+      return opened;
+    },
+    async state(declaration) {
+      occupy(declaration.name);
+      return await openStateInRows(declaration, access);
+    },
+    claims(declaration) {
+      const buckets = collection(claimBuckets(declaration.name));
+      return createClaims(declaration, { collection: buckets, log });
+    },
+    windows(declaration) {
+      occupy(declaration.name);
+      return createPostgresWindows(declaration, access);
+    },
+  };
+  return { opens, occupy };
 }

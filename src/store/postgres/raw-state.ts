@@ -11,7 +11,6 @@ import { joinMembers, MEMBER_TIMES, type Membership } from './members.ts';
 import { assertSchemaKnown, migrate, migrations, newestOf } from './migrations/migrations.ts';
 import {
   batches,
-  claims,
   ROW_COUNT,
   registers,
   remove,
@@ -36,10 +35,6 @@ export const UNMOVED_TABLES = [
   ...['budget', 'budget_hold'],
   // What was asked in the last minutes, which files keep in no place either.
   'rate_window',
-  // What happens now, told to processes that run: none does, and nobody has a turn.
-  ...['event', 'event_head', 'turn'],
-  // By which processes find out what became of their updates.
-  'state_writer',
 ];
 
 /** One that was killed counts as alive for some more seconds. */
@@ -131,8 +126,7 @@ export function placeOf(url: string, schema: string): string {
 export function statePartsOf(database: Database, log: Logger): TablePart[] {
   return [
     ...[secretKey(database), leases(database), documents(database), records(database)],
-    ...[registers(database), results(database, log), usage(database), claims(database)],
-    states(database),
+    ...[registers(database), results(database, log), usage(database), states(database)],
   ];
 }
 

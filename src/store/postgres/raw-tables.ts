@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { CLAIMS_PART, ClaimItem, claimText } from '../claim-items.ts';
 import type { StatePart } from '../raw-state.ts';
 import {
   fromSeriesItem,
@@ -124,7 +123,7 @@ export function states(database: Database): TablePart {
         const { rows } = await database.again(() =>
           sql<{ since: number; no: number; key: string; inside: string | null; step: string }>`
             select since, no, key, inside, step::text as step from ${item}
-            where name = ${group} and gone_at is null and (since, no) > (${since}::int8, ${no}::int)
+            where name = ${group} and (since, no) > (${since}::int8, ${no}::int)
             order by since, no limit ${ROW_COUNT}`.execute(db),
         );
         for (const { key, inside, step } of rows) {
@@ -149,8 +148,8 @@ export function states(database: Database): TablePart {
             on conflict do nothing`.execute(db),
         );
         await database.again(() =>
-          sql`insert into ${item} (name, key, inside, version, since, no, step)
-            select ${group}, key, inside, 1, 1, no, step::json from unnest(
+          sql`insert into ${item} (name, key, inside, since, no, step)
+            select ${group}, key, inside, 1, no, step::json from unnest(
               ${rows.map(([no]) => no)}::int[], ${rows.map(([, key]) => key)}::text[],
               ${rows.map(([, , inside]) => inside)}::text[],
               ${rows.map(([, , , step]) => JSON.stringify(step))}::text[]
@@ -161,74 +160,6 @@ export function states(database: Database): TablePart {
     },
   };
 }
-
-/** What is done once. Those who did it when the program was stopped do it no more. */
-export function claims(database: Database): TablePart {
-  const { db, schema } = database;
-  const table = sql.table(`${schema}.claim`);
-  return {
-    name: CLAIMS_PART,
-    tables: ['claim'],
-    async groups() {
-      const { rows } = await database.again(() =>
-        sql<{ name: string }>`select distinct name from ${table}`.execute(db),
-      );
-      return rows.map(({ name }) => name);
-    },
-    async *read(group) {
-      for (let after = ''; ; ) {
-        const from = after;
-        const { rows } = await database.again(() =>
-          sql<ClaimRow>`
-            select key, extract(epoch from at) * 1000 as "atMs", done,
-              extract(epoch from until - at) * 1000 as "keepMs",
-              request::text as request, takeovers from ${table}
-            where name = ${group} and key > ${from} order by key limit ${ROW_COUNT}`.execute(db),
-        );
-        for (const row of rows) yield claimText(claimOf(row));
-        const last = rows.at(-1);
-        if (!last) return;
-        after = last.key;
-      }
-    },
-    async replace(group, items) {
-      await remove(database, 'claim', sql`name = ${group}`);
-      for await (const texts of batches(items)) {
-        const rows = texts.map((text) => ClaimItem.parse(JSON.parse(text)));
-        const open = rows.map((row) => row.open);
-        await database.again(() =>
-          sql`insert into ${table} (name, key, done, at, until, request, takeovers)
-            select ${group}, key, done, at, at + kept * interval '1 millisecond',
-              request::json, takeovers
-            from unnest(
-              ${rows.map(({ key }) => key)}::text[],
-              ${rows.map(({ done }) => done)}::bool[],
-              ${rows.map(({ atMs }) => new Date(atMs).toISOString())}::timestamptz[],
-              ${rows.map(({ keepMs }) => keepMs)}::float8[],
-              ${open.map((each) => each?.request)}::text[],
-              ${open.map((each) => each?.takeovers ?? 0)}::int[]
-            ) as rows (key, done, at, kept, request, takeovers)
-            on conflict do nothing`.execute(db),
-        );
-      }
-    },
-  };
-}
-
-interface ClaimRow {
-  key: string;
-  atMs: number;
-  done: boolean;
-  keepMs: number | null;
-  request: string | null;
-  takeovers: number;
-}
-
-const claimOf = ({ key, atMs, done, keepMs, request, takeovers }: ClaimRow): ClaimItem => ({
-  ...{ key, atMs: Number(atMs), done },
-  ...(keepMs !== null && { keepMs: Number(keepMs) }),
-  ...(request !== null && { open: { request, takeovers } }),
-});
 
 /** Results of checks, hour by hour of when they were found. */
 export function results(database: Database, log: Logger): TablePart {

@@ -73,7 +73,7 @@ export async function openPostgresRegisters<T>(
 ): Promise<Registers & { close(): void }> {
   const { name, newest, schema, told } = declaration;
   const { database, news, pending, assertOpen, log } = options;
-  const { db } = database;
+  const { db, writes } = database;
   const table = sql.table(`${database.schema}.register`);
   const revisions = createRevisions();
   /** Those that are being written: what is read of them may hold what is written already, or may not. */
@@ -188,7 +188,7 @@ export async function openPostgresRegisters<T>(
           changed_at = case when sent.is_news then clock_timestamp() else r.changed_at end
         from ${rows(known)}
         where r.name = ${name} and r.id = sent.id and r.revision in (sent.before, sent.revision)
-        returning r.id`.execute(db);
+        returning r.id`.execute(writes);
       for (const { id } of done) written.add(id);
     }
     if (fresh.length > 0) {
@@ -197,7 +197,7 @@ export async function openPostgresRegisters<T>(
         select ${name}, id, revision, value::json, extra::json from ${rows(fresh)}
         on conflict (name, id) do update set written_at = clock_timestamp()
           where r.revision = excluded.revision
-        returning r.id`.execute(db);
+        returning r.id`.execute(writes);
       for (const { id } of done) written.add(id);
     }
     return written;
@@ -336,7 +336,7 @@ export async function openPostgresRegisters<T>(
       pending
         .track(
           database.again(() =>
-            sql`delete from ${table} where name = ${name} and id = ${id}`.execute(db),
+            sql`delete from ${table} where name = ${name} and id = ${id}`.execute(writes),
           ),
         )
         .catch((error: unknown) => {

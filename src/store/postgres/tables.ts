@@ -41,21 +41,4 @@ export interface Tables {
     no: number;
     body: string;
   };
-  event_head: {
-    log: string;
-    /** Made with the log. */
-    id: Generated<string>;
-    /** Of the last event; whoever appends holds this row until the events can be seen. */
-    number: number;
-  };
-  event: {
-    log: string;
-    number: number;
-    at: Generated<Date>;
-    /** Who appended it, and the how manyth of theirs it is: what is sent twice is kept once. */
-    writer: string;
-    no: number;
-    /** The event as JSON; null where whoever appends had to leave out some. */
-    body: string | null;
-  };
 }

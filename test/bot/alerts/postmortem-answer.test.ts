@@ -184,19 +184,6 @@ test('facts that cannot be fetched leave the rest, and are said to be unknown', 
   expect(text).toContain('The uptime of **Shop** could not be fetched.');
 });
 
-test('an answer that is shown by another process, as it was whole already, has the same file', async () => {
-  const { provider, recover, dispatch, incident, thread } = await startWithIncident();
-  await recover();
-  provider.answerWith('## Summary\n\nThe shop was away.');
-  const reply = await dispatch({ command: 'incident summary', values: { incident } });
-  const first = await readAnswer(reply, thread);
-  const asked = provider.calls.length;
-  const second = await readAnswer(reply, thread);
-  expect(provider.calls).toHaveLength(asked);
-  expect(second.text).toBe(first.text);
-  expect(second.end.document).toEqual(first.end.document);
-});
-
 test('other questions in the thread have no file', async () => {
   const { say, thread, recover } = await startWithIncident();
   await recover();

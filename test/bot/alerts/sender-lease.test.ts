@@ -112,7 +112,7 @@ test('A message that an earlier holder began is looked up at once, and the platf
   );
 });
 
-test('A change waits 3 s after a takeover if an earlier one may be under way there, and others are made at once', async () => {
+test('A change waits 3 s under a new lease if an earlier one may be under way there, and others are made at once', async () => {
   const { slack, clock, see, deliveries, send } = await startState();
   const sender = send(1, () => true, {
     ...slack,
@@ -132,7 +132,7 @@ test('A change waits 3 s after a takeover if an earlier one may be under way the
   await eventually(() => tones()[0] === 'good');
 });
 
-test('What became of a request is not stored once another process has taken it up', async () => {
+test('What became of a request is not stored once it was taken up under a later lease', async () => {
   const { state, slack, deliveries, send } = await startState();
   const answers: Array<() => void> = [];
   const slow: typeof slack = {

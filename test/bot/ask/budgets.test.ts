@@ -122,7 +122,7 @@ test('look-ups are counted with the answers', async () => {
   const usage = textOf(cardOf(await bot.say('/askwatch usage')));
   expect(usage).toMatch(/^1 answer with [\d,]+ tokens and 1 look-up in the last 30 days/);
   const rows: UsageEntry[] = [];
-  for await (const row of bot.bot.usageLog.everywhere(0)) rows.push(row);
+  for await (const row of bot.usageLog.everywhere(0)) rows.push(row);
   const { tokens = 0, lookupTokens = 0 } = rows[0] ?? {};
   // All but the first prompt and the words of the answer.
   expect(lookupTokens).toBeGreaterThan(tokens / 3);

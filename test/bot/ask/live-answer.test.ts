@@ -34,11 +34,6 @@ function createParts() {
       finished = true;
       wake();
     },
-    lose() {
-      waiting.push({ kind: 'lost' });
-      finished = true;
-      wake();
-    },
     fail(error: Error) {
       failure = error;
       wake();
@@ -70,32 +65,6 @@ test('shows the first text at once and the end with all text', async () => {
   await done;
   expect(shows[0]?.view).toEqual({ messages: ['Hel'] });
   expect(shows.at(-1)?.view).toEqual({ messages: ['Hello'], end: { footer: 'model · 1 s' } });
-});
-
-test('an answer that another process goes on with is left as it is shown', async () => {
-  const parts = createParts();
-  const { shows, show } = createScreen();
-  let isOurs = true;
-  const shown = { limit: 100, turn: everyMs(() => 5), show, isOurs: () => isOurs };
-  const done = showLive(parts.stream, shown);
-  parts.text('Hel');
-  await eventually(() => shows.length === 1);
-  isOurs = false;
-  parts.text('lo');
-  parts.end();
-  await done;
-  expect(shows.map(({ view }) => view)).toEqual([{ messages: ['Hel'] }]);
-});
-
-test('an answer whose last part says that it is lost has no end', async () => {
-  const parts = createParts();
-  const { shows, show } = createScreen();
-  const done = showLive(parts.stream, { limit: 100, turn: everyMs(() => 5), show });
-  parts.text('Hel');
-  await eventually(() => shows.length === 1);
-  parts.lose();
-  await done;
-  expect(shows.map(({ view }) => view)).toEqual([{ messages: ['Hel'] }]);
 });
 
 test('shows one view at a time, spaced, newest text winning', async () => {

@@ -146,7 +146,7 @@ test('the tokens of all rounds are counted', async () => {
   bot.provider.answerWith(callingModel([call('list_monitors')]));
   const { end } = await ask(bot, '/ask how is it?');
   const usages: UsageEntry[] = [];
-  for await (const one of bot.bot.usageLog.everywhere(0)) usages.push(one);
+  for await (const one of bot.usageLog.everywhere(0)) usages.push(one);
   expect(bot.provider.calls).toHaveLength(2);
   expect(usages[0]?.tokens).toBeGreaterThan(0);
   expect(end.footer).toContain(` ${usages[0]?.tokens} tokens`);

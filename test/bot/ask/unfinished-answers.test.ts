@@ -1,58 +1,61 @@
 import { expect, test } from 'vitest';
 import { createConversations } from '../../../src/bot/ask/conversations.ts';
 import { openUnfinishedAnswers } from '../../../src/bot/ask/unfinished-answers.ts';
-import type { Platform } from '../../../src/bot/platform.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
-import type { CommandAnswer, UnfinishedAnswer } from '../../../src/bot/shared/invocation.ts';
-import { openSeenInvocations, unclaimed } from '../../../src/bot/shared/seen-invocations.ts';
+import type { CommandAnswer, Interrupted, Invocation } from '../../../src/bot/shared/invocation.ts';
+import { placeKey } from '../../../src/bot/shared/place.ts';
+import { openSeenInvocations } from '../../../src/bot/shared/seen-invocations.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { asKilled } from '../../helpers/after-kill.ts';
 import { createHandClock } from '../../helpers/bot/hand-clock.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { filesWith } from '../../helpers/files-with.ts';
 import { mortalStore } from '../../helpers/mortal-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const DAY_MS = 86_400_000;
 
+const QUESTION = { isQuestion: true, private: false };
+
 const answerOf = (id: string): CommandAnswer => ({
   ...{ kind: 'answer', id, question: `why ${id}?`, private: false },
   async *stream() {},
 });
 
-const invocationOf = (id: string) => ({
-  id,
-  request: { line: '/ask' },
-  place: { platform: 'slack', channel: 'C1' },
+const invocationOf = (id: string, channel = 'C1'): Invocation => ({
+  id: `slack:${id}`,
+  request: { line: `/ask why ${id}?` },
+  place: { platform: 'slack', channel },
   person: { id: 'U1', name: 'Ada' },
 });
 
-/** What one process knows, on the folder of the one before it. */
+/** One process on a folder, which takes the place of the one before it. */
 async function open(folder: string, nowMs = 0) {
   const { log, lines } = recordingLog();
   const real = await openLowdbStore({ folder, log });
   const life = { writes: Number.POSITIVE_INFINITY };
   const store = mortalStore(real, life, log);
   const conversations = createConversations(store);
-  const seenInvocations = await openSeenInvocations(store);
+  const seenInvocations = openSeenInvocations(store);
   const clock = createHandClock(nowMs);
-  const cut = () => {};
-  const options = { conversations, seenInvocations, cut, clock, random: () => 0.5, log };
+  const options = { conversations, seenInvocations, clock, random: () => 0.5, log };
   const unfinished = await openUnfinishedAnswers(store, options);
   return {
-    ...{ store, life, conversations, seenInvocations, clock, lines },
+    ...{ store, life, conversations, seenInvocations, clock, lines, folder },
+    ...{ snapshot: unfinished.snapshot, forgetPlaces: unfinished.forgetPlaces },
     /** Begins an answer in a channel. */
-    async begin(id: string, channel: string) {
-      const place = { platform: 'slack', channel } as const;
-      const invocation = { ...invocationOf(`slack:${id}`), place };
-      const answer = unfinished.noted(answerOf(id), invocation, unclaimed());
+    async begin(id: string, channel: string, origin?: Record<string, string>) {
+      const invocation = { ...invocationOf(id, channel), ...(origin && { origin }) };
+      const handling = await seenInvocations.once(invocation, QUESTION);
+      if (!handling) throw new Error(`${id} is a repeat.`);
+      const answer = unfinished.noted(answerOf(id), invocation, handling);
       await answer.begin({ thread: 't1' });
       return answer;
     },
-    start(endAnswer: (one: UnfinishedAnswer) => Promise<void>) {
-      unfinished.start([{ name: 'slack', endAnswer } as Partial<Platform> as Platform]);
+    start(endAnswer: (one: Interrupted) => Promise<void>) {
+      unfinished.start([{ name: 'slack', endAnswer }]);
     },
-    snapshot: unfinished.snapshot,
     async kill() {
       const copy = await asKilled(folder);
       await unfinished.stop();
@@ -114,24 +117,22 @@ test.each([0, 1, 2])(
   'an answer whose end is shown is not given again, killed after %i writes',
   async (writes) => {
     const first = await open(await temporaryFolder());
-    await first.seenInvocations.once(invocationOf('slack:a'), false);
     const answer = await first.begin('a', 'C1');
     first.life.writes = writes;
     await answer.ended();
     const { seenInvocations } = await open(await first.kill());
-    expect(await seenInvocations.once(invocationOf('slack:a'), false)).toBeUndefined();
+    expect(await seenInvocations.once(invocationOf('a'), QUESTION)).toBeUndefined();
   },
 );
 
 test('its invocation is refused from then on; its question can be asked again, unless its answer is remembered', async () => {
   const first = await open(await temporaryFolder());
-  await first.seenInvocations.once(invocationOf('slack:a'), false);
   await first.begin('a', 'C1');
   await first.begin('b', 'C2');
   const turn = { id: 'b', question: 'why b?', answer: 'So.', atMs: 1 };
   await first.conversations.add('slack:C2:t1', turn);
   const { seenInvocations, conversations } = await open(await first.kill());
-  expect(await seenInvocations.once(invocationOf('slack:a'), false)).toBeUndefined();
+  expect(await seenInvocations.once(invocationOf('a'), QUESTION)).toBeUndefined();
   expect(await conversations.turns('slack:C1:t1')).toEqual([]);
   expect(await conversations.lastAsked('slack:C1:t1')).toMatchObject({
     id: 'a',
@@ -142,7 +143,7 @@ test('its invocation is refused from then on; its question can be asked again, u
 
 test('a platform that is started again ends the answers that the one before left open, and nothing else', async () => {
   const { begin, start, snapshot } = await open(await temporaryFolder());
-  const ended: Array<Pick<UnfinishedAnswer, 'id' | 'thread' | 'note'>> = [];
+  const ended: Array<Pick<Interrupted, 'id' | 'thread' | 'note'>> = [];
   start(async ({ id, thread = '', note }) => void ended.push({ id, thread, note }));
   const over = await begin('a', 'C1');
   await begin('b', 'C1');
@@ -162,4 +163,138 @@ test('a platform that is started again ends the answers that the one before left
     { id: 'b', thread: 't1', note },
     { id: 'd', thread: 't1', note },
   ]);
+});
+
+const NOT_ANSWERED = 'Interrupted: Askwatch was restarted before it could answer. Ask again.';
+const NOT_DONE =
+  'Interrupted: Askwatch was restarted while doing this. Check whether it was done before you try again.';
+
+test.each([
+  ['a question', { isQuestion: true, private: false }, NOT_ANSWERED],
+  ['a question in private', { isQuestion: true, private: true }, NOT_ANSWERED],
+  ['a command', { isQuestion: false, private: true }, NOT_DONE],
+])(
+  'the person of %s of which nothing was shown is told once, where and as it came',
+  async (_, kind, note) => {
+    const first = await open(await temporaryFolder());
+    const origin = { ts: '171.1', token: 'encrypted' };
+    const beganAtMs = Date.now();
+    await first.seenInvocations.once({ ...invocationOf('a'), thread: 't1', origin }, kind);
+    const second = await open(await first.kill());
+    const told: Interrupted[] = [];
+    second.start(async (one) => void told.push(one));
+    await eventually(() => told.length > 0);
+    const [one] = told;
+    expect(one).toMatchObject({
+      ...{ id: expect.stringMatching(/^[\w-]{12}$/), invocation: 'slack:a', channel: 'C1' },
+      ...{ person: 'U1', private: kind.private, thread: 't1', origin, note },
+    });
+    expect(one).not.toHaveProperty('shown');
+    expect(Math.abs((one?.beganAtMs ?? 0) - beganAtMs)).toBeLessThan(10_000);
+    // Its question is written nowhere, so nothing can be tried again.
+    expect(await one?.actionsIn('t1')).toEqual([]);
+
+    const third = await open(await second.kill());
+    third.start(async ({ invocation }) => {
+      throw new Error(`${invocation} was told before.`);
+    });
+    await third.kill();
+    expect(third.lines).toEqual([]);
+  },
+);
+
+test('a repeat of what a restart interrupted is refused, before and after its person is told', async () => {
+  const first = await open(await temporaryFolder());
+  await first.seenInvocations.once(invocationOf('a'), QUESTION);
+  const { seenInvocations, start } = await open(await first.kill());
+  const repeat = () => seenInvocations.once(invocationOf('a'), QUESTION);
+  expect(await repeat()).toBeUndefined();
+  let isTold = false;
+  start(async () => {
+    expect(await repeat()).toBeUndefined();
+    isTold = true;
+  });
+  await eventually(() => isTold);
+  expect(await repeat()).toBeUndefined();
+});
+
+test('what was finished, put off or forgotten before a restart is told to nobody', async () => {
+  const first = await open(await temporaryFolder());
+  const hear = (id: string) => first.seenInvocations.once(invocationOf(id), QUESTION);
+  await hear('finished');
+  await first.seenInvocations.finish('slack:finished');
+  await (await hear('put off'))?.putOff();
+  const answered = await first.begin('answered', 'C1');
+  await answered.ended();
+  await hear('told');
+  const second = await open(await first.kill());
+  const told: string[] = [];
+  second.start(async ({ invocation }) => void told.push(invocation));
+  await eventually(() => told.length > 0);
+  await second.kill();
+  expect(told).toEqual(['slack:told']);
+});
+
+test('what a platform cannot tell now is tried again, also after one more restart', async () => {
+  const first = await open(await temporaryFolder());
+  await first.seenInvocations.once(invocationOf('a'), QUESTION);
+  const second = await open(await first.kill());
+  let tries = 0;
+  second.start(async () => {
+    tries += 1;
+    throw new DeliveryError('away', { permanent: false });
+  });
+  for (const count of [1, 2]) {
+    await eventually(() => tries === count && second.clock.isAwaited());
+    second.clock.goOn(60_000);
+  }
+  const third = await open(await second.kill());
+  const told: string[] = [];
+  third.start(async ({ note }) => void told.push(note));
+  await eventually(() => told.length > 0);
+  expect(told).toEqual([NOT_ANSWERED]);
+});
+
+test('nobody is told in places that are gone', async () => {
+  const first = await open(await temporaryFolder());
+  await first.seenInvocations.once(invocationOf('a', 'C1'), QUESTION);
+  await first.begin('b', 'C1');
+  await first.seenInvocations.once(invocationOf('c', 'C2'), QUESTION);
+  const second = await open(await first.kill());
+  const gone = placeKey({ platform: 'slack', channel: 'C1' });
+  await second.forgetPlaces({ has: (place) => place === gone, texts: [gone] });
+  const told: string[] = [];
+  const tell = async ({ invocation }: Interrupted) => void told.push(invocation);
+  second.start(tell);
+  await eventually(() => told.length > 0);
+  const third = await open(await second.kill());
+  third.start(tell);
+  await third.kill();
+  expect(told).toEqual(['slack:c']);
+});
+
+test('an answer that was being shown is ended with where its question came from', async () => {
+  const first = await open(await temporaryFolder());
+  await first.begin('a', 'C1', { token: 'encrypted' });
+  const second = await open(await first.kill());
+  const told: Interrupted[] = [];
+  second.start(async (one) => void told.push(one));
+  await eventually(() => told.length > 0);
+  expect(told).toMatchObject([
+    {
+      id: 'a',
+      thread: 't1',
+      shown: {},
+      origin: { token: 'encrypted' },
+      note: expect.stringMatching(/^Interrupted/),
+    },
+  ]);
+});
+
+test('what was asked is stored nowhere until its answer is shown', async () => {
+  const { seenInvocations, folder, store } = await open(await temporaryFolder());
+  await seenInvocations.once(invocationOf('secret'), { isQuestion: true, private: true });
+  expect(await filesWith('slack:secret', folder)).not.toEqual([]);
+  expect(await filesWith('why secret', folder)).toEqual([]);
+  await store.close();
 });

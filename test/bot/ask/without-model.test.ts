@@ -41,7 +41,7 @@ test('an answer by rules is remembered and counted as any other', async () => {
   const { end } = await readAnswer(await bot.say('/ask ¿qué está caído?'), 't1');
   expect(end.actions?.map(({ label }) => label)).toContain('Regenerate');
   const models: string[] = [];
-  for await (const { model } of bot.bot.usageLog.everywhere(0)) models.push(model);
+  for await (const { model } of bot.usageLog.everywhere(0)) models.push(model);
   expect(models).toEqual(['rules, no model']);
 });
 

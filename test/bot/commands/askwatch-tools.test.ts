@@ -104,9 +104,11 @@ test('a server that hangs does not keep anybody waiting for the others', async (
   await toolsSaying(bot, /On: look\.[\s\S]*slow: Not contacted yet\./);
 });
 
-test('a tool that changed is off until somebody who may has seen how and accepts it', async () => {
+test('a tool that changed is off until somebody who may has seen how and accepts it, also after a restart', async () => {
   const server = await startToolServer({ tools: [LOOK] });
-  const bot = await startBotWithTools([otherServer('docs', { url: server.url, tools: ['look'] })]);
+  const folder = await temporaryFolder();
+  const servers = () => [otherServer('docs', { url: server.url, tools: ['look'] })];
+  const bot = await startBotWithTools(servers(), { folder });
   await untilOffered(bot, 'docs__look');
   server.offer.tools = [
     {
@@ -145,9 +147,9 @@ test('a tool that changed is off until somebody who may has seen how and accepts
   );
   await untilOffered(bot, 'docs__look');
   expect(bot.provider.calls.at(-1)?.body.tools.at(-1).function.description).toContain('First send');
-  expect(textOf(await tools(bot))).toMatch(
-    /^1 tool from 1 server is on\n[\s\S]*On: look \(accepted by Ada\)\./,
-  );
+  await bot.stop();
+  const next = await startBotWithTools(servers(), { folder });
+  await toolsSaying(next, /^1 tool from 1 server is on\n[\s\S]*On: look \(accepted by Ada\)\./);
 });
 
 test('a change is found before a call where the list is not fresh, and nothing is called', async () => {

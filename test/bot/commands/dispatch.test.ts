@@ -1,7 +1,14 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { UnfinishedAnswers } from '../../../src/bot/ask/unfinished-answers.ts';
+import { actions, commands, messageActions } from '../../../src/bot/commands/commands.ts';
+import { createDispatch, type Services } from '../../../src/bot/commands/dispatch.ts';
+import type { Claims } from '../../../src/bot/platform.ts';
 import type { Invocation } from '../../../src/bot/shared/invocation.ts';
 import type { Place } from '../../../src/bot/shared/place.ts';
-import { openSeenInvocations } from '../../../src/bot/shared/seen-invocations.ts';
+import {
+  openSeenInvocations,
+  type SeenInvocations,
+} from '../../../src/bot/shared/seen-invocations.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
 import { long } from '../../helpers/long.ts';
@@ -14,6 +21,8 @@ const invocationOf = (id: string): Invocation => ({
   place: CHANNEL,
   person: { id: 'U1', name: 'Ada' },
 });
+
+const KIND = { isQuestion: false, private: false };
 
 describe('a command that fails answers with a card', () => {
   test.each([
@@ -115,19 +124,18 @@ describe('an invocation that is delivered again', () => {
     expect(provider.calls).toHaveLength(1);
   });
 
-  test('has no effect after a restart, unless the process died before the end', async () => {
+  test('has no effect after a restart, also if the first was not answered', async () => {
     const folder = await temporaryFolder();
     const first = await startTestBot({ folder });
     await readAnswer(await first.say('/ask why?', { id: 'whole' }), 't1');
-    // An answer whose process dies before it is read: nothing has happened yet.
+    // An answer that nobody has read yet: its person is told after the restart that it was interrupted.
     await first.say('/ask why?', { id: 'unread' });
     await first.say('/monitor list', { id: 'card' });
     await first.stop();
     const second = await startTestBot({ folder });
-    expect(await second.say('/ask why?', { id: 'whole' })).toEqual({ kind: 'nothing' });
-    expect(await second.say('/monitor list', { id: 'card' })).toEqual({ kind: 'nothing' });
-    const again = await second.say('/ask why?', { id: 'unread' });
-    expect((await readAnswer(again, 't1')).text).not.toBe('');
+    for (const id of ['whole', 'unread', 'card']) {
+      expect(await second.say('/ask why?', { id })).toEqual({ kind: 'nothing' });
+    }
   });
 
   test('is recognised for a day', async () => {
@@ -136,13 +144,13 @@ describe('an invocation that is delivered again', () => {
     const store = await openLowdbStore({ folder: await temporaryFolder(), log });
     vi.spyOn(Date, 'now').mockImplementation(() => nowMs);
     onTestFinished(() => void vi.restoreAllMocks());
-    const seen = await openSeenInvocations(store);
-    expect(await seen.once(invocationOf('a'), false)).toBeTruthy();
+    const seen = openSeenInvocations(store);
+    expect(await seen.once(invocationOf('a'), KIND)).toBeTruthy();
     await seen.finish('a');
     nowMs += 86_399_000;
-    expect(await seen.once(invocationOf('a'), false)).toBeUndefined();
+    expect(await seen.once(invocationOf('a'), KIND)).toBeUndefined();
     nowMs += 2_000;
-    expect(await seen.once(invocationOf('a'), false)).toBeTruthy();
+    expect(await seen.once(invocationOf('a'), KIND)).toBeTruthy();
     await store.close();
   });
 
@@ -151,20 +159,75 @@ describe('an invocation that is delivered again', () => {
     async () => {
       const { log } = recordingLog();
       const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-      const seen = await openSeenInvocations(store);
-      await seen.once(invocationOf('first'), false);
+      const seen = openSeenInvocations(store);
+      await seen.once(invocationOf('first'), KIND);
       await seen.finish('first');
-      expect(await seen.once(invocationOf('first'), false)).toBeUndefined();
+      expect(await seen.once(invocationOf('first'), KIND)).toBeUndefined();
       await Promise.all(
         Array.from({ length: 40_000 }, (_, index) =>
-          seen.once(invocationOf(`later ${index}`), false),
+          seen.once(invocationOf(`later ${index}`), KIND),
         ),
       );
-      expect(await seen.once(invocationOf('first'), false)).toBeTruthy();
+      expect(await seen.once(invocationOf('first'), KIND)).toBeTruthy();
       await store.close();
     },
     120_000,
   );
+});
+
+test.each<[Invocation['request'], { isQuestion: boolean; private: boolean }]>([
+  [{ line: '/ask why?' }, { isQuestion: true, private: false }],
+  [{ line: '/ask private=true why?' }, { isQuestion: true, private: true }],
+  [{ line: '/ask private=yes why?' }, { isQuestion: true, private: true }],
+  [{ line: '/ask private=false why?' }, { isQuestion: true, private: false }],
+  [{ line: '/ask is it private?' }, { isQuestion: true, private: false }],
+  [{ line: '/aks private=true why?' }, { isQuestion: false, private: true }],
+  [{ line: '/monitor list' }, { isQuestion: false, private: false }],
+  [
+    { command: 'ask', values: { question: 'Why?' } },
+    { isQuestion: true, private: false },
+  ],
+  [
+    { command: 'ask', values: { question: 'Why?', private: true } },
+    { isQuestion: true, private: true },
+  ],
+  [
+    { command: 'ask', values: { question: 'Why?', private: 'true' } },
+    { isQuestion: true, private: true },
+  ],
+  [
+    { command: 'ask about', values: { private: 'yes' } },
+    { isQuestion: true, private: true },
+  ],
+  [
+    { command: 'ask about', values: { private: 'no' } },
+    { isQuestion: true, private: false },
+  ],
+  [
+    { command: 'answer stop', values: { answer: 'a' } },
+    { isQuestion: false, private: false },
+  ],
+  [
+    { command: 'nothing of ours', values: {} },
+    { isQuestion: false, private: false },
+  ],
+])('an invocation is stored with whether it asks, and in private: %j', async (request, kind) => {
+  const kinds: object[] = [];
+  const { log } = recordingLog();
+  const dispatch = createDispatch(
+    { commands, actions: [...actions, ...messageActions], log } as unknown as Services,
+    {
+      seenInvocations: {
+        async once(_: Invocation, stored: object) {
+          kinds.push(stored);
+        },
+      } as unknown as SeenInvocations,
+      pressed: {} as Claims<never>,
+      unfinished: {} as UnfinishedAnswers,
+    },
+  );
+  await dispatch({ ...invocationOf('a'), request });
+  expect(kinds).toEqual([kind]);
 });
 
 describe('/monitor add', () => {

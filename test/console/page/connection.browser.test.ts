@@ -59,6 +59,23 @@ inBrowser('the connection of the page', () => {
     await eventuallyEquals(() => messages(page).locator('.card').count(), 2);
   });
 
+  test('a page whose stream is refused for a while comes back by itself', async () => {
+    const running = await startTestConsole();
+    const wire = await startBreakableProxy(running.url);
+    const { page } = await openPage(wire);
+    let refused = 0;
+    await page.route('**/console/events*', async (route) => {
+      refused += 1;
+      if (refused > 2) await route.continue();
+      else await route.fulfill({ status: 503, headers: { 'retry-after': '2' }, body: '' });
+    });
+    wire.cut();
+    await page.getByText('Connection lost').waitFor();
+    wire.mend();
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(refused).toBeGreaterThan(2);
+  });
+
   test('what could not be sent stands in the input again, with the reason', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);
@@ -80,17 +97,19 @@ inBrowser('the connection of the page', () => {
     const ids: string[] = [];
     await page.route('**/console/sayings', async (route) => {
       ids.push((route.request().postDataJSON() as { id: string }).id);
-      if (ids.length > 1) return await route.continue();
+      if (ids.length > 2) return await route.continue();
+      // The second as by a process whose connection to the one with the bot broke.
+      const refusal =
+        ids.length === 1 ? { status: 503, headers: { 'retry-after': '1' } } : { status: 502 };
       await route.fulfill({
-        status: 503,
-        headers: { 'retry-after': '1' },
+        ...refusal,
         contentType: 'application/json',
         body: JSON.stringify({ error: { message: 'Nothing was done.' } }),
       });
     });
     await say(page, '/monitor list');
     await messages(page).getByText('No monitors').waitFor();
-    expect(ids).toEqual([ids[0], ids[0]]);
+    expect(ids).toEqual([ids[0], ids[0], ids[0]]);
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 

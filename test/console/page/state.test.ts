@@ -20,11 +20,11 @@ import type {
 const YOU = { id: 'u1', name: 'Ann' };
 const BOB = { id: 'u2', name: 'Bob' };
 
-const answer = (text: string, growing = true, run?: string): Message => ({
+const answer = (text: string, growing = true): Message => ({
   id: 'a',
   author: { kind: 'askwatch' },
   atMs: 2,
-  body: { kind: 'answer', text, growing, ...(run !== undefined && { run }) },
+  body: { kind: 'answer', text, growing },
 });
 const card = (id: string, title: string, more: Partial<Message> = {}): ListedMessage => ({
   channel: 'general',
@@ -46,11 +46,10 @@ const snapshot = (...messages: ListedMessage[]): Snapshot => ({
   messages,
   older: [],
 });
-const text = (offset: number, piece: string, run = 'first'): ConsoleEvent => ({
+const text = (offset: number, piece: string): ConsoleEvent => ({
   kind: 'text',
   root: 'q',
   reply: 'a',
-  run,
   offset,
   text: piece,
 });
@@ -105,15 +104,6 @@ describe('the state of the page', () => {
   test('does not grow an answer that is whole', () => {
     const state = apply(opened(loading, 'q', [answer('whole', false)]), text(5, ' more'));
     expect(shownText(state)).toBe('whole');
-  });
-
-  test('takes nothing that was said late of an answer that another process has begun anew', () => {
-    let state = opened(loading, 'q', [answer('one two', true, 'first')]);
-    state = apply(state, { kind: 'reply', root: 'q', reply: answer('', true, 'second') });
-    for (const event of [text(0, 'three', 'second'), text(3, ' two', 'first')])
-      state = apply(state, event);
-    expect(shownText(state)).toBe('three');
-    expect(shownText(apply(state, text(5, ' four', 'second')))).toBe('three four');
   });
 
   test('announces a message once, and again when it has changed', () => {

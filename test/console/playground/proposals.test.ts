@@ -1,12 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Bot } from '../../../src/bot/platform.ts';
 import { textCard } from '../../../src/bot/shared/card.ts';
-import {
-  type Answer,
-  type AnswerPart,
-  type Invocation,
-  inPlace,
-} from '../../../src/bot/shared/invocation.ts';
+import { inPlace } from '../../../src/bot/shared/invocation.ts';
 import { apply, emptyState, opened } from '../../../src/console/page/playground/state.ts';
 import { historyCollection } from '../../../src/console/playground/history.ts';
 import type { Message, RootMessage } from '../../../src/console/shared/api-types.ts';
@@ -317,42 +312,13 @@ describe('a card that could not be stored at once', () => {
   });
 });
 
-test('a card stands there once when another process goes on with the answer', async () => {
-  const parts: AnswerPart[] = [
-    { kind: 'text', text: 'So.' },
-    { kind: 'end', footer: '', cards: [textCard('info', 'One?', '')] },
-  ];
-  let begun: { invocation: Invocation; reply: Answer } | undefined;
-  const wrapBot = (bot: Bot): Bot => ({
-    ...bot,
-    async dispatch(invocation, onStored) {
-      const reply = await bot.dispatch(invocation, onStored);
-      if (reply.kind !== 'answer') return reply;
-      async function* stream() {
-        yield* parts;
-      }
-      begun = { invocation, reply: { ...reply, stream, isOurs: () => true } };
-      return begun.reply;
-    },
-  });
-  const { url, console } = await startTestConsole({ wrapBot });
-  const tab = await openTab(url);
-  const thread = await ask(tab, url);
-  if (!begun) throw new Error('Nothing was asked.');
-  const { invocation, reply } = begun;
-  const shownBefore = { beganAtMs: Date.now(), thread, shown: {} };
-  await console.takeOver?.({ invocation, dispatch: async () => ({ ...reply, shownBefore }) });
-  await eventually(() => repliesHeard(tab).filter(({ body }) => body.kind === 'card').length > 1);
-  expect((await repliesOf(url, thread)).map(titleOf)).toEqual(['answer', 'One?']);
-});
-
 test('an answer has ended once its cards are stored', async () => {
-  const { url, give, owner, messages } = await startGiving();
+  const { url, give, hooks, messages } = await startGiving();
   const tab = await openTab(url);
   const said = await tab.say('/ask why?');
   const cards = ['One?', 'Two?'].map((title) => textCard('info', title, ''));
   const shown: string[][] = [];
-  owner.onEnded = async () => {
+  hooks.onEnded = async () => {
     const root = await messages.get(said.shown === 'thread' ? said.message : '');
     shown.push(root?.replies.map(titleOf) ?? []);
   };

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AnswerPart, AnswerStep } from '../../../src/bot/shared/invocation.ts';
 import { apply, emptyState, opened } from '../../../src/console/page/playground/state.ts';
-import { createAnswers } from '../../../src/console/playground/answers.ts';
 import type { Body, Message } from '../../../src/console/shared/api-types.ts';
 import { startGiving } from '../../helpers/console/giving-console.ts';
 import {
@@ -12,7 +11,6 @@ import {
   type Tab,
 } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { recordingLog } from '../../helpers/recording-log.ts';
 
 const RUNNING: AnswerStep = { id: '1', what: 'incidents of the last 7 days', state: 'running' };
 const DONE: AnswerStep = { ...RUNNING, state: 'done', found: '12, as of 15:20 UTC' };
@@ -155,51 +153,14 @@ test('steps are cut to a size that can be kept, and lead to pages of the web alo
   expect(stored?.steps).toHaveLength(20);
 });
 
-test('nothing is told of what is looked at once another process answers', async () => {
-  const { url, give, owner } = await startGiving();
-  const tab = await openTab(url);
-  const thread = await ask(tab);
-  give(textPart('Half'));
-  await eventually(() => answerAt(tab, thread)?.text === 'Half');
-  owner.isOurs = false;
-  give(stepPart(RUNNING));
-  await tab.say('/monitor list');
-  await eventually(() => JSON.stringify(tab.heard).includes('No monitors'));
-  give({ kind: 'lost' });
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(answerAt(tab, thread)).toMatchObject({ text: 'Half', growing: true });
-  expect(answerAt(tab, thread)?.steps).toBeUndefined();
-});
-
-const growing = (more: Partial<Body & { kind: 'answer' }> = {}): Message => ({
-  id: 'a',
-  author: { kind: 'askwatch' },
-  atMs: 2,
-  body: { kind: 'answer', text: 'One ', growing: true, run: 'first', ...more },
-});
-
 test('an answer that a crash cut keeps what was looked at for it', async () => {
   const author = { kind: 'person', id: 'u1', name: 'Ann' } as const;
   const question: Message = { id: 'q', author, atMs: 1, body: { kind: 'text', text: 'why?' } };
-  const replies = [growing({ steps: [DONE] })];
+  const body = { kind: 'answer', text: 'One ', growing: true, steps: [DONE] } satisfies Body;
+  const replies: Message[] = [{ id: 'a', author: { kind: 'askwatch' }, atMs: 2, body }];
   const { url } = await startTestConsole({
     stored: [{ channel: 'general', message: question, replies }],
   });
   const [reply] = await repliesOf(url, 'q');
   expect(answerOf(reply)).toMatchObject({ text: 'One ', growing: false, steps: [DONE] });
-});
-
-test('an answer that grows at another process is known with what is looked at for it', () => {
-  const answers = createAnswers({
-    ...({ history: {}, privates: {}, streams: {} } as Pick<
-      Parameters<typeof createAnswers>[0],
-      'history' | 'privates' | 'streams'
-    >),
-    log: recordingLog().log,
-  });
-  const place = { root: 'q', reply: 'a' };
-  const reply = growing({ steps: [RUNNING] });
-  answers.heard({ event: { kind: 'reply', root: 'q', reply } });
-  answers.heard({ event: { kind: 'text', ...place, run: 'first', offset: 4, text: 'two' } });
-  expect(answerOf(answers.latest(growing()))).toMatchObject({ text: 'One two', steps: [RUNNING] });
 });

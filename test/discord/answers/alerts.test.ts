@@ -50,20 +50,6 @@ test('a card’s buttons are shown, and an edit takes away those that the new ca
   expect(labels()).toEqual([]);
 });
 
-test('a change that discord.js holds up for a rate limit is not sent once another process sends the alerts', async () => {
-  const { discord, platform, channel, post } = await start();
-  const posted = await post('incident 1');
-  let isOurs = true;
-  discord.rateLimit({ method: 'PATCH', path: /messages/, seconds: 0.5 });
-  const change = platform.update(channel, posted, { ...card, title: 'late' }, () => isOurs);
-  const changes = () => discord.requests.filter(({ method }) => method === 'PATCH');
-  await eventually(() => changes().length === 1);
-  isOurs = false;
-  await expect(change).rejects.toThrow();
-  expect(changes()).toHaveLength(1);
-  expect(posts(discord).map(({ embeds }) => embeds[0]?.title)).toEqual([card.title]);
-});
-
 test('posts the same id once when the first answer was lost', async () => {
   const { discord, post } = await start();
   discord.fail({ method: 'POST', path: /messages$/, applied: true, drop: true });

@@ -19,9 +19,8 @@ async function startWithCard(options: Parameters<typeof startDiscord>[0] = {}) {
   const channel = discord.general.id;
   const posted = await platform.post({ channel, card: ALERT, id: 'a1', attempted: false });
   const line = { channel, posted, card: OVER, id: 'a1/end', attempted: false };
-  const announce = (more: Partial<typeof line> & { isOurs?: () => boolean } = {}) =>
-    platform.announce({ ...line, ...more });
-  return { discord, platform, channel, posted, announce };
+  const announce = (more: Partial<typeof line> = {}) => platform.announce({ ...line, ...more });
+  return { discord, posted, announce };
 }
 
 const linesIn = (discord: DiscordFake) => discord.channel(discord.general.id).slice(1);
@@ -55,18 +54,6 @@ describe.each([
       expect(linesIn(discord).map(({ content }) => content)).toEqual([SHOWN, 'good']);
     },
   );
-});
-
-test('nothing is posted, changed or said once another process does it, also after a lookup', async () => {
-  const { discord, platform, channel, posted, announce } = await startWithCard();
-  const isOurs = () => false;
-  const before = discord.requests.length;
-  const again = { channel, card: ALERT, id: 'a2', attempted: true, isOurs };
-  await expect(platform.post(again)).rejects.toThrow();
-  await expect(platform.update(channel, posted, OVER, isOurs)).rejects.toThrow();
-  await expect(announce({ attempted: true, isOurs })).rejects.toThrow();
-  const sent = discord.requests.slice(before);
-  expect([...new Set(sent.map(({ method }) => method))]).toEqual(['GET']);
 });
 
 test('a line is known also where nothing is left of its title', async () => {

@@ -199,26 +199,6 @@ test('a card that Discord refuses is passed over, and the answer has its end', a
   expect(discord.messages().some(({ content }) => /could not be shown/.test(content))).toBe(false);
 });
 
-test('a card below an answer that another process goes on with is left to that one', async () => {
-  const targets = ['https://a.example', 'https://b.example'];
-  let isOurs = () => true;
-  const wrap = (bot: Bot): Bot => ({
-    ...bot,
-    async dispatch(...given) {
-      const reply = await bot.dispatch(...given);
-      return reply.kind === 'answer' ? { ...reply, isOurs: () => isOurs() } : reply;
-    },
-  });
-  const { discord, platform, cards } = await start({ wrap, targets });
-  isOurs = () => cards().length === 0;
-  discord.say('Watch them', { mention: true });
-  await eventually(() => cards().length === 1);
-  // Waits for what is under way.
-  await platform.stop();
-  expect(cards()[0]?.embeds[0]?.title).toBe('Watch a.example?');
-  expect(cards()).toHaveLength(1);
-});
-
 test.each(['a thread', 'a private reply'])(
   'a press under a card below an answer in %s that is deleted meanwhile is answered by a message',
   async (where) => {

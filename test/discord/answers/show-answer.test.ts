@@ -17,7 +17,6 @@ function answerOf(parts: AnswerPart[], shown = async (): Promise<unknown> => und
     id: '1',
     begin: async () => {},
     ended: async () => {},
-    isOurs: () => true,
     putOff: async () => {},
     question: 'Why?',
     private: false,
@@ -335,59 +334,4 @@ test('a message that was posted though the answer was lost gets the newest text'
   const end = { kind: 'end' as const, footer: 'model' };
   await show(answerOf([{ kind: 'text', text: 'Because.' }, end]), target);
   expect([...posted.values()]).toEqual(['Because.\n-# model']);
-});
-
-describe('an answer that another process has begun to show', () => {
-  const end = { kind: 'end' as const, footer: 'model' };
-  const long = 'x'.repeat(1_900);
-
-  test('goes on in its messages, and takes away those it no longer needs', async () => {
-    const { target, messages, calls, nonces } = memoryOutlet();
-    messages.push('old 1', 'old 2', 'old 3');
-    const noted: unknown[] = [];
-    const answer: Answer = {
-      ...answerOf([{ kind: 'text', text: `${long}\n\nAnd so on.` }, end]),
-      shownBefore: { beganAtMs: 0, thread: '1', shown: { in: '1', message: '2', pages: '0 1 2' } },
-      begin: async ({ shown }) => void noted.push(shown?.pages),
-    };
-    await show(answer, target);
-    expect(messages).toEqual([long, 'And so on.\n-# model']);
-    expect(calls.filter((call) => !call.startsWith('edit'))).toEqual(['remove 2']);
-    expect(nonces).toEqual([]);
-    expect([noted[0], noted.at(-1)]).toEqual(['0 1 2', '0 1']);
-  });
-
-  test('posts with the nonces of the other, so that Discord knows one that was posted and not noted', async () => {
-    const [first, second] = [memoryOutlet(), memoryOutlet()];
-    await show(answerOf([{ kind: 'text', text: 'Because.' }, end]), first.target);
-    const shownBefore = { beganAtMs: 0, thread: '1', shown: { in: '1' } };
-    const again = { ...answerOf([{ kind: 'text', text: 'Because.' }, end]), shownBefore };
-    await show(again, second.target);
-    expect(second.nonces).toEqual(first.nonces);
-    // What Discord gives back for it may be as it was posted then.
-    expect(second.calls.at(-1)).toMatch(/^edit 0 Bec/);
-  });
-
-  test('is left as it is shown once it is of another process, also between two messages', async () => {
-    const { target, calls } = memoryOutlet();
-    let isOurs = true;
-    let ended = false;
-    const answer: Answer = {
-      ...answerOf([{ kind: 'text', text: `${long}\n\n${long}` }, end]),
-      isOurs: () => isOurs,
-      ended: async () => {
-        ended = true;
-      },
-    };
-    const { send } = target;
-    await show(answer, {
-      ...target,
-      async send(...given) {
-        isOurs = false;
-        return await send(...given);
-      },
-    });
-    expect(calls).toHaveLength(1);
-    expect(ended).toBe(false);
-  });
 });

@@ -28,7 +28,6 @@ async function leave(text: string, ask: (discord: DiscordFake) => unknown) {
         yield { kind: 'text', text };
         yield { kind: 'step', step: { id: '1', what: 'the Shop', state: 'running' } };
         await new Promise((resolve) => over.signal.addEventListener('abort', resolve));
-        yield { kind: 'lost' };
       },
     };
   }

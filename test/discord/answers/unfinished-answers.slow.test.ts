@@ -23,7 +23,7 @@ async function begin(prepare: (discord: DiscordFake) => void = () => {}) {
     });
     const { platform, lines } = await startPlatform(discord, running.bot);
     await running.bot.start([platform]);
-    return { platform, lines: [lines, running.lines] };
+    return { platform, service: running.service, lines: [lines, running.lines] };
   }
   let now = await life();
   let stopped = Promise.resolve();
@@ -32,6 +32,8 @@ async function begin(prepare: (discord: DiscordFake) => void = () => {}) {
     discord,
     provider,
     general: discord.general,
+    /** From now on the monitoring service answers nothing. */
+    hangService: () => now.service.failWith({ kind: 'hang' }),
     /** Said to it while the model says so much, and then nothing more. */
     async inMidAnswer(ask: () => unknown, { afterChunks = 2 } = {}) {
       provider.failWith({ kind: 'stall', afterChunks }, 1);
@@ -180,6 +182,17 @@ test.each([2, 0])(
     expect(labelsOf(reply)).toEqual([]);
   },
 );
+
+test('a command that a kill cut short before anything was shown gets a note as its reply', async () => {
+  const { discord, hangService, kill, start } = await begin();
+  hangService();
+  const asked = discord.slash('monitor list');
+  await eventually(() => asked.acknowledged);
+  await kill();
+  await start();
+  const { content } = await eventually(() => asked.reply?.content && asked.reply);
+  expect(content).toMatch(/^\*Interrupted: Askwatch was restarted while doing this/);
+});
 
 test('an answer whose message is gone is given up', async () => {
   const { discord, inMidAnswer, kill, start } = await begin();

@@ -6,7 +6,7 @@ import { eventually } from '../../helpers/eventually.ts';
 
 test('of 500 people and what they say little is kept', async () => {
   const discord = await startDiscord();
-  const client = buildClient({ apiUrl: discord.api, messageContent: false });
+  const client = buildClient({ apiUrl: discord.api, messageContent: false, isHeld: () => true });
   onTestFinished(() => disconnect(client));
   await connect(client, discord.settings.token, discord.api);
   let heard = 0;
@@ -28,7 +28,7 @@ test('of 500 people and what they say little is kept', async () => {
 
 test('keeps few of the members that a server comes with, and always the bot', async () => {
   const discord = await startDiscord();
-  const client = buildClient({ apiUrl: discord.api, messageContent: false });
+  const client = buildClient({ apiUrl: discord.api, messageContent: false, isHeld: () => true });
   onTestFinished(() => disconnect(client));
   await connect(client, discord.settings.token, discord.api);
   const guild = guildOfUsualSize(1, discord.bot.id);
@@ -47,7 +47,7 @@ test('channels share what is equal, and each changes by itself', async () => {
   process.on('warning', warned);
   onTestFinished(() => void process.off('warning', warned));
   const discord = await startDiscord();
-  const client = buildClient({ apiUrl: discord.api, messageContent: false });
+  const client = buildClient({ apiUrl: discord.api, messageContent: false, isHeld: () => true });
   onTestFinished(() => disconnect(client));
   await connect(client, discord.settings.token, discord.api);
   const guild = guildOfUsualSize(1, discord.bot.id);

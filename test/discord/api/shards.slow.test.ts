@@ -116,7 +116,7 @@ describe('the start', () => {
   test('waits for all, and says how many came; those that came late do not stay', async () => {
     const { discord } = await startThree();
     discord.gateway.cutShards.add(1);
-    const client = buildClient({ apiUrl: discord.api, messageContent: false });
+    const client = buildClient({ apiUrl: discord.api, messageContent: false, isHeld: () => true });
     await expect(connect(client, discord.settings.token, discord.api, 1_000)).rejects.toThrow(
       /^Only 2 of 3 connections to Discord came up within 1 s/,
     );
@@ -129,7 +129,7 @@ describe('the start', () => {
   test.runIf(long)('waits for one after the other, longer than for any of them', async () => {
     const { discord } = await startThree();
     discord.gateway.maxConcurrency = 1;
-    const client = buildClient({ apiUrl: discord.api, messageContent: false });
+    const client = buildClient({ apiUrl: discord.api, messageContent: false, isHeld: () => true });
     await connect(client, discord.settings.token, discord.api, 9_000);
     expect(client.guilds.cache.size).toBe(4);
     expect(discord.gateway.hasty()).toBe(0);

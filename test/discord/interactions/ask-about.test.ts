@@ -219,7 +219,7 @@ test('a message that was deleted meanwhile is answered all the same, since it is
   expect(answer?.content).toContain('A connection was cut.');
 });
 
-test('a form that another process opened is answered where the message can be read, and else says what to do', async () => {
+test('a form that was opened before a restart is answered where the message can be read, and else says what to do', async () => {
   const first = await start({ content: true });
   const { discord, bob } = first;
   const message = discord.say('ECONNRESET', { user: bob });

@@ -51,7 +51,11 @@ export async function askCase(
     mayAdd: 'everyone',
     mayManage: 'everyone',
   };
-  const bot = await createBot({ store, gateway: recorded.client, monitoring, settings, log });
+  const lease = { fence: 1, isHeld: () => true };
+  const bot = await createBot({
+    ...{ store, lease, monitoring, settings, log },
+    gateway: recorded.client,
+  });
   try {
     const before = await week.list();
     const changesBefore = week.changes.length;

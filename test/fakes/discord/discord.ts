@@ -57,8 +57,7 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     interactionsEndpointUrl: null as string | null,
   };
   let port = 0;
-  const prefixOf = (from: string) => (from === '' ? '' : `/${from}`);
-  const gatewayUrl = (from: string) => `ws://127.0.0.1:${port}${prefixOf(from)}/gateway`;
+  const gatewayUrl = () => `ws://127.0.0.1:${port}/gateway`;
 
   const gateway = createGateway({
     state,
@@ -80,7 +79,6 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
   const http = await startHttp({
     heardMs: options.heardMs,
     route: withGuards(limit ? withLimit(route, limit) : route),
-    isGone: gateway.isGone,
     serve: (incoming, outgoing) => cdn.serve(incoming, outgoing),
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       gateway.upgrade(request, socket, head),
@@ -113,9 +111,6 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
 
   return {
     api: `http://127.0.0.1:${port}/api`,
-    /** The same for one of several processes, which can be killed. */
-    apiOf: (from: string) => `http://127.0.0.1:${port}/${from}/api`,
-    gatewayUrl,
     settings,
     guildId: state.guildId,
     bot: state.bot,
@@ -158,11 +153,6 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     /** The bot has not been added to the server, or was removed from it. */
     removeBot() {
       state.inServer = false;
-    },
-
-    /** The same of another server, unheard of, as while nobody is connected. */
-    leaveServer(id: string) {
-      state.left.add(id);
     },
 
     /** A documented 429. Source: Discord docs, "Rate Limits". */

@@ -10,10 +10,6 @@ import { guildOf, inGuildOf, wireMessage } from './wire.ts';
 interface Session {
   id: string;
   socket: WebSocket | undefined;
-  /** The process that its connection comes from. */
-  from: string;
-  /** Whether nobody can go on with it. */
-  isOver?: boolean;
   sequence: number;
   intents: number;
   shard: Shard;
@@ -21,17 +17,14 @@ interface Session {
   sent: Array<{ op: number; t: string; s: number; d: unknown }>;
 }
 
-/** The process that an address is for; a fake may serve several, `/a/api` is the address of one. */
-export const processOf = (url = ''): string => /^\/(\w+)\/(?:api|gateway)\b/.exec(url)?.[1] ?? '';
-
 /** What the gateway needs of the rest of the fake. */
 export interface GatewayOptions {
   state: DiscordState;
   token(): string;
   /** Whether Message Content Intent is on for the application. */
   messageContentAllowed: boolean;
-  /** Where a process finds it. */
-  url(from: string): string;
+  /** Where it is found. */
+  url(): string;
 }
 
 /** The gateway: identify, resume, heartbeats, dispatches by intent, and the ways it breaks. */
@@ -44,24 +37,6 @@ export function createGateway(options: GatewayOptions) {
   const rules = createShardRules();
   let identified = 0;
   let resumed = 0;
-  const gone = new Set<string>();
-  const cutOff = new Set<string>();
-  /** Since when a shard has had two sessions with a connection, and how long that has lasted at most. */
-  const doubledSinceMs = new Map<number, number>();
-  let doubledMs = 0;
-
-  function countDoubles() {
-    const open = [...sessions.values()].filter(({ socket }) => socket !== undefined);
-    for (const { shard } of open) {
-      const isDoubled = open.filter((one) => one.shard.id === shard.id).length > 1;
-      if (isDoubled && !doubledSinceMs.has(shard.id)) doubledSinceMs.set(shard.id, Date.now());
-    }
-    for (const [id, sinceMs] of doubledSinceMs) {
-      doubledMs = Math.max(doubledMs, Date.now() - sinceMs);
-      if (open.filter(({ shard }) => shard.id === id).length < 2) doubledSinceMs.delete(id);
-    }
-  }
-
   function dispatchTo(session: Session, t: string, d: unknown) {
     session.sequence += 1;
     const payload = { op: GatewayOpcodes.Dispatch, t, s: session.sequence, d };
@@ -69,7 +44,7 @@ export function createGateway(options: GatewayOptions) {
     if (session.socket && !silent.has(session.socket)) session.socket.send(JSON.stringify(payload));
   }
 
-  function accept(socket: WebSocket, from: string) {
+  function accept(socket: WebSocket) {
     let session: Session | undefined;
     const send = (op: number, d: unknown) =>
       socket.send(JSON.stringify({ op, d, s: null, t: null }));
@@ -79,24 +54,21 @@ export function createGateway(options: GatewayOptions) {
       session.socket = undefined;
       // Source: Discord docs, "Disconnecting": these end the session.
       if (code === 1_000 || code === 1_001) sessions.delete(session.id);
-      countDoubles();
     });
     socket.on('message', (data) => {
       if (silent.has(socket)) return;
       const { op, d } = JSON.parse(String(data)) as { op: number; d: Record<string, unknown> };
       if (op === GatewayOpcodes.Heartbeat) send(GatewayOpcodes.HeartbeatAck, null);
-      else if (op === GatewayOpcodes.Identify) session = identify(socket, d, from);
+      else if (op === GatewayOpcodes.Identify) session = identify(socket, d);
       else if (op === GatewayOpcodes.Resume) {
         session = sessions.get(String(d.session_id));
         if (d.token !== options.token()) return socket.close(4004, 'Authentication failed.');
         if (session && gateway.cutShards.has(session.shard.id)) return socket.terminate();
-        if (!session || session.isOver) return send(GatewayOpcodes.InvalidSession, false);
+        if (!session) return send(GatewayOpcodes.InvalidSession, false);
         // A session has one connection.
         const earlier = session.socket;
         session.socket = socket;
-        session.from = from;
         if (earlier && earlier !== socket) earlier.close(4_000, 'Resumed elsewhere.');
-        countDoubles();
         for (const missed of session.sent.filter(({ s }) => s > Number(d.seq))) {
           socket.send(JSON.stringify(missed));
         }
@@ -106,11 +78,7 @@ export function createGateway(options: GatewayOptions) {
     });
   }
 
-  function identify(
-    socket: WebSocket,
-    d: Record<string, unknown>,
-    from: string,
-  ): Session | undefined {
+  function identify(socket: WebSocket, d: Record<string, unknown>): Session | undefined {
     const intents = Number(d.intents);
     if (d.token !== options.token()) {
       socket.close(4004, 'Authentication failed.');
@@ -140,15 +108,14 @@ export function createGateway(options: GatewayOptions) {
     }
     const guilds = state.guilds().filter((guild) => serves(shard, guild));
     const id = randomBytes(16).toString('hex');
-    const session: Session = { id, socket, from, sequence: 0, intents, shard, sent: [] };
+    const session: Session = { id, socket, sequence: 0, intents, shard, sent: [] };
     sessions.set(id, session);
-    countDoubles();
     dispatchTo(session, 'READY', {
       v: 10,
       user: { ...state.bot, verified: true, mfa_enabled: false, flags: 0, email: null },
       guilds: guilds.map((guild) => ({ id: guild, unavailable: true })),
       session_id: id,
-      resume_gateway_url: options.url(from),
+      resume_gateway_url: options.url(),
       shard: [shard.id, shard.count],
       application: { id: state.applicationId, flags: 1 << 19 },
       private_channels: [],
@@ -176,8 +143,6 @@ export function createGateway(options: GatewayOptions) {
     sessionsRemaining: 999,
     /** The connections of these are cut as soon as they say whose they are. */
     cutShards: new Set<number>(),
-    /** Counts those, too, that identify the same shard again, which real tests of other things would wait for. */
-    isStrict: false,
     /** How many identified sooner than they may. */
     hasty: () => rules.hasty(),
     /** The shards that are connected now. */
@@ -190,11 +155,8 @@ export function createGateway(options: GatewayOptions) {
     counts: () => ({ identified, resumed }),
     connected: () => [...sessions.values()].filter(({ socket }) => socket !== undefined).length,
     upgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
-      const from = processOf(request.url);
-      if (gateway.refuses || gone.has(from) || cutOff.has(from)) {
-        return void socket.destroy();
-      }
-      server.handleUpgrade(request, socket, head, (opened) => accept(opened, from));
+      if (gateway.refuses) return void socket.destroy();
+      server.handleUpgrade(request, socket, head, (opened) => accept(opened));
     },
     dispatch(t: string, d: unknown, intent = 0) {
       const guild = guildIdOf(t, d);
@@ -258,41 +220,11 @@ export function createGateway(options: GatewayOptions) {
       }
       sessions.clear();
     },
-    /** Nobody can go on with a session of now, once its connection is gone. */
-    forgetSessions() {
-      for (const session of sessions.values()) session.isOver = true;
-    },
     /** Cuts the connection of one shard, or closes it with a code. */
     dropShard(id: number, code?: number) {
       for (const { shard, socket } of sessions.values()) {
         if (shard.id === id) code === undefined ? socket?.terminate() : socket?.close(code);
       }
-    },
-    /** Of the process that is named nothing comes any more, as after a kill. */
-    kill(from: string) {
-      gone.add(from);
-      for (const session of sessions.values()) {
-        if (session.from === from) session.socket?.terminate();
-      }
-    },
-    /** A process cannot connect any more, though it can make calls. */
-    cutOff(from: string) {
-      cutOff.add(from);
-      for (const session of sessions.values()) {
-        if (session.from === from) session.socket?.terminate();
-      }
-    },
-    isGone: (from: string) => gone.has(from),
-    /** The processes that are connected, by their shards. */
-    holders: () =>
-      [...sessions.values()]
-        .filter(({ socket }) => socket !== undefined)
-        .map(({ shard, from }) => `${shard.id}:${from}`)
-        .sort(),
-    /** How long a shard has had two sessions with a connection, at most. */
-    doubledMs() {
-      countDoubles();
-      return doubledMs;
     },
     /** Cuts the connection as a broken network does, or closes it with a code. */
     drop(code?: number) {

@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createTooEarly } from '../too-early.ts';
-import { processOf } from './gateway.ts';
 import { readBody, type Upload } from './uploads.ts';
 
 /** One request as it came in, with what was answered. */
@@ -10,8 +9,6 @@ export interface RestRequest {
   method: string;
   /** Without `/api/v10`, decoded. */
   path: string;
-  /** The process that asks. */
-  from: string;
   query: URLSearchParams;
   body: Record<string, unknown> | undefined;
   /** Files beside the body. */
@@ -53,8 +50,6 @@ export interface Fault {
 /** The HTTP side: reads requests, applies faults, and hands the rest to `route`; `undefined` from there is an unknown route. */
 export async function startHttp(options: {
   route(request: RestRequest): RestAnswer | undefined;
-  /** Whether a process was killed: nothing that it asks for is heard. */
-  isGone(from: string): boolean;
   /** Answers what is no call of the API; false for one that is. */
   serve(incoming: IncomingMessage, outgoing: ServerResponse): boolean;
   upgrade: NonNullable<Parameters<ReturnType<typeof createServer>['on']>[1]>;
@@ -72,12 +67,9 @@ export async function startHttp(options: {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const url = new URL(incoming.url ?? '/', 'http://fake');
-    const from = processOf(url.pathname);
-    if (options.isGone(from)) return void outgoing.socket?.destroy();
     const request: RestRequest = {
       method: incoming.method ?? 'GET',
-      path: decodeURIComponent(url.pathname).replace(/^(\/\w+)??\/api(\/v10)?/, ''),
-      from,
+      path: decodeURIComponent(url.pathname).replace(/^\/api(\/v10)?/, ''),
       query: url.searchParams,
       ...(await readBody(Buffer.concat(chunks), incoming.headers['content-type'])),
       authorization: incoming.headers.authorization,

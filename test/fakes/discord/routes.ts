@@ -57,7 +57,7 @@ export function createRoutes(options: {
   interactions: Interactions;
   commands: Map<string, RegisteredCommand[]>;
   settings: RouteSettings;
-  gatewayUrl(from: string): string;
+  gatewayUrl(): string;
 }) {
   const { state, gateway, interactions, commands, settings } = options;
   const threads = createThreads({ state, gateway });
@@ -73,7 +73,7 @@ export function createRoutes(options: {
     }
     if (method === 'GET' && path === '/gateway/bot') {
       return ok({
-        url: options.gatewayUrl(request.from),
+        url: options.gatewayUrl(),
         shards: gateway.recommendedShards,
         session_start_limit: {
           ...{ total: 1000, remaining: gateway.sessionsRemaining, reset_after: 1 },

@@ -43,18 +43,14 @@ export function createShardRules() {
     /** `later`: that one has to wait, which its client is told by an invalid session. */
     refusalOf(
       { id, count }: Shard,
-      {
-        leastShards,
-        maxConcurrency,
-        isStrict,
-      }: { leastShards: number; maxConcurrency: number; isStrict: boolean },
+      { leastShards, maxConcurrency }: { leastShards: number; maxConcurrency: number },
     ): 'later' | { code: number; reason: string } | undefined {
       if (id < 0 || id >= count) return { code: 4010, reason: 'Invalid shard.' };
       if (count < leastShards) return { code: 4011, reason: 'Sharding required.' };
       const key = id % maxConcurrency;
       const before = last.get(key);
       // The same shard again is a client that was started again, which real tests would wait for.
-      if (before && (isStrict || before.id !== id) && Date.now() - before.atMs < IDENTIFY_MS) {
+      if (before && before.id !== id && Date.now() - before.atMs < IDENTIFY_MS) {
         hasty += 1;
         return 'later';
       }

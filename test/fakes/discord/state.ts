@@ -137,8 +137,6 @@ export function createState() {
   /** Who is not in which server; everybody else is in all. */
   const absent = new Set<string>();
   const guildId = snowflake();
-  /** Servers that the bot was removed from. */
-  const left = new Set<string>();
   /** The permissions that some request was looked at for. */
   const checked = new Set<bigint>();
 
@@ -177,8 +175,7 @@ export function createState() {
     guilds: (): string[] =>
       [
         ...new Set([guildId, ...[...channels.values()].flatMap(({ guild_id }) => guild_id ?? [])]),
-      ].filter((id) => (id !== guildId || state.inServer) && !left.has(id)),
-    left,
+      ].filter((id) => id !== guildId || state.inServer),
     /** Where a file can be fetched now. */
     addressOf: ({ url }: FakeAttachment): string => url,
     /** Whether the bot has been added to the server. */

@@ -4,13 +4,13 @@ import type { Answer, AnswerPart } from '../../../src/bot/shared/invocation.ts';
 import { startTestConsole } from './test-console.ts';
 
 /**
- * A console whose answers are what `give` gives, one after another, each until an end is given. They are another process's once
- * `owner.isOurs` is false; `owner.onEnded` is called at the end of one.
+ * A console whose answers are what `give` gives, one after another, each until an end is given; `hooks.onEnded` is called at the
+ * end of one.
  */
 export async function startGiving() {
   const given: AnswerPart[] = [];
+  const hooks = { onEnded: async () => {} };
   let wake = () => {};
-  const owner = { isOurs: true, onEnded: async () => {} };
 
   async function* stream(): AsyncGenerator<AnswerPart> {
     for (;;) {
@@ -20,7 +20,7 @@ export async function startGiving() {
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
-      if (part?.kind === 'end' || part?.kind === 'lost') return;
+      if (part?.kind === 'end') return;
     }
   }
 
@@ -30,10 +30,10 @@ export async function startGiving() {
       const reply = await bot.dispatch(...args);
       if (reply.kind !== 'answer') return reply;
       async function ended() {
-        await owner.onEnded();
+        await hooks.onEnded();
         await (reply as Answer).ended();
       }
-      return { ...reply, stream, ended, isOurs: () => owner.isOurs };
+      return { ...reply, stream, ended };
     },
   });
   function give(...parts: AnswerPart[]) {
@@ -43,6 +43,6 @@ export async function startGiving() {
 
   const running = await startTestConsole({ wrapBot });
   // A stop would wait for it.
-  onTestFinished(() => give({ kind: 'lost' }));
-  return { ...running, owner, give };
+  onTestFinished(() => give({ kind: 'end', footer: '' }));
+  return { ...running, hooks, give };
 }

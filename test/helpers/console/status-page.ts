@@ -7,7 +7,7 @@ import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { type OpenOptions, openPageIn } from './open-page.ts';
-import { BUILT_PAGE } from './test-console.ts';
+import { BUILT_PAGE, NO_FACTS } from './test-console.ts';
 
 /** The real console over the monitoring service at `url`; it ends with the running test. */
 export async function startStatusPage(
@@ -23,6 +23,7 @@ export async function startStatusPage(
     kit,
     store,
     log,
+    botFacts: NO_FACTS,
     status: { monitoring, pollMs, addressFor: () => '' },
     pageFolder: BUILT_PAGE,
   });

@@ -2,8 +2,12 @@ import { randomUUID } from 'node:crypto';
 import OpenAI from 'openai';
 import { onTestFinished } from 'vitest';
 import { createLog } from '../../../src/app/log.ts';
+import { platforms } from '../../../src/app/platforms.ts';
+import { createCatalog } from '../../../src/bot/ask/catalog.ts';
+import { createChannels } from '../../../src/bot/channels/channels.ts';
 import { createIntakes } from '../../../src/bot/intake/intakes.ts';
-import type { Account } from '../../../src/console/account/account.ts';
+import { createGatewayClient } from '../../../src/clients/gateway.ts';
+import type { Account, BotFacts } from '../../../src/console/account/account.ts';
 import type { KeyList, MadeKey, ServiceName } from '../../../src/console/account/api-types.ts';
 import type { UsageSource } from '../../../src/console/account/usage.ts';
 import { createConsole } from '../../../src/console/console.ts';
@@ -18,6 +22,7 @@ import { startModelProvider } from '../../fakes/model-provider.ts';
 import { startTestBot } from '../bot.ts';
 import { NO_OLLAMA } from '../gateway/running-gateway.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { sharedStore } from './shared-store.ts';
 import { BUILT_PAGE } from './test-console.ts';
 
 /**
@@ -39,7 +44,7 @@ export async function startTestAccount(
   const folder = await temporaryFolder();
   const logged: string[] = [];
   const log = createLog({ level: 'debug', secrets: [], write: (line) => void logged.push(line) });
-  const store = await openLowdbStore({ folder, log });
+  const store = sharedStore(await openLowdbStore({ folder, log }));
   const kit = await createServer({ log, version: '0.0.0' });
   const keys = {
     gateway: await openKeys(store, 'gateway'),
@@ -68,8 +73,16 @@ export async function startTestAccount(
     ...(runs('gateway') && { usage: options.usage ?? gateway.usage }),
     ...{ asksElsewhere, hasMcp },
   };
-  const console = await createConsole({
-    ...{ kit, store, log, account, pageFolder: BUILT_PAGE },
+  const channels = createChannels(store);
+  const botFacts: BotFacts = {
+    usageLog: { everywhere: (fromMs) => usageLog.everywhere(fromMs) },
+    catalog: { models: () => catalog.models() },
+    platformTitle: (name) => platforms.find((one) => one.name === name)?.title ?? name,
+    channelName: ({ channel }) => console.channelName?.(channel),
+    alertedPlaces: () => channels.places(),
+  };
+  const served = await createConsole({
+    ...{ kit, store, botFacts, log, account, pageFolder: BUILT_PAGE },
     ...(password !== undefined && {
       login: { cost: 2 ** 10, password },
     }),
@@ -77,16 +90,21 @@ export async function startTestAccount(
   const url = await kit.listen({ host: '127.0.0.1', port: 0 });
   const own = { url, apiKey: keys.gateway.createTransient('bot') };
   const asked = asksElsewhere ? provider : { ...provider, ...own };
-  const { bot, say, stop } = await startTestBot({
+  const client = createGatewayClient({ baseUrl: asked.url, apiKey: asked.apiKey, stallMs: 45_000 });
+  const catalog = createCatalog({ gateway: client, log });
+  const { bot, usageLog, say, stop } = await startTestBot({
     ...{ store, provider: asked, intakes },
     // Nothing here is about alerts.
     settings: { alertPollMs: 60_000 },
   });
+  const console = await served.createPlatform({ store, isHeld: () => true, log });
   await console.start(bot);
   await bot.start([console]);
   onTestFinished(async () => {
     await stop();
     await console.stop();
+    await served.close();
+    await client.close();
     await Promise.all([gateway.close(), monitoring.close()]);
     await kit.close();
     await store.close();

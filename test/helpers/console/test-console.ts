@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { Bot, Platform } from '../../../src/bot/platform.ts';
 import { encodeAction } from '../../../src/bot/shared/card.ts';
 import type { BotSettings } from '../../../src/bot/shared/settings.ts';
-import type { Account } from '../../../src/console/account/account.ts';
+import type { Account, BotFacts } from '../../../src/console/account/account.ts';
 import { createConsole } from '../../../src/console/console.ts';
 import { type StoredTries, triesCollection } from '../../../src/console/login/attempt-limits.ts';
 import type { LoginOptions } from '../../../src/console/login/login.ts';
@@ -47,8 +47,6 @@ export interface TestConsole extends Pick<TestBot, 'bot' | 'provider' | 'service
   tries: Collection<StoredTries>;
   /** What the server has logged. */
   lines: Array<Record<string, unknown>>;
-  /** Gives the bot to a console that was started without one. */
-  takeOver(): Promise<TestBot>;
   /** Ends bot, console, server and store in the program's order; happens by itself when the test is over. */
   stop(): Promise<void>;
 }
@@ -59,8 +57,10 @@ export async function startTestConsole(
     folder?: string;
     /** One that other consoles use, too, in place of a folder; it is the caller's to close. */
     store?: Store;
-    /** Whether this one has the bot; `takeOver` gives it one later. */
+    /** Whether this process holds the bot; without it there is no playground. */
     hasBot?: boolean;
+    /** Whether it still does. */
+    isHeld?: () => boolean;
     provider?: ModelProvider;
     service?: MonitoringService;
     watched?: { url: string; key: string };
@@ -83,7 +83,8 @@ export async function startTestConsole(
 ): Promise<TestConsole> {
   const { stored = [], channels = [], port = 0, login, status, ...others } = options;
   const { account, trustedProxies, ...more } = others;
-  const { folder, store: given, hasBot = true, wrapBot = (bot) => bot, ...forBot } = more;
+  const { folder, store: given, hasBot = true, isHeld = () => true, ...withBot } = more;
+  const { wrapBot = (bot) => bot, ...forBot } = withBot;
   const { log, lines } = recordingLog();
   const store = sharedStore(
     given ?? (await openLowdbStore({ folder: folder ?? (await temporaryFolder()), log })),
@@ -96,32 +97,35 @@ export async function startTestConsole(
   });
   const sessions = store.collection(sessionsCollection);
   const tries = store.collection(triesCollection);
-  const console = await createConsole({
-    ...{ kit, store, channels, log, pageFolder: BUILT_PAGE },
+  const served = await createConsole({
+    ...{ kit, store, channels, botFacts: NO_FACTS, log, pageFolder: BUILT_PAGE },
     ...(status && { status }),
     ...(account && { account }),
     ...(login && { login: { cost: 2 ** 10, ...login } }),
-    ...(given && { elsewhere: NOTHING_KNOWN }),
   });
   const url = await kit.listen({ host: '127.0.0.1', port });
-  let stopBot = async () => {};
+  const own = hasBot ? await startOwn() : WITHOUT;
 
-  async function takeOver() {
-    const started = await startTestBot({
+  async function startOwn() {
+    const console = await served.createPlatform({ store, isHeld, log });
+    const { bot, provider, service, stop } = await startTestBot({
       ...{ ...forBot, store },
       settings: { alertPollMs: 60_000, ...forBot.settings },
     });
-    stopBot = started.stop;
-    await console.start(wrapBot(started.bot));
-    await started.bot.start([console]);
-    return started;
+    await console.start(wrapBot(bot));
+    await bot.start([console]);
+    async function stopOwn() {
+      await stop();
+      await console.stop();
+    }
+    return { console, bot, provider, service, stopOwn };
   }
 
   let stopping: Promise<void> | undefined;
   async function stopAll() {
-    await stopBot();
-    await console.stop();
+    await own.stopOwn();
     await kit.close();
+    await served.close();
     if (!given) await store.close();
   }
   function stop() {
@@ -129,23 +133,23 @@ export async function startTestConsole(
     return stopping;
   }
   onTestFinished(stop);
-  const shared = { url, console, messages, sessions, tries, lines, takeOver, stop };
-  if (!hasBot) return { ...shared, ...NO_BOT };
-  const { bot, provider, service } = await takeOver();
-  return { ...shared, bot, provider, service };
+  return { ...own, url, messages, sessions, tries, lines, stop };
 }
 
-/** What is known of a bot elsewhere: here nothing. */
-const NOTHING_KNOWN = {
+/** Facts of a bot that nobody asked anything. */
+export const NO_FACTS: BotFacts = {
   usageLog: { async *everywhere() {} },
   catalog: { models: async () => [] },
-  platformTitle: (name: string) => name,
+  platformTitle: (name) => name,
   channelName: () => undefined,
   alertedPlaces: async () => [],
 };
 
-/** A console that has none has no bot to look at. */
-const NO_BOT = {} as Pick<TestBot, 'bot' | 'provider' | 'service'>;
+/** A process that doesn't hold the bot has no playground, and no bot to look at. */
+const WITHOUT = { stopOwn: async () => {} } as Pick<
+  TestConsole,
+  'console' | 'bot' | 'provider' | 'service'
+> & { stopOwn(): Promise<void> };
 
 /** The bot has learnt how the monitors are now: it has looked at them, and then once more. */
 export async function lookedAt({ requests }: MonitoringService): Promise<void> {

@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest';
 import type { Bot, Platform } from '../../../src/bot/platform.ts';
 import { createDiscord, type DiscordOptions } from '../../../src/discord/discord.ts';
 import type { DiscordFake } from '../../fakes/discord/discord.ts';
+import { eventually } from '../eventually.ts';
 import { recordingLog } from '../recording-log.ts';
 
 /** The platform under test, with what it told its owner. */
@@ -31,6 +32,7 @@ export async function buildPlatform(
     apiUrl: discord.api,
     messageContent: false,
     editIntervalMs: 30,
+    isHeld: () => true,
     log,
     onFatal: (error) => fatal.push(error),
     ...given,
@@ -47,5 +49,7 @@ export async function startPlatform(
 ): Promise<StartedPlatform> {
   const started = await buildPlatform(discord, options);
   await started.platform.start(bot);
+  // Discord may take longer for them than a start waits.
+  await eventually(() => discord.commands.has(options.everywhere ? 'global' : discord.guildId));
   return started;
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
-import { createEncryption } from '../../../src/store/encryption.ts';
 import {
   openPostgresStore,
   type PostgresOptions,
@@ -70,20 +69,4 @@ export async function testDatabase() {
       return ended.length;
     },
   };
-}
-
-/** The events of a log as the database holds them, decrypted, in their order. */
-export async function storedEvents<T>(
-  ask: (text: string, values?: unknown[]) => Promise<Array<Record<string, unknown>>>,
-  log: string,
-): Promise<Array<{ number: number; body: T }>> {
-  const [stored] = await ask(
-    `select body->>'key' as key from #.document where collection = 'secret-key'`,
-  );
-  const { decrypt } = createEncryption(String(stored?.key), 'askwatch events');
-  const rows = await ask('select number, body from #.event where log = $1 order by number', [log]);
-  return rows.map(({ number, body }) => ({
-    number: Number(number),
-    body: JSON.parse(decrypt(String(body), log) ?? 'null') as T,
-  }));
 }

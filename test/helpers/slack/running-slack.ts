@@ -1,7 +1,5 @@
 import { onTestFinished } from 'vitest';
 import { createSlack, type Slack } from '../../../src/slack/slack.ts';
-import type { SocketSharing } from '../../../src/slack/workspaces/shared-socket.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
 import { startTestBot, type TestBot, type TestBotOptions } from '../bot.ts';
 import { runningServer } from '../http/running-server.ts';
@@ -39,9 +37,8 @@ export async function makeSlack(
     storeMs?: number;
     /** Long where a test looks at what a stop left, on a machine that is busy. */
     drainMs?: number;
-    /** What it shares with other processes. */
-    store?: Store;
-    sockets?: SocketSharing;
+    /** Whether it may speak; always, if absent. */
+    isHeld?: () => boolean;
   } = {},
 ): Promise<RunningSlack> {
   const fake = options.fake ?? (await startSlack());
@@ -55,8 +52,7 @@ export async function makeSlack(
     botToken,
     ...(mode === 'socket' ? { appToken } : { signingSecret: fake.signingSecret }),
     apiUrl: options.apiUrl ?? fake.apiUrl,
-    ...(options.store && { store: options.store }),
-    ...(options.sockets && { sockets: options.sockets }),
+    isHeld: options.isHeld ?? (() => true),
     log,
     onFatal: (error) => fatal.push(error),
     paces: { editMs, appendMs: 20, streamMs, alertMs: 20, retryMs: 50, storeMs, drainMs },

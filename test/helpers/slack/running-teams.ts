@@ -54,6 +54,7 @@ export async function runTeams(options: Options = {}): Promise<RunningTeams> {
     },
     ...(mode === 'socket' ? { appToken: teams.appToken } : { signingSecret: teams.signingSecret }),
     apiUrl: teams.apiUrl,
+    isHeld: () => true,
     log,
     onFatal: (error) => fatal.push(error),
     paces: {

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
-import { inPlace } from '../../../src/bot/shared/invocation.ts';
 import { renderAnswer } from '../../../src/slack/render/render-answer.ts';
 import { labelsOf } from '../../fakes/slack/buttons.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
-import { CHANNEL, type Fault, type SlackFake, startSlack, USER } from '../../fakes/slack/slack.ts';
+import { CHANNEL, type Fault, type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
 import { startTestBot, type TestBot } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { leaving } from '../../helpers/slack/left-by-a-process.ts';
+import { interruptible, NOTE } from '../../helpers/slack/interruptible.ts';
 import { makeSlack, RESTING } from '../../helpers/slack/running-slack.ts';
 import { DIRECT, failed, methods, ours, shows, WHOLE } from '../../helpers/slack/streaming-runs.ts';
 import { withCards } from '../../helpers/slack/with-cards.ts';
@@ -30,7 +29,7 @@ const card = (title: string, proposal: string): Card => ({
 });
 const [ONE, TWO] = [card('one', 'p1'), card('two', 'p2')];
 
-/** A process of the bot in a workspace; without `cards` its model proposes a monitor. */
+/** The bot in a workspace; without `cards` its model proposes a monitor. */
 async function startProcess(fake: SlackFake, { cards }: { cards?: Card[] } = {}) {
   const { slack, lines } = await makeSlack({ fake, drainMs: 100 });
   const test = await startTestBot({ settings: RESTING });
@@ -40,16 +39,10 @@ async function startProcess(fake: SlackFake, { cards }: { cards?: Card[] } = {})
   const onEnded = () => {
     shownAtEnd = fake.channel(CHANNEL).messages.map(shownText);
   };
-  const life = leaving(cards ? withCards(test.bot, { cards, onEnded }) : test.bot);
+  const life = interruptible(cards ? withCards(test.bot, { cards, onEnded }) : test.bot);
   await slack.start(life.bot);
-  return {
-    ...test,
-    ...life,
-    dispatch: life.bot.dispatch,
-    slack,
-    lines,
-    shownAtEnd: () => shownAtEnd,
-  };
+  const { interrupted } = life;
+  return { ...test, interrupted, slack, lines, shownAtEnd: () => shownAtEnd };
 }
 
 function proposeMonitor({ provider }: TestBot) {
@@ -82,7 +75,7 @@ async function askForCard({ fake }: { fake: SlackFake }, channel: string = CHANN
 const textsIn = (fake: SlackFake, channel: string, thread: string) =>
   ours(fake, channel, thread).map((message) => shownText(message));
 
-const monitors = ({ service }: TestBot) =>
+const monitors = ({ service }: Pick<TestBot, 'service'>) =>
   service.requests
     .filter(({ method, path }) => method === 'POST' && path.endsWith('/monitors'))
     .map(({ body }) => (body as { target: string }).target);
@@ -256,102 +249,12 @@ test.each([
   expect(fake.whispers(CHANNEL)).toEqual([]);
 });
 
-describe('after the process died', () => {
-  /** The first process dies as it posts the first card; another one gives the same answer, with the cards that are open. */
-  async function dieAtCard(channel: string, fault: Fault, { open = [ONE, TWO] } = {}) {
-    const { fake, provider, ...first } = await begin({ cards: [ONE, TWO] });
-    const goOn = provider.holdAnswers();
-    const thread = ask(fake, channel);
-    await eventually(() => provider.calls.length === 1);
-    if (channel === CHANNEL) await eventually(() => ours(fake, channel, thread).length === 1);
-    fake.fail('chat.postMessage', fault);
-    goOn();
-    await eventually(() => failed(fake).length === 1);
-    const left = ours(fake, channel, thread).map(({ ts }) => ts);
-    first.die();
-    const next = await startProcess(fake, { cards: open });
-    const { id, ...shownBefore } = first.answer();
-    const takeOver = async () =>
-      await next.slack.takeOver?.({
-        invocation: first.asked(),
-        async dispatch(given) {
-          const reply = await next.dispatch(given);
-          return reply.kind === 'answer' ? { ...reply, id, shownBefore } : reply;
-        },
-      });
-    return { fake, thread, left, takeOver };
-  }
-
-  describe.each(PLACES)('in %s', (_where, channel) => {
-    test.each<[string, Fault]>([
-      ['between the end and its cards', { kind: 'hang' }],
-      ['before it knew that a card is posted', { kind: 'hang', stored: true }],
-    ])('another one that died %s shows them once', async (_when, fault) => {
-      const { fake, thread, left, takeOver } = await dieAtCard(channel, fault);
-      await takeOver();
-      const shown = ours(fake, channel, thread);
-      expect(shown.map(labelsOf)).toEqual([WHOLE, ['Do one'], ['Do two']]);
-      expect(shown.slice(0, left.length).map(({ ts }) => ts)).toEqual(left);
-      expect(textsIn(fake, channel, thread)[0]).toMatch(/^It waits for you\.\n/);
-    });
-  });
-
-  test('a card that was decided meanwhile hides none of the others', async () => {
-    const fault = { kind: 'hang', stored: true } as const;
-    const { fake, thread, takeOver } = await dieAtCard(CHANNEL, fault, { open: [TWO] });
-    await takeOver();
-    expect(ours(fake, CHANNEL, thread).map(labelsOf)).toEqual([WHOLE, ['Do one'], ['Do two']]);
-  });
-
-  test('a card is not taken for the end of an answer that another one let grow again', async () => {
-    const { fake, die, asked, answer } = await begin({ cards: [ONE] });
-    const thread = ask(fake, CHANNEL);
-    const [growing] = await shows(fake, CHANNEL, thread, ['Do one']);
-    if (!growing) throw new Error('Nothing is shown.');
-    growing.blocks = renderAnswer({ messages: ['It waits'] })[0]?.blocks;
-    die();
-    const next = await startProcess(fake);
-    const { id: invocation, place } = asked();
-    await next.slack.endAnswer?.({
-      ...answer(),
-      invocation,
-      channel: place.channel,
-      person: USER,
-      private: false,
-      note: 'Two processes ended.',
-      actionsIn: async () => [],
-    });
-    expect(textsIn(fake, CHANNEL, thread)).toEqual([
-      'It waits\n⚠️ Two processes ended.',
-      '🔵 one\nDo one',
-    ]);
-  });
-
-  /** The first process dies with a press; another one goes on with it, and this card comes of it. */
-  async function dieAtPress(isPrivate: boolean) {
-    const { fake, die, asked } = await begin({ cards: [ONE] });
-    const thread = ask(fake, CHANNEL);
-    const [answer] = await shows(fake, CHANNEL, thread, ['Do one']);
-    await fake.press('Do one');
-    await eventually(() => fake.whispers(CHANNEL).length === 1);
-    die();
-    const next = await startProcess(fake);
-    const reply = inPlace({ tone: 'good', title: 'Done', parts: [] }, isPrivate);
-    await next.slack.takeOver?.({ invocation: asked(), dispatch: async () => reply });
-    const [first, ...below] = textsIn(fake, CHANNEL, thread);
-    expect(first).toBe(shownText(answer ?? { text: '' }));
-    return { fake, below };
-  }
-
-  test('a press is answered in the place of its card, whose content is stored nowhere', async () => {
-    const { fake, below } = await dieAtPress(false);
-    expect(below).toEqual(['🟢 Done']);
-    expect(fake.whispers(CHANNEL)).toHaveLength(1);
-  });
-
-  test('what only one person may see does not take the place of what all see', async () => {
-    const { fake, below } = await dieAtPress(true);
-    expect(below).toEqual(['🔵 one\nDo one']);
-    expect(fake.whispers(CHANNEL).at(-1)).toBe('🟢 Done');
-  });
+test('a card is not taken for the end of an answer that a restart left growing', async () => {
+  const { fake, slack, interrupted } = await begin({ cards: [ONE] });
+  const thread = ask(fake, CHANNEL);
+  const [growing] = await shows(fake, CHANNEL, thread, ['Do one']);
+  if (!growing) throw new Error('Nothing is shown.');
+  growing.blocks = renderAnswer({ messages: ['It waits'] })[0]?.blocks;
+  await slack.endAnswer?.(interrupted({ actionsIn: async () => [] }));
+  expect(textsIn(fake, CHANNEL, thread)).toEqual([`It waits\n⚠️ ${NOTE}`, '🔵 one\nDo one']);
 });

@@ -6,7 +6,7 @@ import { CHANNEL, type SlackFake, startSlack } from '../../fakes/slack/slack.ts'
 import type { Message } from '../../fakes/slack/workspace.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { leaving } from '../../helpers/slack/left-by-a-process.ts';
+import { interruptible } from '../../helpers/slack/interruptible.ts';
 import { makeSlack, RESTING, runSlack, WATCHING } from '../../helpers/slack/running-slack.ts';
 import { DIRECT, failed, methods, ours, WHOLE } from '../../helpers/slack/streaming-runs.ts';
 import { withCards } from '../../helpers/slack/with-cards.ts';
@@ -17,7 +17,7 @@ const DOCUMENT: AnswerDocument = {
   text: '# Postmortem draft: Café\n\nWords – and more.\n',
 };
 
-/** A process of the bot in a workspace whose answers have the document. */
+/** The bot in a workspace whose answers have the document. */
 async function startProcess(fake: SlackFake) {
   const { slack, lines } = await makeSlack({ fake, drainMs: 100 });
   const test = await startTestBot({ settings: RESTING });
@@ -26,9 +26,9 @@ async function startProcess(fake: SlackFake) {
   const onEnded = () => {
     hasEnded = true;
   };
-  const life = leaving(withCards(test.bot, { cards: [], document: DOCUMENT, onEnded }));
+  const life = interruptible(withCards(test.bot, { cards: [], document: DOCUMENT, onEnded }));
   await slack.start(life.bot);
-  return { ...test, ...life, dispatch: life.bot.dispatch, slack, lines, hasEnded: () => hasEnded };
+  return { ...test, ...life, slack, lines, hasEnded: () => hasEnded };
 }
 
 async function begin() {
@@ -110,61 +110,14 @@ test('a file that Slack does not take is told, with why', async () => {
   );
 });
 
-test('a process that goes on with an answer shares no second file', async () => {
-  const { fake, die, asked, answer, hasEnded } = await begin();
-  const thread = ask(fake);
-  await eventually(hasEnded);
-  die();
-  const second = await startProcess(fake);
-  const before = answer();
-  await second.slack.takeOver?.({
-    invocation: asked(),
-    async dispatch(given) {
-      const reply = await second.dispatch(given);
-      const { id, ...shownBefore } = before;
-      return reply.kind === 'answer' ? { ...reply, id, shownBefore } : reply;
-    },
-  });
-  await eventually(second.hasEnded);
-  expect(filesIn(fake, thread)).toEqual([FILE]);
-  expect(ours(fake, CHANNEL, thread)).toHaveLength(2);
-  // And none is lost that nobody shared.
-  const shared = fake.thread(CHANNEL, thread).find(({ files }) => files);
-  fake.remove(CHANNEL, shared?.ts ?? '');
-  const third = await startProcess(fake);
-  await third.slack.takeOver?.({
-    invocation: asked(),
-    async dispatch(given) {
-      const reply = await third.dispatch(given);
-      const { id, ...shownBefore } = before;
-      return reply.kind === 'answer' ? { ...reply, id, shownBefore } : reply;
-    },
-  });
-  await eventually(third.hasEnded);
-  expect(filesIn(fake, thread)).toEqual([FILE]);
-});
-
-test('in a direct conversation a file is taken for no stream that another process lost', async () => {
-  const { fake, die, asked, answer, hasEnded } = await begin();
+test('in a direct conversation a file is taken for no stream that a restart left', async () => {
+  const { fake, hasEnded, slack, interrupted } = await begin();
   const thread = ask(fake, DIRECT);
   await eventually(hasEnded);
-  die();
-  const second = await startProcess(fake);
-  second.provider.answerWith('All of it, again.');
-  const before = ours(fake, DIRECT, thread).map(({ ts }) => ts);
-  const { id, ...shownBefore } = answer();
-  await second.slack.takeOver?.({
-    invocation: asked(),
-    async dispatch(given) {
-      const reply = await second.dispatch(given);
-      return reply.kind === 'answer' ? { ...reply, id, shownBefore } : reply;
-    },
-  });
-  await eventually(second.hasEnded);
-  expect(ours(fake, DIRECT, thread).map(({ ts }) => ts)).toEqual(before);
-  const texts = ours(fake, DIRECT, thread).map(shownText);
-  expect(texts[0]).toMatch(/^All of it, again\./);
-  expect(texts.slice(1)).toEqual([`As a file: ${DOCUMENT.name}`]);
+  const before = ours(fake, DIRECT, thread).map((message) => shownText(message));
+  const { shown: { after = '' } = {} } = interrupted();
+  await slack.endAnswer?.(interrupted({ shown: { after } }));
+  expect(ours(fake, DIRECT, thread).map((message) => shownText(message))).toEqual(before);
 });
 
 test('Summarise under an alert has a postmortem as a file in the thread of the alert', async () => {

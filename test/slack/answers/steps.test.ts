@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { AnswerStep } from '../../../src/bot/shared/invocation.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
-import { CHANNEL, type SlackFake, startSlack, USER } from '../../fakes/slack/slack.ts';
+import { CHANNEL, type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { leaving } from '../../helpers/slack/left-by-a-process.ts';
+import { interruptible, NOTE } from '../../helpers/slack/interruptible.ts';
 import { lookingUp } from '../../helpers/slack/looking-up.ts';
 import { makeSlack, RESTING } from '../../helpers/slack/running-slack.ts';
 import { DIRECT, failed, ours, shows, WHOLE } from '../../helpers/slack/streaming-runs.ts';
@@ -35,13 +35,13 @@ const USAGE: AnswerStep = {
 /** Its name reads like no address, so it may be the text of a link. */
 const DEPOT: AnswerStep = { id: '4', what: 'Depot <!channel> *b*', state: 'done', url: PAGE };
 
-/** A process of the bot in a workspace, whose answers look up what a test says. */
+/** The bot in a workspace, whose answers look up what a test says. */
 async function startProcess(fake: SlackFake) {
   const { slack, lines } = await makeSlack({ fake });
   const { bot, provider } = await startTestBot({ settings: RESTING });
   provider.answerWith('It is up.');
   const { bot: looking, look, goOn } = lookingUp(bot);
-  const life = leaving(looking);
+  const life = interruptible(looking);
   await slack.start(life.bot);
   return { ...life, slack, lines, look, goOn };
 }
@@ -240,31 +240,17 @@ test.each([
   ['a channel', CHANNEL],
   ['a channel, with a name of several very long lines', CHANNEL, `\n${'a\n'.repeat(2_000)}`],
 ])(
-  'what a process that died left looking at something in %s gets its end',
+  'what a restart left looking at something in %s gets its end',
   async (_where, channel, name = HOSTILE) => {
-    const { fake, slack, look, goOn, asked, answer, die } = await begin();
+    const { fake, slack, look, interrupted } = await begin();
     const thread = fake.mention('is it up?', { channel });
     look(running({ id: '1', what: name }));
     await eventually(() => textsIn(fake, channel, thread)[0]?.startsWith('Looking up '));
-    die();
     // As where its button was taken away: only the line says that more comes.
     const [left] = ours(fake, channel, thread);
     if (!left) throw new Error('Nothing is shown.');
     left.blocks = (left.blocks as unknown[]).slice(0, 1);
-    const next = await startProcess(fake);
-    const { id: invocation, place } = asked();
-    await next.slack.endAnswer?.({
-      ...answer(),
-      invocation,
-      channel: place.channel,
-      person: USER,
-      private: false,
-      note: 'Askwatch was restarted.',
-      actionsIn: async () => [],
-    });
-    // The first comes back from a standstill.
-    goOn();
-    await slack.stop();
-    expect(textsIn(fake, channel, thread)).toEqual(['⚠️ Askwatch was restarted.']);
+    await slack.endAnswer?.(interrupted({ actionsIn: async () => [] }));
+    expect(textsIn(fake, channel, thread)).toEqual([`⚠️ ${NOTE}`]);
   },
 );

@@ -35,27 +35,6 @@ describe('an alert', () => {
     expect(fake.unhandled).toEqual([]);
   });
 
-  test('is neither posted nor changed nor followed by a line once another process sends it, also after a lookup', async () => {
-    const { fake, slack } = await makeSlack();
-    const posted = await slack.post(post);
-    let asked = 0;
-    const isOurs = () => {
-      asked += 1;
-      return asked === 1;
-    };
-    // Looked up while it is, and not posted when it is not any more.
-    const later = { ...post, id: 'another', attempted: true, isOurs };
-    await expect(slack.post(later)).rejects.toThrow();
-    const never = () => false;
-    await expect(slack.update(CHANNEL, posted, CARD, never)).rejects.toThrow();
-    const line = { ...post, posted, id: 'line', isOurs: never };
-    await expect(slack.announce(line)).rejects.toThrow();
-    expect(fake.calls.map(({ method }) => method).filter((one) => one.startsWith('chat.'))).toEqual(
-      ['chat.postMessage'],
-    );
-    expect(fake.calls.some(({ method }) => method === 'conversations.history')).toBe(true);
-  });
-
   /** A message of an earlier process that is still under way, and another process that looks it up. */
   async function startLooking() {
     const { fake, slack } = await makeSlack();

@@ -28,6 +28,7 @@ async function start() {
   });
   const workspace = createWorkspace({
     client,
+    fetch,
     self: { userId: fake.botUserId, teamId: 'T00FAKE', name: 'Askwatch' },
     paces: {
       editMs: 1,

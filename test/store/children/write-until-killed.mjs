@@ -11,6 +11,7 @@ const Note = z.object({ seq: z.int(), text: z.string() });
 const notes = store.collection({ name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' });
 const Result = z.object({ atMs: z.int(), lane: z.string() });
 const results = store.journal({ name: 'results', schema: Result });
+const jobs = store.claims({ name: 'jobs', schema: z.int(), keptMs: 3_600_000 });
 
 async function loop(name, write) {
   for (let seq = Number(from); ; seq += 1) {
@@ -25,6 +26,11 @@ await Promise.all([
   loop('large', (seq) => notes.update('large', note(seq, 5_000))),
   // Odd numbers remove what even numbers wrote.
   loop('removed', (seq) => notes.update('removed', seq % 2 ? () => undefined : note(seq, 10))),
+  // Odd numbers are finished.
+  loop('job', async (seq) => {
+    await jobs.once(String(seq), seq);
+    if (seq % 2) await jobs.finish(String(seq));
+  }),
   loop('lane-a', (seq) => results.append({ atMs: seq, lane: 'lane-a' })),
   loop('lane-b', (seq) => results.append({ atMs: seq, lane: 'lane-b' })),
 ]);

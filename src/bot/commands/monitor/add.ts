@@ -73,13 +73,10 @@ export const monitorAdd = command({
   async run(asked, call) {
     const monitor = wantedMonitor(asked);
     const { twin, ...draft } = await draftOf(monitor, call.monitoring);
-    // What a process that died has created is no reason to ask.
-    const isNew = call.handling.takeovers === undefined;
-    if (twin && isNew && isStorable(asked)) return await askFirst({ twin, ...draft }, call);
-    // Whoever goes on with it when this process dies creates no second one.
+    if (twin && isStorable(asked)) return await askFirst({ twin, ...draft }, call);
     const idempotencyKey = idempotencyKeyOf(call.invocation);
     const known = twin ? [`You already watch this (${titleOf(twin)}).`] : [];
-    const hints = isNew ? [...known, ...draft.hints] : [];
+    const hints = [...known, ...draft.hints];
     const { card, pushUrl } = await create(monitor, { ...call, idempotencyKey, hints });
     if (pushUrl === undefined) return toEveryone(card);
     // Whoever has the push address can report the job as alive.

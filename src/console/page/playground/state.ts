@@ -241,12 +241,10 @@ function put(messages: Message[], message: Message): Message[] {
 /** The answer with the text added; `undefined` when something between is missing. */
 function grown(
   message: Message,
-  { run, offset, text }: { run: string; offset: number; text: string },
+  { offset, text }: { offset: number; text: string },
 ): Message | undefined {
   const { body } = message;
   if (body.kind !== 'answer' || !body.growing) return message;
-  // Some of what a process said late that another has taken the answer over from.
-  if (body.run !== undefined && body.run !== run) return message;
   if (offset > body.text.length) return undefined;
   const whole = body.text + text.slice(body.text.length - offset);
   return { ...message, body: { ...body, text: whole } };

@@ -13,14 +13,15 @@ export const sendJson = (method: 'POST' | 'PATCH', path: string, body: object) =
   });
 
 /**
- * Sends JSON until there is an answer, whichever it is; one that nothing was done yet and that it can be sent again counts
- * only after the last pause. Throws an `Error` with a sentence to show.
+ * Sends JSON until there is an answer, whichever it is; a 502, and a 503 that says that it can be sent again, count only after
+ * the last pause. Throws an `Error` with a sentence to show.
  */
 export async function postUntilAnswered(path: string, body: object): Promise<Response> {
   let response: Response | undefined;
   for (const pauseMs of [...REPEAT_AFTER_MS, undefined]) {
     response = await sendJson('POST', path, body).catch(() => undefined);
-    const isLater = response?.status === 503 && response.headers.has('retry-after');
+    const isLater =
+      response?.status === 502 || (response?.status === 503 && response.headers.has('retry-after'));
     if ((response && !isLater) || pauseMs === undefined) break;
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }

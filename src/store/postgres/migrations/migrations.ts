@@ -12,7 +12,6 @@ import { NewerSchemaError } from '../../errors.ts';
 import { connectionConfig, type DatabaseSettings, DEFAULT_SCHEMA } from '../database.ts';
 import { countersMigration } from './counters-migration.ts';
 import { stateMigration } from './state-migration.ts';
-import { turnMigration } from './turn-migration.ts';
 
 /**
  * Changes of the schema, by name and in order. Those that older programs can live with are applied at the next start, while
@@ -85,30 +84,7 @@ export const migrations: Migrations = {
     },
   },
   '0002-counters': countersMigration,
-  '0004-events': {
-    async up(db: Kysely<unknown>) {
-      await db.schema
-        .createTable('event_head')
-        .addColumn('log', 'text', (column) => column.primaryKey())
-        .addColumn('id', 'uuid', (column) => column.notNull().defaultTo(sql`gen_random_uuid()`))
-        .addColumn('number', 'bigint', (column) => column.notNull().defaultTo(0))
-        .modifyEnd(sql`with (fillfactor = 50)`)
-        .execute();
-      await db.schema
-        .createTable('event')
-        .addColumn('log', 'text', (column) => column.notNull())
-        .addColumn('number', 'bigint', (column) => column.notNull())
-        .addColumn('at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
-        .addColumn('writer', 'uuid', (column) => column.notNull())
-        .addColumn('no', 'bigint', (column) => column.notNull())
-        .addColumn('body', 'json')
-        .addPrimaryKeyConstraint('event_pkey', ['log', 'number'])
-        .addUniqueConstraint('event_writer', ['writer', 'no'])
-        .execute();
-      await db.schema.createIndex('event_at').on('event').column('at').execute();
-    },
-  },
-  '0005-results': {
+  '0003-results': {
     async up(db: Kysely<unknown>) {
       await db.schema
         .createTable('check_result')
@@ -127,7 +103,7 @@ export const migrations: Migrations = {
         .execute();
     },
   },
-  '0006-registers': {
+  '0004-registers': {
     async up(db: Kysely<unknown>) {
       await db.schema
         .createTable('register')
@@ -149,38 +125,7 @@ export const migrations: Migrations = {
         .execute();
     },
   },
-  '0007-claims': {
-    async up(db: Kysely<unknown>) {
-      await db.schema
-        .createTable('claim')
-        .addColumn('name', 'text', (column) => column.notNull())
-        .addColumn('key', 'text', (column) => column.notNull())
-        .addColumn('at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
-        .addColumn('done', 'boolean', (column) => column.notNull().defaultTo(false))
-        // Refused until then, once it is done.
-        .addColumn('until', 'timestamptz(3)')
-        // Who does it, until it is done; nobody when null or when that member lives no more.
-        .addColumn('holder', 'uuid')
-        .addColumn('request', 'json')
-        .addColumn('takeovers', 'integer', (column) => column.notNull().defaultTo(0))
-        .addPrimaryKeyConstraint('claim_pkey', ['name', 'key'])
-        .execute();
-      await db.schema
-        .createIndex('claim_open')
-        .on('claim')
-        .columns(['name', 'at'])
-        .where(sql<boolean>`not done`)
-        .execute();
-      await db.schema
-        .createIndex('claim_until')
-        .on('claim')
-        .column('until')
-        .where(sql<boolean>`done`)
-        .execute();
-    },
-  },
-  '0008-state': stateMigration,
-  '0009-turn': turnMigration,
+  '0005-states': stateMigration,
 };
 
 /** The name of the newest of them. */

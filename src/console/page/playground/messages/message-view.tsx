@@ -53,10 +53,11 @@ export function MessageView({
             </span>
           )}
         </p>
-        {command !== undefined && (
+        {(command !== undefined || by) && (
           <p class="command minor">
-            in reply to <code>{command}</code>
-            {by && ` by ${by.id === person.id ? 'you' : nameOf(by)}`}
+            in reply to {command !== undefined && <code>{command}</code>}
+            {command !== undefined && by && ' by '}
+            {by && (by.id === person.id ? 'you' : nameOf(by))}
           </p>
         )}
         {body.kind === 'text' && <p class="typed">{body.text}</p>}

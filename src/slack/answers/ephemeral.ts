@@ -1,0 +1,59 @@
+import { readFailure } from '../api/call-failure.ts';
+import type { Messages } from '../api/messages.ts';
+import type { Respond } from '../api/response-url.ts';
+import type { Content } from '../render/blocks.ts';
+import type { UserInput } from './user-input.ts';
+
+/** Shows something to the person who asked, and to nobody else. */
+export type ShowEphemeral = (content: Content) => Promise<void>;
+
+/** Where a person asked something. */
+export type Asked = Pick<UserInput, 'channel' | 'inThread' | 'responseUrl'> & {
+  invocation: { thread?: string | undefined; person: { id: string } };
+};
+
+/** Uses of one response address, one less than Slack allows. */
+const MAX_RESPONSES = 4;
+const RESPONSES_WITHIN_MS = 29 * 60_000;
+
+/** Refusals that mean: the bot is not where the command was typed. */
+export const NOT_THERE = new Set(['not_in_channel', 'channel_not_found']);
+
+/** Uses the command's own address while it lasts, else an ephemeral message. It was asked `agoMs` ago. */
+export function createShowEphemeral(
+  asked: Asked,
+  { messages, respond, agoMs = 0 }: { messages: Messages; respond: Respond; agoMs?: number },
+): ShowEphemeral {
+  const responseUrl = addressOf(asked);
+  const untilMs = performance.now() + RESPONSES_WITHIN_MS - agoMs;
+  let used = 0;
+  return async (content) => {
+    if (responseUrl && used < MAX_RESPONSES && performance.now() < untilMs) {
+      used += 1;
+      try {
+        return await respond(responseUrl, content, 'ephemeral');
+      } catch (error) {
+        if (readFailure(error).kind !== 'refused') throw error;
+      }
+    }
+    try {
+      await messages.postEphemeral(destinationOf(asked), asked.invocation.person.id, content);
+    } catch (error) {
+      // A message may be asked about where the bot is not: there the gesture's own address is all that is left.
+      const { responseUrl: last } = asked;
+      if (!last || !NOT_THERE.has(readFailure(error).code)) throw error;
+      await respond(last, content, 'ephemeral');
+    }
+  };
+}
+
+/** Where replies may be sent: what is sent there stands in the channel, not in the thread. */
+export const addressOf = ({ responseUrl, inThread }: Asked) => (inThread ? undefined : responseUrl);
+
+/** The channel, or the thread that the input came from; a message at the top of a channel is answered there. */
+export function destinationOf({ invocation: { thread }, channel, inThread }: Asked) {
+  return {
+    channel,
+    ...(inThread && thread !== undefined ? { thread } : {}),
+  };
+}

@@ -1,0 +1,31 @@
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { openPlatformLimits } from '../../src/bot/shared/platform-limits.ts';
+import { readSettings } from '../../src/config/settings.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
+
+const log = pino({ level: 'silent' });
+
+const SETUPS = [
+  { SLACK_BOT_TOKEN: 'xoxb-1', SLACK_APP_TOKEN: 'xapp-1' },
+  { SLACK_BOT_TOKEN: 'xoxb-1', SLACK_SIGNING_SECRET: 'secret' },
+  { SLACK_CLIENT_ID: '1.2', SLACK_CLIENT_SECRET: 'secret', SLACK_SIGNING_SECRET: 'secret' },
+  { SLACK_CLIENT_ID: '1.2', SLACK_CLIENT_SECRET: 'secret', SLACK_APP_TOKEN: 'xapp-1' },
+  { DISCORD_TOKEN: 'token' },
+];
+
+test.each(SETUPS)(
+  'the routes that are declared for %o are those that the platform has',
+  async (env) => {
+    const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+    onTestFinished(() => store.close());
+    for (const [platform, { routes = [], create }] of readSettings(env).platforms) {
+      const limits = await openPlatformLimits({ platform, log });
+      const made = await create({ store, isHeld: () => false, limits, log, onFatal() {} });
+      const has = (made.routes ?? []).map(({ method, path }) => `${method} ${path}`);
+      expect(has.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
+      await made.stop();
+    }
+  },
+);

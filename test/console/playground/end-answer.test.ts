@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { encodeAction } from '../../../src/bot/shared/card.ts';
+import type { Interrupted } from '../../../src/bot/shared/invocation.ts';
+import type { Message, RootMessage } from '../../../src/console/shared/api-types.ts';
+import {
+  listedAt,
+  openTab,
+  repliesOf,
+  snapshotOf,
+  startTestConsole,
+  type TestConsole,
+} from '../../helpers/console/test-console.ts';
+import { eventually } from '../../helpers/eventually.ts';
+
+const ID = randomUUID();
+const THREAD = `q${ID}`;
+const AGAIN = { label: 'Try again', command: 'ask again', values: { answer: 'x' } };
+const STEP = { id: '1', what: 'incidents of the last 7 days', state: 'done' as const };
+
+const question: Message = {
+  ...{ id: THREAD, author: { kind: 'person', id: 'u1', name: 'Ann' }, atMs: 1 },
+  body: { kind: 'text', text: 'why?' },
+};
+
+/** The thread of the question as a kill left it. */
+const left = (...replies: Message[]): RootMessage[] => [
+  { channel: 'general', message: question, replies },
+];
+
+const growing: Message = {
+  ...{ id: `a${ID}`, author: { kind: 'askwatch' }, atMs: 2 },
+  body: { kind: 'answer', text: 'Because', growing: true, steps: [STEP] },
+};
+
+/** An interrupted question, asked at the top of the channel. */
+const interrupted = (more: Partial<Interrupted> = {}): Interrupted => ({
+  ...{ id: 'x', invocation: `console:${ID}`, channel: 'general', person: 'u1', private: false },
+  ...{ beganAtMs: 2, note: 'It was interrupted.', actionsIn: async () => [AGAIN] },
+  ...more,
+});
+
+const ended = (text: string) => ({
+  body: {
+    ...{ kind: 'answer', text, growing: false, note: 'It was interrupted.', actions: [AGAIN] },
+  },
+});
+
+const end = ({ console }: TestConsole, more?: Partial<Interrupted>) =>
+  console.endAnswer?.(interrupted(more));
+
+test('keeps what was shown of an answer, with the note and the buttons', async () => {
+  const running = await startTestConsole({ stored: left(growing) });
+  const tab = await openTab(running.url);
+  await snapshotOf(tab);
+  const shown = { thread: THREAD, shown: { message: growing.id } };
+  await end(running, shown);
+  await end(running, { ...shown, note: 'It was interrupted twice.' });
+  const replies = await repliesOf(running.url, THREAD);
+  expect(replies).toMatchObject([{ id: growing.id, ...ended('Because') }]);
+  expect(replies[0]?.body).toMatchObject({ steps: [STEP] });
+  expect(tab.heard.filter(({ kind }) => kind === 'reply')).toHaveLength(1);
+});
+
+test('leaves an answer as it is whose end was shown', async () => {
+  const whole: Message = { ...growing, body: { kind: 'answer', text: 'So.', growing: false } };
+  const running = await startTestConsole({ stored: left(whole) });
+  await end(running, { thread: THREAD, shown: { message: whole.id } });
+  await end(running);
+  expect(await repliesOf(running.url, THREAD)).toEqual([whole]);
+});
+
+test('is the reply under a question that has none', async () => {
+  const running = await startTestConsole({ stored: left() });
+  await end(running);
+  await end(running);
+  expect(await repliesOf(running.url, THREAD)).toMatchObject([{ id: `a${ID}`, ...ended('') }]);
+});
+
+test('is a message for the asker if nothing was shown, and a repeat leads to it', async () => {
+  const running = await startTestConsole();
+  const tab = await openTab(running.url);
+  await tab.say('/monitor list');
+  const { person } = await snapshotOf(tab);
+  const asked: string[] = [];
+  await end(running, {
+    person: person.id,
+    async actionsIn(thread) {
+      asked.push(thread);
+      return [AGAIN];
+    },
+  });
+  const [, told] = await listedAt(running.url);
+  expect(told).toMatchObject({ id: `a${ID}`, by: { id: person.id }, ...ended('') });
+  expect(asked).toEqual([`a${ID}`]);
+});
+
+test('is the reply in the thread where it was asked, or a button was pressed', async () => {
+  const running = await startTestConsole({ stored: left() });
+  await end(running, { invocation: `console:${randomUUID()}`, thread: THREAD });
+  expect(await repliesOf(running.url, THREAD)).toMatchObject([ended('')]);
+  const gone = end(running, { thread: 'qnone' });
+  await expect(gone).rejects.toMatchObject({ name: 'DeliveryError', permanent: true });
+});
+
+test.each([undefined, THREAD])(
+  'is seen by the asker alone in private, also by a page that comes back later; thread %s',
+  async (thread) => {
+    const running = await startTestConsole({ stored: left() });
+    const { url } = running;
+    const mine = await openTab(url);
+    const { person } = await snapshotOf(mine);
+    mine.close();
+    const invocation = `console:${randomUUID()}`;
+    const isPrivate = { person: person.id, private: true };
+    await end(running, { ...isPrivate, invocation, ...(thread !== undefined && { thread }) });
+    const read = async (cookie?: string) =>
+      thread === undefined ? await listedAt(url, cookie) : await repliesOf(url, thread, cookie);
+    expect((await read(mine.cookie)).at(-1)).toMatchObject({ private: true, ...ended('') });
+    expect(JSON.stringify(await read())).not.toContain('interrupted');
+    expect(JSON.stringify(await running.messages.list())).not.toContain('interrupted');
+  },
+);
+
+test('what is interrupted is repeated by the page without effect, and leads to the note', async () => {
+  const running = await startTestConsole({
+    wrapBot: (bot) => ({
+      ...bot,
+      async dispatch(_invocation, onStored) {
+        onStored?.();
+        return { kind: 'nothing' };
+      },
+    }),
+  });
+  const tab = await openTab(running.url);
+  expect(await tab.say('/ask why?', { id: ID })).toEqual({ shown: 'nothing' });
+  await end(running);
+  expect(await tab.say('/ask why?', { id: ID })).toEqual({ shown: 'channel', message: `a${ID}` });
+  const [told] = await listedAt(running.url);
+  const press = { id: randomUUID(), channel: 'general', message: told?.id ?? '' };
+  const response = await tab.tell('presses', { ...press, action: encodeAction(AGAIN) });
+  expect(response.status).toBe(200);
+  await eventually(() => tab.heard.some(({ kind }) => kind === 'message'));
+});

@@ -189,7 +189,8 @@ describe.skipIf(!server)('npx askwatch doctor on a database', () => {
     expect(code).toBe(0);
     expect(of('Data folder')).toEqual([]);
     expect(of('Replicas')[0]?.text).toMatch(new RegExp(`^1 alive: \\S+:${askwatch.pid} `));
-    expect(of('Leases')[0]?.text).toContain('alerts');
+    expect(of('Leases')[0]?.text).toContain('checks');
+    expect(of('Bot')[0]?.text).toMatch(new RegExp(`^held by \\S+:${askwatch.pid} at http://`));
     expect(of('Program')).toMatchObject([{ text: `running here as process ${askwatch.pid}` }]);
     expect(of('Address')[0]?.text).toContain(`answers at ${askwatch.url}`);
   });

@@ -83,7 +83,7 @@ async function begin() {
     '--service',
     'gateway',
     '--name',
-    'k3y',
+    'k3y-of-somebody',
   ]);
   const key = /awg_(\w{8})/.exec(created.output)?.[1] ?? '';
   await runCli(dataDir, ['keys', 'limit', key, '--tokens-per-day', '5000']);
@@ -130,7 +130,7 @@ async function begin() {
         },
       },
       {
-        texts: ['k3y'],
+        texts: ['k3y-of-somebody'],
         async act() {
           expect(await runCli(dataDir, ['keys', 'revoke', key])).toMatchObject({ code: 0 });
         },

@@ -42,6 +42,15 @@ export interface StormPlatform {
   alerts(channel: string): AlertMessage[];
   /** The ids of the short lines under them. */
   lines(channel: string): string[];
+  /** Somebody presses the button with this label under the newest message of a channel that has one. */
+  press(channel: string, label: string): Press;
+}
+
+/** A press of a button. */
+export interface Press {
+  isAcknowledged(): boolean;
+  /** What whoever pressed was told alone. */
+  notes(): string[];
 }
 
 /** A team's channel hears so many monitors: a message about them names each. */

@@ -1,251 +1,244 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { pino } from 'pino';
 import { expect, onTestFinished } from 'vitest';
 import { createChannels } from '../../../src/bot/channels/channels.ts';
-import type { ConsoleEvent, Message } from '../../../src/console/shared/api-types.ts';
+import { createIntakes } from '../../../src/bot/intake/intakes.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
-import { shownText } from '../../fakes/slack/limits.ts';
-import { CHANNEL, startSlack } from '../../fakes/slack/slack.ts';
+import { startSlack } from '../../fakes/slack/slack.ts';
 import { HEARD_BY_ALL_MS } from '../../fakes/too-early.ts';
-import { openTab, repliesOf } from '../console/test-console.ts';
 import { eventually } from '../eventually.ts';
-import type { PostgresServer } from '../postgres/server.ts';
-import { FAULTS, type FaultyCall, type StormPlatform } from './alert-storm.ts';
+import { FAULTS, type FaultyCall, type Press, type StormPlatform } from './alert-storm.ts';
 import { CLEAN, judge, type Verdict, type WatchedMonitor } from './alert-verdict.ts';
-import type { startProcesses } from './chaos.ts';
+import { ConsoleBrowser } from './console-browser.ts';
 import { discordEnv } from './discord-program.ts';
 import { discordStorm } from './discord-storm.ts';
+import {
+  answerWords,
+  consolePerson,
+  discordPeople,
+  judgeAnswers,
+  type Question,
+  reasonOf,
+  slackPeople,
+} from './people.ts';
 import { startForBot } from './services.ts';
 import { socketMode } from './slack-program.ts';
 import { slackStorm } from './slack-storm.ts';
 
-/** Monitors that one channel hears of. */
-const TEAM = 6;
 /** More changes within a quarter of an hour may be told in another way. */
 const MAX_OUTAGES = 2;
 
-/** A change is stored for certain when so many looks came after it, over a time in which a takeover ends. */
+/** A change that is not told yet is stored for certain when so many looks came after it, over a time in which a takeover ends. */
 const SURE_LOOKS = 3;
 const SURE_MS = 20_000;
 
-/** Words of an answer, one after another. */
-const WORDS = 20;
+/** How long a sender of alerts waits for a process that may stand still. */
+const WAIT_MS = 5_000;
 
-interface Asked {
-  question: string;
-  /** Whether it was heard: of what was not, nothing is promised. */
-  isHeard(): boolean;
-  /** The texts of the messages that answer it, as they are shown; those that still grow are `undefined`. */
-  answers(): Promise<Array<string | undefined>>;
+/** A delivery that was given up may still be read by a process that stood still, so long after. */
+const GIVEN_UP_MS = 10_000;
+
+/** What is said on Discord within this time before and after a fault may be said while nobody is connected. */
+const QUIET_MS = 15_000;
+
+/** A doubled message would come so soon after the first. */
+const DOUBLED_MS = 1_500;
+
+/** A monitor, or an alert of another system. */
+interface Watched extends WatchedMonitor {
+  platform: StormPlatform;
+  changedMs: number;
+  /** Tells whoever Askwatch hears it from. */
+  change(isDown: boolean): Promise<void>;
+  /** Whether it has a channel for itself, in which people acknowledge its outages. */
+  isAlone: boolean;
 }
 
-type Processes = Awaited<ReturnType<typeof startProcesses>>;
+/** A press of Acknowledge under an outage. */
+interface Acknowledging extends Press {
+  monitor: Watched;
+  isDone(): boolean;
+}
 
 /**
- * Teams on Slack, on Discord and at the console whose monitors change and who ask questions, and what truly happened. `random`
- * decides.
+ * Teams on Slack, on Discord and at the console whose monitors change, who are sent alerts and who ask questions, and what truly
+ * happened. `random` decides; `urls` are those of the processes, or of a load balancer before them.
  */
 export async function startBotsWorld(options: {
-  server: Pick<PostgresServer, 'url'>;
+  database: string;
   random: () => number;
-  /** Teams on each platform. */
+  /** Teams on each platform, and how many monitors, and alerts of another system, each hears of; several become a group. */
   teams: number;
+  members: number;
+  /** Slack sends over HTTP, to an address that is given later, instead of over sockets. */
+  overHttp?: boolean;
 }) {
-  const { server, random, teams } = options;
+  const { database, random, teams, members, overHttp = false } = options;
   const schema = `bots_${randomBytes(4).toString('hex')}`;
   const { provider, service, env } = await startForBot();
   provider.answerWith((body) => answerWords(body), { chunkMs: 60 });
   const slack = await startSlack(onTestFinished, { heardMs: HEARD_BY_ALL_MS });
   const discord = await startDiscord({ heardMs: HEARD_BY_ALL_MS });
   const platforms = [slackStorm(slack), discordStorm(discord)];
+  let urls: () => readonly string[] = () => [];
+  let faultMs = Number.NEGATIVE_INFINITY;
+  /** What was answered to deliveries of alerts that had to be repeated. */
+  const refusals: string[] = [];
+
+  /** As webhooks do it: again until it is taken. */
+  async function deliver(token: string, alert: { key: string; state: string }) {
+    for (let attempt = 0; ; attempt += 1) {
+      const all = urls();
+      const url = all[Math.floor(random() * all.length)] ?? '';
+      const answer = await fetch(`${url}/hooks/generic/${token}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...alert, name: alert.key }),
+        signal: AbortSignal.timeout(WAIT_MS),
+      }).catch((error: Error) => error);
+      if (answer instanceof Response && answer.ok) return;
+      const isGivenUp = !(answer instanceof Response);
+      refusals.push(isGivenUp ? reasonOf(answer) : `${answer.status} ${await answer.text()}`);
+      if (attempt > 300) throw new Error(`No process took an alert: ${refusals.at(-1)}`);
+      await pause(isGivenUp ? 500 : 200);
+    }
+  }
 
   const operator = await openPostgresStore({
-    ...{ url: server.url, schema, version: 'test' },
+    ...{ url: database, schema, version: 'test' },
     log: pino({ level: 'silent' }),
   });
   const channels = createChannels(operator);
-  const monitors: Array<WatchedMonitor & { platform: StormPlatform; changedMs: number }> = [];
+  const intakes = await createIntakes(operator);
+  const monitors: Watched[] = [];
+  function watch(
+    platform: StormPlatform,
+    { channel, name, team }: { channel: string; name: string; team: number },
+    change: (isDown: boolean) => Promise<void>,
+  ) {
+    const isNew = { outages: 0, isDown: false, changedAt: 0, changedMs: 0, isAlone: team < 0 };
+    const channelsOfIt = [channel];
+    monitors.push({ id: name, name, team, channels: channelsOfIt, ...isNew, platform, change });
+  }
+  async function watchService(platform: StormPlatform, team: number, count: number) {
+    const filter = `${platform.name}${team < 0 ? `own${-team}` : team}x`;
+    const channel = platform.addChannel(team < 0 ? `own${-team}` : `team${team}`);
+    const place = { platform: platform.name, channel };
+    await channels.change(place, { hearing: { on: true, filter } });
+    for (let at = 0; at < count; at += 1) {
+      const { id, name } = service.add({ name: `${filter}${at}x` });
+      watch(platform, { channel, name, team }, async (isDown) =>
+        service.setStatus(id, isDown ? 'DOWN' : 'UP'),
+      );
+    }
+  }
   for (const platform of platforms) {
     for (let team = 0; team < teams; team += 1) {
-      const filter = `${platform.name}${team}x`;
-      const channel = platform.addChannel(`team${team}`);
-      const place = { platform: platform.name, channel };
-      await channels.change(place, { hearing: { on: true, filter } });
-      for (let at = 0; at < TEAM; at += 1) {
-        const { id, name } = service.add({ name: `${filter}${at}x` });
-        const heard = { channels: [channel], outages: 0, isDown: false, changedAt: 0 };
-        monitors.push({ id, name, team, ...heard, platform, changedMs: 0 });
+      await watchService(platform, team, members);
+      await watchService(platform, -1 - team, 1);
+      const sentTo = platform.addChannel(`hooks${team}`);
+      const to = { platform: platform.name, channel: sentTo };
+      const { token } = await intakes.add(to, { kind: 'generic', by: 'the test' });
+      for (let at = 0; at < members; at += 1) {
+        const key = `${platform.name}${team}hook${at}x`;
+        watch(platform, { channel: sentTo, name: key, team }, (isDown) =>
+          deliver(token, { key, state: isDown ? 'firing' : 'resolved' }),
+        );
       }
     }
   }
   await operator.close();
 
   const upTo = (count: number) => Math.floor(random() * count);
+  const presses: Acknowledging[] = [];
+  /** Those that were acknowledged, and of which nothing is to be seen yet. */
+  const openPresses = () =>
+    presses.filter((one) => one.isAcknowledged() && one.notes().length === 0 && !one.isDone());
+  const isSure = (monitor: Watched) =>
+    monitor.changedAt === 0 && !openPresses().some((press) => press.monitor === monitor);
+  const isTold = (monitor: Watched) => {
+    const { lost, doubled, untrue } = judge(monitor.platform, [monitor]);
+    return lost.length + doubled.length + untrue.length === 0;
+  };
 
   function noteSure() {
     for (const monitor of monitors) {
-      if (monitor.changedAt === 0) continue;
+      // While it is being sent there is no time from which it is to be known.
+      if (isSure(monitor) || monitor.changedMs === Number.POSITIVE_INFINITY) continue;
       const looks = service.requests.length - monitor.changedAt;
-      if (looks >= SURE_LOOKS && performance.now() - monitor.changedMs > SURE_MS) {
+      const sinceMs = performance.now() - monitor.changedMs;
+      if ((sinceMs > 0 && isTold(monitor)) || (looks >= SURE_LOOKS && sinceMs > SURE_MS)) {
         monitor.changedAt = 0;
       }
     }
   }
 
-  function turnOver(monitor: (typeof monitors)[number]) {
+  const sending = new Set<Promise<void>>();
+  function turnOver(monitor: Watched) {
     monitor.isDown = !monitor.isDown;
     if (monitor.isDown) monitor.outages += 1;
-    monitor.changedAt = service.requests.length;
-    monitor.changedMs = performance.now();
-    service.setStatus(monitor.id, monitor.isDown ? 'DOWN' : 'UP');
+    monitor.changedAt = service.requests.length + 1;
+    monitor.changedMs = Number.POSITIVE_INFINITY;
+    const before = refusals.length;
+    const sent = monitor.change(monitor.isDown).then(() => {
+      const isGivenUp = refusals.slice(before).some((one) => /Error/.test(one));
+      monitor.changedMs = performance.now() + (isGivenUp ? GIVEN_UP_MS : 0);
+      sending.delete(sent);
+    });
+    sending.add(sent);
   }
 
-  /** Questions that have one whole answer. */
-  const settled = new Set<Asked>();
-  function settle(one: Asked, shown: Array<string | undefined>) {
-    if (shown.length === 1 && shown[0]?.includes(lastWord(one.question))) settled.add(one);
+  /** Somebody acknowledges an outage that nobody has acknowledged. */
+  function pressSome() {
+    const monitor = monitors.find(
+      (one) => one.isAlone && one.isDown && isSure(one) && isTold(one) && !isPressed(one),
+    );
+    if (!monitor) return;
+    const { platform, outages } = monitor;
+    const [channel = ''] = monitor.channels;
+    const isDone = () =>
+      monitor.outages > outages ||
+      platform
+        .alerts(channel)
+        .some(({ facts }) => facts.some(({ label }) => label === 'Acknowledged by'));
+    presses.push({ ...platform.press(channel, 'Acknowledge'), monitor, isDone });
   }
+  const isPressed = ({ platform, channels: [channel = ''] }: Watched) =>
+    presses.some(
+      (press) => press.monitor.channels[0] === channel && press.monitor.platform === platform,
+    );
 
-  const isSure = ({ changedAt }: WatchedMonitor) => changedAt === 0;
-  let asked = 0;
-  const questions: Asked[] = [];
+  const browser = new ConsoleBrowser(() => urls(), random);
+  const onSlack = slackPeople(slack);
+  const onDiscord = discordPeople(discord, () => performance.now() - faultMs > QUIET_MS);
+  const atConsole = consolePerson(
+    () => urls(),
+    () => browser.cookie,
+  );
+  const ways = [
+    onSlack.mention,
+    onDiscord.command,
+    atConsole.saying,
+    onSlack.command,
+    onDiscord.mention,
+  ];
+  const questions: Question[] = [];
 
-  function askSlack(): Asked {
-    const question = `question ${asked}.`;
-    const ts = slack.mention(question);
-    return {
-      question,
-      isHeard: () => true,
-      async answers() {
-        const ours = slack
-          .thread(CHANNEL, ts)
-          .filter(({ user, ts: own }) => user === slack.botUserId && own !== ts);
-        return ours.map((message) => {
-          const text = shownText(message);
-          return /Thinking…|Writing…|Stop/.test(text) ? undefined : text;
-        });
-      },
-    };
-  }
+  const dropped = () =>
+    presses.filter((one) => !one.isAcknowledged()).map(({ monitor }) => monitor.name);
 
-  function askDiscord(): Asked {
-    const question = `question ${asked}.`;
-    const { id } = discord.say(question, { mention: true });
-    return {
-      question,
-      isHeard: () => true,
-      async answers() {
-        const answers = discord.channel(id).flatMap(({ author, content, components }) => {
-          if (author.id !== discord.bot.id) return [];
-          const labels = components.flatMap((row) => row.components.map(({ label }) => label));
-          return [labels.includes('Stop') ? undefined : content];
-        });
-        if (answers.length > 0) return answers;
-        // What could not be stored, while the database was away, is told so.
-        return discord
-          .channel(discord.general.id)
-          .filter(({ message_reference: to }) => to?.message_id === id)
-          .map(({ embeds }) => `told: ${JSON.stringify(embeds)}`);
-      },
-    };
-  }
-
-  /** Says it at one process after another until one has heard it, as the page does. */
-  function askConsole(processes: Processes): Asked {
-    const question = `question ${asked}.`;
-    let root: string | undefined;
-    const cookie = console_.cookie;
-    const saying = { id: randomUUID(), channel: 'general', text: `/ask ${question}` };
-    const telling = (async () => {
-      for (let left = 200; left > 0 && root === undefined; left -= 1) {
-        const urls = processes.urls();
-        const url = urls[left % urls.length] ?? '';
-        const answer = await fetch(`${url}/console/sayings`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', origin: url, cookie },
-          body: JSON.stringify(saying),
-          signal: AbortSignal.timeout(20_000),
-        }).catch(() => undefined);
-        const outcome = answer?.ok ? ((await answer.json()) as { message?: string }) : undefined;
-        root = outcome?.message;
-        if (root === undefined) await pause(200);
-      }
-    })();
-    /** As they were seen last: the console forgets threads of long ago, and goes on to do so while it is asked. */
-    let seen: Array<string | undefined> = [];
-    return {
-      question,
-      isHeard: () => root !== undefined,
-      async answers() {
-        await telling;
-        if (root === undefined) return [];
-        const thread = root;
-        // Any of them will do; some may stand still.
-        const asking = processes.urls().map((url) => repliesOf(url, thread, cookie));
-        const replies = await Promise.any(asking).catch(({ errors }: AggregateError) => {
-          const isGone = errors.some((error) => (error as Error).message === 'Status 404');
-          if (seen.length > 0 && isGone) return undefined;
-          throw errors[0];
-        });
-        seen =
-          replies?.map(({ body }) =>
-            body.kind !== 'answer' ? body.kind : body.growing ? undefined : wholeText(body),
-          ) ?? seen;
-        return seen;
-      },
-    };
-  }
-
-  /** A browser that goes on at another process when it loses its own, and all that it was told. */
-  const console_ = {
-    cookie: '',
-    heard: [] as ConsoleEvent[],
-    ids: [] as string[],
-    /** Snapshots after the first: then it was not known what it had missed. */
-    snapshots: 0,
-    isOver: false,
-    /** Ends the browser. */
-    stop: async () => {},
-    async follow(processes: Processes) {
-      let lastEventId: string | undefined;
-      while (!this.isOver) {
-        const urls = processes.urls();
-        const url = urls[upTo(urls.length)] ?? '';
-        const known = {
-          ...(this.cookie !== '' && { cookie: this.cookie }),
-          ...(lastEventId !== undefined && { lastEventId }),
-        };
-        const tab = await openTab(url, known).catch(() => undefined);
-        if (!tab) {
-          await pause(200);
-          continue;
-        }
-        this.cookie = tab.cookie;
-        const untilMs = performance.now() + 5_000 + random() * 10_000;
-        await eventually(() => tab.ended || this.isOver || performance.now() > untilMs);
-        tab.close();
-        if (lastEventId !== undefined) {
-          this.snapshots += tab.heard.filter(({ kind }) => kind === 'snapshot').length;
-        }
-        this.heard.push(...tab.heard);
-        if (tab.lastEventId !== '') lastEventId = tab.lastEventId;
-      }
-    },
-  };
-
-  return {
-    schema,
-    slack,
-    discord,
-    provider,
-    service,
-    monitors,
-    questions,
-    console: console_,
-    env: { ...socketMode(slack), ...discordEnv(discord), ...env },
+  const world = {
+    ...{ schema, slack, discord, provider, service, monitors, questions, browser },
+    /** What was answered over HTTP where it had to be tried again. */
+    refusals: () => [...refusals, ...atConsole.refusals],
+    env: {
+      ...socketMode(slack),
+      ...discordEnv(discord),
+      ...env,
+      ...(overHttp && { SLACK_APP_TOKEN: '', SLACK_SIGNING_SECRET: slack.signingSecret }),
+    } as Record<string, string>,
     /** Lets some monitors change whose last change is certainly known. */
     turnSome(count: number) {
       noteSure();
@@ -258,18 +251,10 @@ export async function startBotsWorld(options: {
       }
     },
     /** Somebody asks something somewhere. */
-    ask(processes: Processes) {
-      asked += 1;
-      const where = [askSlack, askDiscord, () => askConsole(processes)];
-      const one = (where[asked % where.length] ?? askSlack)();
-      questions.push(one);
-      return one;
-    },
-    /** Looks at what became of the last questions, while it is still to be seen. */
-    async look() {
-      for (const one of questions.slice(-150)) {
-        if (!settled.has(one)) settle(one, await one.answers().catch(() => [undefined]));
-      }
+    ask() {
+      const number = questions.length;
+      const way = ways[number % ways.length] ?? onSlack.mention;
+      questions.push(way(`question ${number}.`));
     },
     /** The next call of a platform goes wrong. */
     failSome() {
@@ -278,53 +263,66 @@ export async function startBotsWorld(options: {
       const call = calls[upTo(calls.length)] ?? 'post';
       platform?.fail(call, FAULTS[upTo(FAULTS.length)] ?? 'limited');
     },
-    /**
-     * Waits until it is watched and connected. From then on monitors change, people ask, and with `faults` calls go wrong, until
-     * the function that it resolves to has resolved.
-     */
-    async live(processes: Processes, { faults = false } = {}): Promise<() => Promise<void>> {
-      let isOver = false;
-      const following = console_.follow(processes);
-      while (console_.cookie === '') await pause(50);
-      await eventually(() => discord.gateway.holders().length === 1);
-      // They have looked at the monitors, and know them.
-      await pause(5_000);
-      const looking = (async () => {
-        while (!isOver) {
-          await this.look();
-          await pause(2_000);
-        }
-      })();
-      const living = (async () => {
-        while (!isOver) {
-          if (random() < 0.3) this.turnSome(1 + upTo(2));
-          if (faults && random() < 0.15) this.failSome();
-          this.ask(processes);
-          await pause(300 + random() * 700);
-        }
-      })();
-      return async () => {
-        isOver = true;
-        await Promise.all([living, looking]);
-        console_.stop = async () => {
-          // What was told last has come to the browser, too.
-          await pause(1_000);
-          console_.isOver = true;
-          await following;
-        };
-      };
+    /** Something is done to the processes, or to what they run on. */
+    faulted() {
+      faultMs = performance.now();
     },
     /** A process was killed. */
     killed() {
       for (const platform of platforms) platform.killed();
     },
-    /** Waits until all that changed is certainly known. */
-    async allSeen() {
-      await eventually(() => monitors.every(isSure) || void noteSure(), { withinMs: 120_000 });
+    /**
+     * Waits until it is watched and connected. From then on monitors change, people ask and press buttons, and with `faults` calls
+     * go wrong, until the function that it resolves to has resolved.
+     */
+    async live(
+      of: () => readonly string[],
+      { faults = false, everyMs = 650 } = {},
+    ): Promise<() => Promise<void>> {
+      urls = of;
+      let isOver = false;
+      await browser.open();
+      await eventually(() => discord.gateway.connected() === 1);
+      // It has looked at the monitors, and knows them.
+      await eventually(() => service.requests.length > SURE_LOOKS);
+      const looking = (async () => {
+        while (!isOver) {
+          // The console forgets threads of long ago.
+          for (const one of questions.slice(-150)) await one.answers().catch(() => {});
+          await pause(2_000);
+        }
+      })();
+      const living = (async () => {
+        while (!isOver) {
+          if (random() < 0.5) world.turnSome(1 + upTo(2));
+          pressSome();
+          if (faults && random() < 0.15) world.failSome();
+          world.ask();
+          await pause(everyMs * (0.5 + random()));
+        }
+      })();
+      return async () => {
+        isOver = true;
+        await Promise.all([living, looking]);
+        await Promise.all(sending);
+        slack.recover();
+        discord.recover();
+        // An event that was not acknowledged comes again a minute later, and once more after five.
+        slack.clock.advance(60_000);
+        await pause(200);
+        slack.clock.advance(300_000);
+      };
     },
+    /** Presses that were not acknowledged: Slack and Discord tell whoever pressed. */
+    dropped,
     /** All that is down comes back. */
-    recoverAll() {
+    async recoverAll() {
+      await eventually(() => monitors.every(isSure) || void noteSure(), {
+        withinMs: 120_000,
+        everyMs: 100,
+      });
       for (const monitor of monitors) if (monitor.isDown) turnOver(monitor);
+      await Promise.all(sending);
     },
     alertVerdict: (): Verdict[] =>
       platforms.map((platform) =>
@@ -333,87 +331,44 @@ export async function startBotsWorld(options: {
           monitors.filter((one) => one.platform === platform),
         ),
       ),
+    answerVerdict: () => judgeAnswers(questions),
     /** Waits until every outage is told once, every message is true, and every question that was heard has one answer. */
     async expectTruth(withinMs = 180_000) {
-      await eventually(
-        () => {
-          for (const verdict of this.alertVerdict()) expect(verdict).toMatchObject(CLEAN);
-          return true;
-        },
-        { withinMs, what: 'every outage to be told once and every message to be true' },
-      );
-      await eventually(
-        async () => {
-          const { lost, doubled, growing } = await this.answerVerdict();
-          expect({ lost, doubled, growing }).toEqual({ lost: [], doubled: [], growing: [] });
-          return true;
-        },
-        { withinMs, everyMs: 500, what: 'every question to have one answer' },
-      );
-    },
-    async answerVerdict() {
-      const verdict = {
-        ...{ whole: 0, noted: [] as string[], unheard: 0 },
-        ...{ lost: [] as string[], doubled: [] as string[], growing: [] as string[] },
+      const isClean = async () => {
+        for (const verdict of world.alertVerdict()) {
+          // What others report is told also where it was over before anything could be posted.
+          const unfounded = verdict.unfounded.filter((title) => !title.startsWith('RESOLVED: '));
+          expect({ ...verdict, unfounded }).toMatchObject(CLEAN);
+        }
+        const { lost, doubled, growing } = await world.answerVerdict();
+        expect({ lost, doubled, growing }).toEqual({ lost: [], doubled: [], growing: [] });
+        expect(openPresses().map(({ monitor }) => monitor.name)).toEqual([]);
+        return true;
       };
-      for (const { question, isHeard, answers } of questions) {
-        const shown = await answers();
-        const told = `${question} ${JSON.stringify(shown)}`;
-        const all = shown.filter(
-          (text) => text === undefined || !text.includes(question) || isAnswer(text),
-        );
-        if (shown.includes(undefined)) verdict.growing.push(told);
-        else if (all.length > 1) verdict.doubled.push(told);
-        else if (all.some((text) => text?.includes(lastWord(question)))) verdict.whole += 1;
-        else if (all.length === 1) verdict.noted.push(told);
-        else if (isHeard()) verdict.lost.push(told);
-        else verdict.unheard += 1;
-      }
-      return verdict;
+      const what = 'every outage to be told once, and every question to have one answer';
+      await eventually(isClean, { withinMs, everyMs: 250, what });
+      await pause(DOUBLED_MS);
+      await isClean();
     },
     /** What the browser was told in the end, held against what a fresh one is shown. */
-    async expectNothingMissed(processes: Processes) {
-      await console_.stop();
-      const [url = ''] = processes.urls();
-      const heard = new Map<string, Message[]>();
-      const note = (message: Message) =>
-        heard.set(message.id, [...(heard.get(message.id) ?? []), message]);
-      for (const event of console_.heard) {
-        if (event.kind === 'snapshot') for (const { message } of event.messages) note(message);
-        else if (event.kind === 'message') note(event.listed.message);
-        else if (event.kind === 'reply') note(event.reply);
-      }
-      const fresh = await openTab(url, { cookie: console_.cookie });
-      const snapshot = await eventually(() => fresh.heard.find(({ kind }) => kind === 'snapshot'));
-      if (snapshot.kind !== 'snapshot') throw new Error('no snapshot');
-      fresh.close();
-      expect(console_.snapshots).toBe(0);
-      const missed: unknown[] = [];
-      for (const { message } of snapshot.messages) {
-        const replies = await repliesOf(url, message.id, console_.cookie);
-        for (const shown of [message, ...replies]) {
-          const all = heard.get(shown.id) ?? [];
-          if (!isDeepStrictEqual(all.at(-1), shown)) missed.push({ shown, heard: all });
-        }
-      }
-      expect(missed).toEqual([]);
-      return heard.size;
+    async expectNothingMissed() {
+      // What was told last has come to the browser, too.
+      await pause(500);
+      await browser.close();
+      expect(await browser.missed()).toEqual([]);
+    },
+    /** All of it in figures. */
+    async report() {
+      const { whole, noted, unheard } = await world.answerVerdict();
+      const [onSlackToo, onDiscordToo] = world.alertVerdict();
+      return {
+        ...{ questions: questions.length, whole, noted: noted.length, unheard: unheard.length },
+        ...{ presses: presses.length, dropped: dropped().length },
+        ...{ due: [onSlackToo?.due, onDiscordToo?.due] },
+        ...{ messages: [onSlackToo?.messages, onDiscordToo?.messages] },
+        ...{ refusals: world.refusals().length, snapshots: browser.snapshots },
+      };
     },
   };
-}
-
-const answerTo = (question: string) => `The answer to ${question}`;
-const lastWord = (question: string) => `${/\d+/.exec(question)?.[0]}w${WORDS - 1}`;
-const isAnswer = (text: string) => text.includes('The answer to');
-
-const wholeText = ({ text, note = '' }: { text: string; note?: string | undefined }) =>
-  `${text} ${note}`;
-
-// biome-ignore lint/suspicious/noExplicitAny: what a provider is asked
-function answerWords(body: any): string[] {
-  const asked = String(body.messages.at(-1)?.content ?? '');
-  const question = /question \d+\./.exec(asked)?.[0] ?? 'nothing';
-  const number = /\d+/.exec(question)?.[0];
-  const words = Array.from({ length: WORDS }, (_, at) => ` ${number}w${at}`);
-  return [answerTo(question), ...words];
+  return world;
 }

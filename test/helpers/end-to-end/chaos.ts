@@ -18,6 +18,9 @@ export interface Storm {
   betweenMs: () => number;
 }
 
+/** How often a fault hits the process that has the bot, where it is known. */
+const HOLDER_SHARE = 0.6;
+
 /** Characters of what each process said, where a test fails. */
 const OUTPUT_SHOWN = 6_000;
 
@@ -68,35 +71,57 @@ export async function startProcesses(
     }
   }
 
+  /** Which of them has the bot; undefined while none has, or the database is away. */
+  async function holder(): Promise<Slot | undefined> {
+    const rows = await query(
+      database,
+      `select m.name from ${schema}.lease l join ${schema}.member m on m.id = l.holder where l.kind = 'bot'`,
+    ).catch(() => []);
+    const name = String(rows[0]?.name);
+    return slots.find(({ process: { pid } }) => name.includes(`:${pid}`));
+  }
+
+  /** One that runs; more often than not the one that has the bot: nothing comes of it when another one is away. */
+  async function victim(random: () => number): Promise<Slot> {
+    for (;;) {
+      const holding = random() < HOLDER_SHARE ? await holder() : undefined;
+      const running = slots.filter(({ isDown }) => !isDown);
+      const any = running[Math.floor(random() * running.length)];
+      const chosen = holding && !holding.isDown ? holding : any;
+      if (chosen) {
+        chosen.isDown = true;
+        return chosen;
+      }
+      await pause(100);
+    }
+  }
+
   return {
     add,
+    holder: async () => (await holder())?.process,
     pids: () => slots.map(({ process: { pid } }) => pid),
     urls: () => slots.map(({ process: { url } }) => url),
     outputs: () => slots.map(({ process: { output } }) => output()),
     async kill(random: () => number, onKilled = () => {}): Promise<void> {
-      const slot = slots[Math.floor(random() * slots.length)];
-      if (!slot || slot.isDown) return;
-      slot.isDown = true;
+      const slot = await victim(random);
       await slot.process.kill();
       onKilled();
       await startAgain(slot);
     },
     async freeze(random: () => number, forMs: number): Promise<void> {
-      const slot = slots[Math.floor(random() * slots.length)];
-      if (!slot || slot.isDown) return;
-      slot.isDown = true;
+      const slot = await victim(random);
       process.kill(slot.process.pid, 'SIGSTOP');
       await pause(forMs);
       process.kill(slot.process.pid, 'SIGCONT');
       slot.isDown = false;
     },
-    /** Stops one, and starts another program in its place; gives the code that it ended with. */
-    async replace(at: number, program: string): Promise<number | null> {
+    /** Stops one, and starts it again, or another program in its place; gives the code that it ended with. */
+    async replace(at: number, program?: string): Promise<number | null> {
       const slot = slots[at];
       if (!slot) throw new Error(`There is no process ${at}.`);
       slot.isDown = true;
       const code = await slot.process.stop();
-      slot.program = program;
+      if (program !== undefined) slot.program = program;
       await startAgain(slot);
       return code;
     },
@@ -132,11 +157,13 @@ export async function rage(
     processes: Awaited<ReturnType<typeof startProcesses>>;
     server: PostgresServer;
     random: () => number;
+    /** Something is about to be done. */
+    onFault?: () => void;
     /** A process was killed, and is not started again yet. */
     onKilled?: () => void;
   },
 ): Promise<void> {
-  const { processes, server, random, onKilled } = on;
+  const { processes, server, random, onFault, onKilled } = on;
   const faults: Fault[] = [
     ...Array<Fault>(storm.kills).fill('kill'),
     ...Array<Fault>(storm.freezes).fill('freeze'),
@@ -156,6 +183,7 @@ export async function rage(
   await Promise.all(underWay);
 
   async function begin(fault: Fault) {
+    onFault?.();
     if (fault === 'kill') await processes.kill(random, onKilled);
     if (fault === 'freeze') await processes.freeze(random, storm.freezeMs());
     if (fault === 'crash') await server.crash();

@@ -82,5 +82,16 @@ export function discordStorm(discord: DiscordFake): StormPlatform {
         .channel(channel)
         .filter((message) => !isAlert(message))
         .map(({ nonce = '' }) => nonce),
+    press(channel, label) {
+      const has = ({ components }: FakeMessage) =>
+        components.some((row) => row.components.some((one) => one.label === label));
+      const message = discord.channel(channel).findLast(has);
+      if (!message) throw new Error(`No message in ${channel} shows a button ${label}.`);
+      const press = discord.press(message, label);
+      return {
+        isAcknowledged: () => press.acknowledged !== undefined,
+        notes: () => press.followUps.map(({ content }) => content),
+      };
+    },
   };
 }

@@ -9,7 +9,7 @@ const PLANTED = `
 migrations['9000-planted'] = {
   async up(db) {
     await db.schema.createTable('planted').addColumn('id', 'integer').execute();
-    await db.schema.alterTable('claim').addColumn('planted', 'integer', (column) => column.defaultTo(0)).execute();
+    await db.schema.alterTable('member').addColumn('planted', 'integer', (column) => column.defaultTo(0)).execute();
   },
 };
 migrations['9001-contract-planted'] = {

@@ -81,6 +81,7 @@ function alertOf(
 
 /** A fake of Slack as alerts are judged on it. */
 export function slackStorm(slack: SlackFake): StormPlatform {
+  let presses = 0;
   return {
     name: 'slack',
     env: {
@@ -104,5 +105,17 @@ export function slackStorm(slack: SlackFake): StormPlatform {
         .channel(channel)
         .messages.filter(isUnder)
         .map(({ metadata }) => idOf(metadata)),
+    press(channel, label) {
+      presses += 1;
+      const user = `U00PRESSES${presses}`;
+      let isAcknowledged = false;
+      void slack.press(label, { channel, user }).then(({ ms }) => {
+        isAcknowledged = ms !== undefined;
+      });
+      return {
+        isAcknowledged: () => isAcknowledged,
+        notes: () => slack.whispers(channel, user),
+      };
+    },
   };
 }

@@ -1,9 +1,10 @@
 import { hostname } from 'node:os';
+import { BOT_LEASE } from '../app/bot-holder.ts';
 import { databaseSentence } from '../app/database-errors.ts';
 import { startupSentence } from '../app/startup-errors.ts';
 import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
-import type { Settings } from '../config/settings.ts';
+import { isLoopback, type Settings } from '../config/settings.ts';
 import { isRunning } from '../store/lowdb/lock.ts';
 import type { DatabaseFacts } from '../store/postgres/inspection.ts';
 
@@ -225,7 +226,7 @@ function processFindings({ processes }: DatabaseFacts): Finding[] {
     versions.size > 1
       ? warning('Replicas', `${alive}. Their versions differ. Start the newest everywhere.`)
       : ok('Replicas', members.length === 0 ? 'none alive' : alive);
-  const kinds = [...new Set(leases.map(({ kind }) => kind))];
+  const kinds = [...new Set(leases.map(({ kind }) => kind))].filter((kind) => kind !== BOT_LEASE);
   if (kinds.length === 0) return [replicas];
   const wanted = new Set(members.flatMap(({ wants }) => wants));
   const orphaned = kinds.filter(
@@ -241,6 +242,28 @@ function processFindings({ processes }: DatabaseFacts): Finding[] {
         )
       : ok('Leases', text),
   ];
+}
+
+/** The process that has the bot. `url` is where the others reach it, `undefined` while it is handed over. */
+export function botFindings({ processes }: DatabaseFacts, url: string | undefined): Finding[] {
+  const check = 'Bot';
+  const { members = [], leases = [] } = processes ?? {};
+  const lease = leases.find(({ kind }) => kind === BOT_LEASE);
+  if (!lease || members.length === 0) return [];
+  if (lease.holder === null) {
+    const text =
+      'No process has it. One with the role bot takes it within seconds. If that does not happen, check the logs.';
+    return [warning(check, text)];
+  }
+  if (url === undefined) {
+    return [ok(check, `held by ${lease.holder}; it is starting, or handing the bot over`)];
+  }
+  const text = `held by ${lease.holder} at ${url}`;
+  const machines = new Set(members.map(({ name }) => name.slice(0, name.lastIndexOf(':'))));
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  if (machines.size === 1 || !isLoopback(host)) return [ok(check, text)];
+  const advice = 'Other machines cannot reach this address. Set INTERNAL_URL or HOST on each.';
+  return [warning(check, `${text}. ${advice}`)];
 }
 
 type Leases = NonNullable<DatabaseFacts['processes']>['leases'];

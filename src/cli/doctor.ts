@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { BOT_LEASE, botHolders } from '../app/bot-holder.ts';
 import { createLog, createRedaction } from '../app/log.ts';
 import type { PlatformRegistration } from '../app/platforms/registration.ts';
 import { platforms } from '../app/platforms.ts';
@@ -10,7 +11,12 @@ import { controlSocket } from '../http/control-socket.ts';
 import type { DatabaseFacts } from '../store/postgres/inspection.ts';
 import { askRunning, openControlClient } from './control-client.ts';
 import { checkConsole, checkProxies } from './doctor-console.ts';
-import { databaseFindings, programOnDatabase, unreachable } from './doctor-database.ts';
+import {
+  botFindings,
+  databaseFindings,
+  programOnDatabase,
+  unreachable,
+} from './doctor-database.ts';
 import { createProbe, type Probe } from './doctor-fetch.ts';
 import {
   checkClock,
@@ -160,7 +166,7 @@ async function checkDatabase(
 ): Promise<Finding[]> {
   const { database } = settings;
   if (!database) return [];
-  const { inspectDatabase } = await import('../store/postgres/inspection.ts');
+  const { inspectDatabase, lookAtDocument } = await import('../store/postgres/inspection.ts');
   const log = createLog({ level: 'silent', secrets: [] });
   let facts: DatabaseFacts;
   try {
@@ -169,8 +175,12 @@ async function checkDatabase(
     return [unreachable(error)];
   }
   const { finding, runs } = await programOnDatabase(facts);
+  const holder =
+    facts.processes &&
+    (await lookAtDocument({ ...database, log }, botHolders, BOT_LEASE).catch(() => undefined));
   return [
     ...databaseFindings(facts, database),
+    ...botFindings(facts, holder?.url),
     finding,
     ...(await checkListener(settings, { runs, version, probe })),
   ];

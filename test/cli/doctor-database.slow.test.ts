@@ -1,8 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { BOT_LEASE, botHolders } from '../../src/app/bot-holder.ts';
 import type { Finding } from '../../src/bot/shared/finding.ts';
-import { databaseFindings, programOnDatabase, unreachable } from '../../src/cli/doctor-database.ts';
-import { type DatabaseFacts, inspectDatabase } from '../../src/store/postgres/inspection.ts';
+import {
+  botFindings,
+  databaseFindings,
+  programOnDatabase,
+  unreachable,
+} from '../../src/cli/doctor-database.ts';
+import {
+  type DatabaseFacts,
+  inspectDatabase,
+  lookAtDocument,
+} from '../../src/store/postgres/inspection.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { openPostgresState } from '../../src/store/postgres/raw-state.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -70,7 +80,7 @@ async function ownUser(): Promise<string> {
 
 describe.skipIf(!server)('The doctor finds a database', () => {
   test('well before the first start, changing nothing, and well with processes on it, which it names', async () => {
-    const { findings, facts, open, query } = await ownDatabase();
+    const { findings, facts, open, query, url } = await ownDatabase();
     const before = await findings();
     expect(before.filter(({ level }) => level !== 'ok')).toEqual([]);
     expect(of(before, 'Database')).toMatch(/PostgreSQL 1[5-9]\.\d+/);
@@ -80,6 +90,9 @@ describe.skipIf(!server)('The doctor finds a database', () => {
 
     const [one, other] = [await open(), await open()];
     await one.lease('poller');
+    await one.lease(BOT_LEASE);
+    const botAt = { fence: 1, url: 'http://10.0.0.7:3000' };
+    await one.collection(botHolders).update(BOT_LEASE, () => botAt);
     const holder = { taken: () => {}, giving: () => {}, lost: () => {} };
     for (const store of [one, other]) store.leases('checks', 8, holder);
     await eventually(async () =>
@@ -89,7 +102,13 @@ describe.skipIf(!server)('The doctor finds a database', () => {
     expect(after.filter(({ level }) => level !== 'ok')).toEqual([]);
     const self = `:${process.pid} (1.0.0, competes for checks)`;
     expect(of(after, 'Replicas').split(self)).toHaveLength(3);
-    expect(of(after, 'Leases')).toMatch(new RegExp(`poller: \\S+:${process.pid}$`));
+    expect(of(after, 'Leases')).toMatch(
+      new RegExp(`^ok: checks: .*; poller: \\S+:${process.pid}$`),
+    );
+    const stored = await lookAtDocument({ url, poolSize: 1, log }, botHolders, BOT_LEASE);
+    expect(of(botFindings(await facts(), stored?.url), 'Bot')).toMatch(
+      new RegExp(`^ok: held by \\S+:${process.pid} at ${botAt.url}$`),
+    );
     expect(of(after, 'Database schema')).toMatch(/^ok: \d+ changes? applied$/);
     expect(of(after, 'Database tables')).toMatch(/^ok: \d+ MiB in \d+ tables/);
     expect(of(after, 'Database durability')).toMatch(/^ok/);

@@ -98,9 +98,13 @@ const environment = (name: string, values: Record<string, string>) =>
 test.each(replicas)('compose.yaml starts %s as the program has it', (name) => {
   const env = environment(name, secrets);
   expect(Object.keys(env).filter((variable) => !settings.has(variable))).toEqual([]);
-  const { database, host, publicUrl, trustedProxies } = readSettings({ ...imageEnv, ...env });
+  const { database, host, internalUrl, port, publicUrl, trustedProxies } = readSettings({
+    ...imageEnv,
+    ...env,
+  });
   expect(new URL(database?.url ?? '')).toMatchObject({ hostname: 'database', password: 'battery' });
   expect([host, publicUrl]).toEqual(['0.0.0.0', 'https://localhost']);
+  expect(internalUrl).toBe(`http://${name}:${port}`);
   expect(trustedProxies).toEqual([compose.services.proxy.networks.front.ipv4_address]);
   const { hostname, read_only, stop_grace_period, ports } = compose.services[name];
   expect([hostname, read_only, ports]).toEqual([name, true, undefined]);
@@ -161,13 +165,19 @@ test('manifests/kubernetes.yaml runs the image as it is made, with settings from
   });
   expect(container.image).toBe(`askwatch:${version}`);
   expect(container.envFrom).toEqual([{ secretRef: { name: 'askwatch' } }]);
+  const [address] = container.env.filter(({ valueFrom }: Yaml) => valueFrom);
+  expect(address).toMatchObject({ valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } });
+  const ownIp = '10.0.0.7';
   const env = Object.fromEntries(
-    container.env.map(({ name, value }: { name: string; value: string }) => [name, value]),
+    container.env
+      .filter(({ value }: Yaml) => value !== undefined)
+      .map(({ name, value }: Yaml) => [name, value.replace(`$(${address.name})`, ownIp)]),
   );
   expect(Object.keys(env).filter((name) => !settings.has(name))).toEqual([]);
   const given = { CONSOLE_PASSWORD: 'correct horse', DATABASE_URL: 'postgres://a:b@c:5432/d' };
-  const { host, port } = readSettings({ ...imageEnv, ...given, ...env });
+  const { host, port, internalUrl } = readSettings({ ...imageEnv, ...given, ...env });
   expect([host, port]).toEqual(['0.0.0.0', container.ports[0].containerPort]);
+  expect(internalUrl).toBe(`http://${ownIp}:${port}`);
 });
 
 test('manifests/kubernetes.yaml asks what the program answers, and gives it the time it takes to stop', () => {

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { OpenBot } from '../bot/platform.ts';
 import { orAborted } from '../contracts/or-aborted.ts';
+import type { BotAddress } from '../http/forwarding.ts';
 import { LeaseLostError, StoreUnavailableError } from '../store/errors.ts';
 import type { Collection, CollectionDeclaration, Lease, Store } from '../store/store.ts';
 import type { MadePlatform } from './platform-supervisor.ts';
@@ -13,26 +14,26 @@ import { Tenure, type TenureParts } from './tenure.ts';
 /** The lease under which one process at a time has the bot. */
 export const BOT_LEASE = 'bot';
 
-/** How often a process that stands by asks for the lease. */
+/** Interval at which a process that stands by asks for the lease. */
 const AGAIN_MS = 500;
 
-/** The same for the successor in a hand-over, for whom requests wait. */
+/** Interval at which the successor asks for the lease in a hand-over; shorter, as requests wait meanwhile. */
 const SUCCEED_EVERY_MS = 50;
 
-/** How long the holder waits for a process that offers to succeed it, and then for that to connect. */
+/** Time limits for a successor to accept the holder's offer, and then to connect. */
 const OFFER_MS = 800;
 const CONNECT_MS = 4_000;
 
-/** How long a hand-over may take from the offer on; then it has failed, and the lease is for anyone. */
+/** Time limit for a hand-over from the offer on. After it any process may take the lease. */
 const HAND_OVER_MS = 15_000;
 
-/** How long a holder that a successor waits for may then take to end. Slack waits 3 s for an answer, a forwarded request 2.5 s. */
+/** Time limit for the holder to end once a successor waits. Slack waits 3 s for an answer, a forwarded request 2.5 s. */
 const LEAVE_MS = 700;
 
-/** How long the holder still takes requests that others forwarded before they knew. */
+/** Time in which the holder still takes requests from processes that have not heard of the hand-over yet. */
 const SETTLE_MS = 150;
 
-/** Who has the bot, for those that forward requests to it. */
+/** The process that has the bot, as the others read it to forward requests and to succeed it. */
 const Holder = z.object({
   /** Of the lease, so that a former holder that wakes does not take the place of a later one. */
   fence: z.int(),
@@ -52,9 +53,6 @@ export const botHolders: CollectionDeclaration<Holder> = {
   version: 1,
   whenCorrupt: 'forget',
 };
-
-/** Where requests for the bot go; `undefined` while no process has it. */
-export type BotAddress = 'here' | { url: string } | undefined;
 
 /**
  * Has one process at a time hold the bot. Each competes for a lease; a holder that dies, or is not heard of for some seconds,

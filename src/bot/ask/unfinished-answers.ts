@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { LeaseLostError } from '../../store/errors.ts';
 import type { Store } from '../../store/store.ts';
 import { backoffMs, type Clock } from '../shared/clock.ts';
 import { DeliveryError } from '../shared/errors.ts';
@@ -225,7 +226,9 @@ export async function openUnfinishedAnswers(
           await seenInvocations.finish(invocation);
           if (beganAtMs !== undefined) await forget(id);
         } catch (error) {
-          log.error({ err: error }, 'could not store that an answer ended');
+          // The next holder ends it with a note.
+          const level = error instanceof LeaseLostError ? 'debug' : 'error';
+          log[level]({ err: error }, 'could not store that an answer ended');
         }
       }
 

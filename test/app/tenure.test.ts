@@ -252,3 +252,21 @@ test('an end waits for nothing longer than some seconds, and says what it left',
   expect(messages()).toEqual(['a part of the bot did not stop in time; abandoning it']);
   expect(await store.lease('bot')).toBeDefined();
 });
+
+test('what the former holder stored while the platforms connected is read before what waited is done', async () => {
+  const refreshed: string[] = [];
+  const { tenure, told, takeLease, hear, heard } = await open({
+    refresh: async (platforms) => {
+      refreshed.push(...platforms.map(({ name }) => name));
+      told.push('refreshed');
+    },
+  });
+  await tenure.connect();
+  hear('1');
+  await tenure.begin(await takeLease());
+  await heard();
+  expect(refreshed).toEqual(['toy']);
+  expect(told.indexOf('refreshed')).toBeLessThan(told.indexOf('did 1 as holder'));
+  expect(told).toContain('refreshed');
+  await tenure.end();
+});

@@ -6,10 +6,13 @@ import { OWN_DATABASE, query, skipAloud, startPostgres } from './server.ts';
  */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {
   const given = process.env.TEST_DATABASE_URL;
+  // Each project of a run calls this; the first started the server and removes it.
+  if (given && given === process.env.STARTED_DATABASE_URL) return undefined;
   if (given) return () => dropOwn(given);
   try {
     const server = await startPostgres();
     process.env.TEST_DATABASE_URL = server.url;
+    process.env.STARTED_DATABASE_URL = server.url;
     return async () => {
       delete process.env.TEST_DATABASE_URL;
       await server.remove();

@@ -15,6 +15,7 @@ import {
 import { consolePlatform } from './app/platforms/console.ts';
 import { platforms } from './app/platforms.ts';
 import { startupSentence } from './app/startup-errors.ts';
+import type { ConnectingPlatforms } from './app/tenure.ts';
 import { createCatalog } from './bot/ask/catalog.ts';
 import { createBot } from './bot/bot.ts';
 import { createChannels } from './bot/channels/channels.ts';
@@ -55,9 +56,6 @@ const COMPACTED_MS = 3 * 60_000;
 const { version } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ) as { version: string };
-
-/** Of each platform. */
-const limitsOf = new WeakMap<object, PlatformLimits>();
 
 await run();
 
@@ -301,7 +299,6 @@ async function start(
     const held = new BotHolder(
       {
         known: { commands, forms },
-        refresh: (started) => Promise.all(started.map((one) => limitsOf.get(one)?.read())),
         load: () => Promise.all([...settings.platforms.values()].map(({ load }) => load())),
         createPlatforms: (program) =>
           createPlatforms(settings, { ...program, log, end, supervisor }),
@@ -401,23 +398,24 @@ async function createPlatforms(
     end: End;
     supervisor: PlatformSupervisor;
   },
-): Promise<SupervisedPlatform[]> {
+): Promise<ConnectingPlatforms> {
   const { store, isHeld, log, end, supervisor } = program;
   const collection = store.collection(platformLimitsCollection);
   const made: SupervisedPlatform[] = [];
+  const allLimits: PlatformLimits[] = [];
   for (const [platform, configured] of settings.platforms) {
     const limits = await openPlatformLimits({ platform, collection, log });
     const one = await supervisor.supervise(
       (onFatal) => configured.create({ store, isHeld, limits, log, onFatal }),
       (error) => void end(error),
     );
-    limitsOf.set(one, limits);
+    allLimits.push(limits);
     made.push(one);
   }
-  return made;
+  return { platforms: made, refresh: () => Promise.all(allLimits.map((limits) => limits.read())) };
 }
 
-/** Whether a request is for the bot or one of its platforms. */
+/** True if a request with this path is for the bot or one of its platforms. */
 function isBotPath(path: string): boolean {
   return path === '/v2/enqueue' || path.startsWith('/hooks/') || path.startsWith('/slack/');
 }

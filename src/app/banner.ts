@@ -4,14 +4,14 @@ import { GatewayPath } from '../contracts/gateway.ts';
 import { MonitoringPath } from '../contracts/monitoring.ts';
 import { platforms } from './platforms.ts';
 
-/** What a person is told once the program is ready. */
+/** The facts that the banner prints once the program is ready. */
 export interface Banner {
   version: string;
   settings: Settings;
-  /** Where others reach it. */
+  /** Address at which others reach the program. */
   url: string;
   listeningUrl: string;
-  /** Who answers questions; absent when the gateway does not run here. */
+  /** Provider that answers questions; absent when the gateway does not run here. */
   models: { provider: string; description?: string; notes?: string[] } | undefined;
   /** The chat platforms that run. */
   running: readonly Platform[];
@@ -50,7 +50,7 @@ function overview(banner: Banner): string[] {
   ];
 }
 
-/** Where a database is; nothing of who may use it. */
+/** Address and schema of a database, without its user and password. */
 function databaseText({ url, schema }: NonNullable<Settings['database']>): string {
   const { host, pathname } = new URL(url);
   return `PostgreSQL at ${host}${pathname}, schema ${schema}`;

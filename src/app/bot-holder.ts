@@ -30,16 +30,16 @@ const HAND_OVER_MS = 15_000;
 /** Time limit for the holder to end once a successor waits. Slack waits 3 s for an answer, a forwarded request 2.5 s. */
 const LEAVE_MS = 700;
 
-/** Time in which the holder still takes requests from processes that have not heard of the hand-over yet. */
+/** Time for which the holder still takes requests, from processes that do not know of the hand-over yet. */
 const SETTLE_MS = 150;
 
 /** The process that has the bot, as the others read it to forward requests and to succeed it. */
 const Holder = z.object({
-  /** Of the lease, so that a former holder that wakes does not take the place of a later one. */
+  /** The lease's fence, so that a former holder that wakes does not overwrite a later one. */
   fence: z.int(),
-  /** Where it is reached; absent while none is. */
+  /** Address of the holder; absent while nobody serves. */
   url: z.string().optional(),
-  /** Since when the holder waits for a successor, which `next` is. */
+  /** Present once the holder stops and waits for a successor; `next` is the one that accepted. */
   offer: z
     .object({ next: z.object({ id: z.string(), isConnected: z.boolean() }).optional() })
     .optional(),
@@ -55,9 +55,14 @@ export const botHolders: CollectionDeclaration<Holder> = {
 };
 
 /**
- * Has one process at a time hold the bot. Each competes for a lease; a holder that dies, or is not heard of for some seconds,
- * is followed by another. A holder that stops hands over: a successor connects first and lets what it hears wait, then the
- * holder ends and gives up the lease.
+ * Runs the bot while this process holds the lease `bot`, and competes for that lease while it doesn't. Roles of a process:
+ *
+ * - standing by → holder: the lease is free (nobody renewed it for its time to live) and no successor is promised it.
+ * - holder → standing by: the lease is lost, as after a standstill. The bot ends and stores nothing more.
+ * - holder → stopped: SIGTERM. The holder publishes an offer, waits until a successor is connected, serves no longer, ends the
+ *   bot and releases the lease.
+ * - standing by → successor: this process accepted the offer. It connects its platforms, keeps events waiting, and becomes the
+ *   holder once the lease is free; if that fails it stands by again.
  */
 export class BotHolder {
   private readonly parts: TenureParts;
@@ -70,7 +75,7 @@ export class BotHolder {
   private readonly news = new EventEmitter().setMaxListeners(0);
   private readonly collection: Collection<Holder> | undefined;
   private known: Holder | undefined;
-  /** When the offer of which `known` tells was first seen, on the clock of `performance`. */
+  /** Time at which the offer in `known` was first seen, on the clock of `performance`. */
   private offerSeenMs = Number.NEGATIVE_INFINITY;
   private tenure: Tenure | undefined;
   private isServing = false;
@@ -81,9 +86,9 @@ export class BotHolder {
     parts: TenureParts,
     options: {
       store: Store;
-      /** Where other processes reach this one; asked for once it listens. */
+      /** Returns the address at which other processes reach this one; called once it listens. */
       ownUrl: () => string;
-      /** Called with what keeps the bot from ever running. */
+      /** Called with an error that keeps the bot from ever running here. */
       onFatal: (error: unknown) => void;
       log: Logger;
     },
@@ -106,7 +111,7 @@ export class BotHolder {
     return this.tenure?.platforms ?? [];
   }
 
-  /** Where requests for the bot go now. */
+  /** The process that takes requests for the bot now. */
   where(): BotAddress {
     if (this.isServing) return 'here';
     const url = this.known?.url;
@@ -191,7 +196,7 @@ export class BotHolder {
     }
   }
 
-  /** Whether the lease is for a successor that is about to take it. */
+  /** True while a successor is about to take the lease. */
   private isPromised(): boolean {
     const isRecent = performance.now() - this.offerSeenMs < HAND_OVER_MS;
     return this.known?.offer?.next !== undefined && isRecent;
@@ -233,7 +238,8 @@ export class BotHolder {
   /** Until the lease is lost or the program stops. */
   private async hold(tenure: Tenure): Promise<void> {
     try {
-      await aborted(AbortSignal.any([tenure.lease.signal, this.stopping.signal]));
+      const ended = AbortSignal.any([tenure.lease.signal, this.stopping.signal]);
+      if (!ended.aborted) await once(ended, 'abort');
       if (!tenure.lease.isHeld()) {
         this.log.warn('this process lost the bot: it did not renew its lease in time');
       } else if (this.collection) await this.handOver(tenure);
@@ -265,7 +271,7 @@ export class BotHolder {
     await Promise.all([tenure.pause(), pause(SETTLE_MS)]);
   }
 
-  /** Whether this process is the one that succeeds a holder that stops. */
+  /** Accepts the offer of a holder that stops. Resolves to true if no other process was faster. */
   private async offerToSucceed(): Promise<boolean> {
     if (!this.known?.offer || this.known.offer.next) return false;
     const next = { id: this.id, isConnected: false };
@@ -337,9 +343,3 @@ export class BotHolder {
     clearTimeout(timer);
   }
 }
-
-const aborted = (signal: AbortSignal) =>
-  new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

@@ -4,8 +4,8 @@ import { networkInterfaces } from 'node:os';
 const ALL = new Set(['0.0.0.0', '::', '[::]']);
 
 /**
- * Where other processes reach this one: `INTERNAL_URL` if it is set, else the address that it listens on; if that is every
- * address of the machine, the first that other machines reach.
+ * The address at which other processes reach this one: `INTERNAL_URL` if it is set, else the address that it listens on; if
+ * that is every address of the machine, the first one that other machines reach.
  */
 export function internalUrl(
   configured: string | undefined,

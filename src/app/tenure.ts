@@ -6,29 +6,34 @@ import { comingBot } from './coming-bot.ts';
 import { ComingLease } from './coming-lease.ts';
 import type { MadePlatform } from './platform-supervisor.ts';
 
-/** How long the bot, and then its platforms, may take to end before what is left of them is abandoned. */
+/** Time limit for the bot to end, and then for its platforms. After it they are abandoned. */
 const END_LIMIT_MS = 5_000;
 
-/** How long what goes on after the lease was given up is waited for. */
+/** Time limit for parts that are still ending when the lease is released. */
 const OVER_MS = 1_500;
 
-/** What the bot is made of, each time anew. */
+/** Platforms that connect to other systems, perhaps while another process still holds the bot. */
+export interface ConnectingPlatforms {
+  platforms: MadePlatform[];
+  /** Reads again from the store, as the former holder may have written there while these platforms connected. */
+  refresh(): Promise<unknown>;
+}
+
+/** Creates the parts of the bot, again for each lease. */
 export interface TenureParts {
   readonly known: Pick<Bot, 'commands' | 'forms'>;
   createBot(of: { store: Store; lease: Lease }): Promise<OpenBot>;
   /** Loads what is needed for the rest, so that a process that stands by is quick to take over. */
   load(): Promise<unknown>;
   /** The platforms that connect to somewhere else. */
-  createPlatforms(of: { store: Store; isHeld(): boolean }): Promise<MadePlatform[]>;
-  /** Reads again what the former holder may have stored while these platforms connected. */
-  refresh(platforms: readonly MadePlatform[]): Promise<unknown>;
+  createPlatforms(of: { store: Store; isHeld(): boolean }): Promise<ConnectingPlatforms>;
   /** The platform that is served here. It reads what is stored, so it is made once nobody else changes that. */
   createConsole(of: { store: Store; isHeld(): boolean }): Promise<MadePlatform | undefined>;
 }
 
 /**
- * The bot and its platforms for as long as this process holds the lease: made for one lease, and never used after it.
- * Platforms may connect before the lease is there (`connect`); then what they hear waits.
+ * The bot and its platforms under one lease; another lease gets another tenure. Platforms may connect before the lease is
+ * taken (`connect`); their events wait until then.
  */
 export class Tenure {
   readonly lease = new ComingLease();
@@ -39,6 +44,7 @@ export class Tenure {
   private come = (_bot: OpenBot) => {};
   private opened: OpenBot | undefined;
   private started: MadePlatform[] = [];
+  private refreshStarted: () => Promise<unknown> = async () => {};
   private own: MadePlatform | undefined;
   private isOver = false;
   private connecting: Promise<void> | undefined;
@@ -66,14 +72,15 @@ export class Tenure {
   connect(): Promise<void> {
     this.connecting ??= (async () => {
       const { parts } = this;
-      const made = await parts.createPlatforms(this.program());
-      this.assertGoesOn();
-      this.started = made;
+      const { platforms, refresh } = await parts.createPlatforms(this.program());
+      this.assertNotEnded();
+      this.started = platforms;
+      this.refreshStarted = refresh;
       const bot = comingBot(this.coming, {
         ...parts.known,
         interrupt: (platform) => this.opened?.interrupt(platform) ?? (() => {}),
       });
-      await Promise.all(made.map((platform) => platform.start(bot)));
+      await Promise.all(platforms.map((platform) => platform.start(bot)));
     })();
     return this.connecting;
   }
@@ -85,28 +92,28 @@ export class Tenure {
     const connected = this.connect();
     connected.catch(() => {});
     const bot = await parts.createBot({ store, lease: this.lease });
-    this.assertGoesOn();
+    this.assertNotEnded();
     this.opened = bot;
-    await parts.refresh(this.started);
+    await this.refreshStarted();
     const own = await parts.createConsole(this.program());
-    this.assertGoesOn();
+    this.assertNotEnded();
     this.own = own;
     await own?.start(bot);
     // Only now: what waited may ask for any of it.
     this.come(bot);
     await connected;
-    this.assertGoesOn();
+    this.assertNotEnded();
     await bot.start(this.platforms);
   }
 
-  /** Takes nothing new from platforms any more; what is under way goes on. */
+  /** Has platforms take no new events; answers under way continue. */
   async pause(): Promise<void> {
     await this.allWithin(this.platforms.map((platform) => platform.pause?.()));
   }
 
   /**
-   * Ends all of it, within a bounded time, and gives the lease to whoever wants it, after `leaseMs` at the latest. What has not
-   * ended by then shows and stores nothing more. Never rejects.
+   * Ends all parts within a bounded time, and releases the lease after `leaseMs` at the latest. A part that has not ended by
+   * then shows and stores nothing more. Never rejects.
    */
   async end({ leaseMs }: { leaseMs?: number } = {}): Promise<void> {
     this.isOver = true;
@@ -114,7 +121,7 @@ export class Tenure {
     const late = leaseMs === undefined ? [] : [pause(leaseMs, undefined, { ref: false })];
     await Promise.race([ended, ...late]);
     await this.allWithin([this.lease.release()]);
-    // Nothing of it can be shown or stored any more.
+    // Without the lease no part can show or store anything.
     const over = leaseMs === undefined ? [] : [pause(OVER_MS, undefined, { ref: false })];
     await Promise.race([ended, ...over]);
   }
@@ -129,8 +136,8 @@ export class Tenure {
     return { store: this.store, isHeld: () => this.lease.isHeld() };
   }
 
-  /** What is made while it ends is not started: nothing would stop it any more. */
-  private assertGoesOn(): void {
+  /** Parts that are created while the tenure ends must not start: nothing would stop them. */
+  private assertNotEnded(): void {
     if (this.isOver) throw new Error('The bot was ended before it ran.');
   }
 

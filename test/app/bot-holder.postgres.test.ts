@@ -10,7 +10,7 @@ import { eventually } from '../helpers/eventually.ts';
 import { hasPostgres, testDatabase } from '../helpers/postgres/test-database.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 
-/** So that a process counts as dead within a test's time. */
+/** Short times, after which a process counts as dead. */
 const SHORT = { times: { ttlMs: 4_000, beatMs: 300 } };
 
 const invocation = (id: string): Invocation => ({
@@ -22,7 +22,7 @@ const invocation = (id: string): Invocation => ({
 
 const NEVER = new Promise<never>(() => {});
 
-/** What happens in all processes, in order: `a connects`, `a begins`, `a did 1`, … */
+/** The actions of all processes, in order: `a connects`, `a begins`, `a did 1`, … */
 type Told = string[];
 
 /** A process that may hold the bot: a platform that hears what the test says, and a bot that notes what it does. */
@@ -55,8 +55,10 @@ async function startProcess(
     {
       known: { commands: [], forms: [] },
       load: async () => {},
-      refresh: async () => {},
-      createPlatforms: async ({ isHeld }) => [platform(isHeld)],
+      createPlatforms: async ({ isHeld }) => ({
+        platforms: [platform(isHeld)],
+        refresh: async () => {},
+      }),
       createConsole: async () => undefined,
       async createBot({ store: own, lease }) {
         const failure = fails?.();
@@ -138,7 +140,7 @@ describe.skipIf(!hasPostgres)('of processes on one database', () => {
     expect(b.holder.where()).toBe('here');
   });
 
-  test('while one hands over, nobody serves; who waits is told when that has changed', async () => {
+  test('nobody serves during a hand-over, and a waiting process notices its end', async () => {
     const { open } = await testDatabase();
     const told: Told = [];
     const a = await startProcess('a', { store: await open(SHORT), told });
@@ -172,7 +174,7 @@ describe.skipIf(!hasPostgres)('of processes on one database', () => {
     const b = await startProcess('b', { store: await open(SHORT), told });
     await a.holder.start();
     await b.holder.start();
-    // As when the process stands still: the database forgets it.
+    // The database drops the process, as if it had been stopped with SIGSTOP.
     await query(
       `update #.member set until = clock_timestamp() - interval '1 s'
        where id = (select holder from #.lease where kind = 'bot')`,

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import type { MadePlatform } from '../../src/app/platform-supervisor.ts';
-import { Tenure, type TenureParts } from '../../src/app/tenure.ts';
+import { type ConnectingPlatforms, Tenure, type TenureParts } from '../../src/app/tenure.ts';
 import type { Bot, OpenBot } from '../../src/bot/platform.ts';
 import { LeaseLostError } from '../../src/store/errors.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
@@ -33,7 +33,7 @@ async function open(parts: Partial<TenureParts> = {}) {
     async stop() {
       told.push(`${name} stops ${isHeld() ? 'as holder' : 'late'}`);
     },
-    // As every platform, it asks right before the request.
+    // Every platform asks right before the request.
     async post({ id }) {
       if (!isHeld()) throw new Error('It is not held.');
       told.push(`${name} posts ${id}`);
@@ -66,8 +66,7 @@ async function open(parts: Partial<TenureParts> = {}) {
         return createBot(() => lease.isHeld());
       },
       load: async () => {},
-      refresh: async () => {},
-      createPlatforms: async ({ isHeld }) => [platform('toy', isHeld)],
+      createPlatforms: async ({ isHeld }) => connecting(platform('toy', isHeld)),
       async createConsole({ isHeld }) {
         told.push('console is made');
         return platform('console', isHeld);
@@ -86,7 +85,7 @@ async function open(parts: Partial<TenureParts> = {}) {
   return {
     ...{ tenure, told, lines, store, takeLease, platform },
     messages: () => lines.map(({ msg }) => msg),
-    /** Somebody says something, which the platform hands on. */
+    /** A person writes a message, which the platform passes to the bot. */
     hear(id: string) {
       const invocation = { id, request: { line: '/ask' }, person: { id: 'ada', name: 'Ada' } };
       const place = { platform: 'toy', channel: 'garden' };
@@ -96,6 +95,12 @@ async function open(parts: Partial<TenureParts> = {}) {
     heard: () => Promise.all(heard),
   };
 }
+
+/** Platforms without stored limits. */
+const connecting = (...platforms: MadePlatform[]): ConnectingPlatforms => ({
+  platforms,
+  refresh: async () => {},
+});
 
 const post = (tenure: Tenure, id: string) =>
   tenure.platforms[0]?.post({
@@ -111,7 +116,7 @@ test('platforms begin before the bot, the console once it is made, and all end i
   await tenure.pause();
   await tenure.end();
   expect(tenure.bot).toBeUndefined();
-  // Whether a toy starts before or after the bot is made, nothing depends on.
+  // The toy may start before or after the bot is created.
   const [before, after] = [told.slice(0, 2).sort(), told.slice(2)];
   expect(before).toEqual(['bot is made', 'toy starts']);
   expect(after).toEqual([
@@ -135,7 +140,7 @@ test('what platforms hear before there is a lease waits for it, and is done in o
   expect(told.filter((one) => one.startsWith('did'))).toEqual([
     ...['did 1 as holder', 'did 2 as holder', 'did 3 as holder'],
   ]);
-  // What waited may need the console.
+  // A waiting event may need the console.
   expect(told.indexOf('console starts')).toBeLessThan(told.indexOf('did 1 as holder'));
   expect(told.filter((one) => one === 'toy starts')).toHaveLength(1);
   await tenure.end();
@@ -159,7 +164,9 @@ test('a platform that refuses for good keeps the bot from beginning, and the con
     ...toy.platform('toy', () => true),
     start: () => Promise.reject(new Error('401')),
   };
-  const { tenure, told, takeLease } = await open({ createPlatforms: async () => [refusing] });
+  const { tenure, told, takeLease } = await open({
+    createPlatforms: async () => connecting(refusing),
+  });
   await expect(tenure.begin(await takeLease())).rejects.toThrow('401');
   await tenure.end();
   expect(told).toEqual([
@@ -179,9 +186,8 @@ test.each(['platforms', 'bot'] as const)(
     const parts: Partial<TenureParts> = {
       async createPlatforms({ isHeld }) {
         if (late === 'platforms') await made;
-        return [
-          { ...toy.platform('toy', isHeld), start: async () => void toy.told.push('starts') },
-        ];
+        const start = async () => void toy.told.push('starts');
+        return connecting({ ...toy.platform('toy', isHeld), start });
       },
       async createBot() {
         if (late === 'platforms') throw new Error('It cannot be made.');
@@ -237,10 +243,11 @@ test('nothing is sent or stored once the lease is lost', async () => {
 test('an end waits for nothing longer than some seconds, and says what it left', async () => {
   const toy = await open();
   const { tenure, told, takeLease, messages, store } = await open({
-    createPlatforms: async ({ isHeld }) => [
-      { ...toy.platform('stuck', isHeld), stop: () => NEVER },
-      { ...toy.platform('broken', isHeld), stop: () => Promise.reject(new Error('Broken pipe')) },
-    ],
+    createPlatforms: async ({ isHeld }) =>
+      connecting(
+        { ...toy.platform('stuck', isHeld), stop: () => NEVER },
+        { ...toy.platform('broken', isHeld), stop: () => Promise.reject(new Error('Broken pipe')) },
+      ),
     createConsole: async () => undefined,
   });
   await tenure.begin(await takeLease());
@@ -254,18 +261,16 @@ test('an end waits for nothing longer than some seconds, and says what it left',
 });
 
 test('what the former holder stored while the platforms connected is read before what waited is done', async () => {
-  const refreshed: string[] = [];
-  const { tenure, told, takeLease, hear, heard } = await open({
-    refresh: async (platforms) => {
-      refreshed.push(...platforms.map(({ name }) => name));
-      told.push('refreshed');
-    },
+  const { tenure, told, takeLease, hear, heard, platform } = await open({
+    createPlatforms: async ({ isHeld }) => ({
+      platforms: [platform('toy', isHeld)],
+      refresh: async () => void told.push('refreshed'),
+    }),
   });
   await tenure.connect();
   hear('1');
   await tenure.begin(await takeLease());
   await heard();
-  expect(refreshed).toEqual(['toy']);
   expect(told.indexOf('refreshed')).toBeLessThan(told.indexOf('did 1 as holder'));
   expect(told).toContain('refreshed');
   await tenure.end();

@@ -43,7 +43,7 @@ export interface ConfiguredPlatform {
   create(program: PlatformProgram): Promise<MadePlatform>;
   /** What `doctor` finds; it only reads. */
   check(with_: { fetch: typeof fetch; log: Logger }): Promise<Finding[]>;
-  /** What it mounts on the one server, see `MadePlatform.routes`. */
+  /** The routes that it mounts on the one server, see `MadePlatform.routes`. */
   readonly routes?: ReadonlyArray<Pick<Route, 'method' | 'path'>>;
   /** What the banner adds; `url` is where others reach the program. */
   bannerNote?(url: string): string;
@@ -52,7 +52,7 @@ export interface ConfiguredPlatform {
 /** What a platform is made with. `create` is called again after a fault of its library. */
 export interface PlatformProgram {
   store: Store;
-  /** Whether this process is the one that may speak. To be asked right before each request that shows something. */
+  /** True while this process holds the bot. Call it right before each request that shows something. */
   isHeld(): boolean;
   limits: PlatformLimits;
   log: Logger;

@@ -64,7 +64,7 @@ export const slackInstallStates = {
   keptMs: 600_000,
 };
 
-/** What installations are kept in, which is asked for once under each lease: the platform may be made anew. */
+/** The collections of installations, opened once for each lease: the platform may be created again under the same one. */
 const installStores = new WeakMap<Store, ReturnType<typeof openInstallStore>>();
 
 const openInstallStore = (store: Store) => ({

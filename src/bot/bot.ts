@@ -74,7 +74,7 @@ export interface BotOptions {
   usageLog?: UsageLog;
   /** The built program that reads PDFs; the file next to this one when absent. */
   pdfProgram?: URL | undefined;
-  /** Where something else reads which channels hear of alerts, too. */
+  /** Shared with another reader of the alert subscriptions; the bot's own if absent. */
   channels?: Channels;
   /** Where something else reads how answers were rated, too. */
   feedback?: Feedback;

@@ -11,10 +11,10 @@ import type { Around, ReadLimits, ReadMessages } from './shared/people-messages.
 import type { GoneChannels, Place } from './shared/place.ts';
 import type { SharedFile } from './shared/shared-file.ts';
 
-/** What the bot is to its platforms. */
+/** The bot as its platforms use it. */
 export interface Bot {
   readonly commands: readonly Command[];
-  /** The commands that have a form, also of those that only buttons carry. */
+  /** The commands that have a form, including the ones that only buttons start. */
   readonly forms: readonly Command[];
   /** The form that a press of a button opens besides what it does, to be asked for before that. Never throws. */
   readonly formOfPress: FormOfPress;
@@ -50,9 +50,9 @@ export interface Bot {
   interrupt(platform: string): () => void;
 }
 
-/** The bot, for who starts and ends it, and for what else of the program speaks with it. */
+/** The bot as the composition root uses it. */
 export interface OpenBot extends Bot {
-  /** The incidents that people were told of, for who speaks of them from elsewhere. */
+  /** The incidents that channels were alerted about, for `/mcp`. */
   readonly incidents: Pick<Incidents, 'openOf' | 'mark'>;
   /** Takes what other systems send. */
   readonly intake: AlertIntake;

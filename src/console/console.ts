@@ -31,9 +31,9 @@ export async function createConsole(options: {
   /** Who opens it has to log in; everyone on this machine may, and nobody else, when absent. */
   login?: LoginOptions | undefined;
   log: Logger;
-  /** Whether some process has a bot; without one there is no playground, and `/` leads to the status page. */
+  /** True if some process runs the bot; else there is no playground, and `/` leads to the status page. */
   hasBot?: boolean;
-  /** What the account area shows of the bot's affairs, in a process that holds it or not. */
+  /** Facts about the bot that the account area shows, whichever process holds it. */
   botFacts: BotFacts;
   /** What the status page shows; there is none without. */
   status?: StatusOptions;

@@ -48,7 +48,7 @@ const EDIT_INTERVAL_MS = 1_200;
 /** An interaction's token lives 15 minutes; a minute is left for the last words. Source: Discord docs, "Followup Messages". */
 const TOKEN_LIFE_MS = 14 * 60_000;
 
-/** How long the start waits for the commands to be registered: Discord has those of an earlier start. */
+/** Time for which the start waits for registering commands; after it Discord shows the ones of an earlier start. */
 const REGISTER_WAIT_MS = 3_000;
 
 /** What the platform needs. */
@@ -71,7 +71,7 @@ export interface DiscordOptions {
   onFatal: (error: Error) => void;
   /** The rate limits that Discord named earlier. */
   limits?: PlatformLimits;
-  /** Whether this process may show anything; asked right before each request that does. */
+  /** True while this process may show anything; called right before each request that does. */
   isHeld: () => boolean;
 }
 
@@ -113,7 +113,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   function track(work: Promise<void>) {
     const tracked = work
       .catch((error: unknown) =>
-        // Nothing is shown from here without the hold, and what came is answered by the process that has it.
+        // Without the lease nothing is shown from here, and the process that holds it answers.
         log[isHeld() ? 'error' : 'debug'](
           { err: error },
           'could not answer an interaction or a message',
@@ -216,7 +216,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       if (stopping) return;
       stopping = true;
       isPaused = true;
-      // Nothing of what is under way could still be shown once this process may not.
+      // Answers under way can't be shown any more without the lease.
       const waitMs = isHeld() ? STOP_WAIT_MS : 0;
       await Promise.race([Promise.all(underWay), pause(waitMs, undefined, { ref: false })]);
       if (connecting) await disconnect(client);

@@ -16,9 +16,9 @@ const VALID_MS = 60_000;
 export interface ForwardedHeader {
   /** The client, as the process that forwarded the request saw it; absent if the time in the header is too far away. */
   caller?: Caller;
-  /** How often the request was forwarded. */
+  /** Number of times that the request was forwarded. */
   times: number;
-  /** How long ago it was signed by the clock of this machine; negative if in its future. */
+  /** Age of the signature by this machine's clock; negative if it lies in the future. */
   ageMs: number;
 }
 
@@ -53,7 +53,7 @@ export function takeForwarded(
     : { ageMs, times, caller: { ip, protocol, host } };
 }
 
-/** Raw headers, which are names and values in turn, without those of the names, which are lower case. */
+/** Removes headers by their lower-case names from raw headers, an array of alternating names and values. */
 export const withoutHeaders = (rawHeaders: readonly string[], names: ReadonlySet<string>) =>
   rawHeaders.filter((_, at) => !names.has(rawHeaders[at - (at % 2)]?.toLowerCase() ?? ''));
 

@@ -29,9 +29,9 @@ export type BotAddress = 'here' | { url: string } | undefined;
 export interface Forwarding {
   /** Returns true if a request with this path is for the bot. The path is decoded and has no query. */
   concerns(path: string): boolean;
-  /** Where such a request goes now. */
+  /** Returns the process that takes such a request now. */
   where(): BotAddress;
-  /** Resolves when `where` may have changed. The signal is aborted once nobody waits for it. */
+  /** Resolves when `where` may have changed. The signal aborts once the caller no longer waits. */
   changed(signal: AbortSignal): Promise<void>;
   /** Signs forwarded requests; the same in all processes on one database. */
   secret: string;
@@ -63,15 +63,15 @@ interface Link {
   left: AbortController;
 }
 
-/** How long a request waits in all for a process that takes it. Slack waits 3 s for an answer. */
+/** Total time for which a request waits until a process takes it. Slack waits 3 s for an answer. */
 const WAIT_MS = 2_500;
 
-/** How long one connection may take to open. */
+/** Time limit for opening one connection. */
 const CONNECT_MS = 1_000;
 
 const MAX_WAITING = 500;
 
-/** How often a request is forwarded: once, and once more by a former holder to which another process still sent it. */
+/** A request is forwarded once, and once more if it reaches a former holder. */
 const MAX_TIMES = 2;
 
 /** Forwarded requests under way, each on a connection of its own. */
@@ -80,7 +80,7 @@ const MAX_UNDER_WAY = 1_000;
 /** The server ends idle connections after 65 s; a request sent at that moment would be lost. */
 const IDLE_MS = 30_000;
 
-/** What SIGTERM allows a process; requests that a former holder has not answered by then are ended. */
+/** Time that a process has after SIGTERM; requests that a former holder has not answered by then are ended. */
 const FORMER_HOLDER_MS = 10_000;
 
 const AGAIN_SECONDS = 2;
@@ -114,8 +114,8 @@ const NEVER_DROPPED =
 const WITHOUT_BODY = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'];
 
 /**
- * Forwards requests for the bot to the process that holds it. Each process sends one once at most: it waits and is tried again
- * only while nothing of it has been sent.
+ * Forwards requests for the bot to the process that holds it. Each process sends a request once at most: it retries only while
+ * no byte of the request has been sent.
  */
 export class Forwarder {
   readonly #options: ForwarderOptions;
@@ -130,7 +130,7 @@ export class Forwarder {
     this.#options = options;
   }
 
-  /** Forwards a request, of which nothing has been read, or has it served here. */
+  /** Forwards a request whose body has not been read, or serves it here. */
   take(request: IncomingMessage, response: ServerResponse, serve: Serve): void {
     const { concerns, where, secret, onForwarded, callerOf } = this.#options;
     const header = takeForwarded(request, secret);
@@ -166,7 +166,7 @@ export class Forwarder {
     this.#link?.left.abort();
   }
 
-  /** Without a sender it is not forwarded, but waits for this process to become the holder. */
+  /** A request without a sender is not forwarded, but waits until this process becomes the holder. */
   async #forward(
     exchange: Exchange,
     sender: Sender | undefined,

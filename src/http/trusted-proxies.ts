@@ -73,8 +73,8 @@ export function createTrustedProxies(networks: readonly string[], log: Logger) {
   }
 
   /**
-   * The address of who asks: that of the connection; from a trusted proxy what it says, and so on along the way. Nothing
-   * else may be left in the request's `X-Forwarded-For` for others to read. `undefined` once the connection is gone.
+   * The client's address: the connection's, or if that is a trusted proxy, the one that the proxy names, and so on along the
+   * chain. Other addresses are removed from the request's `X-Forwarded-For`. `undefined` once the connection is gone.
    */
   function addressOf(request: IncomingMessage): string | undefined {
     const { headers } = request;
@@ -93,7 +93,7 @@ export function createTrustedProxies(networks: readonly string[], log: Logger) {
   return {
     isTrusted,
     addressOf,
-    /** As Fastify reads the headers of a trusted proxy: the last entry counts. */
+    /** Reads the headers of a trusted proxy as Fastify does: the last entry counts. */
     callerOf(request: IncomingMessage): Caller {
       const { headers, socket } = request;
       const isProxy = isTrusted(socket.remoteAddress);

@@ -117,7 +117,7 @@ export function createClaims<T>(
 const isOver = (entry: Entry) =>
   entry.atMs <= Date.now() - ('by' in entry ? GIVEN_UP_MS : entry.keptMs);
 
-/** Where there are too many, those go that are over, and then the oldest. */
+/** A full bucket evicts expired entries first, and then the oldest. */
 function withEntry(entries: Bucket['entries'], key: string, entry: Entry): Bucket['entries'] {
   const kept = Object.entries(entries)
     .filter(([other, one]) => other !== key && !isOver(one))

@@ -4,27 +4,27 @@ import type { z } from 'zod';
 export interface ClaimsDeclaration<T> {
   /** Lower-case words with hyphens. */
   name: string;
-  /** Request of a thing, kept until it is done. JSON. */
+  /** Schema of a thing's request, which is kept until the thing is done. JSON. */
   schema: z.ZodType<T>;
-  /** How long a thing that is done is refused, unless `finish` is given another time. */
+  /** Time for which a finished thing is refused; `finish` may set another one. */
   keptMs: number;
 }
 
-/** Things to be done once, however often they are asked for. One process at a time uses those of a name. */
+/** Things to be done once, however often they are requested. One process at a time uses the claims of a name. */
 export interface Claims<T> {
   /**
-   * Whether it is to be done now: it is neither done nor being done. Durable before it resolves. If `request` is given, it
-   * is kept until the thing is done, and also refused after a restart, until `left` has told of it; without one it may be
-   * done again after a restart.
+   * Claims a thing. Resolves to false if it is done or under way. Durable before it resolves. A `request` is kept until the
+   * thing is done; after a restart the thing is then refused until `left` has returned it. Without a request it may be done
+   * again after a restart.
    */
   once(id: string, request?: T): Promise<boolean>;
-  /** It is done, and refused from now on for `keptMs`; its request is gone. */
+  /** Marks a thing as done: it is refused for `keptMs`, and its request is deleted. */
   finish(id: string, keptMs?: number): Promise<void>;
-  /** It came to nothing, also when it counted as done: whoever asks next may do it. */
+  /** Releases a claim, also a finished one, so that the next caller may do the thing. */
   giveBack(id: string): Promise<void>;
-  /** The requests of what was begun and not finished before a restart, oldest first. To be asked once, at the start. */
+  /** Resolves to the requests of claims that were not finished before a restart, oldest first. Call it once, at the start. */
   left(): Promise<T[]>;
-  /** Nothing that is kept, such as versions before, holds a request of what is finished by then. It rewrites all claims. */
+  /** Erases the requests of finished claims from every stored version, by rewriting all claims. */
   eraseFinished(): Promise<void>;
 }
 

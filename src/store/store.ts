@@ -20,8 +20,8 @@ export interface Store {
   /** Takes the lease, or gives `undefined` while another holder has it. It is held while this process counts as alive. */
   lease(name: string): Promise<Lease | undefined>;
   /**
-   * The store for what only the holder of a lease may change: names can be opened anew under each lease, and writes reject
-   * with `LeaseLostError` once the lease is not held.
+   * The store as the holder of a lease uses it: each name can be opened again under each lease, and writes reject with
+   * `LeaseLostError` once the lease is not held.
    */
   under(lease: Lease): Store;
   /**
@@ -239,13 +239,13 @@ export interface LeaseGroup {
   close(): Promise<void>;
 }
 
-/** What this process alone may do, for as long as it counts as alive. */
+/** An exclusive right of this process, for as long as it counts as alive. */
 export interface Lease {
   /** Grows with every new holder; a write that carries an older one must be refused. */
   readonly fence: number;
   /** Aborts when another process may have it. */
   readonly signal: AbortSignal;
-  /** Whether it is held now, also right after a standstill that no timer has told of. Ask right before what needs it. */
+  /** True while it is held; correct also right after a standstill, before any timer fires. Call it right before each use. */
   isHeld(): boolean;
   release(): Promise<void>;
 }

@@ -492,7 +492,7 @@ export function createAsk(options: {
         stream: (thread, signal) => answerIn(asked, thread, signal),
       };
     },
-    /** Whether something is answered in a thread just now. */
+    /** True while an answer is under way in a thread. */
     isAnswering: (place: Place, thread: string) =>
       turnTaking.isTaken(conversationKey(place, thread)),
     /** Ends an answer under way with a note; false when there is none of this id. */

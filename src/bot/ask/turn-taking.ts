@@ -1,6 +1,6 @@
 /** Lets one at a time through for each key, in the order in which they came. */
 export function createTurnTaking({ maxWaiting }: { maxWaiting: number }) {
-  /** Those who wait for a key; a key is here while someone has its turn. */
+  /** Callers that wait for a key; the key is present while a caller has its turn. */
   const waiting = new Map<string, Array<() => void>>();
 
   function turnOf(key: string): () => void {
@@ -15,7 +15,7 @@ export function createTurnTaking({ maxWaiting }: { maxWaiting: number }) {
   }
 
   return {
-    /** Whether somebody has the turn of a key. */
+    /** True while a caller has the turn of a key. */
     isTaken: (key: string) => waiting.has(key),
     /**
      * Waits for the turn of a key; resolves to what ends it, or to `undefined` if too many wait already. Rejects with the

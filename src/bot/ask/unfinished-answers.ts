@@ -37,10 +37,10 @@ const Entry = z.object({
 });
 type Entry = z.infer<typeof Entry>;
 
-/** An invocation of which nothing was shown has no `shown`. */
+/** `shown` is absent if the platform has shown nothing yet. */
 type Unended = Omit<Entry, 'shown'> & Pick<Interrupted, 'shown' | 'origin'>;
 
-/** What is to be told that it was interrupted. */
+/** An interrupted invocation whose note is still to be posted. */
 interface Left {
   id: string;
   entry: Unended;
@@ -53,7 +53,7 @@ export type UnfinishedAnswers = Awaited<ReturnType<typeof openUnfinishedAnswers>
 /** Nobody waits for the end of an older one, such as of a platform that is no longer set up. */
 const KEEP_MS = 7 * 86_400_000;
 
-/** How long `stop` waits for calls under way. */
+/** Time limit for calls under way when `stop` is called. */
 const STOP_MS = 1_000;
 
 const RESTARTED = 'Interrupted: Askwatch was restarted before this answer was complete.';
@@ -63,8 +63,8 @@ const NOT_DONE =
   'Interrupted: Askwatch was restarted while doing this. Check whether it was done before you try again.';
 
 /**
- * Reads what was under way before a restart: answers that were being shown, and invocations that were stored and of which
- * nothing was shown. A repeat of either is refused, since each is told that it was interrupted.
+ * Reads the answers that a restart interrupted: the ones whose messages were growing, and stored invocations without a message.
+ * Each gets a note that says so, therefore a repeat of its invocation is refused.
  */
 export async function openUnfinishedAnswers(
   store: Pick<Store, 'collection'>,
@@ -86,7 +86,7 @@ export async function openUnfinishedAnswers(
   const stopping = new AbortController();
   let ending: Promise<unknown> = Promise.resolve();
   let started: readonly AnswerEnder[] = [];
-  /** Those from before a restart, until platforms are started. */
+  /** Interrupted answers from before a restart, until platforms are started. */
   let left: Left[] = [];
   /** Those of this process. */
   const underWay = new Map<string, Entry>();
@@ -222,7 +222,7 @@ export async function openUnfinishedAnswers(
 
       async function finish() {
         try {
-          // First: one that is stored as open and not as shown would be told that it was interrupted.
+          // The order matters: an invocation that is stored as open, without a shown answer, gets a note at the next start.
           await seenInvocations.finish(invocation);
           if (beganAtMs !== undefined) await forget(id);
         } catch (error) {

@@ -65,5 +65,5 @@ export const actions: readonly Command[] = [
 /** What is done with a message that somebody chose; nobody types these either. */
 export const messageActions: readonly Command[] = [askAboutCommand];
 
-/** The commands that have a form, also of those that only buttons carry. */
+/** The commands that have a form, including the ones that only buttons start. */
 export const forms: readonly Command[] = [...commands, ...actions].filter(({ form }) => form);

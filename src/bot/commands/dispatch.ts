@@ -24,9 +24,9 @@ import { problemCard, unknownCard, usageCard } from './usage-cards.ts';
 export type Services = Omit<Call, 'invocation' | 'handling' | 'place' | 'person'>;
 
 /**
- * Checks, refuses repeats, runs the command. Never throws; every error becomes a card. `onStored` is called once the invocation
- * is stored, or is a repeat of one that was: from then on it is done, or its person is told after a restart that it was not,
- * and a platform may be told that it was heard. It is not called when it could not be stored, of which the reply tells.
+ * Checks, refuses repeats, runs the command. Never throws; every error becomes a card. `onStored` is called once the invocation,
+ * or the one that it repeats, is stored: the platform may acknowledge it then, since after a kill its person gets a note. It is
+ * not called if storing failed; the reply says so.
  */
 export type Dispatch = (invocation: Invocation, onStored?: () => void) => Promise<Reply>;
 
@@ -77,7 +77,7 @@ export function createDispatch(
   };
   const pressClaims = createPressClaims(pressed, marked);
 
-  /** What is told of an invocation that a restart interrupts. */
+  /** The facts on which the note for an interrupted invocation depends. */
   function kindOf(request: Invocation['request']) {
     const asked = read(request, services);
     if ('card' in asked) {

@@ -22,8 +22,8 @@ export interface Invocation {
   /** The message that it is about, where somebody chose one. */
   about?: QuotedMessage;
   /**
-   * What the platform needs besides to tell its person, after a restart, that it was interrupted. It is stored until the
-   * invocation is done: secrets are encrypted in it.
+   * Further facts that the platform needs to post a note after a restart. Stored until the invocation is done, so secrets in it
+   * are encrypted.
    */
   origin?: Record<string, string>;
 }
@@ -83,13 +83,13 @@ export interface Answer {
    * finds its messages by. Never throws.
    */
   begin(where: { thread?: string; shown?: Record<string, string> }): Promise<void>;
-  /** Told by a platform once the end is shown, or never can be. Never throws. */
+  /** Platforms call it once the end is shown, or never can be. Never throws. */
   ended(): Promise<void>;
-  /** Told by a platform that could not show it: what can be shown another time is kept for that. */
+  /** Platforms call it if they could not show the answer, so that it can be kept for later. */
   notShown?(): void;
   /**
-   * Told by a platform that cannot show it now, and has told nobody that: whoever repeats its invocation is answered. Never
-   * throws.
+   * Platforms call it if they cannot show the answer now and have said so to nobody: a repeat of its invocation is then
+   * answered. Never throws.
    */
   putOff(): Promise<void>;
 }
@@ -160,22 +160,22 @@ export interface DocumentDraft {
   missingIn(written: string): string;
 }
 
-/** An invocation that was stored and whose reply was not shown to its end before a restart. */
+/** A stored invocation whose reply was not shown to its end before a restart. */
 export interface Interrupted {
-  /** What an answer to it is known by. */
+  /** Id of the answer to it. */
   id: string;
   invocation: string;
   channel: string;
   person: string;
-  /** Whether only its person may see what comes of it. */
+  /** True if only its person may see the reply. */
   private: boolean;
   /** When it was stored, or its answer began to be shown, Unix time. */
   beganAtMs: number;
   /** The thread that remembers its answer, else the one it was said in. */
   thread?: string | undefined;
-  /** As the platform told `Answer.begin` last; absent if nothing of an answer was shown. */
+  /** The facts that the platform passed to `Answer.begin` last; absent if no message was shown. */
   shown?: Record<string, string> | undefined;
-  /** As the platform gave it with the invocation. */
+  /** `Invocation.origin`. */
   origin?: Record<string, string> | undefined;
   /** Why it ends here and what to do. */
   note: string;
@@ -183,13 +183,12 @@ export interface Interrupted {
   actionsIn(thread: string): Promise<CardAction[]>;
 }
 
-/** What tells people on a platform that a restart interrupted what they asked. */
+/** A platform, as far as it posts notes under interrupted answers. */
 export interface AnswerEnder {
   readonly name: string;
   /**
-   * Ends what a restart left: what is shown of an answer stays, with the note and buttons under it; if nothing is shown, the
-   * note is the reply, seen by its person alone if private. Does nothing to an answer whose end is shown. Throws
-   * `DeliveryError`.
+   * Posts the note under the messages that are shown, with buttons. If none is shown, the note is the reply, which only its
+   * person sees if private. Does nothing if the answer's end is shown. Throws `DeliveryError`.
    */
   endAnswer?(interrupted: Interrupted): Promise<void>;
 }

@@ -15,12 +15,12 @@ export const PRESSED = 'pressed';
 
 const KEPT_MS = 86_400_000;
 
-/** An invocation until it is done, for its person to be told after a restart. What was asked is not in it. */
+/** An invocation until it is done, kept for the note after a restart. The question's text is not in it. */
 const StoredInvocation = z.object({
   id: z.string(),
   /** When it came, Unix time. */
   atMs: z.number(),
-  /** What an answer to it is known by. */
+  /** Id of the answer to it. */
   answer: z.string(),
   isQuestion: z.boolean(),
   private: z.boolean(),
@@ -34,9 +34,9 @@ export type StoredInvocation = z.infer<typeof StoredInvocation>;
 
 /** An invocation under way. */
 export interface Handling {
-  /** What an answer to it is known by. */
+  /** Id of the answer to it. */
   answer: string;
-  /** It could not be done now: whoever repeats it may have it done. */
+  /** Gives the claim back, so that a repeat of the invocation is done. */
   putOff(): Promise<void>;
 }
 
@@ -63,9 +63,9 @@ export function openSeenInvocations(store: Pick<Store, 'claims'>) {
       return { answer, putOff: () => claims.giveBack(id) };
     },
     finish: (id: string) => claims.finish(id),
-    /** Nothing of what is finished stands anywhere any more but that it was handled. */
+    /** Erases the facts of finished invocations from every stored version; hashes of their ids stay. */
     eraseFinished: () => claims.eraseFinished(),
-    /** What was stored and not finished before a restart, oldest first; to be asked once. */
+    /** Resolves to invocations that were stored and not finished before a restart, oldest first. Call it once. */
     left: () => claims.left(),
   };
 }

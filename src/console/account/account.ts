@@ -56,9 +56,9 @@ const UsageQuery = z.object({
 
 const DAY_MS = 86_400_000;
 
-/** What the account area shows of the bot's affairs, in every process. */
+/** Facts about the bot that the account area shows, in every process. */
 export interface BotFacts extends PlaceNames {
-  /** Who asked how much, in all channels together. */
+  /** Usage per person in all channels. */
   readonly usageLog: Pick<UsageLog, 'everywhere'>;
   /** The gateway's models. */
   readonly catalog: Pick<Catalog, 'models'>;

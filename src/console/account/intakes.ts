@@ -14,13 +14,13 @@ const MAX_NAME = 200;
 /** Who made what was made here. */
 const BY = 'the account area';
 
-/** What is known of places. */
+/** Names of platforms and channels. */
 export interface PlaceNames {
-  /** The channels that hear of anything. */
+  /** The channels that receive alerts. */
   alertedPlaces(): Promise<Place[]>;
-  /** What people call a platform. */
+  /** The platform's name as people write it. */
   platformTitle(name: string): string;
-  /** What a platform calls one of its channels, where that is known. */
+  /** The channel's name on its platform, if it is known. */
   channelName(place: Place): string | undefined;
 }
 

@@ -61,7 +61,7 @@ export async function openPassword(options: {
   let right: Fingerprint | undefined;
   /** The one that was last compared with this process's own. */
   let judged: Fingerprint | undefined;
-  /** Whether this process was started with it. */
+  /** True if this process was started with the password that counts. */
   let isRight = false;
   let lease: Lease | undefined;
   let closed = false;

@@ -215,7 +215,7 @@ interface Ending {
 
 const UNFINISHED: Ending = { shown: { growing: false, note: UNFINISHED_NOTE }, cards: [] };
 
-/** A message of its own. Its id is that of what it asks, so that a card which is stored again is there once. */
+/** A message with the card. Its id comes from the proposal, so that a card that is stored twice is one message. */
 function cardBelow({ id, author, private: isPrivate }: MessageFrame, card: Card, no: number) {
   const body = { kind: 'card', card } as const;
   const key = card.actions?.[0]?.values.proposal ?? no;

@@ -84,7 +84,7 @@ export function createEventStreams({ isHeld }: { isHeld(): boolean }) {
         if (onlyPerson === undefined || onlyPerson === person) writeEvents(response, frame);
       }
     },
-    /** Whether a tab of this person is open. */
+    /** True if a tab of this person is open. */
     hasReader: (person: string) => [...readers.values()].includes(person),
     /** False when too many streams are open, or the console has stopped. */
     hasRoom: () => !closed && readers.size < MAX_STREAMS,

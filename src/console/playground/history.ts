@@ -26,7 +26,7 @@ export const historyCollection = {
   whenCorrupt: 'forget' as const,
 };
 
-/** What the console shows everyone: stored for the next start, and in memory for reading. */
+/** The console's public messages, in the store and in memory. */
 export type History = Awaited<ReturnType<typeof openHistory>>;
 
 /** The id of the message that `Platform.post` makes: the same post is the same message, also after a restart. */
@@ -60,8 +60,8 @@ export function listedOf({ channel, message, replies }: RootMessage): ListedMess
 export const isGrowing = ({ body }: Message) => body.kind === 'answer' && body.growing;
 
 /**
- * Reads the stored messages, and ends those that still grow: whatever gave them is gone. The bot replaces the note of the ones
- * that it knows (`Platform.endAnswer`). What changes is sent to every tab.
+ * Reads the stored messages, and ends the answers that were still growing: the process that wrote them is gone. The bot replaces
+ * their notes where it knows the answer (`Platform.endAnswer`). Changes are sent to every tab.
  */
 export async function openHistory(
   collection: Collection<RootMessage>,
@@ -186,11 +186,11 @@ export async function openHistory(
   };
 }
 
-/** Those of one moment in the same order after a restart. */
+/** Messages with the same time keep their order over a restart. */
 const byTime = ({ message: a }: RootMessage, { message: b }: RootMessage) =>
   a.atMs - b.atMs || (a.id < b.id ? -1 : 1);
 
-/** Whether it grew when the history was opened. */
+/** True for an answer that was growing when the history was opened. */
 export const isInterrupted = ({ body }: Message) =>
   body.kind === 'answer' && body.note === INTERRUPTED;
 

@@ -224,7 +224,7 @@ export function createMessageIntake(options: {
     return stored !== undefined;
   }
 
-  /** Where it is shown, when it came before. */
+  /** The place of a repeated interaction's reply. */
   function shownAlready({ id, thread, by }: ShownFor): Outcome {
     const { question, reply } = messageIds(id);
     if (history.get(question)) return { shown: 'thread', message: question };
@@ -332,7 +332,7 @@ export function createMessageIntake(options: {
       forgetOldest(remembered, MAX_REMEMBERED);
       try {
         const found = await outcome;
-        // What a restart interrupted is shown a moment later.
+        // The note of an interrupted reply is posted a moment later; the page asks again.
         if (found.shown === 'nothing') remembered.delete(key);
         return found;
       } catch (error) {

@@ -13,5 +13,5 @@ const NAMES = [
 
 const PLAYGROUND = new RegExp(`^/console/(?:${NAMES.join('|')})(?:/|$)`);
 
-/** Whether a request with this path needs the playground, which only the process that holds the bot has. */
+/** True if a request with this path needs the playground, which only the process that holds the bot has. */
 export const isPlaygroundPath = (path: string): boolean => PLAYGROUND.test(path);

@@ -75,7 +75,7 @@ export async function openPeople(
 
   for (const { id, document } of await collection.list()) known.set(id, document);
 
-  /** Who is stored under this key, and that they were here. */
+  /** Loads the person with this key, and stores that they were here. */
   async function returning(key: string): Promise<Someone | undefined> {
     const current = known.get(key);
     if (!current) return undefined;

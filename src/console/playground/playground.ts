@@ -18,20 +18,20 @@ import type { Playground } from './routes.ts';
 /** Between two removals of old files. */
 const FILES_EVERY_MS = 15 * 60_000;
 
-/** How long `stop` waits for answers under way before it cuts them. */
+/** Time limit for answers under way when `stop` is called; then they are cut. */
 const ANSWER_GRACE_MS = 3_000;
 
-/** What a playground is made with. */
+/** Dependencies of a playground. */
 export interface PlaygroundProgram {
   store: Pick<Store, 'collection'>;
-  /** Whether this process is the one that may speak. */
+  /** True while this process holds the bot. */
   isHeld(): boolean;
   log: Logger;
 }
 
 /**
- * Opens the playground for as long as this process holds the bot, as a chat platform: it reads what is stored, which nobody else
- * changes from then on.
+ * Opens the playground, a chat platform, for as long as this process holds the bot. It reads the stored messages once, as no
+ * other process changes them during that time.
  */
 export async function openPlayground(
   { store, isHeld, log }: PlaygroundProgram,
@@ -86,7 +86,7 @@ export async function openPlayground(
 
   async function accept(interaction: Interaction, by: Someone): Promise<Outcome> {
     const [outcome] = await Promise.allSettled([intake.accept(requireBot(), interaction, by)]);
-    // Nobody was shown what came of it: the page sends it again.
+    // The reply was not shown, so the page has to send the interaction again.
     if (!isHeld()) throw notOpen();
     if (outcome.status === 'rejected') throw outcome.reason;
     return outcome.value;

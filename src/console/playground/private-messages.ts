@@ -3,7 +3,7 @@ import type { Message } from '../shared/api-types.ts';
 import type { EventStreams } from './event-streams.ts';
 import { listedOf } from './history.ts';
 
-/** Of all people together; the oldest go first. What is private is written nowhere. */
+/** Private messages of all people together, oldest evicted first. They are never written to disk. */
 const MAX_KEPT = 200;
 
 /** Where a private message stands: under `root`, or at the top of the channel. */

@@ -50,7 +50,7 @@ export interface Playground {
   privates: PrivateMessages;
   answers: Answers;
   files: ConsoleFiles;
-  /** What a person whose browser begins is sent first. */
+  /** The first event of a new stream. */
   snapshotFor(person: string): Snapshot;
   /** Hands what somebody does to the bot, and resolves to where its outcome is shown. Throws `HttpError`. */
   accept(interaction: Interaction, by: Someone): Promise<Outcome>;

@@ -252,7 +252,7 @@ export const Message = z.object({
   changedAtMs: z.number().exactOptional(),
   /** The command line, or the button, it came from. */
   command: textOf(MAX_TEXT).exactOptional(),
-  /** Who gave that command, or asked for it. */
+  /** The person who gave that command, or for whom it was given. */
   by: Someone.exactOptional(),
   /** Only the reader who asked sees it; it is never stored. */
   private: z.literal(true).exactOptional(),

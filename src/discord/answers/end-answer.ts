@@ -16,9 +16,8 @@ import type { Conversations } from './conversations.ts';
 const MAX_MESSAGE = 2_000;
 
 /**
- * Where an invocation or its answer is found again: the channel or thread; the message that asks, or has the button that was
- * pressed, or is the newest of the answer; and the token of an interaction, encrypted, since whoever has it can write in the
- * bot's name for a quarter of an hour.
+ * Place of an invocation or its answer: the channel or thread; the message that asks, has the pressed button, or is the newest
+ * of the answer; and the interaction's token, encrypted, since it lets anyone write in the bot's name for 15 minutes.
  */
 export interface FoundAt {
   in: string;
@@ -32,11 +31,11 @@ interface Found {
   growing?: { id: string; content?: string } | undefined;
 }
 
-/** Keeps tokens of interactions from whoever has the files and not the bot's token. */
+/** Encryption of interaction tokens under the bot's token, which is not in the files. */
 export const tokenEncryption = (botToken: string) =>
   createEncryption(botToken, 'askwatch discord interaction');
 
-/** What answers are ended with. */
+/** Dependencies of `AnswerEnding`. */
 interface EndingOptions {
   client: Client;
   api: ChannelApi;
@@ -48,8 +47,8 @@ interface EndingOptions {
 }
 
 /**
- * Ends what a restart interrupted. The message that has the button which stops an answer keeps what it shows and gets the note.
- * If nothing of an answer is shown, the note is the reply. All of it throws what the calls throw.
+ * Ends answers that a restart interrupted. The message with the Stop button keeps its text and gets the note. If no message of
+ * the answer is shown, the note is the reply. Methods throw the errors of their calls.
  */
 export class AnswerEnding {
   private readonly options: EndingOptions;
@@ -70,7 +69,7 @@ export class AnswerEnding {
     else this.giveUp(at);
   }
 
-  /** Nothing of an answer is shown. */
+  /** Replies with the note alone, since no message of the answer is shown. */
   private async reply(interrupted: Interrupted, at: FoundAt) {
     const { id, invocation, note, person } = interrupted;
     const token = this.tokenOf(at, invocation, interrupted);
@@ -204,7 +203,7 @@ export class AnswerEnding {
 const buttonsOf = async ({ private: only, thread, actionsIn }: Interrupted) =>
   renderButtons(only || thread === undefined ? [] : await actionsIn(thread));
 
-/** Where an answer is shown, or if it is not, where it was asked for. */
+/** Place of an answer's newest message; if there is none, of its question. */
 export const foundAt = ({
   channel,
   shown,
@@ -214,15 +213,15 @@ export const foundAt = ({
   ...(shown ?? origin),
 });
 
-/** Whether it may be of an answer that began then, by another clock. */
+/** True if a message may belong to an answer that began at that time; the two clocks may differ by 2 min. */
 const isNotBefore = ({ timestamp }: APIMessage, beganAtMs: number): boolean =>
   Date.parse(timestamp) > beganAtMs - 120_000;
 
 const endNonce = (answer: string) => `end-${answer}`;
 
 /**
- * What Discord tells a message of an answer by, so that one that is sent twice is posted once; `removed` counts those
- * that were taken away before. At most 25 characters.
+ * The nonce of a message of an answer, so that Discord posts it once if it is sent twice; `removed` counts the messages that
+ * were removed before. At most 25 characters.
  */
 export function pageNonce(answer: string, index: number, removed = 0): string {
   const seed = createHash('sha256').update(answer).digest('base64url').slice(0, 18);

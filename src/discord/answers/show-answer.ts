@@ -204,14 +204,14 @@ export async function showInConversation(
 const OUT_OF_TIME =
   'Discord allows edits to this kind of answer for only 15 minutes, so it ends here.';
 
-/** Brings the messages of an answer at a target to the given ones, touching only those that differ. */
+/** Edits, posts and removes messages of an answer until the target shows the given ones; equal messages are left alone. */
 function createScreen(
   target: AnswerTarget,
   options: {
     answer: string;
-    /** Called once there is one more. */
+    /** Called after a message was added. */
     onAdd(message: string): Promise<void>;
-    /** Called before one is taken away, with the last of those that stay. */
+    /** Called before a message is removed, with the last message that stays. */
     onRemove(message: string, last: string | undefined): Promise<void>;
   },
 ) {

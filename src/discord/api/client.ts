@@ -35,7 +35,7 @@ const MAX_RATE_LIMIT_WAIT_MS = 5_000;
 /** How long a reconnect under way may keep `disconnect`. */
 const RECONNECT_WAIT_MS = 2_000;
 
-/** How long the end of the connections is waited for: after a standstill or without a network, nobody acknowledges it. */
+/** Time limit for the connections to close: after a standstill or without a network, Discord doesn't acknowledge it. */
 const CLOSE_WAIT_MS = 1_000;
 
 /** What to do when Discord does not know the token. */
@@ -60,7 +60,7 @@ export function buildClient(options: {
   messageContent: boolean;
   shards?: Shards;
   limits?: PlatformLimits;
-  /** Whether this process may show anything. */
+  /** True while this process may show anything. */
   isHeld: () => boolean;
   /** Tokens of interactions that were acknowledged and could not be stored. */
   unstored?: ReadonlySet<string>;

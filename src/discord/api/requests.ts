@@ -42,7 +42,7 @@ export function withGate(
 
 const NOT_HELD = 'This process no longer speaks for Askwatch.';
 
-/** Of the first responses to an interaction, the ones without a message. Source: Discord docs, "Interaction Callback Type". */
+/** First responses to an interaction that show no message. Source: Discord docs, "Interaction Callback Type". */
 const ACKNOWLEDGEMENTS: readonly number[] = [
   InteractionResponseType.DeferredChannelMessageWithSource,
   InteractionResponseType.DeferredMessageUpdate,
@@ -56,7 +56,7 @@ function shows(url: string, { method = 'GET', body }: Parameters<MakeRequest>[1]
   if (major === 'applications') return false;
   const isCallback = major === 'interactions' && more.at(-1) === 'callback';
   if (!isCallback || typeof body !== 'string') return true;
-  // As discord.js writes it: the kind of response first.
+  // discord.js writes the kind of response first.
   const [, type] = /^\{"type":(\d+)/.exec(body) ?? [];
   return !ACKNOWLEDGEMENTS.includes(Number(type));
 }

@@ -42,7 +42,7 @@ export async function acknowledged(
 /** Age at which an interaction is acknowledged at the latest: Discord takes that for 3 s. */
 const ACKNOWLEDGE_BY_MS = 2_000;
 
-/** What an interaction asks for, and what tells Discord that it was heard. */
+/** The request in an interaction, and the call that acknowledges it to Discord. */
 export interface Asked {
   request: Extract<Invocation['request'], { command: string }>;
   acknowledge: () => Promise<unknown>;

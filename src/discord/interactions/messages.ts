@@ -164,7 +164,7 @@ async function answerMessage(heard: Heard, where: Where, answer: Answer) {
   });
 }
 
-/** Whether trying makes sense; what the cache does not know is left to Discord. */
+/** False if the cached permissions rule it out; without them Discord decides. */
 function mayOpenThread({ channel, client }: Message): boolean {
   if (channel.isDMBased()) return false;
   const mine = channel.permissionsFor(client.user);

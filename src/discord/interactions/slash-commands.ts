@@ -42,7 +42,7 @@ export async function handleSlashCommand(
 
 /** Shows "thinking…", to one person if `ephemeral`. */
 export function deferReply(interaction: Deferred, ephemeral: boolean): Promise<unknown> {
-  // So it is, too, if another client has acknowledged it.
+  // The acknowledgement may have been sent by another client, which leaves this object unchanged.
   interaction.ephemeral = ephemeral;
   return interaction.deferReply(ephemeral ? { flags: MessageFlags.Ephemeral } : {});
 }

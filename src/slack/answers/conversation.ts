@@ -124,8 +124,9 @@ export function createConversation(options: {
 
   return {
     /**
-     * Hands an input to the bot and shows the reply. Resolves to true, while that goes on, once the input is stored, or its person
-     * was told that it is not. Of one that is not stored, and that `comesAgain`, nothing is shown. Never throws.
+     * Hands an input to the bot and shows the reply. Resolves to true once the input is stored, or once its person sees that
+     * storing failed; the reply may follow later. If Slack sends the input again (`comesAgain`), such a failure is not shown.
+     * Never throws.
      */
     answer: (dispatch: Dispatch, input: UserInput, { comesAgain = false } = {}) =>
       new Promise<boolean>((heard) => hold(converse(dispatch, input, { comesAgain, heard }))),

@@ -7,7 +7,7 @@ import type { UserInput } from './user-input.ts';
 /** Shows something to the person who asked, and to nobody else. */
 export type ShowEphemeral = (content: Content) => Promise<void>;
 
-/** Where a person asked something. */
+/** The place of a question. */
 export type Asked = Pick<UserInput, 'channel' | 'inThread' | 'responseUrl'> & {
   invocation: { thread?: string | undefined; person: { id: string } };
 };
@@ -47,7 +47,7 @@ export function createShowEphemeral(
   };
 }
 
-/** Where replies may be sent: what is sent there stands in the channel, not in the thread. */
+/** The response address, if the question is not in a thread: Slack posts such responses in the channel. */
 export const addressOf = ({ responseUrl, inThread }: Asked) => (inThread ? undefined : responseUrl);
 
 /** The channel, or the thread that the input came from; a message at the top of a channel is answered there. */

@@ -5,7 +5,7 @@ import type { UserInput } from './user-input.ts';
 /** Slack's own are some 150 characters. */
 const MAX_ADDRESS = 2_000;
 
-/** Where an invocation came from, as it is stored until the invocation is done. */
+/** Place of an invocation, stored until the invocation is done. */
 export type Origin = Pick<UserInput, 'ts' | 'inThread' | 'responseUrl'>;
 
 export type Origins = ReturnType<typeof createOrigins>;

@@ -91,7 +91,7 @@ export function acknowledgeEvents(app: App, log: Logger): (withinMs: number) => 
   };
 }
 
-/** Whether a gesture is stored, or its person told that it is not; false if that is not known after so long. */
+/** Resolves to `heard`, or to false after the time limit. */
 export async function heardInTime(heard: Promise<boolean>, withinMs: number): Promise<boolean> {
   const over = new AbortController();
   const { signal } = over;

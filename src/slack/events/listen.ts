@@ -36,7 +36,7 @@ const BEGIN_LIMIT_MS = 1_000;
 const NOT_INSTALLED =
   'Askwatch isn’t installed in this workspace, or was removed. Ask your Askwatch admin for the install page.';
 
-/** Receives Slack's events, hands those that are meant for the bot to it, and leaves out the others. */
+/** Receives Slack's events and hands the ones that are meant for the bot to it. */
 export function listen(
   app: App,
   options: { workspaces: Workspaces; bot: Bot; origins: Origins; paces: Paces; log: Logger },
@@ -70,13 +70,13 @@ export function listen(
   }
 
   /**
-   * Hands a gesture, which Slack does not repeat, to the bot. False if Slack must not be told that it was heard: then Slack tells its
-   * person that it failed, which nobody else could do after a kill.
+   * Hands a gesture, which Slack does not repeat, to the bot. Resolves to false if it must not be acknowledged: Slack then shows
+   * its person that it failed, which nobody else could do after a kill.
    */
   const converse = ({ conversation }: Workspace, input: UserInput) =>
     heardInTime(conversation.answer(bot.dispatch, input), paces.storeMs);
 
-  /** What is done after an event is acknowledged. */
+  /** Logs the failure of work that continues after an event is acknowledged. */
   function later(work: Promise<unknown> | undefined): void {
     work?.catch((error: unknown) => {
       log.error({ err: error }, 'could not handle an event');

@@ -124,7 +124,7 @@ export function installedWorkspaces(options: {
       unused.set(teamId, sealed);
       return;
     }
-    // The next start goes on with forgetting.
+    // After a kill, the next start continues to forget.
     await installations
       .update(teamId, (current) =>
         current?.sealed === sealed && !current.isRemoved ? { sealed, isRemoved: true } : current,

@@ -104,7 +104,7 @@ export function openDatabase(options: DatabaseSettings & { log: Logger }) {
   };
 }
 
-/** The same database, in which only the holder of a lease may write: `writes` rejects with `LeaseLostError` once it isn't held. */
+/** A view of the database for the holder of a lease: `writes` rejects with `LeaseLostError` once the lease isn't held. */
 export function databaseUnder(database: Database, lease: Lease): Database {
   const assertWritable = () => {
     if (!lease.isHeld()) throw new LeaseLostError();

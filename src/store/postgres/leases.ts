@@ -94,9 +94,9 @@ export function createLeases(options: { database: Database; members: Membership;
   }
 
   async function takeAs(holder: string, name: string): Promise<number | undefined> {
-    // This process has it already where the answer that said so was lost.
+    // This process may hold the lease already: the answer that said so may have been lost.
     const isTakable = sql`(${isFree} or l.holder = ${holder}::uuid)`;
-    // Looked at first, since a conflict locks the row, and processes that stand by ask all the time.
+    // The row is read first, since a conflict locks it, and processes that stand by ask all the time.
     const { rows } = await sql<{ fence: number }>`
       insert into ${lease} as l (kind, no, holder, fence)
       select ${name}, ${ONLY}, m.id, 1 from ${member} m

@@ -144,7 +144,7 @@ export function openNews(options: { database: Database; directUrl: string; log: 
   };
 }
 
-/** The same until a signal aborts: then nothing is followed any more. */
+/** News that are followed until a signal aborts. */
 export const newsUntil = (signal: AbortSignal, news: News): News => ({
   ...news,
   follow(topic, poll) {

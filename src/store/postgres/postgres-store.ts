@@ -28,10 +28,10 @@ import { openStateInRows } from './state.ts';
 import { openPostgresUsageBooks } from './usage-books.ts';
 import { createPostgresWindows, sweepWindows } from './windows.ts';
 
-/** How often rows that nobody needs any more (of removed documents and windows) are swept out. */
+/** Interval at which unused rows of removed documents and windows are deleted. */
 const SWEEP_EVERY_MS = 60_000;
 
-/** How often it is looked whether a newer program has changed the schema. */
+/** Interval at which the schema's version is checked: a newer program may have changed it. */
 const SCHEMA_EVERY_MS = 5_000;
 
 export interface PostgresOptions extends DatabaseSettings {

@@ -48,8 +48,8 @@ interface Known<T> {
 }
 
 /**
- * A state of one row for its head and one for each item. Usually one process writes it, and says which revision of the head it
- * has read. If that is not the newest, the state is read anew and the change is made again.
+ * A state of one row for its head and one for each item. Usually one process writes it. A write names the revision of the head
+ * that it has read; if that isn't the newest, the state is read again and the change is repeated.
  */
 export async function openStateInRows<T, S, R>(
   declaration: StateDeclaration<T, S, R>,
@@ -61,7 +61,7 @@ export async function openStateInRows<T, S, R>(
   const head = sql.table(`${schema}.state_head`);
   const items: Items = { item: sql.table(`${schema}.state_item`), name };
   let known = await readAll();
-  /** Whether the newest state may be another one, as after an update that seemed to fail. */
+  /** True if `known` may be outdated, as after an update that seemed to fail. */
   let isUnsure = false;
 
   function readable<V>(type: z.ZodType<V>, text: string): V {

@@ -336,7 +336,7 @@ function createKnownServer(
         const why = whyOff(tool, pin);
         if (pin && why === undefined) tools.push(toolOf(pin));
         else missing.push(`${tool} from ${name} is off`);
-        // Accepted before a restart, perhaps, and not looked at since.
+        // The tool may have been accepted before a restart and not checked since.
         isStale ||= why === CHANGED && pin?.changed === undefined;
       }
       if (isStale) look().catch(() => {});

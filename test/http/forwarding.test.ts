@@ -23,10 +23,10 @@ const SECRET = 'shared by all processes';
 /** More than all buffers between two ends hold. */
 const MANY_BYTES = 64 * 1024 * 1024;
 
-/** What the kernel and Node hold of a body whose reader has stopped, on two connections. */
+/** Bytes of a body that the kernel and Node buffer on two connections after its reader has stopped. */
 const HELD_BYTES = 24 * 1024 * 1024;
 
-/** Where the bot is, as one process sees it. */
+/** The bot's address, as one process sees it. */
 function botAt(address: BotAddress) {
   const waiting = new Set<() => void>();
   let now = address;
@@ -103,7 +103,7 @@ function open(url: string, path: string, options: { method?: string; headers?: s
   return { sent, answered: once(sent, 'response').then(([answer]) => answer as IncomingMessage) };
 }
 
-/** What a route of the bot sees of a request. */
+/** Adds a route that returns the request as the bot's routes see it. */
 function addMirror({ server }: ServerKit) {
   server.get('/bot/mirror', async ({ ip, protocol, host, hostname, headers, raw }) => ({
     ip,
@@ -195,7 +195,7 @@ describe('a forwarded request', () => {
     expect(bodies).toEqual(['12345', '12345']);
   });
 
-  test('without a body stays without one', async () => {
+  test('a forwarded request has no body if the client sent none', async () => {
     const { standby, holder } = await twoProcesses(({ server }) => {
       server.post('/bot/empty', async ({ body }) => ({ body: body ?? null }));
     });
@@ -238,7 +238,7 @@ describe('a forwarded request', () => {
     expect(await textOf(answer)).toBe('one two');
   });
 
-  test('of HTTP/1.0 gets an answer without chunks', async () => {
+  test('an HTTP/1.0 client gets an answer without chunks', async () => {
     const { standby } = await twoProcesses((kit) =>
       addBotRoute(kit, (_request, response) => {
         response.write('one ');
@@ -533,7 +533,7 @@ describe('a forged header', () => {
     expect(body).toMatchObject({ ip: '127.0.0.1', protocol: 'http' });
   });
 
-  test('that was recorded more than a minute ago says nothing of its client', async () => {
+  test('a header older than a minute is not believed about its client', async () => {
     const { holder } = await twoProcesses(addMirror);
     const now = Date.now();
     for (const [ageMs, ip] of [

@@ -583,7 +583,7 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
       const state = await own.state(WATCHING);
       await state.update(() => NOTHING_WATCHED);
       const [collection, claims] = [own.collection(counts), own.claims(jobs)];
-      // As after SIGCONT: the clocks have gone on, and no timer has fired yet.
+      // The state right after SIGCONT: the clocks have advanced, and no timer has fired yet.
       const nowMs = performance.now.bind(performance);
       vi.spyOn(performance, 'now').mockImplementation(() => nowMs() + 6_000);
       onTestFinished(() => void vi.restoreAllMocks());
@@ -657,7 +657,7 @@ describe.skipIf(!hasPostgres)('two processes on one database', () => {
     const store = await open();
     const lease = await store.lease('poller');
     expect(lease?.isHeld()).toBe(true);
-    // As after SIGCONT: the clocks have gone on, and no timer has fired yet.
+    // The state right after SIGCONT: the clocks have advanced, and no timer has fired yet.
     const nowMs = performance.now.bind(performance);
     vi.spyOn(performance, 'now').mockImplementation(() => nowMs() + 6_000);
     onTestFinished(() => void vi.restoreAllMocks());

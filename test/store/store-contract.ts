@@ -804,7 +804,7 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       expect(order).toEqual(['first true', 'second false']);
     });
 
-    test('without a request are refused while they are being done, and given again after a restart', async () => {
+    test('claims without a request are refused while under way, and given again after a restart', async () => {
       const { store, reopen } = await open();
       const claims = store.claims(jobs);
       const asked = await Promise.all([claims.once('a'), claims.once('a')]);

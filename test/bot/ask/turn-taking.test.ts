@@ -32,7 +32,7 @@ test('no more wait for a turn than may, and nobody who has gone', async () => {
   expect(await turns.take('a', open())).toBeUndefined();
   gone.abort(new Error('gone'));
   await expect(waiting).rejects.toThrow('gone');
-  // Its place is free for another one.
+  // Another caller may wait in its place.
   const next = turns.take('a', open());
   endFirst?.();
   (await next)?.();

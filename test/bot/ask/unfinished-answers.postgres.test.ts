@@ -19,7 +19,7 @@ const invocationOf = (id: string): Invocation => ({
   origin: { ts: '171.1' },
 });
 
-/** What a bot knows of questions, under a lease that it takes as soon as that is free. */
+/** The parts of a bot that keep questions, under a lease that it takes as soon as that is free. */
 async function begin(store: Store, log: Parameters<typeof openUnfinishedAnswers>[1]['log']) {
   const lease = await eventually(() => store.lease('bot'));
   const under = store.under(lease);
@@ -56,7 +56,7 @@ test.skipIf(!hasPostgres)(
     await first.show('shown');
     await (await first.show('ended')).ended();
     await first.lease.release();
-    // What is late stores nothing.
+    // Late calls store nothing.
     const late = first.seenInvocations.once(invocationOf('late'), KIND);
     await expect(late).rejects.toThrow(LeaseLostError);
     await expect(first.seenInvocations.finish('unshown')).rejects.toThrow(LeaseLostError);

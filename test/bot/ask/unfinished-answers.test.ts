@@ -191,7 +191,7 @@ test.each([
     });
     expect(one).not.toHaveProperty('shown');
     expect(Math.abs((one?.beganAtMs ?? 0) - beganAtMs)).toBeLessThan(10_000);
-    // Its question is written nowhere, so nothing can be tried again.
+    // The question is not stored, so there is no Try again.
     expect(await one?.actionsIn('t1')).toEqual([]);
 
     const third = await open(await second.kill());

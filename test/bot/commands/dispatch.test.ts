@@ -128,7 +128,7 @@ describe('an invocation that is delivered again', () => {
     const folder = await temporaryFolder();
     const first = await startTestBot({ folder });
     await readAnswer(await first.say('/ask why?', { id: 'whole' }), 't1');
-    // An answer that nobody has read yet: its person is told after the restart that it was interrupted.
+    // An answer that is not shown yet gets a note after the restart.
     await first.say('/ask why?', { id: 'unread' });
     await first.say('/monitor list', { id: 'card' });
     await first.stop();

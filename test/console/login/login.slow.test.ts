@@ -8,7 +8,7 @@ import {
 import { eventually } from '../../helpers/eventually.ts';
 import { hasPostgres, testDatabase } from '../../helpers/postgres/test-database.ts';
 
-/** So that a process is thought dead within a test's time. */
+/** Short times, after which a process counts as dead. */
 const SHORT = { times: { ttlMs: 4_000, beatMs: 300 } };
 
 /** The consoles of two processes on one database; the second has the playground. */
@@ -22,7 +22,7 @@ async function twoConsoles(options: Parameters<typeof startTestConsole>[0] = {})
 const PASSWORD = 'correct horse battery';
 const login = { password: PASSWORD };
 
-/** What a page of the console is answered: 200 for who is logged in, else 401. */
+/** Status of a console page: 200 with a login, else 401. */
 const statusAt = async (url: string, cookie: string) =>
   (await fetch(`${url}/console/account/keys`, { headers: { cookie } })).status;
 
@@ -34,7 +34,7 @@ const logOut = (url: string, cookie: string) =>
   });
 
 describe.skipIf(!hasPostgres)('the login of two processes', () => {
-  test('at one opens both at once, and a logout closes both and cuts off streams', async () => {
+  test('a login at one process holds at both, and a logout ends both and their streams', async () => {
     const { a, b } = await twoConsoles({ login });
     for (let turn = 0; turn < 5; turn += 1) {
       const cookie = await logIn(a.url, PASSWORD);
@@ -124,13 +124,13 @@ describe.skipIf(!hasPostgres)('the login of two processes', () => {
     await eventually(isTaken);
     for (const { url } of [second, third])
       await eventually(async () => (await statusAt(url, cookie)) === 401);
-    // The other one hears of it a moment later, and few wrong passwords are taken.
+    // The other process applies it a moment later, and accepts only a few wrong passwords.
     const again = await eventually(() => logIn(third.url, other.login.password), {
       everyMs: 400,
     });
     expect(await statusAt(second.url, again)).toBe(200);
     expect((await tryPassword(second.url, PASSWORD)).status).toBe(401);
-    // The same in a process that is started with the old password once more: it changes nothing.
+    // Another process that starts with the old password changes nothing.
     const stray = await startTestConsole({ ...without, store: await open(SHORT), login });
     expect(await statusAt(stray.url, again)).toBe(200);
     expect(await statusAt(second.url, again)).toBe(200);

@@ -112,7 +112,7 @@ describe('one tenure after another', () => {
     await expect(openTab(url)).rejects.toThrow('503');
 
     const console = await begin();
-    // As many as the tab has heard of in the tenure before, so that numbers alone don't tell.
+    // The tab received as many events in the tenure before, so the numbers alone don't tell them apart.
     for (const title of ['two', 'three']) {
       await console.post({ ...post(title), attempted: false });
     }
@@ -166,7 +166,7 @@ describe('once the bot is held no more', () => {
     const refused = await tab.tell('sayings', saying('/monitor list'));
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     expect((await fetch(`${url}/console/threads/x`)).status).toBe(503);
-    // The name of whoever spoke was told before.
+    // The person's name was sent before.
     expect(tab.heard.slice(heard).map(({ kind }) => kind)).toEqual(['person']);
   });
 });

@@ -28,7 +28,7 @@ async function start() {
   const first = await startPlatform(discord, killed, { isHeld: () => !isKilled });
   return {
     discord,
-    /** What is stored of something that is said; the process is gone after it. */
+    /** The stored invocation of a message, after the process was killed. */
     async left(private_ = false): Promise<Interrupted> {
       const { id: invocation, place, person, thread, origin } = await eventually(() => stored[0]);
       return {
@@ -78,7 +78,7 @@ test.each([true, false])(
     expect(asked.reply?.content).toBe(SHOWN);
     expect(asked.acknowledged?.ephemeral).toBe(isPrivate);
     expect([asked.followUps, told(discord)]).toEqual([[], [asked.reply]]);
-    // Nothing remembers what was asked in the middle of a channel.
+    // No thread remembers a question in the middle of a channel.
     expect(labelsOf(asked.reply as FakeMessage)).toEqual([]);
   },
 );

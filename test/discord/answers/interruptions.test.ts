@@ -80,7 +80,7 @@ describe('a message is answered once', () => {
 });
 
 describe('an interaction', () => {
-  test('that comes again is done once, and the log tells of it without its token', async () => {
+  test('an interaction that Discord sends again is done once, and is logged without its token', async () => {
     const { discord, lines, expectAnswered } = await start();
     const asked = discord.slash('ask', { question: 'Once?' });
     const reply = await eventually(() => asked.reply?.content && asked.reply);

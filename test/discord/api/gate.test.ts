@@ -14,13 +14,13 @@ async function start({ isHeld }: { isHeld: boolean }) {
   const hold = { isHeld };
   const { bot, ...test } = await startTestBot();
   const started = await startPlatform(discord, bot, { isHeld: () => hold.isHeld });
-  /** What was sent since then, but for reading. */
+  /** Requests since then, without the ones that only read. */
   const sentSince = (before: number) =>
     discord.requests.slice(before).filter(({ method }) => method !== 'GET');
   return { discord, hold, sentSince, ...test, ...started };
 }
 
-test('without the hold alerts are not sent, and fail for now', async () => {
+test('an alert fails for now, and is not sent, without the lease', async () => {
   const { discord, hold, sentSince, platform } = await start({ isHeld: true });
   const { id: channel } = discord.general;
   const posted = await platform.post({ channel, card: ALERT, id: 'a', attempted: false });
@@ -51,7 +51,7 @@ test('a change that discord.js holds up for a rate limit is not sent once the ho
   expect(changes()).toHaveLength(1);
 });
 
-test('before it has the hold it connects, registers the commands and acknowledges, and shows nothing', async () => {
+test('the platform connects, registers commands and acknowledges before it has the lease, but shows nothing', async () => {
   const { discord, sentSince } = await start({ isHeld: false });
   expect(discord.commands.get(discord.guildId)?.length).toBeGreaterThan(0);
   const before = discord.requests.length;
@@ -89,7 +89,7 @@ test('an answer under way ends with the hold, and the stop does not wait for it'
   expect(discord.gateway.connected()).toBe(0);
 });
 
-test('without the hold whoever gave a command that could not be stored is told, since nobody else knows of it', async () => {
+test('a process without the lease shows that a command could not be stored, since no other process knows of it', async () => {
   const discord = await startDiscord();
   const { bot } = await startTestBot();
   const card: Card = { tone: 'bad', title: 'Nothing was done', parts: [] };

@@ -11,7 +11,7 @@ const STORM = long
   ? { kills: 120, freezes: 15, terminations: 10, crashes: 3 }
   : { kills: 3, freezes: 1, terminations: 1, crashes: 1 };
 
-/** A group of outages is told at a slower pace, for which there is time in a long run alone. */
+/** Askwatch posts groups of outages at a slower pace, for which only long runs have time. */
 const TEAMS = long ? { teams: 8, members: 6 } : { teams: 5, members: 1 };
 
 test(

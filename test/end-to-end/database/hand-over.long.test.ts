@@ -8,10 +8,10 @@ import { seed } from '../../helpers/seed.ts';
 
 const COUNT = 3;
 
-/** How often all processes are restarted. */
+/** Restarts of all processes. */
 const ROUNDS = 3;
 
-/** One monitor a channel: a group of outages is told at a slower pace. */
+/** One monitor a channel: Askwatch posts groups of outages at a slower pace. */
 const TEAMS = { teams: 5, members: 1 };
 
 test.each([
@@ -50,7 +50,7 @@ test.each([
     const report = await world.report();
     const { unheard, noted } = await world.answerVerdict();
     process.stdout.write(`hand-over: ${JSON.stringify({ ...report, noted })}\n`);
-    // Who has no balancer goes on to the next process where nobody listens.
+    // Clients without a balancer try the next process if the connection is refused.
     const refusals = world.refusals().filter((one) => !one.includes('ECONNREFUSED'));
     expect({ unheard, dropped: world.dropped(), refusals }).toEqual({
       ...{ unheard: [], dropped: [], refusals: [] },

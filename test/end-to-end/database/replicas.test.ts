@@ -32,7 +32,7 @@ async function answerAt(url: string, thread: string) {
   return { reply, text: body.text, note: body.note };
 }
 
-/** The same once it has the note of an answer that was interrupted. */
+/** Waits until the answer has the note of an interrupted one. */
 const interrupted = (url: string, thread: string) =>
   eventually(async () => {
     const answer = await answerAt(url, thread).catch(() => undefined);

@@ -18,7 +18,7 @@ const GOAL_MS = 8_000;
 /** The first word of an answer, and the second. */
 const WORDS = ['first ', 'second.'];
 
-test('after a kill of the process that has the bot, another one tells an outage and answers within 8 s', async () => {
+test('another process posts an outage and answers within 8 s after the holder of the bot is killed', async () => {
   const random = createRandom(seed());
   const server = await startPostgres();
   onTestFinished(() => server.remove());

@@ -23,7 +23,7 @@ export interface GatewayOptions {
   token(): string;
   /** Whether Message Content Intent is on for the application. */
   messageContentAllowed: boolean;
-  /** Where it is found. */
+  /** Address of the gateway. */
   url(): string;
 }
 

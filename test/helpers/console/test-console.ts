@@ -57,9 +57,9 @@ export async function startTestConsole(
     folder?: string;
     /** One that other consoles use, too, in place of a folder; it is the caller's to close. */
     store?: Store;
-    /** Whether this process holds the bot; without it there is no playground. */
+    /** False without a bot: then there is no playground. */
     hasBot?: boolean;
-    /** Whether it still does. */
+    /** True while this process holds the bot. */
     isHeld?: () => boolean;
     provider?: ModelProvider;
     service?: MonitoringService;

@@ -42,14 +42,14 @@ export interface StormPlatform {
   alerts(channel: string): AlertMessage[];
   /** The ids of the short lines under them. */
   lines(channel: string): string[];
-  /** Somebody presses the button with this label under the newest message of a channel that has one. */
+  /** Presses the button with this label under the channel's newest message that has one. */
   press(channel: string, label: string): Press;
 }
 
 /** A press of a button. */
 export interface Press {
   isAcknowledged(): boolean;
-  /** What whoever pressed was told alone. */
+  /** Private replies to the press. */
   notes(): string[];
 }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 
-/** How often a process is asked whether it is ready, as load balancers do. */
+/** Interval of the health checks. */
 const CHECK_EVERY_MS = 250;
 
 /**

@@ -34,13 +34,13 @@ const MAX_OUTAGES = 2;
 const SURE_LOOKS = 3;
 const SURE_MS = 20_000;
 
-/** How long a sender of alerts waits for a process that may stand still. */
+/** Time limit of a webhook's sender: the process may stand still. */
 const WAIT_MS = 5_000;
 
 /** A delivery that was given up may still be read by a process that stood still, so long after. */
 const GIVEN_UP_MS = 10_000;
 
-/** What is said on Discord within this time before and after a fault may be said while nobody is connected. */
+/** Within this time before and after a fault, no process may be connected to Discord. */
 const QUIET_MS = 15_000;
 
 /** A doubled message would come so soon after the first. */
@@ -50,9 +50,9 @@ const DOUBLED_MS = 1_500;
 interface Watched extends WatchedMonitor {
   platform: StormPlatform;
   changedMs: number;
-  /** Tells whoever Askwatch hears it from. */
+  /** Changes it where Askwatch reads it, or sends the alert. */
   change(isDown: boolean): Promise<void>;
-  /** Whether it has a channel for itself, in which people acknowledge its outages. */
+  /** True if it has its own channel, in which people acknowledge its outages. */
   isAlone: boolean;
 }
 
@@ -63,13 +63,13 @@ interface Acknowledging extends Press {
 }
 
 /**
- * Teams on Slack, on Discord and at the console whose monitors change, who are sent alerts and who ask questions, and what truly
- * happened. `random` decides; `urls` are those of the processes, or of a load balancer before them.
+ * Teams on Slack, on Discord and at the console, with changing monitors, alerts from other systems, and questions; and a record of
+ * the true events. `random` decides; `urls` are the processes' addresses, or a load balancer's in front of them.
  */
 export async function startBotsWorld(options: {
   database: string;
   random: () => number;
-  /** Teams on each platform, and how many monitors, and alerts of another system, each hears of; several become a group. */
+  /** Teams on each platform, and monitors and external alerts of each team; several at once become a group. */
   teams: number;
   members: number;
   /** Slack sends over HTTP, to an address that is given later, instead of over sockets. */
@@ -84,10 +84,10 @@ export async function startBotsWorld(options: {
   const platforms = [slackStorm(slack), discordStorm(discord)];
   let urls: () => readonly string[] = () => [];
   let faultMs = Number.NEGATIVE_INFINITY;
-  /** What was answered to deliveries of alerts that had to be repeated. */
+  /** Answers to webhook deliveries that had to be repeated. */
   const refusals: string[] = [];
 
-  /** As webhooks do it: again until it is taken. */
+  /** Repeats a delivery until it is accepted, as webhook senders do. */
   async function deliver(token: string, alert: { key: string; state: string }) {
     for (let attempt = 0; ; attempt += 1) {
       const all = urls();
@@ -153,7 +153,7 @@ export async function startBotsWorld(options: {
 
   const upTo = (count: number) => Math.floor(random() * count);
   const presses: Acknowledging[] = [];
-  /** Those that were acknowledged, and of which nothing is to be seen yet. */
+  /** Acknowledged presses without a visible result yet. */
   const openPresses = () =>
     presses.filter((one) => one.isAcknowledged() && one.notes().length === 0 && !one.isDone());
   const isSure = (monitor: Watched) =>
@@ -165,7 +165,7 @@ export async function startBotsWorld(options: {
 
   function noteSure() {
     for (const monitor of monitors) {
-      // While it is being sent there is no time from which it is to be known.
+      // The time limit starts when the delivery has been accepted.
       if (isSure(monitor) || monitor.changedMs === Number.POSITIVE_INFINITY) continue;
       const looks = service.requests.length - monitor.changedAt;
       const sinceMs = performance.now() - monitor.changedMs;
@@ -190,7 +190,7 @@ export async function startBotsWorld(options: {
     sending.add(sent);
   }
 
-  /** Somebody acknowledges an outage that nobody has acknowledged. */
+  /** Presses Acknowledge under an outage that has none. */
   function pressSome() {
     const monitor = monitors.find(
       (one) => one.isAlone && one.isDown && isSure(one) && isTold(one) && !isPressed(one),
@@ -231,7 +231,7 @@ export async function startBotsWorld(options: {
 
   const world = {
     ...{ schema, slack, discord, provider, service, monitors, questions, browser },
-    /** What was answered over HTTP where it had to be tried again. */
+    /** Answers over HTTP after which the client tried again. */
     refusals: () => [...refusals, ...atConsole.refusals],
     env: {
       ...socketMode(slack),
@@ -250,7 +250,7 @@ export async function startBotsWorld(options: {
         if (chosen) turnOver(chosen);
       }
     },
-    /** Somebody asks something somewhere. */
+    /** Asks a question on one of the platforms. */
     ask() {
       const number = questions.length;
       const way = ways[number % ways.length] ?? onSlack.mention;
@@ -263,7 +263,7 @@ export async function startBotsWorld(options: {
       const call = calls[upTo(calls.length)] ?? 'post';
       platform?.fail(call, FAULTS[upTo(FAULTS.length)] ?? 'limited');
     },
-    /** Something is done to the processes, or to what they run on. */
+    /** Notes a fault of a process or of the database. */
     faulted() {
       faultMs = performance.now();
     },
@@ -283,7 +283,7 @@ export async function startBotsWorld(options: {
       let isOver = false;
       await browser.open();
       await eventually(() => discord.gateway.connected() === 1);
-      // It has looked at the monitors, and knows them.
+      // Askwatch has polled the monitors.
       await eventually(() => service.requests.length > SURE_LOOKS);
       const looking = (async () => {
         while (!isOver) {
@@ -313,9 +313,9 @@ export async function startBotsWorld(options: {
         slack.clock.advance(300_000);
       };
     },
-    /** Presses that were not acknowledged: Slack and Discord tell whoever pressed. */
+    /** Presses that were not acknowledged: Slack and Discord show an error. */
     dropped,
-    /** All that is down comes back. */
+    /** Recovers all monitors. */
     async recoverAll() {
       await eventually(() => monitors.every(isSure) || void noteSure(), {
         withinMs: 120_000,
@@ -332,11 +332,11 @@ export async function startBotsWorld(options: {
         ),
       ),
     answerVerdict: () => judgeAnswers(questions),
-    /** Waits until every outage is told once, every message is true, and every question that was heard has one answer. */
+    /** Waits until every outage is posted once, every message is true, and every acknowledged question has one answer. */
     async expectTruth(withinMs = 180_000) {
       const isClean = async () => {
         for (const verdict of world.alertVerdict()) {
-          // What others report is told also where it was over before anything could be posted.
+          // An external alert is posted even if it was over before the first post.
           const unfounded = verdict.unfounded.filter((title) => !title.startsWith('RESOLVED: '));
           expect({ ...verdict, unfounded }).toMatchObject(CLEAN);
         }
@@ -350,14 +350,14 @@ export async function startBotsWorld(options: {
       await pause(DOUBLED_MS);
       await isClean();
     },
-    /** What the browser was told in the end, held against what a fresh one is shown. */
+    /** Compares the browser's final state with a fresh browser's. */
     async expectNothingMissed() {
-      // What was told last has come to the browser, too.
+      // The last events need a moment to reach the browser.
       await pause(500);
       await browser.close();
       expect(await browser.missed()).toEqual([]);
     },
-    /** All of it in figures. */
+    /** The run in figures. */
     async report() {
       const { whole, noted, unheard } = await world.answerVerdict();
       const [onSlackToo, onDiscordToo] = world.alertVerdict();

@@ -18,7 +18,7 @@ export interface Storm {
   betweenMs: () => number;
 }
 
-/** How often a fault hits the process that has the bot, where it is known. */
+/** Share of the faults that hit the holder of the bot, if it is known. */
 const HOLDER_SHARE = 0.6;
 
 /** Characters of what each process said, where a test fails. */
@@ -157,7 +157,7 @@ export async function rage(
     processes: Awaited<ReturnType<typeof startProcesses>>;
     server: PostgresServer;
     random: () => number;
-    /** Something is about to be done. */
+    /** Called before each fault. */
     onFault?: () => void;
     /** A process was killed, and is not started again yet. */
     onKilled?: () => void;

@@ -8,13 +8,13 @@ import type {
 import { openTab, repliesOf } from '../console/test-console.ts';
 import { eventually } from '../eventually.ts';
 
-/** How long it listens at one process at most. */
+/** Time limits of a stream before the browser changes to another process. */
 const STAY_MS = { least: 5_000, more: 10_000 };
 
-/** A browser that goes on at another process when it loses its own, and what it knows by what it was told. */
+/** A browser that changes to another process when it loses its stream, and the state that it built from events. */
 export class ConsoleBrowser {
   cookie = '';
-  /** Snapshots after the first: then it was not known what it had missed. */
+  /** Snapshots after the first: the process could not tell what the browser had missed. */
   snapshots = -1;
   private isOver = false;
   private following: Promise<void> | undefined;
@@ -39,7 +39,7 @@ export class ConsoleBrowser {
     await this.following;
   }
 
-  /** What a fresh one is shown and this one does not know, of what it was told. */
+  /** Messages that a fresh browser receives and this one does not know in that form. */
   async missed(): Promise<unknown[]> {
     const [url = ''] = this.urls();
     const fresh = await openTab(url, { cookie: this.cookie });
@@ -51,7 +51,7 @@ export class ConsoleBrowser {
       const before = this.listed.get(message.id)?.thread;
       const replies = await repliesOf(url, message.id, this.cookie);
       for (const [at, shown] of [message, ...replies].entries()) {
-        // The page fetches a thread anew after a snapshot, which brings no replies that were there before it.
+        // A snapshot brings no earlier replies; the page loads the thread again for them.
         const isOld = before && at > 0 && at <= before.replies && !before.growing;
         const known = this.messages.get(shown.id);
         if (isOld && !known) continue;

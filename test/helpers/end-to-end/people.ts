@@ -13,28 +13,28 @@ const WORDS = 20;
 /** Slack takes one message a second in each channel, so people ask in several. */
 const SLACK_CHANNELS = 8;
 
-/** How long a browser waits for a process that may stand still. */
+/** Time limit of a browser's request: the process may stand still. */
 const WAIT_MS = 8_000;
 
 /** Discord's flag of a reply that is "thinking…". */
 const LOADING = 1 << 7;
 
-/** Something that somebody asked. */
+/** A question, with a view of its answers. */
 export interface Question {
   text: string;
   how: 'mention' | 'command' | 'saying';
-  /** Whether it was acknowledged: of what was not, nothing is promised. */
+  /** False for a question that nobody promised to answer. */
   isAcknowledged(): boolean;
-  /** The texts that answer it, as they are shown; those that still grow are `undefined`. */
+  /** Texts of its answers, as shown; `undefined` for an answer that still grows. */
   answers(): Promise<Array<string | undefined>>;
 }
 
-/** What became of questions. */
+/** Questions by their outcome. */
 export interface AnswerVerdict {
   whole: number;
-  /** Those that ended with a note. */
+  /** Ended with a note. */
   noted: string[];
-  /** Those that were not acknowledged, and to which nothing came. */
+  /** Neither acknowledged nor answered. */
   unheard: string[];
   lost: string[];
   doubled: string[];
@@ -61,7 +61,7 @@ export const reasonOf = (error: Error) =>
 const lastWord = (question: string) => `${/\d+/.exec(question)?.[0]}w${WORDS - 1}`;
 const isAnswer = (text: string) => text.includes('The answer to');
 
-/** Whether it is shown with all its words, and nothing else. */
+/** True if all words of the answer are shown, and no other message. */
 const isWhole = (question: string, shown: ReadonlyArray<string | undefined>) =>
   shown.length === 1 && shown[0]?.includes(lastWord(question)) === true;
 
@@ -97,7 +97,7 @@ export function slackPeople(slack: SlackFake) {
       .thread(channel, thread)
       .filter(({ user, ts }) => user === slack.botUserId && ts !== thread)
       .map((message) => shownText(message))
-      // What is left of a stream that Slack broke off; the answer is the message below it.
+      // Slack broke off a stream here; the answer is the message below it.
       .filter((text) => text !== 'The full answer is below.')
       .map((text) => (/Thinking…|Writing…|Stop/.test(text) ? undefined : text));
   return {
@@ -139,8 +139,8 @@ export function slackPeople(slack: SlackFake) {
 }
 
 /**
- * People of a Discord server. A mention that is said while nobody is connected is heard by nobody; `isSure` says whether somebody
- * must have heard what is said now.
+ * People of a Discord server. Discord drops mentions while no process is connected; `isSure` returns true if one must be
+ * connected now.
  */
 export function discordPeople(discord: DiscordFake, isSure: () => boolean) {
   const shownOf = ({ content, embeds, components, flags }: FakeMessage) => {
@@ -182,7 +182,7 @@ export function discordPeople(discord: DiscordFake, isSure: () => boolean) {
           if (!reply) return after;
           const replied = shownOf(reply);
           const below = inThread(reply.id, question);
-          // The reply is the question, and what comes of it stands in its thread, or under it.
+          // The reply shows the question; its answer is in the reply's thread or below it.
           if (below.length > 0) return [...below, ...after];
           return isTold(replied) || after.length === 0
             ? [isTold(replied) ? replied : undefined, ...after]
@@ -193,11 +193,11 @@ export function discordPeople(discord: DiscordFake, isSure: () => boolean) {
   };
 }
 
-/** A person at the console; `urls` are of processes, of which any may be away. */
+/** A person at the console; any process in `urls` may be down. */
 export function consolePerson(urls: () => readonly string[], cookie: () => string) {
   const refusals: string[] = [];
   return {
-    /** What was answered to sayings that had to be repeated. */
+    /** Answers to messages that had to be sent again. */
     refusals,
     /** Says it at one process after another until one takes it, as the page does. */
     saying(question: string): Question {
@@ -226,7 +226,7 @@ export function consolePerson(urls: () => readonly string[], cookie: () => strin
           await pause(200);
         }
       })();
-      /** As they were seen last: the console forgets threads of long ago, and goes on to do so while it is asked. */
+      /** Answers at the last look: the console evicts old threads, perhaps during this request. */
       let seen: Array<string | undefined> = [];
       return {
         ...{ text: question, how: 'saying' },

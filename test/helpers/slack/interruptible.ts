@@ -4,7 +4,7 @@ import type { Interrupted, Invocation, Reply } from '../../../src/bot/shared/inv
 /** A bot that a restart interrupts. */
 export interface InterruptibleBot {
   bot: Bot;
-  /** Its newest invocation, as it is stored. */
+  /** The newest stored invocation. */
   asked(): Invocation;
   /** The newest invocation as the next start finds it, with what was stored of its answer. */
   interrupted(more?: Partial<Interrupted>): Interrupted;

@@ -37,7 +37,7 @@ export async function makeSlack(
     storeMs?: number;
     /** Long where a test looks at what a stop left, on a machine that is busy. */
     drainMs?: number;
-    /** Whether it may speak; always, if absent. */
+    /** True while it may show anything; always if absent. */
     isHeld?: () => boolean;
   } = {},
 ): Promise<RunningSlack> {

@@ -110,7 +110,7 @@ test('a file that Slack does not take is told, with why', async () => {
   );
 });
 
-test('in a direct conversation a file is taken for no stream that a restart left', async () => {
+test('a file in a direct conversation is not mistaken for a stream that a restart interrupted', async () => {
   const { fake, hasEnded, slack, interrupted } = await begin();
   const thread = ask(fake, DIRECT);
   await eventually(hasEnded);

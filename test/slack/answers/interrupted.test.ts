@@ -33,7 +33,7 @@ async function begin() {
   return {
     fake,
     asked,
-    /** Waits until the bot has heard of something. */
+    /** Waits until the bot has received a gesture. */
     async hear(gesture: () => unknown) {
       const already = heard;
       await gesture();

@@ -40,7 +40,7 @@ test('a successor connects before it may speak: events wait in order, and are ac
   expect(fake.acks).toEqual([]);
   held = true;
   letGoOn();
-  // Slack tells of each mention twice.
+  // Slack sends two events for each mention.
   await eventually(() => fake.acks.length === 6);
   expect(fake.acks.every(({ ms }) => ms !== undefined)).toBe(true);
   const asked = heard.map(askedOf);

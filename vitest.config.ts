@@ -76,6 +76,7 @@ export default defineConfig({
         testTimeout: long ? 600_000 : 300_000,
         env: { ASKWATCH_TEST_PATIENCE_MS: '90000' },
       }),
+      group('evals', { include: ['evals/**/*.test.ts'] }),
       // Of all rooms, so each file has a process of its own.
       group('slow', { include: KINDS.slow, isolate: true, globalSetup: POSTGRES }),
       group('browser', {

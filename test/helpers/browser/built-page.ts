@@ -5,5 +5,5 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Builds what runs in the browser before the tests that serve it, so that none serves an older one. */
 export function setup(): void {
-  execFileSync('npm', ['run', '--silent', 'build:page'], { cwd: ROOT, stdio: 'inherit' });
+  execFileSync(process.execPath, ['scripts/build.mjs', 'page'], { cwd: ROOT, stdio: 'inherit' });
 }

@@ -53,4 +53,7 @@ export async function productionModules(): Promise<string[]> {
 /** Copies those packages; some exist on other systems only. */
 export async function copyProductionModules(folder: string): Promise<void> {
   await copyFiles(ROOT, folder, await productionModules());
+  // npm fetches a package again if the link to its program is missing.
+  const bin = 'node_modules/.bin';
+  await cp(join(ROOT, bin), join(folder, bin), { recursive: true, verbatimSymlinks: true });
 }

@@ -55,7 +55,7 @@ async function run(argv: string[]): Promise<void> {
     const { runDoctor } = await import('./cli/doctor.ts');
     const { text, problems } = await runDoctor({ json: values.json ?? false, program: program() });
     await new Promise((written) => process.stdout.write(text, written));
-    // A call that goes on beyond every limit must not keep the process.
+    // A request that hangs beyond its time limit must not keep the process alive.
     process.exit(problems > 0 ? 1 : 0);
   }
   if (values.json) throw new CommandLineError('--json works only with doctor.');
@@ -100,7 +100,6 @@ async function run(argv: string[]): Promise<void> {
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** What package.json says of the program. */
 function program(): ProgramInfo {
   return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 }

@@ -14,6 +14,13 @@ import {
 } from './app/platform-supervisor.ts';
 import { consolePlatform } from './app/platforms/console.ts';
 import { platforms } from './app/platforms.ts';
+import {
+  isLoopback,
+  readSettings,
+  readToolServers,
+  type Settings,
+  secretVariables,
+} from './app/settings.ts';
 import { startupSentence } from './app/startup-errors.ts';
 import type { ConnectingPlatforms } from './app/tenure.ts';
 import { createCatalog } from './bot/ask/catalog.ts';
@@ -32,8 +39,7 @@ import { createUsageLog } from './bot/usage/usage-log.ts';
 import { createGatewayClient, type GatewayClient } from './clients/gateway.ts';
 import { createMonitoringClient, type MonitoringClient } from './clients/monitoring.ts';
 import { createToolServer, secretsOf } from './clients/tool-server.ts';
-import { isLoopback, readSettings, type Settings, secretVariables } from './config/settings.ts';
-import { readToolServers, type ToolServerSettings } from './config/tool-servers.ts';
+import type { ToolServerSettings } from './config/tool-servers.ts';
 import { createConsole } from './console/console.ts';
 import { isPlaygroundPath } from './console/playground/paths.ts';
 import { readCatalog } from './gateway/catalog/catalog.ts';
@@ -47,7 +53,7 @@ import { addMcp, addMcpElsewhere } from './mcp/mcp.ts';
 import { createMonitoring } from './monitoring/monitoring.ts';
 import type { Store } from './store/store.ts';
 
-/** What SIGTERM allows in all; whatever still hangs then is left. */
+/** Time limit of a stop after SIGTERM. */
 const STOP_LIMIT_MS = 10_000;
 
 /** The first minutes of a process, in which several also divide among them what is to be done. */
@@ -60,8 +66,8 @@ const { version } = JSON.parse(
 await run();
 
 /**
- * What a start with very many monitors leaves behind is full of holes, which would not be closed later: a few pages with each
- * collection, in small pauses. For ever it would take a fifth more CPU.
+ * A start with many monitors leaves a fragmented heap. V8 compacts a few pages with each garbage collection for a while; permanent
+ * compaction would need a fifth more CPU.
  */
 function compactHeapAtFirst(): void {
   setFlagsFromString('--optimize-for-size');
@@ -171,7 +177,7 @@ async function start(
         ...(settings.monitorsFile !== undefined && {
           monitorsFile: {
             path: settings.monitorsFile,
-            taboo: secretVariables(),
+            taboo: secretVariables,
             platforms: platforms.map(({ name }) => name),
           },
         }),
@@ -219,7 +225,7 @@ async function start(
         log,
       });
   if (control) stops.push(() => control.close());
-  // Until here both services go on: what a load balancer sends before it has heard of the stop is answered.
+  // Both services still answer here, because a load balancer sends requests until it notices the stop.
   stops.push(async () => await kit.drain(endingSinceMs()));
 
   kit.metrics.counters(
@@ -272,7 +278,7 @@ async function start(
         version,
         pageFolder: new URL('./console/page/', import.meta.url),
         status: {
-          // With all that is asked besides, another service's limit of 120 requests a minute is kept.
+          // A remote service's limit of 120 requests per minute must also cover other requests.
           pollMs: Math.max(3_000, settings.bot.alertPollMs),
           isPublic: settings.statusPublic,
           addressFor,
@@ -359,7 +365,7 @@ async function start(
   }
 
   ready = true;
-  // What V8 starts with, see app/start.ts: from now on it sets aside what the work asks for, and looks for what is dead sooner.
+  // Ends the flags of app/start.ts: the heap may now grow with the work, and garbage is collected sooner.
   setFlagsFromString('--semi-space-growth-factor=2');
   setFlagsFromString('--heap-growing-percent=15');
   // Elsewhere standard output is kept: by a container's log, or by whatever collects it.

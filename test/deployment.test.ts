@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { readSettings, variables } from '../src/config/settings.ts';
+import { readSettings, variables } from '../src/app/settings.ts';
 import { lettingIn, readDockerfile } from './helpers/end-to-end/dockerfile.ts';
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
@@ -9,7 +9,7 @@ const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.ur
 const { version } = JSON.parse(read('package.json'));
 const settings = new Set(variables.map(({ name }) => name));
 
-/** What the program says of itself, seconds. */
+/** The program's own time limit, in seconds. */
 const STOP_SECONDS =
   Number(/STOP_LIMIT_MS = ([\d_]+)/.exec(read('src/main.ts'))?.[1]?.replace('_', '')) / 1000;
 const READY_SECONDS =

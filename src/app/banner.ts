@@ -1,8 +1,8 @@
 import type { Platform } from '../bot/platform.ts';
-import type { Settings } from '../config/settings.ts';
 import { GatewayPath } from '../contracts/gateway.ts';
 import { MonitoringPath } from '../contracts/monitoring.ts';
 import { platforms } from './platforms.ts';
+import type { Settings } from './settings.ts';
 
 /** The facts that the banner prints once the program is ready. */
 export interface Banner {

@@ -1,8 +1,8 @@
 import { StoreUnavailableError } from '../store/errors.ts';
 
 /**
- * What a person is told when PostgreSQL cannot be used: what happened and what to do. `undefined` for an error that is none of
- * a database. `setting` is the variable whose address was used.
+ * Explains a PostgreSQL error to a person: what happened and what to do. `undefined` for other errors. `setting` is the variable
+ * with the address.
  */
 export function databaseSentence(
   error: unknown,
@@ -15,7 +15,7 @@ export function databaseSentence(
     message: given = '',
     severity,
   } = (cause ?? {}) as { code?: string; message?: string; severity?: string };
-  // Where a name has several addresses, the error of all of them together has a code alone.
+  // The error for a name with several addresses has only a code.
   const message = given || code;
   const sentence = byCode(code, message) ?? byMessage(message);
   if (sentence !== undefined) return `${setting}: ${sentence}`;

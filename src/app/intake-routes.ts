@@ -17,8 +17,8 @@ const MAX_EVENT_BYTES = 512 * 1024;
 type Admitted = HttpRequest & { intake?: Parameters<AlertIntake['receive']>[0] };
 
 /**
- * Adds the routes by which alerts of other systems come in. A token in the path or a header is checked before the body is read,
- * and what strangers send has a small room of its own. `intake` returns what receives them, once it has started.
+ * Adds the routes that receive alerts from other systems. The token, in the path or a header, is checked before the body is read,
+ * and requests without a valid token share a small memory budget. `intake` returns the receiver once the bot has started.
  */
 export function addIntakeRoutes(kit: ServerKit, intake: () => AlertIntake | undefined): void {
   const readDelivery = createBodyReader(DELIVERIES);
@@ -88,7 +88,7 @@ const NOT_YET: IntakeAnswer = {
 const send = (reply: HttpReply, { status, body, headers = {} }: IntakeAnswer) =>
   reply.code(status).headers(headers).send(body);
 
-/** The token in `Authorization`: of `Bearer`, or the password of `Basic`, whoever the user is. */
+/** Returns the `Bearer` token or the `Basic` password; the user name doesn't matter. */
 function authorizationToken(header: string | undefined): string | undefined {
   const [, scheme = '', value = ''] = /^(\S+) +(\S+)$/.exec(header?.trim() ?? '') ?? [];
   if (scheme.toLowerCase() === 'bearer') return value;

@@ -20,7 +20,7 @@ const PATTERNS = [
 
 /** Replaces every known secret, and everything that looks like one, in a text. */
 export function createRedaction(secrets: readonly string[]): (text: string) => string {
-  // A secret stands in JSON as JSON writes it; the longest first, in case one contains another.
+  // Log lines are JSON, so secrets are searched as JSON writes them, the longest first in case one contains another.
   const known = [
     ...new Set(secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])),
   ]

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
-import type { Settings } from '../config/settings.ts';
 import { openHistory } from '../monitoring/history/history.ts';
 import { openSharedHistory } from '../monitoring/history/shared-history.ts';
 import type { OpenHistory } from '../monitoring/monitoring.ts';
@@ -8,6 +7,7 @@ import { STATES } from '../monitoring/monitors/state-store.ts';
 import { DataFolderError } from '../store/errors.ts';
 import { openLowdbStore } from '../store/lowdb/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
+import type { Settings } from './settings.ts';
 
 /** The store that the settings name, and what of the services is kept in another way in each. */
 export interface OpenedStore {

@@ -8,11 +8,11 @@ import { FileError } from '../bot/shared/shared-file.ts';
 
 /** A platform as it is made, with what it mounts on the one server. */
 export interface MadePlatform extends Platform {
-  routes?: readonly Route[];
+  routes?: readonly PlatformRoute[];
 }
 
 /** A route of a platform. */
-export interface Route {
+export interface PlatformRoute {
   method: 'GET' | 'POST';
   path: string;
   handle(request: IncomingMessage, response: ServerResponse): void;
@@ -80,21 +80,21 @@ export function createPlatformSupervisor(options: { log: Logger; firstPauseMs?: 
       return true;
     },
 
-    /** How many faults each platform has had. */
+    /** The number of faults of each platform. */
     faults: () => [...faults].map(([platform, value]) => ({ labels: { platform }, value })),
   };
 }
 
 /**
- * A platform with one life after another. It offers every member of `Platform`, also those that a platform may lack: then it
- * returns what stands for that, `undefined` or nothing done.
+ * Restarts a platform after a fault. It has every member of `Platform`, including optional ones, which do nothing if the platform
+ * lacks them.
  *
  * States: `new` until `start`; `starting` until the platform has started; `running` until a fault; `waiting` for the next start,
  * and while the old life ends, then `starting` again. A start that fails leads to `waiting`, unless the platform refuses for good.
  */
 export class SupervisedPlatform implements Required<Platform> {
   readonly name: string;
-  readonly routes: readonly Route[];
+  readonly routes: readonly PlatformRoute[];
   private readonly supervision: Supervision;
   private readonly stopping = new AbortController();
   private current: Life;
@@ -193,7 +193,7 @@ export class SupervisedPlatform implements Required<Platform> {
 
   /** A fault of one of its lives. */
   fault(life: Life, error: unknown): void {
-    // What is left of a life that was stopped may still fail.
+    // A stopped instance may still fail.
     const isCurrent = life === this.current && !this.stopping.signal.aborted;
     const isNew = isCurrent && (this.state === 'running' || this.state === 'starting');
     const what = isNew ? 'restarting it' : 'it is restarting already';
@@ -247,7 +247,7 @@ export class SupervisedPlatform implements Required<Platform> {
         await pause(pauseMs, undefined, { signal: stopping.signal });
         bot?.interrupt(name);
         await this.endCurrent();
-        // What came while it ended, too.
+        // Includes answers that began while the old instance stopped.
         const endAnswers = bot?.interrupt(name);
         this.current = await beginLife(this.supervision, () => this);
         // Stopped since, it would run for good.
@@ -299,7 +299,7 @@ async function beginLife(
   return life;
 }
 
-/** A stream of which each step runs in a context of its own: what it opens belongs to that, and not to the reader. */
+/** Runs each step of a stream in its own async context, so that faults of its resources are attributed to it. */
 function withContext<T>(
   stream: AsyncIterable<T>,
   inContext: <R>(step: () => R) => R,

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 
-// Left to itself, V8 takes memory for time that nobody misses. Figures: docs/speed.md. These are set before all that the program
-// is made of is loaded: the collection in the middle of that decides how far the heap may grow until the next one.
-// What holds for the start alone `main.ts` ends.
+// V8 trades memory for speed that this program doesn't need. Figures: docs/speed.md. The flags must be set before the program's
+// modules are loaded, because the garbage collection during loading decides how far the heap grows. `main.ts` resets the flags that
+// are only for the start.
 
 // A start leaves behind little of what it makes, and V8 would set aside 32 MB for what lives shortly.
 setFlagsFromString('--semi-space-growth-factor=1');

@@ -1,5 +1,4 @@
 import { PlatformStartError } from '../bot/shared/errors.ts';
-import { SettingsError } from '../config/settings.ts';
 import {
   CorruptDocumentError,
   DataFolderError,
@@ -9,8 +8,9 @@ import {
   StoreInUseError,
 } from '../store/errors.ts';
 import { databaseSentence } from './database-errors.ts';
+import { SettingsError } from './settings.ts';
 
-/** What a person is told when the program cannot start or go on: what happened and what to do, never a stack trace. */
+/** Explains to a person why the program can't start or continue, and what to do, without a stack trace. */
 export function startupSentence(error: unknown): string {
   if (error instanceof SettingsError) {
     const lines = error.message.split('\n').map((line) => `  ${line}`);

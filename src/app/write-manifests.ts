@@ -2,15 +2,15 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { type Command, usageOf } from '../bot/commands/command.ts';
 import { commands } from '../bot/commands/commands.ts';
-import { variables } from '../config/settings.ts';
 import { platforms } from './platforms.ts';
+import { variables } from './settings.ts';
 
 /** The repository's root, whether this runs as source or from `dist/`. */
 const ROOT = new URL('../../', import.meta.url);
 
 /**
- * Everything that is made from the command table and the settings: each file's path and its text. `read` gives the pages
- * as they are, by their paths: in these only the tables are made anew.
+ * Generates files from the command table and the settings: text by path. `read` returns the current text of a page, in which only
+ * the table is replaced.
  */
 export async function generatedFiles(
   read: (path: string) => string,

@@ -2,17 +2,17 @@ import { existsSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { createLog } from '../app/log.ts';
 import { assertStarted, openStore } from '../app/open-store.ts';
-import { readSettings, type Settings } from '../config/settings.ts';
-import type { Service } from '../contracts/api-key.ts';
+import { readSettings, type Settings } from '../app/settings.ts';
+import type { KeyedService } from '../contracts/api-key.ts';
 import { ErrorBody } from '../contracts/error.ts';
 import { openJournalBooks } from '../gateway/usage/journal-books.ts';
 import { controlSocket } from '../http/control-socket.ts';
 import { type KeyInfo, type Keys, openKeys } from '../http/keys.ts';
 import type { UsageQuery, UsageRow } from '../store/usage.ts';
 
-/** What the command line does with keys. */
+/** Key management for the command line. */
 export interface KeyActions {
-  of(service: Service): Pick<Keys, 'create' | 'limit' | 'revoke'> & {
+  of(service: KeyedService): Pick<Keys, 'create' | 'limit' | 'revoke'> & {
     list(): KeyInfo[] | Promise<KeyInfo[]>;
   };
   /** Usage of the gateway; `undefined` when the program that runs has no gateway. */
@@ -21,8 +21,8 @@ export interface KeyActions {
 }
 
 /**
- * Reaches keys where they are: in the database, from which every program that runs takes changes over by itself; else through
- * the control socket of the running program, or in the data folder when none runs.
+ * Opens the keys: in the database, if there is one; else through the running program's control socket; else in the data folder.
+ * Running programs notice changes in the database by themselves.
  */
 export async function reachKeys(version: string): Promise<KeyActions> {
   if (existsSync('.env')) process.loadEnvFile('.env');
@@ -33,7 +33,7 @@ export async function reachKeys(version: string): Promise<KeyActions> {
   return running ?? (await storedKeys(settings, version));
 }
 
-/** What reaches the running program, to be closed; `undefined` when none runs. */
+/** Connects to the running program's control socket; `undefined` if no program runs. The caller closes it. */
 export async function openControlClient(socketPath: string): Promise<Agent | undefined> {
   if (!existsSync(socketPath)) return undefined;
   const dispatcher = new Agent({ connect: { socketPath } });
@@ -56,7 +56,7 @@ const pathOf = (name: string, query: object) => {
   return `${name}?${given}`;
 };
 
-/** What the running program answers, as it comes; `undefined` when it knows nothing of that. */
+/** Streams the running program's response; `undefined` after a 404. */
 export async function askRunning(dispatcher: Agent, name: string, query: object) {
   const url = `http://askwatch/${pathOf(name, query)}`;
   const { statusCode, body } = await request(url, { dispatcher });
@@ -110,7 +110,7 @@ async function storedKeys(settings: Settings, version: string): Promise<KeyActio
   const log = createLog({ level: 'warn', secrets: settings.secrets });
   assertStarted(settings);
   const { store } = await openStore(settings, { version, log });
-  let keys: Record<Service, Keys>;
+  let keys: Record<KeyedService, Keys>;
   try {
     keys = {
       gateway: await openKeys(store, 'gateway'),

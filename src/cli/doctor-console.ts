@@ -1,7 +1,7 @@
+import { isLoopback, type Settings } from '../app/settings.ts';
 import { type Finding, ok, warning } from '../bot/shared/finding.ts';
-import { isLoopback, type Settings } from '../config/settings.ts';
 
-/** Who gets into the console. That it has a password where others reach it, the settings see to. */
+/** Reports who can open the console. The settings already require a password if other machines can reach it. */
 export function checkConsole({ roles, host, consolePassword }: Settings): Finding {
   const check = 'Console';
   if (!roles.has('console')) return ok(check, 'off (not in ASKWATCH_ROLES)');
@@ -18,7 +18,7 @@ export function checkConsole({ roles, host, consolePassword }: Settings): Findin
   );
 }
 
-/** Whether those behind a proxy are told apart. HTTPS is spoken by something in front, so there is one. */
+/** Reports whether clients behind a proxy are told apart. An https PUBLIC_URL means that there is a proxy. */
 export function checkProxies({ publicUrl, trustedProxies }: Settings): Finding[] {
   const check = 'Proxies';
   if (trustedProxies.length > 0) {

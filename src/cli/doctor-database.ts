@@ -1,34 +1,33 @@
 import { hostname } from 'node:os';
 import { BOT_LEASE } from '../app/bot-holder.ts';
 import { databaseSentence } from '../app/database-errors.ts';
+import { isLoopback, type Settings } from '../app/settings.ts';
 import { startupSentence } from '../app/startup-errors.ts';
 import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
-import { isLoopback, type Settings } from '../config/settings.ts';
 import { isRunning } from '../store/lowdb/lock.ts';
 import type { DatabaseFacts } from '../store/postgres/inspection.ts';
 
-type DatabaseSettings = NonNullable<Settings['database']>;
+type ConfiguredDatabase = NonNullable<Settings['database']>;
 
 const OLDEST_VERSION = 15;
 
-/** A change is two trips, and a sign of life each second must come through. */
+/** A change takes two round trips, and each process renews its lease every second. */
 const SLOW_TRIP_MS = 20;
 const SLOW_WORD_MS = 500;
 
-/** Processes tell by the clock of the database who is alive, and by their own when checks are due. */
+/** Leases expire by the database's clock, while checks are due by the machine's clock. */
 const CLOCK_WARNING_MS = 1_000;
 const CLOCK_PROBLEM_MS = 5_000;
 
-/** Tables of some hundred rows that change each second have thousands of dead ones between two vacuums. */
+/** Small tables that change every second have thousands of dead rows between two vacuums. */
 const MANY_DEAD = 10_000;
 
 const MIB = 1024 * 1024;
 
-/** How the database is, where state is kept there. */
 export function databaseFindings(
   facts: DatabaseFacts,
-  settings: Pick<DatabaseSettings, 'directUrl' | 'poolSize' | 'schema'>,
+  settings: Pick<ConfiguredDatabase, 'directUrl' | 'poolSize' | 'schema'>,
 ): Finding[] {
   return [
     serverFinding(facts),
@@ -44,7 +43,6 @@ export function databaseFindings(
   ];
 }
 
-/** Why nothing can be said of the database. */
 export function unreachable(error: unknown): Finding {
   return problem('Database', databaseSentence(error) ?? startupSentence(error));
 }
@@ -111,7 +109,7 @@ function clockFinding({ skewMs }: DatabaseFacts): Finding {
 
 function listeningFindings(
   { listening }: DatabaseFacts,
-  { directUrl }: Pick<DatabaseSettings, 'directUrl'>,
+  { directUrl }: Pick<ConfiguredDatabase, 'directUrl'>,
 ): Finding[] {
   const check = 'Database LISTEN';
   if (!listening) return [];
@@ -147,11 +145,11 @@ function listeningFindings(
 
 function connectionFindings(
   { server, processes }: DatabaseFacts,
-  { poolSize }: Pick<DatabaseSettings, 'poolSize'>,
+  { poolSize }: Pick<ConfiguredDatabase, 'poolSize'>,
 ): Finding[] {
   const check = 'Database connections';
   const { user, maxConnections, reservedConnections, usedConnections } = server;
-  // One that listens, and one that gives signs of life.
+  // One connection for LISTEN, and one that renews leases.
   const each = poolSize + 2;
   const wanted = each * Math.max(1, processes?.members.length ?? 0);
   const free = maxConnections - reservedConnections - usedConnections;
@@ -244,7 +242,7 @@ function processFindings({ processes }: DatabaseFacts): Finding[] {
   ];
 }
 
-/** The process that has the bot. `url` is where the others reach it, `undefined` while it is handed over. */
+/** Reports the process that has the bot. `url` is its internal address, `undefined` during a hand-over. */
 export function botFindings({ processes }: DatabaseFacts, url: string | undefined): Finding[] {
   const check = 'Bot';
   const { members = [], leases = [] } = processes ?? {};
@@ -278,7 +276,7 @@ function holdersOf(kind: string, leases: Leases): string {
 
 function tableFindings(
   { tables, server: { autovacuum } }: DatabaseFacts,
-  { schema }: Pick<DatabaseSettings, 'schema'>,
+  { schema }: Pick<ConfiguredDatabase, 'schema'>,
 ): Finding[] {
   const check = 'Database tables';
   if (tables.length === 0) return [];
@@ -299,7 +297,7 @@ function tableFindings(
   return [ok(check, text)];
 }
 
-/** Whether a process of this machine uses the database. */
+/** Finds a process on this machine that uses the database. */
 export async function programOnDatabase(
   facts: DatabaseFacts,
 ): Promise<{ finding: Finding; runs: boolean }> {

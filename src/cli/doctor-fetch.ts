@@ -1,38 +1,38 @@
 import { request } from 'undici';
-import { isLoopback } from '../config/settings.ts';
+import { isLoopback } from '../app/settings.ts';
 
-/** What one call may take, from the first byte out to the last byte in. */
+/** Time limit of one request, including its whole response. */
 export const CALL_LIMIT_MS = 8_000;
 
-/** Bytes of an answer; the longest list of models that a provider has is about 1 MB. */
+/** The longest list of models that a provider has is about 1 MB. */
 const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 
-/** How our clock stood to a server's when it answered. */
+/** A comparison of this machine's clock with a server's. */
 export interface ClockReading {
-  /** Ours is ahead by at least so much, or behind when negative; 0 when the trip there and back explains the difference. */
+  /** This clock is ahead by at least this much; negative if it is behind, 0 if the round trip explains the difference. */
   skewMs: number;
-  /** The server may be this machine, whose clock is ours. */
+  /** The server may be this machine, so the comparison proves nothing. */
   near: boolean;
 }
 
-/** Calls others on behalf of the checks. */
+/** Sends requests for the checks. */
 export interface Probe {
   /**
-   * Stands for `fetch`, bounded in time and size. Throws `NoAnswerError`, for a redirect too: keys must not travel to an
-   * address that nobody chose.
+   * `fetch` with limits of time and size. Throws `NoAnswerError`, also for a redirect: keys must not reach an address that
+   * isn't configured.
    */
   fetch: typeof fetch;
-  /** What the answers so far told of the time. */
+  /** Clock comparisons from the responses so far. */
   readings: ClockReading[];
 }
 
-/** A call had no answer that can be used; the message says why, without the address, which may hold a password. */
+/** A request without a usable response. The message gives the reason without the address, which may contain a password. */
 export class NoAnswerError extends Error {
   override name = 'NoAnswerError' as const;
-  /** Such as `ECONNREFUSED`; absent when somebody is there, but says nothing or the wrong thing. */
+  /** Such as `ECONNREFUSED`; absent if the server accepted the connection. */
   readonly code: string | undefined;
 
-  constructor(message: string, options: { code?: string | undefined; cause?: unknown } = {}) {
+  constructor(message: string, options: { code?: string; cause?: unknown } = {}) {
     super(message, { cause: options.cause });
     this.code = options.code;
   }
@@ -56,7 +56,7 @@ export function createProbe(): Probe {
   };
 }
 
-/** One call, whose answer is read whole; its time is added to `readings`. */
+/** Sends one request, reads the whole response, and adds its `Date` to `readings`. */
 async function send(
   url: URL,
   { method = 'GET', headers, body, signal }: RequestInit & { signal: AbortSignal },
@@ -82,8 +82,8 @@ async function send(
 }
 
 /**
- * How far our clock is off at least. A server's time is in whole seconds, rounded down, and it was written at any moment of
- * the trip. One that an intermediary kept says nothing. Source: RFC 9110, section 6.6.1; RFC 9111, section 5.1.
+ * Returns the least difference between the clocks that a `Date` header proves. The header is in whole seconds, rounded down, and
+ * may have been written at any moment of the round trip. Cached responses are ignored. Source: RFC 9110 §6.6.1; RFC 9111 §5.1.
  */
 export function readClock(
   headers: Headers,

@@ -4,27 +4,25 @@ import { dirname } from 'node:path';
 import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import { CorruptDocumentError, StateMovedError } from '../store/errors.ts';
 import { lockHolder } from '../store/lowdb/lock.ts';
-import { findLosses, LOSSES } from '../store/lowdb/losses.ts';
-import { assertNotMoved } from '../store/lowdb/raw-state.ts';
+import { assertNotMoved } from '../store/lowdb/moved.ts';
+import { quarantinedFiles } from '../store/lowdb/quarantine.ts';
 import type { ClockReading } from './doctor-fetch.ts';
 
 const FOLDER = 'Data folder';
 
 const MIB = 1024 * 1024;
 
-/** A day of results of some hundred monitors is a few MiB; below the first the next one may not fit. */
+/** One day of results of some hundred monitors is a few MiB. */
 const FULL_BYTES = 16 * MIB;
 const NEARLY_FULL_BYTES = 256 * MIB;
 
-/** How long a loss is told of, and how many at most. */
-const LOSSES_TOLD_MS = 30 * 86_400_000;
-const MAX_LOSSES_TOLD = 10;
+const MAX_DAMAGED_SHOWN = 10;
 
-/** Slack's requests over HTTP are refused from then on. Source: Slack docs, "Verifying requests from Slack". */
+/** Slack's HTTP requests are refused if the clocks differ by more. Source: Slack docs, "Verifying requests from Slack". */
 const CLOCK_LIMIT_MS = 5 * 60_000;
 const CLOCK_SLACK_MS = 10_000;
 
-/** Whether this Node.js is new enough; `wanted` as in package.json, such as `>=20.19`. */
+/** `wanted` is `engines.node` of package.json, such as `>=20.19`. */
 export function checkNode(wanted: string): Finding {
   const { node } = process.versions;
   const parts = (version: string) => version.replace(/^\D+/, '').split('.').map(Number);
@@ -39,7 +37,7 @@ export function checkNode(wanted: string): Finding {
   );
 }
 
-/** Whether the data folder is to be used, and can be written, by what the system says: nothing is written to find out. */
+/** Reports whether the data folder is in use and writable. It asks the system instead of writing a file. */
 export async function checkDataFolder(folder: string): Promise<Finding[]> {
   try {
     await assertNotMoved(folder);
@@ -48,7 +46,7 @@ export async function checkDataFolder(folder: string): Promise<Finding[]> {
     if (error instanceof StateMovedError || error instanceof CorruptDocumentError) {
       return [problem(FOLDER, error.message)];
     }
-    // That it cannot be read is told by the other check, with what to do.
+    // The next check reports a folder that can't be read, with advice.
     return [await checkWritable(folder)];
   }
 }
@@ -87,7 +85,7 @@ async function checkWritable(folder: string): Promise<Finding> {
   }
 }
 
-/** The folder, or the nearest one above that is there. */
+/** Returns the folder, or its nearest existing parent. */
 async function nearestThere(folder: string): Promise<string> {
   try {
     await stat(folder);
@@ -99,7 +97,7 @@ async function nearestThere(folder: string): Promise<string> {
   }
 }
 
-/** Whether the program runs on this data folder; the lock is only read. */
+/** Reports whether the program runs on this data folder. It only reads the lock. */
 export async function checkProgram(
   folder: string,
 ): Promise<{ finding: Finding; runs: boolean | 'elsewhere' }> {
@@ -117,7 +115,7 @@ export async function checkProgram(
   }
 }
 
-/** Our clock against that of whoever answered, those on other machines where there are any. */
+/** Compares this machine's clock with the servers that responded, if possible with those on other machines. */
 export function checkClock(readings: readonly ClockReading[]): Finding {
   const check = 'Clock';
   const far = readings.filter(({ near }) => !near);
@@ -136,20 +134,19 @@ export function checkClock(readings: readonly ClockReading[]): Finding {
       );
 }
 
-/** What the journals of the data folder were found to have lost, in the last days or now. */
-export async function checkLosses(folder: string, isRunning: boolean): Promise<Finding[]> {
-  const check = 'Stored journals';
+/** Damaged files of the data folder that were set aside in the last days. */
+export async function checkDamagedFiles(folder: string): Promise<Finding[]> {
+  const check = 'Stored files';
   try {
-    const losses = await findLosses(folder, { isRunning });
-    const recent = losses.filter(({ atMs }) => Date.now() - atMs < LOSSES_TOLD_MS);
-    return recent.slice(-MAX_LOSSES_TOLD).map(({ atMs, file, what }) => {
+    const damaged = await quarantinedFiles(folder);
+    return damaged.slice(-MAX_DAMAGED_SHOWN).map(({ atMs, original, copy }) => {
       const day = new Date(atMs).toISOString().slice(0, 10);
-      const text = `${file} ${what} (found ${day}). Restore ${folder} from a backup if you need that data. This note stays in ${LOSSES} there for 30 days; you can delete it.`;
+      const text = `${original} was damaged (found ${day}). Restore ${folder} from a backup if you need that data. The damaged part stays in ${copy} there for 30 days; you can delete it.`;
       return warning(check, text);
     });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const text = `Cannot check the journals for lost data (${code}). Run doctor as the user who runs Askwatch.`;
+    const text = `Cannot look for damaged files (${code}). Run doctor as the user who runs Askwatch.`;
     return [warning(check, text)];
   }
 }

@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { platforms } from '../app/platforms.ts';
+import { type Settings, secretVariables } from '../app/settings.ts';
 import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
-import { type Settings, secretVariables } from '../config/settings.ts';
 import { controlSocket } from '../http/control-socket.ts';
 import { DefinitionsError, problemLine } from '../monitoring/provisioning/problem.ts';
 import type { ProvisioningState } from '../monitoring/provisioning/provisioning.ts';
@@ -11,17 +11,17 @@ import { askRunning, openControlClient } from './control-client.ts';
 
 const CHECK = 'Monitors file';
 
-/** Mistakes of the file that are told. */
+/** The most errors in the file that are reported. */
 const MAX_TOLD = 10;
 
-/** What `MONITORS_FILE` names: whether it can be read, and whether the running program has applied it. */
+/** Reports whether MONITORS_FILE is valid, and whether the running program has applied it. */
 export async function checkMonitorsFile(settings: Settings, program?: URL): Promise<Finding[]> {
   const { monitorsFile, allowPrivate } = settings;
   if (monitorsFile === undefined) return [];
   try {
     const monitors = await readMonitorsFile({
       ...{ path: monitorsFile, program },
-      taboo: secretVariables(),
+      taboo: secretVariables,
       allowPrivate,
       platforms: platforms.map(({ name }) => name),
     });

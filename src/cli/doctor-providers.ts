@@ -1,6 +1,6 @@
+import type { Settings } from '../app/settings.ts';
 import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
-import type { Settings } from '../config/settings.ts';
 import { JSON_LIMITS, parseUntrustedJson } from '../contracts/parse-json.ts';
 import { readCatalog, textModels } from '../gateway/catalog/catalog.ts';
 import { explainNames } from '../gateway/models/served-models-refresh.ts';
@@ -9,15 +9,15 @@ import type { Provider } from '../gateway/providers/provider.ts';
 import { conventionalStatus, errorOfResponse } from '../gateway/providers/provider-errors.ts';
 import { PROVIDER_TABLE, PROVIDERS } from '../gateway/providers/provider-table.ts';
 import {
+  configuredProviders,
   findProviders,
   type ProviderSettings,
-  providersSet,
 } from '../gateway/providers/providers.ts';
 import { readServedModels } from '../gateway/providers/served-models.ts';
 import { liveUpstreams, unservedSentence } from '../gateway/upstreams/routing.ts';
 import type { NoAnswerError, Probe } from './doctor-fetch.ts';
 
-/** The model providers that have a key, and local ones. */
+/** Checks the model providers that have a key, and local ones. */
 export async function checkProviders(
   settings: Omit<Settings, 'providers'> & { providers: ProviderSettings },
   probe: Probe,
@@ -25,7 +25,7 @@ export async function checkProviders(
   if (!settings.roles.has('gateway')) return [];
   const live = await findProviders(settings.providers);
   const findings = await Promise.all([...live.values()].map((one) => checkProvider(one, probe)));
-  const set = providersSet(settings.providers);
+  const set = configuredProviders(settings.providers);
   for (const [name, { local, title, setting }] of Object.entries(PROVIDER_TABLE)) {
     if (!local || !set.has(name) || live.has(name)) continue;
     const text = `${setting}: no ${title} with a chat model answers there. ${local.howToStart}`;
@@ -39,7 +39,7 @@ export async function checkProviders(
   return [warning('Model providers', text)];
 }
 
-/** Good findings of one check in one line. */
+/** Joins the `ok` findings of a check into one line. */
 function joined(findings: readonly Finding[]): Finding[] {
   const all: Finding[] = [];
   for (const finding of findings) {
@@ -54,14 +54,14 @@ function joined(findings: readonly Finding[]): Finding[] {
   return all;
 }
 
-/** Which models answer under other names, and those that nobody serves, with what would have them served. */
+/** Reports models that answer under other names, and models without a provider, with what to set. */
 async function checkServed(
   settings: Pick<Settings, 'catalogFile' | 'bot' | 'gateway'> & { providers: ProviderSettings },
   providers: ReadonlyMap<string, Provider>,
 ): Promise<Finding[]> {
-  const set = providersSet(settings.providers);
+  const set = configuredProviders(settings.providers);
   if (providers.size + set.size === 0) return [];
-  // A catalog that cannot be read is a finding of its own.
+  // Another check reports a catalog that can't be read.
   const catalog = await readCatalog(settings.catalogFile).catch(() => undefined);
   if (!catalog) return [];
   const unserved = textModels(catalog).filter(
@@ -118,7 +118,7 @@ function judge(
     case 403:
       return problem(title, errorOfResponse(provider, '', { ...answer, headers: {} }).message);
     case 404:
-      // Others that speak the OpenAI API need not have a list.
+      // The list of models is optional in OpenAI-compatible APIs.
       return warning(
         title,
         `${setting}: the provider has no list of models (404), so the key was not tested. If answers fail, check ${provider.address?.setting ?? 'the key'}.`,

@@ -1,11 +1,11 @@
 import { isIPv6 } from 'node:net';
+import type { Settings } from '../app/settings.ts';
 import { describeInvalid } from '../bot/incidents/invalid-monitors.ts';
 import { type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
 import { CallError, ContractError, StatusError } from '../clients/errors.ts';
 import { createGatewayClient } from '../clients/gateway.ts';
 import { createMonitoringClient, type InvalidMonitor } from '../clients/monitoring.ts';
-import type { Settings } from '../config/settings.ts';
 import { parseUntrustedJson } from '../contracts/parse-json.ts';
 import { readCatalog, textModels } from '../gateway/catalog/catalog.ts';
 import { CALL_LIMIT_MS, type NoAnswerError, type Probe } from './doctor-fetch.ts';
@@ -15,7 +15,7 @@ const ADDRESS = 'Address';
 const LOOK =
   'Check its log. If it was started with another HOST or PORT, run doctor with the same ones.';
 
-/** What the system says of a host that is none, or none of this machine. */
+/** System errors for a host that is invalid or not on this machine. */
 const NO_ADDRESS = new Set([
   'EADDRNOTAVAIL',
   'EAI_AGAIN',
@@ -25,7 +25,7 @@ const NO_ADDRESS = new Set([
   'ETIMEDOUT',
 ]);
 
-/** The model gateway: the catalog of the embedded one, and what one elsewhere offers. */
+/** Checks the catalog of the embedded gateway, or the models of a remote one. */
 export async function checkGateway(settings: Settings): Promise<Finding[]> {
   const { gateway, roles } = settings;
   const findings: Finding[] = [];
@@ -75,7 +75,7 @@ function unknownModel(check: string, model: string | undefined, ids: string[]) {
   );
 }
 
-/** The monitoring service, where it is elsewhere. */
+/** Checks a remote monitoring service. */
 export async function checkMonitoring({ monitoring, roles }: Settings): Promise<Finding[]> {
   if (!roles.has('bot') || !monitoring) return [];
   const check = 'Monitoring service';
@@ -93,7 +93,7 @@ export async function checkMonitoring({ monitoring, roles }: Settings): Promise<
   return [finding];
 }
 
-/** What a service elsewhere answers, or what went wrong with it and which of its two settings to look at. */
+/** Runs a check of a remote service. Errors name the setting to look at. */
 async function withService<Client extends { close(): Promise<unknown> }>(
   name: 'GATEWAY' | 'MONITORING',
   check: string,
@@ -123,7 +123,7 @@ async function withService<Client extends { close(): Promise<unknown> }>(
         `${address}: ${error.message} Check the address and that the service is running there.`,
       );
     }
-    // The client takes no such address or key at all.
+    // The client rejects the address or key itself.
     return problem(check, `${address}, ${name}_API_KEY: ${(error as Error).message}`);
   } finally {
     await client?.close();
@@ -131,14 +131,14 @@ async function withService<Client extends { close(): Promise<unknown> }>(
 }
 
 /**
- * Where the program listens: that it answers there when it runs, and that the port is free when it does not. `runningUrl` is the
- * address that the program itself gave.
+ * Checks that a running program responds at its address, or that the port is free if it isn't running. `runningUrl` is the
+ * address that the program reported.
  */
 export async function checkListener(
   { host, port }: Settings,
   options: {
     runs: boolean | 'elsewhere';
-    runningUrl?: string | undefined;
+    runningUrl?: string;
     version: string;
     probe: Probe;
   },
@@ -165,7 +165,7 @@ const otherPort = (url: string, port: number) =>
     `Askwatch is running at ${url}, but PORT is ${port} here. Use the settings that it was started with.`,
   );
 
-/** Who answers, while the program runs. */
+/** Judges a response while the program runs. */
 function judgeOurs(url: string, found: string | undefined, version: string): Finding {
   if (found === version) return ok(ADDRESS, `version ${version} answers at ${url}`);
   if (found === undefined) {
@@ -175,13 +175,13 @@ function judgeOurs(url: string, found: string | undefined, version: string): Fin
   return warning(ADDRESS, text);
 }
 
-/** Who answers, while the program does not run. */
+/** Judges a response while the program doesn't run. */
 function judgeOther(url: string, found: string | undefined): Finding {
   const who = found === undefined ? 'another program' : 'an Askwatch with another data folder';
   return problem(ADDRESS, `PORT: ${who} listens at ${url}. Stop it, or set PORT to a free one.`);
 }
 
-/** Nobody answers, or not as a web server does. */
+/** Judges a missing or non-HTTP response. */
 function judgeSilence(url: string, { message, code }: NoAnswerError, runs: boolean): Finding {
   if (runs) {
     return problem(
@@ -197,21 +197,21 @@ function judgeSilence(url: string, { message, code }: NoAnswerError, runs: boole
   return judgeOther(url, undefined);
 }
 
-/** An address that takes calls for all of a machine is called on the machine itself. */
+/** Replaces the wildcard address by the loopback address. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return isIPv6(host) ? `[${host}]` : host;
 }
 
-/** The version of the Askwatch that answered; `undefined` when it is something else. */
+/** Returns the version of the Askwatch that responded; `undefined` for another program. */
 async function readVersion(answer: Response): Promise<string | undefined> {
   const text = await answer.text();
   try {
     const { info } = parseUntrustedJson(text) as { info?: { title?: unknown; version?: unknown } };
     return info?.title === 'Askwatch' ? String(info.version) : undefined;
   } catch {
-    // A page of some other program.
+    // Another program's page.
     return undefined;
   }
 }

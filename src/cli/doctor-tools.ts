@@ -1,17 +1,16 @@
 import { createLog } from '../app/log.ts';
+import { isLoopback, readToolServers, type Settings, SettingsError } from '../app/settings.ts';
 import { type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
 import { definitionIn, fingerprint } from '../bot/tools/others/definition.ts';
 import { type Pin, pinsCollection } from '../bot/tools/others/pins.ts';
 import { createToolServer, type ListEntry } from '../clients/tool-server.ts';
-import { isLoopback, type Settings, SettingsError } from '../config/settings.ts';
-import { readToolServers, type ToolServerSettings } from '../config/tool-servers.ts';
+import type { ToolServerSettings } from '../config/tool-servers.ts';
 import { lookAtDocument } from '../store/lowdb/document-file.ts';
 
-/** Names that are told at most. */
 const MAX_NAMES = 12;
 
-/** Other people's servers whose tools may be used: that they answer, what they have of what is set up, and what of it changed. */
+/** Checks the configured MCP servers: whether they respond, offer the configured tools, and have changed any. */
 export async function checkToolServers(settings: Settings, version: string): Promise<Finding[]> {
   if (!settings.roles.has('bot') || settings.mcpConfigFile === undefined) return [];
   let servers: ToolServerSettings[];
@@ -111,11 +110,11 @@ function adviceOn(error: unknown): string {
     : 'Check its `url` in the file of MCP_CONFIG, and that the server is running there.';
 }
 
-/** What is kept of a server's tools, or why that is not known. */
+/** Reads the stored tool definitions of a server, or the reason why they can't be read. */
 async function pinsOf(
   name: string,
   { database, dataDir }: Settings,
-): Promise<{ pins?: readonly Pin[] | undefined; problem?: string }> {
+): Promise<{ pins?: readonly Pin[]; problem?: string }> {
   try {
     if (!database) return { pins: (await lookAtDocument(dataDir, pinsCollection, name))?.pins };
     const inspection = await import('../store/postgres/inspection.ts');

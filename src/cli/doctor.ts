@@ -4,9 +4,9 @@ import { BOT_LEASE, botHolders } from '../app/bot-holder.ts';
 import { createLog, createRedaction } from '../app/log.ts';
 import type { PlatformRegistration } from '../app/platforms/registration.ts';
 import { platforms } from '../app/platforms.ts';
+import { readSettings, type Settings, SettingsError, secretsIn } from '../app/settings.ts';
 import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import { counted } from '../bot/shared/text-format.ts';
-import { readSettings, type Settings, SettingsError, secretsIn } from '../config/settings.ts';
 import { controlSocket } from '../http/control-socket.ts';
 import type { DatabaseFacts } from '../store/postgres/inspection.ts';
 import { askRunning, openControlClient } from './control-client.ts';
@@ -20,8 +20,8 @@ import {
 import { createProbe, type Probe } from './doctor-fetch.ts';
 import {
   checkClock,
+  checkDamagedFiles,
   checkDataFolder,
-  checkLosses,
   checkNode,
   checkProgram,
 } from './doctor-machine.ts';
@@ -31,27 +31,23 @@ import { checkGateway, checkListener, checkMonitoring } from './doctor-services.
 import { checkToolServers } from './doctor-tools.ts';
 import { plain, tableLines } from './table.ts';
 
-/** What is asked of package.json. */
+/** Fields of package.json. */
 export interface ProgramInfo {
   version: string;
   engines: { node: string };
 }
 
-/** One area may take so long in all; each call in it has a shorter limit of its own. */
+/** Time limit of one area; each request in it has a shorter one. */
 const AREA_LIMIT_MS = 30_000;
 
-/** A name and a password in an address. */
+/** User name and password in a URL. */
 const CREDENTIALS = /(?<=:\/\/)[^/@\s]+@/g;
 
 /**
- * Runs `doctor`: looks at everything an installation needs, all at once, and changes nothing. Gives what to print, a line
- * for each finding in an order that stays, or one JSON document, and how many problems there are.
+ * Runs `doctor`: checks everything that an installation needs, in parallel, and changes nothing. Returns the text to print, one
+ * line per finding in a fixed order or one JSON document, and the number of problems.
  */
-export async function runDoctor(options: {
-  json: boolean;
-  /** What package.json says of the program. */
-  program: ProgramInfo;
-}): Promise<{
+export async function runDoctor(options: { json: boolean; program: ProgramInfo }): Promise<{
   text: string;
   problems: number;
 }> {
@@ -74,7 +70,7 @@ export async function runDoctor(options: {
   return { text: `${text}\n`, problems };
 }
 
-/** Makes a text fit to be shown: no secret, and nothing that a terminal would obey. */
+/** Removes secrets and terminal control characters. */
 function createCleaning(secrets: string[]): (text: string) => string {
   const redact = createRedaction(secrets);
   return (text) => plain(redact(text).replace(CREDENTIALS, '[secret]@'));
@@ -124,10 +120,10 @@ async function examine({ version, engines }: ProgramInfo): Promise<Finding[]> {
   return [node, ok('Settings', 'valid'), ...areas.flat(), checkClock(probe.readings)];
 }
 
-/** An area's findings; that it fails, or does not end, is one too. */
+/** Returns an area's findings, or one that says that the check failed or took too long. */
 async function bounded(check: string, look: () => Promise<Finding[]>): Promise<Finding[]> {
   const text = `This check took longer than ${AREA_LIMIT_MS / 1000} s. Check the network.`;
-  // It may go on after the area has ended: the command exits when all have.
+  // A late check may still be running; the command exits anyway.
   const late = pause(AREA_LIMIT_MS, [problem(check, text)]);
   try {
     return await Promise.race([look(), late]);
@@ -141,13 +137,13 @@ async function checkProgramAndAddress(
   { version, probe }: { version: string; probe: Probe },
 ): Promise<Finding[]> {
   const { finding, runs } = await checkProgram(settings.dataDir);
-  const lost = await checkLosses(settings.dataDir, runs !== false);
+  const damaged = await checkDamagedFiles(settings.dataDir);
   const runningUrl = runs === true ? await readRunningUrl(settings.dataDir) : undefined;
   const address = await checkListener(settings, { runs, runningUrl, version, probe });
-  return [finding, ...lost, ...address];
+  return [finding, ...damaged, ...address];
 }
 
-/** The address that the program on this data folder listens at, from itself: another Askwatch may have the port of the settings. */
+/** Asks the program on this data folder for its address, because another Askwatch may use the port in the settings. */
 async function readRunningUrl(folder: string): Promise<string | undefined> {
   const dispatcher = await openControlClient(controlSocket(folder));
   if (!dispatcher) return undefined;
@@ -159,7 +155,7 @@ async function readRunningUrl(folder: string): Promise<string | undefined> {
   }
 }
 
-/** The database, and the program on it: which processes run is told there. */
+/** Checks the database and the processes that use it. */
 async function checkDatabase(
   settings: Settings,
   { version, probe }: { version: string; probe: Probe },
@@ -186,7 +182,7 @@ async function checkDatabase(
   ];
 }
 
-/** The library of a platform is loaded only where the platform is set up. */
+/** Loads a platform's library only if the platform is configured. */
 async function checkPlatform(
   { name, title, variables }: PlatformRegistration,
   { platforms: configured, bot, roles }: Settings,

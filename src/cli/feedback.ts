@@ -3,11 +3,10 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createLog, createRedaction } from '../app/log.ts';
 import { assertStarted, openStore } from '../app/open-store.ts';
+import { readSettings, readToolServers, type Settings } from '../app/settings.ts';
 import { type ExportQuery, exportedLines } from '../bot/feedback/export.ts';
 import { createFeedback } from '../bot/feedback/feedback.ts';
 import { secretsOf } from '../clients/tool-server.ts';
-import { readSettings, type Settings } from '../config/settings.ts';
-import { readToolServers } from '../config/tool-servers.ts';
 import { controlSocket } from '../http/control-socket.ts';
 import { askRunning, openControlClient } from './control-client.ts';
 import { CommandLineError, type FeedbackOptions, sinceMsIn } from './options.ts';
@@ -70,7 +69,7 @@ async function write(text: AsyncIterable<string | Uint8Array>, out: Writable): P
   try {
     await pipeline(Readable.from(counted()), out, { end: false });
   } catch (error) {
-    // Whoever reads it has enough, such as `head`.
+    // The reader of the pipe, such as `head`, has closed it.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
   }
   return bytes;

@@ -4,7 +4,7 @@ export type Imported = { name: string; comments: string[] } & (
   | { isLeftOut: true }
 );
 
-/** What is read of an endpoint. Source: Gatus, README, "Configuration". */
+/** The supported fields of an endpoint. Source: Gatus, README, "Configuration". */
 interface Endpoint {
   enabled?: unknown;
   name?: unknown;
@@ -94,7 +94,7 @@ function pageMonitor(name: string, { endpoint, conditions, comments, times }: Pa
   if (body !== undefined && body !== '') config.body = String(body);
   if (typeof headers === 'object' && headers !== null) {
     config.headers = Object.fromEntries(
-      // The host is that of the target.
+      // The target determines the host.
       Object.entries(headers)
         .filter(([header]) => header.toLowerCase() !== 'host')
         .map(([header, text]) => [header, String(text)]),

@@ -1,5 +1,5 @@
 import type { SourceFile } from '../monitoring/provisioning/definitions.ts';
-import { DefinitionsError, type Problem } from '../monitoring/provisioning/problem.ts';
+import { DefinitionsError, type FileProblem } from '../monitoring/provisioning/problem.ts';
 import {
   createKeys,
   type WrittenMonitor,
@@ -20,10 +20,10 @@ export const isImportSource = (name: string | undefined): name is ImportSource =
  * `DefinitionsError` where the file cannot be read.
  */
 export function importMonitors(from: ImportSource, file: SourceFile): string {
-  const problems: Problem[] = [];
+  const problems: FileProblem[] = [];
   const root = readYaml(file.text, {
     replace: (text) => ({ text }),
-    complain: (at, message) => problems.push({ file: file.name, ...at, message }),
+    report: (at, message) => problems.push({ file: file.name, ...at, message }),
   });
   const isList = Array.isArray(root?.value);
   if (problems.length === 0 && isList !== (from === 'file_sd')) {

@@ -1,4 +1,4 @@
-import type { Service } from '../contracts/api-key.ts';
+import type { KeyedService } from '../contracts/api-key.ts';
 import { USAGE_DAYS } from '../contracts/gateway.ts';
 import { LIMIT_NAMES } from '../contracts/key-limits.ts';
 import type { KeyInfo } from '../http/keys.ts';
@@ -8,7 +8,7 @@ import { tableLines } from './table.ts';
 
 /** A key and whose it is. */
 export interface ServiceKey extends KeyInfo {
-  service: Service;
+  service: KeyedService;
 }
 
 const KEY_HEADINGS = [
@@ -23,10 +23,10 @@ const KEY_HEADINGS = [
   'LIMITS',
 ];
 
-type Counts = Omit<UsageRow, 'day' | 'keyId' | 'model'>;
+type KeyUsageCounts = Omit<UsageRow, 'day' | 'keyId' | 'model'>;
 
-/** What is counted, with the headings, in the order of the columns. */
-const COUNTS: ReadonlyArray<[name: keyof Counts, heading: string]> = [
+/** Columns in order. */
+const COUNTS: ReadonlyArray<[name: keyof KeyUsageCounts, heading: string]> = [
   ['requests', 'REQUESTS'],
   ['complete', 'COMPLETE'],
   ['client_gone', 'LEFT'],
@@ -39,7 +39,7 @@ const COUNTS: ReadonlyArray<[name: keyof Counts, heading: string]> = [
 
 const USAGE_HEADINGS = ['DAY', 'KEY', 'NAME', 'MODEL', ...COUNTS.map(([, heading]) => heading)];
 
-/** The keys, with what those of the gateway have used today and of late; `rows` are of the last days. */
+/** Lists the keys, with the recent usage of gateway keys; `rows` covers the last days. */
 export function keyTable(
   keys: ServiceKey[],
   rows: UsageRow[] | undefined,
@@ -82,7 +82,7 @@ export function limitsText({ limits = {} }: KeyInfo): string {
 
 const countCells = (rows: UsageRow[]) => COUNTS.map(([name]) => sumOf(rows, name));
 
-const sumOf = (rows: UsageRow[], name: keyof Counts) =>
+const sumOf = (rows: UsageRow[], name: keyof KeyUsageCounts) =>
   rows.reduce((total, row) => total + row[name], 0);
 
 /** Requests and tokens. */

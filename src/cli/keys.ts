@@ -1,4 +1,4 @@
-import type { Service } from '../contracts/api-key.ts';
+import type { KeyedService } from '../contracts/api-key.ts';
 import { USAGE_DAYS } from '../contracts/gateway.ts';
 import type { KeyLimits, KeyLimitsChange } from '../contracts/key-limits.ts';
 import { KeyName } from '../http/key-bodies.ts';
@@ -23,7 +23,7 @@ export async function runKeys(
   options: KeyOptions,
   version: string,
 ): Promise<string[]> {
-  // What is wrong with the words is told before anything is opened, or even loaded.
+  // Mistakes in the arguments are reported before anything is opened.
   const act = actionOf(action, id, options);
   const { reachKeys } = await import('./control-client.ts');
   const keys = await reachKeys(version);
@@ -109,7 +109,7 @@ function revoke(id: string) {
   };
 }
 
-function list(only: Service | undefined) {
+function list(only: KeyedService | undefined) {
   return async (keys: KeyActions) => {
     const services = only ? [only] : SERVICES;
     const rows = services.includes('gateway')

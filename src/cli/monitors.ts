@@ -7,17 +7,17 @@ import { request } from 'undici';
 import { createLog } from '../app/log.ts';
 import { assertStarted, openStore } from '../app/open-store.ts';
 import { platforms } from '../app/platforms.ts';
-import { readSettings, type Settings, secretVariables } from '../config/settings.ts';
+import { readSettings, type Settings, secretVariables } from '../app/settings.ts';
 import { controlSocket } from '../http/control-socket.ts';
-import { readMonitors } from '../monitoring/monitors/monitors.ts';
-import type { WantedMonitor } from '../monitoring/provisioning/definitions.ts';
-import { type Plan, planFor, type StandingMonitor } from '../monitoring/provisioning/plan.ts';
+import { readMonitors } from '../monitoring/monitors/stored-monitor.ts';
+import type { FileMonitor } from '../monitoring/provisioning/definitions.ts';
+import { type ExistingMonitor, type Plan, planFor } from '../monitoring/provisioning/plan.ts';
 import { planLines, questionLines } from '../monitoring/provisioning/plan-lines.ts';
 import { DefinitionsError, problemLine } from '../monitoring/provisioning/problem.ts';
 import {
-  answersCollection,
+  confirmedRemovals,
+  confirmRemoval,
   type ProvisioningState,
-  storeAnswer,
 } from '../monitoring/provisioning/provisioning.ts';
 import { readMonitorsFile } from '../monitoring/provisioning/read.ts';
 import { exportDefinitions } from '../monitoring/provisioning/write-definitions.ts';
@@ -26,14 +26,14 @@ import { importMonitors, isImportSource } from './import-monitors.ts';
 import { CommandLineError, type MonitorsOptions } from './options.ts';
 import { plain } from './table.ts';
 
-/** How long `apply` waits for the running program. */
+/** Time that `apply` waits for the running program. */
 const APPLY_LIMIT_MS = 10 * 60_000;
 
 /** Largest file that is imported. */
 const MAX_IMPORT_BYTES = 20 * 1024 * 1024;
 
-/** What was printed, and how the command ends: 0 all is as it is to be, 1 it failed, 2 something is to be done. */
-interface Outcome {
+/** The printed lines, and the exit code: 0 nothing to do, 1 failed, 2 something to do or to confirm. */
+interface MonitorsResult {
   lines: string[];
   code: 0 | 1 | 2;
 }
@@ -43,7 +43,7 @@ export async function runMonitors(
   [action, file, ...more]: string[],
   options: MonitorsOptions,
   version: string,
-): Promise<Outcome> {
+): Promise<MonitorsResult> {
   if (more.length > 0) throw new CommandLineError(`monitors ${action} doesn't accept ${more[0]}.`);
   if (options.from !== undefined && action !== 'import') {
     throw new CommandLineError('--from works only with monitors import.');
@@ -66,7 +66,7 @@ async function act(
   file: string | undefined,
   options: MonitorsOptions,
   version: string,
-): Promise<Outcome> {
+): Promise<MonitorsResult> {
   switch (action) {
     case 'plan':
       return await withMonitors(version, async (reached) => {
@@ -92,16 +92,16 @@ async function act(
 
 const isEmpty = ({ steps }: Plan) => steps.length === 0;
 
-/** The monitors where they are, and what takes an answer to a question about them. */
+/** Access to the monitors, wherever they are. */
 interface Reached {
   settings: Settings;
-  standing(): Promise<StandingMonitor[]>;
+  standing(): Promise<ExistingMonitor[]>;
   answer(answer: string): Promise<void>;
-  /** How the running program stands to the file; absent where none can be asked. */
+  /** Progress of the running program with its file; absent if no program runs here. */
   state?(): Promise<ProvisioningState | undefined>;
 }
 
-/** In the running program, through its control socket; else in the data folder; or in the database. */
+/** Through the control socket of the running program, else in the data folder, or in the database. */
 async function withMonitors<T>(version: string, use: (reached: Reached) => Promise<T>): Promise<T> {
   if (existsSync('.env')) process.loadEnvFile('.env');
   const settings = readSettings(process.env);
@@ -116,11 +116,13 @@ async function withMonitors<T>(version: string, use: (reached: Reached) => Promi
           const answer = await askRunning(dispatcher, 'monitors', {});
           if (!answer) throw new Error(OLDER);
           const lines = (await text(answer)).split('\n').filter((line) => line !== '');
-          return lines.map((line) => JSON.parse(line) as StandingMonitor);
+          return lines.map((line) => JSON.parse(line) as ExistingMonitor);
         },
         async answer(answer) {
           const { statusCode, body } = await request('http://askwatch/monitors/file/answer', {
-            ...{ dispatcher, method: 'POST', body: JSON.stringify({ answer }) },
+            dispatcher,
+            method: 'POST',
+            body: JSON.stringify({ answer }),
             headers: { 'content-type': 'application/json' },
           });
           await body.dump();
@@ -149,13 +151,13 @@ async function withMonitors<T>(version: string, use: (reached: Reached) => Promi
   try {
     return await use({
       settings,
-      // What is paused is known to the program alone; one that left its file is.
+      // Only the running program knows which monitors are paused, except the ones that left their file.
       standing: async () =>
         (await readMonitors(store)).map((monitor) => ({
           ...monitor,
           isPaused: monitor.managedBy?.leftAtMs !== undefined,
         })),
-      answer: (answer) => storeAnswer(store.collection(answersCollection), answer, Date.now()),
+      answer: (answer) => confirmRemoval(store.collection(confirmedRemovals), answer, Date.now()),
     });
   } finally {
     await store.close();
@@ -174,7 +176,7 @@ function fileIn({ monitorsFile }: Settings, given: string | undefined): string {
 async function planOf({ settings, standing }: Reached, file: string): Promise<Plan> {
   const wanted = await readMonitorsFile({
     path: file,
-    taboo: secretVariables(),
+    taboo: secretVariables,
     allowPrivate: settings.allowPrivate,
     platforms: platforms.map(({ name }) => name),
   });
@@ -183,18 +185,22 @@ async function planOf({ settings, standing }: Reached, file: string): Promise<Pl
   return await planFor(isFollowed ? wanted : asIfFollowed(wanted, there), there, Date.now());
 }
 
-/** That a file has another name than the one that is followed is no change. */
+/** Another file name than the followed one is no change. */
 function asIfFollowed(
-  wanted: readonly WantedMonitor[],
-  there: readonly StandingMonitor[],
-): WantedMonitor[] {
+  wanted: readonly FileMonitor[],
+  there: readonly ExistingMonitor[],
+): FileMonitor[] {
   const files = new Map(
     there.flatMap(({ managedBy }) => (managedBy ? [[managedBy.key, managedBy.file] as const] : [])),
   );
   return wanted.map((one) => ({ ...one, file: files.get(one.key) ?? one.file }));
 }
 
-async function apply(reached: Reached, given: string | undefined, yes: boolean): Promise<Outcome> {
+async function apply(
+  reached: Reached,
+  given: string | undefined,
+  yes: boolean,
+): Promise<MonitorsResult> {
   const { monitorsFile } = reached.settings;
   const file = given ?? monitorsFile;
   if (file === undefined) {
@@ -217,28 +223,31 @@ async function apply(reached: Reached, given: string | undefined, yes: boolean):
       : 'Askwatch is not running. It applies this when it starts.';
     return { lines: [...said, when], code: 0 };
   }
-  const failure = await applied(reached, monitorsFile);
+  const failure = await waitUntilApplied(reached, monitorsFile);
   return failure === undefined
     ? { lines: [...said, 'Applied.'], code: 0 }
     : { lines: [...said, plain(failure)], code: 1 };
 }
 
-/** Waits until the running program has nothing left to do; what keeps it from that otherwise. */
-async function applied(reached: Reached, file: string): Promise<string | undefined> {
+/** Waits until the running program has nothing left to do; returns the problem if there is one. */
+async function waitUntilApplied(reached: Reached, file: string): Promise<string | undefined> {
   for (const endMs = performance.now() + APPLY_LIMIT_MS; performance.now() < endMs; ) {
     await pause(1_000);
     const state = await reached.state?.();
     if (state === undefined) {
       return 'The running Askwatch was started without MONITORS_FILE. Set it there and restart Askwatch.';
     }
-    // What it said may be of what the file was before.
+    // The state may be about an earlier version of the file.
     if (state.state === 'applied' && isEmpty(await planOf(reached, file))) return undefined;
     if (state.state === 'broken' || state.state === 'failing') return state.sentence;
   }
   return "This is taking longer than ten minutes. Check Askwatch's log; monitors plan shows what is left.";
 }
 
-async function importFile(file: string | undefined, from: string | undefined): Promise<Outcome> {
+async function importFile(
+  file: string | undefined,
+  from: string | undefined,
+): Promise<MonitorsResult> {
   if (!isImportSource(from)) {
     throw new CommandLineError('--from must be gatus or file_sd.');
   }

@@ -1,33 +1,23 @@
 import { existsSync } from 'node:fs';
 import { createLog } from '../app/log.ts';
+import { readSettings } from '../app/settings.ts';
 import { counted } from '../bot/shared/text-format.ts';
-import { WATCHING } from '../bot/watch/watch-store.ts';
-import { readSettings } from '../config/settings.ts';
-import { usageInFolder } from '../gateway/usage/usage-folder.ts';
-import { resultsInFolder } from '../monitoring/history/results-folder.ts';
-import { STATES } from '../monitoring/monitors/state-store.ts';
-import { registersInFolder } from '../store/lowdb/raw-registers.ts';
-import { openLowdbState } from '../store/lowdb/raw-state.ts';
-import { statesInFolder } from '../store/lowdb/raw-states.ts';
-import { type Compared, compareState, isSame, moveState } from '../store/move-state.ts';
-import { openPostgresState } from '../store/postgres/raw-state.ts';
-import type { RawState } from '../store/raw-state.ts';
+import { openLowdbForMove } from '../store/lowdb/lowdb-store.ts';
+import type { MovableStore } from '../store/move-mark.ts';
+import {
+  type ComparedPart,
+  compareState,
+  isSame,
+  moveState,
+  openParts,
+} from '../store/move-state.ts';
+import { openPostgresForMove } from '../store/postgres/postgres-store.ts';
+import { specialParts } from './move-state-parts.ts';
 import { CommandLineError } from './options.ts';
 
-/** What has tables of its own on PostgreSQL, as a data folder keeps it. */
-export const FOLDER_PARTS = [
-  registersInFolder([STATES]),
-  resultsInFolder,
-  usageInFolder,
-  statesInFolder([WATCHING]),
-];
-
-/** While a large group is copied, a line this often. */
-const PROGRESS_EVERY_MS = 5_000;
-
 /**
- * Runs `move-state`: moves all state from the data folder to PostgreSQL, or back. With `check` it only compares; gives whether
- * both hold the same then, and true after a move. `print` is given lines as they come.
+ * Runs `move-state`: moves all state from the data folder to PostgreSQL, or back. With `check` it only compares. Resolves to
+ * false if a comparison found differences.
  */
 export async function runMoveState(options: {
   back: boolean;
@@ -44,70 +34,66 @@ export async function runMoveState(options: {
     );
   }
   const log = createLog({ level: 'warn', secrets });
-  const folder = await openLowdbState({
-    ...{ folder: dataDir, parts: FOLDER_PARTS },
-    ...{ readOnly: check, log },
-  });
+  const folder = await openLowdbForMove({ folder: dataDir, log });
   try {
-    const tables = await openPostgresState({ ...database, version, readOnly: check, log });
+    const tables = await openPostgresForMove({ ...database, version, isCompared: check, log });
     try {
       const [from, to] = back ? [tables, folder] : [folder, tables];
       print(`From  ${from.place}`);
       print(`To    ${to.place}`);
       print('');
-      return check ? await compare(from, to, print) : await move(from, to, print);
+      const parts = await openParts(from, to, specialParts(log));
+      return check
+        ? await printDifferences(compareState(parts), print)
+        : await printMove(moveState(from, to, parts), { from, to }, print);
     } finally {
-      await tables.close();
+      await tables.store.close();
     }
   } finally {
-    await folder.close();
+    await folder.store.close();
   }
 }
 
-async function move(from: RawState, to: RawState, print: (line: string) => void): Promise<true> {
-  let toldAtMs = performance.now();
-  const tally = createTally();
-  const moving = moveState(from, to, ({ group, count }) => {
-    if (performance.now() - toldAtMs < PROGRESS_EVERY_MS) return;
-    toldAtMs = performance.now();
-    print(`  ${group}: ${count} so far`);
-  });
+async function printMove(
+  moving: AsyncIterable<ComparedPart>,
+  { from, to }: { from: MovableStore; to: MovableStore },
+  print: (line: string) => void,
+): Promise<true> {
+  const counts = createCounts();
   for await (const compared of moving) {
-    tally.add(compared);
-    toldAtMs = performance.now();
-    print(`  ${compared.group}: ${compared.to.count}, identical on both sides`);
+    counts.add(compared);
+    print(`  ${compared.name}: ${compared.to.count}, identical on both sides`);
   }
-  if (tally.isEmpty()) {
+  if (counts.isEmpty()) {
     print(`Nothing left to move. Askwatch already uses ${to.place}.`);
     return true;
   }
   print('');
   print(
-    `Moved: ${tally.inWords()}. Askwatch now uses ${to.place}. It will refuse to start on ${from.place}.`,
+    `Moved: ${counts.inWords()}. Askwatch now uses ${to.place}. It will refuse to start on ${from.place}.`,
   );
   return true;
 }
 
-async function compare(
-  from: RawState,
-  to: RawState,
+async function printDifferences(
+  comparing: AsyncIterable<ComparedPart>,
   print: (line: string) => void,
 ): Promise<boolean> {
-  const tally = createTally();
+  const counts = createCounts();
   let different = 0;
-  for await (const compared of compareState(from, to)) {
-    tally.add(compared);
+  for await (const compared of comparing) {
+    counts.add(compared);
     if (isSame(compared)) continue;
     different += 1;
-    const { group, from: source, to: target } = compared;
+    const { name, from, to } = compared;
     print(
-      source.count === target.count
-        ? `  ${group}: ${source.count} on both sides, but different`
-        : `  ${group}: ${source.count} and ${target.count}`,
+      from.count === to.count
+        ? `  ${name}: ${from.count} on both sides, but different`
+        : `  ${name}: ${from.count} and ${to.count}`,
     );
   }
   if (different === 0) {
-    print(`Both are identical: ${tally.inWords()}.`);
+    print(`Both are identical: ${counts.inWords()}.`);
     return true;
   }
   print('');
@@ -117,15 +103,15 @@ async function compare(
   return false;
 }
 
-/** What was seen so far, by kind. */
-function createTally() {
+/** Numbers of items by kind. */
+function createCounts() {
   const counts = new Map<string, number>();
   return {
-    add({ part, to }: Compared) {
-      counts.set(part, (counts.get(part) ?? 0) + to.count);
+    add({ kind, to }: ComparedPart) {
+      if (to.count > 0) counts.set(kind, (counts.get(kind) ?? 0) + to.count);
     },
     isEmpty: () => counts.size === 0,
-    /** Such as `documents 6, records 12`. */
-    inWords: () => [...counts].map(([part, count]) => `${part} ${count}`).join(', ') || 'nothing',
+    /** For example `documents 6, records 12`. */
+    inWords: () => [...counts].map(([kind, count]) => `${kind} ${count}`).join(', ') || 'nothing',
   };
 }

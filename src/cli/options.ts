@@ -1,9 +1,9 @@
-import type { Service } from '../contracts/api-key.ts';
+import type { KeyedService } from '../contracts/api-key.ts';
 import { notADuration, readDuration } from '../contracts/duration.ts';
 import { USAGE_DAYS } from '../contracts/gateway.ts';
 import { type KeyLimitsChange, LIMIT_NAMES } from '../contracts/key-limits.ts';
 
-/** What the caller typed cannot be run; the message says what to type. */
+/** Invalid arguments. The message says what to type. */
 export class CommandLineError extends Error {
   override name = 'CommandLineError' as const;
 }
@@ -27,15 +27,15 @@ type OptionValue<Type> = Type extends 'boolean' ? boolean : string;
 /** The options of `feedback`. */
 export const feedbackOptions = { since: { type: 'string' }, down: { type: 'boolean' } } as const;
 export interface FeedbackOptions {
-  since?: string | undefined;
-  down?: boolean | undefined;
+  since?: string;
+  down?: boolean;
 }
 
 /** The options of `monitors`. */
 export const monitorsOptions = { from: { type: 'string' }, yes: { type: 'boolean' } } as const;
 export interface MonitorsOptions {
-  from?: string | undefined;
-  yes?: boolean | undefined;
+  from?: string;
+  yes?: boolean;
 }
 
 /** From when on, Unix time: a day, or a duration ago. */
@@ -49,7 +49,7 @@ export function sinceMsIn({ since }: FeedbackOptions, nowMs: number): number | u
 }
 
 /** The services that have keys. */
-export const SERVICES: readonly Service[] = ['gateway', 'monitoring'];
+export const SERVICES: readonly KeyedService[] = ['gateway', 'monitoring'];
 
 /** The options that set limits. */
 export const OPTION_OF = {
@@ -87,7 +87,7 @@ function wholeNumber(value: string, option: string, otherwise: string): number {
 }
 
 /** The service of that name; `undefined` when none is given. */
-export function serviceNamed(name: string | undefined): Service | undefined {
+export function serviceNamed(name: string | undefined): KeyedService | undefined {
   if (name === undefined) return undefined;
   const service = SERVICES.find((known) => known === name);
   if (!service) throw new CommandLineError(`Unknown service '${name}'. Use gateway or monitoring.`);

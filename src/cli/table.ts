@@ -21,8 +21,8 @@ export function tableLines(
 }
 
 /**
- * A text without what a terminal would obey: control characters, and those that turn the direction of writing or cannot be
- * seen, are shown by their number. Names of keys may be anyone's.
+ * Shows control characters, invisible ones and changes of writing direction by their code point, so that a terminal doesn't
+ * interpret them. Anyone may have chosen the names.
  */
 export function plain(text: string): string {
   return text.replace(

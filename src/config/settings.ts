@@ -1,12 +1,11 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import type { NamedPlaces, PlatformRegistration, Rule } from '../app/platforms/registration.ts';
-import { platforms } from '../app/platforms.ts';
 import type { Place } from '../bot/shared/place.ts';
 import type { BotSettings } from '../bot/shared/settings.ts';
 import { PROVIDER_TABLE } from '../gateway/providers/provider-table.ts';
 import type { ProviderSettings } from '../gateway/providers/providers.ts';
 import { readAddress } from '../monitoring/checks/address.ts';
+import type { NamedPlaces, PlatformSettings, SettingsRule } from './platform-settings.ts';
 import {
   anchors,
   cidrs,
@@ -44,7 +43,7 @@ const monitoringVariables = serviceVariables('MONITORING', 'URL of an external m
 
 const toMs = (seconds: number) => seconds * 1000;
 
-/** How the bot asks and alerts, and who has rights; the keys are those of `BotSettings`. */
+/** Settings of questions, alerts and rights; the keys are those of `BotSettings`. */
 const askVariables = {
   askModel: {
     name: 'ASK_MODEL',
@@ -73,7 +72,7 @@ const askVariables = {
   },
 };
 
-const alertVariables = (known: readonly PlatformRegistration[]) => ({
+const alertVariables = (known: readonly PlatformSettings[]) => ({
   alertPlaces: {
     name: 'ALERT_CHANNELS',
     about:
@@ -97,7 +96,7 @@ const alertVariables = (known: readonly PlatformRegistration[]) => ({
   },
 });
 
-const rightsVariables = (known: readonly PlatformRegistration[]) => ({
+const rightsVariables = (known: readonly PlatformSettings[]) => ({
   mayAdd: {
     name: 'WHO_MAY_ADD',
     about:
@@ -133,7 +132,7 @@ const providerVariables = Object.fromEntries(
     .map((declared) => [declared.name, declared]),
 );
 
-/** The settings of the rest of the program; the keys are those of `Settings`. */
+/** All other settings; the keys are those of `Settings`. */
 const catalogVariables = {
   catalogFile: {
     name: 'ASKWATCH_CATALOG',
@@ -294,8 +293,8 @@ const programVariables = {
   },
 };
 
-/** Every setting where these are the platforms, by group and in the order of docs/settings.md. */
-function variablesWith(known: readonly PlatformRegistration[]) {
+/** Every setting, by group and in the order of docs/settings.md. */
+export function variablesOf(known: readonly PlatformSettings[]) {
   const groups: Array<[group: string, table: VariableTable]> = [
     ...known.map(({ title, variables }): [string, VariableTable] => [title, variables]),
     ['Services', gatewayVariables],
@@ -313,28 +312,18 @@ function variablesWith(known: readonly PlatformRegistration[]) {
   );
 }
 
-/** Variables whose values are secrets of the program. */
-export const secretVariables = (among = variables): string[] =>
-  among.flatMap(({ name, secret }) => (secret ? [name] : []));
-
-/** Every setting. No other file reads the environment. */
-export const variables = variablesWith(platforms);
-
 /** A setting is wrong; the message names each variable and says what to do, and never shows its value. */
 export class SettingsError extends Error {
   override name = 'SettingsError' as const;
 }
 
-/** All settings, checked, in the shape the program uses. */
-export type Settings = ReturnType<typeof readSettings>;
-
 /**
  * Reads every setting from the environment; an empty variable counts as not set.
  * Throws a `SettingsError` that lists everything wrong at once.
  */
-export function readSettings(
+export function readSettings<Configured>(
   env: NodeJS.ProcessEnv,
-  known: readonly PlatformRegistration[] = platforms,
+  known: ReadonlyArray<PlatformSettings<Configured>>,
 ) {
   const problems: string[] = [];
   const read = <Table extends VariableTable>(table: Table) => readVariables(table, env, problems);
@@ -355,7 +344,7 @@ export function readSettings(
   refuse(problems);
 
   const namedOn = (platform: string) => namedPlaces(platform, bot);
-  const rules: Rule[] = [
+  const rules: SettingsRule[] = [
     [
       program.databaseUrl === undefined && program.databaseDirectUrl !== undefined,
       'DATABASE_URL: set it too, or unset DATABASE_DIRECT_URL, which is the same database without a pooler',
@@ -388,7 +377,7 @@ export function readSettings(
       pagesUrl: program.roles.has('console') || databaseUrl ? program.publicUrl : undefined,
     },
     providers: providersFrom(providers),
-    /** Those that are set up, by name. */
+    /** Configured platforms by name. */
     platforms: new Map(
       chat.flatMap(({ platform: { name, configure }, values }) => {
         const configured = configure(values, namedOn(name));
@@ -396,7 +385,7 @@ export function readSettings(
       }),
     ),
     /** Values that must never be written anywhere. */
-    secrets: secretsIn(env, variablesWith(known)),
+    secrets: secretsIn(env, variablesOf(known)),
   };
 }
 
@@ -404,9 +393,13 @@ function refuse(problems: string[]): void {
   if (problems.length > 0) throw new SettingsError(problems.join('\n'));
 }
 
-type Service = ValuesOf<ReturnType<typeof serviceVariables>>;
+type ServiceSettings = ValuesOf<ReturnType<typeof serviceVariables>>;
 
-function serviceRules(prefix: string, name: string, { baseUrl, apiKey }: Service): Rule[] {
+function serviceRules(
+  prefix: string,
+  name: string,
+  { baseUrl, apiKey }: ServiceSettings,
+): SettingsRule[] {
   return [
     [
       baseUrl !== undefined && apiKey === undefined,
@@ -419,7 +412,7 @@ function serviceRules(prefix: string, name: string, { baseUrl, apiKey }: Service
   ];
 }
 
-/** What the parts that run need of one another. */
+/** Rules about settings that the roles of this process require. */
 function roleRules(
   {
     roles,
@@ -427,8 +420,8 @@ function roleRules(
     consolePassword,
     monitorsFile,
   }: ValuesOf<typeof programVariables> & ValuesOf<typeof checkVariables>,
-  { gateway, monitoring }: { gateway: Service; monitoring: Service },
-): Rule[] {
+  { gateway, monitoring }: { gateway: ServiceSettings; monitoring: ServiceSettings },
+): SettingsRule[] {
   const hasMonitoring = roles.has('monitoring') || monitoring.baseUrl !== undefined;
   return [
     [
@@ -458,7 +451,7 @@ function roleRules(
   ];
 }
 
-/** What the settings name on a platform, by its own ids. */
+/** Collects the ids of a platform's channels and people that settings mention. */
 function namedPlaces(
   name: string,
   { alertPlaces, mayAdd, mayManage }: Pick<BotSettings, 'alertPlaces' | 'mayAdd' | 'mayManage'>,
@@ -469,7 +462,7 @@ function namedPlaces(
   return { channels: idsOf(alertPlaces), people: idsOf(people) };
 }
 
-function elsewhere({ baseUrl, apiKey }: Service) {
+function elsewhere({ baseUrl, apiKey }: ServiceSettings) {
   return baseUrl && apiKey ? { baseUrl, apiKey } : undefined;
 }
 
@@ -485,8 +478,11 @@ function providersFrom(values: { [setting: string]: string | undefined }): Provi
 }
 
 /** The values of the environment that must never be written anywhere. */
-export function secretsIn(env: NodeJS.ProcessEnv, among = variables): string[] {
-  return among.flatMap(({ name, secret }) => {
+export function secretsIn(
+  env: NodeJS.ProcessEnv,
+  variables: ReturnType<typeof variablesOf>,
+): string[] {
+  return variables.flatMap(({ name, secret }) => {
     const value = env[name]?.trim();
     return secret && value ? [value, ...[value, ...value.split(',')].flatMap(passwordIn)] : [];
   });
@@ -498,7 +494,7 @@ function passwordIn(value: string): string[] {
   return password === '' ? [] : [...new Set([password, decodeURIComponent(password)])];
 }
 
-/** Whether only this machine can reach a listener on `host`. */
+/** True if only this machine can reach a listener on `host`. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || readAddress(host)?.range() === 'loopback';
 }

@@ -1,19 +1,18 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables as the file has them
 import { readFile, stat } from 'node:fs/promises';
 import { z } from 'zod';
-import type { PlatformRegistration } from '../app/platforms/registration.ts';
-import { platforms } from '../app/platforms.ts';
 import { type Place, parsePlace } from '../bot/shared/place.ts';
 import type { ToolServerAddress } from '../clients/tool-server.ts';
+import type { PlatformSettings } from './platform-settings.ts';
 import { SettingsError } from './settings.ts';
 
 const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_SERVERS = 16;
 
-/** Of all servers together: providers take no more than 128 functions, and there are our own. */
+/** The most tools of all servers together. Providers accept 128 functions, including Askwatch's own. */
 const MAX_TOOLS = 100;
 
-/** What a protocol or HTTP itself says in these, nobody else may. */
+/** Headers that the MCP protocol or HTTP sets. */
 const RESERVED =
   /^(accept|accept-encoding|connection|content-.*|expect|host|keep-alive|mcp-.*|te|trailer|transfer-encoding|upgrade)$/i;
 
@@ -21,9 +20,9 @@ const RESERVED =
 export interface ToolServerSettings extends ToolServerAddress {
   /** Names of the tools that may be used, as the server has them. */
   tools: readonly string[];
-  /** Those among them that a person has to confirm; without it all that are not annotated as read-only. */
+  /** Tools that a person must confirm. By default, all that aren't annotated as read-only. */
   writes: readonly string[] | undefined;
-  /** Where they may be used; everywhere without it. */
+  /** Channels that may use the tools; all by default. */
   channels: readonly Place[] | undefined;
 }
 
@@ -36,7 +35,7 @@ const names = z.array(
 
 const texts = (about: string) => z.record(z.string(), z.string(about), about);
 
-/** One entry of `mcpServers`; values of url and headers are checked once the variables stand in them. */
+/** One entry of `mcpServers`. The url and headers are validated after their variables are replaced. */
 const Entry = z.strictObject({
   type: z
     .enum(['http', 'streamable-http', 'streamableHttp'], {
@@ -57,13 +56,13 @@ const File = z.object({
 });
 
 /**
- * The servers that the file of `MCP_CONFIG` names; none without one. Variables of the environment stand for `${NAME}` in addresses and
- * headers. Throws a `SettingsError` that names the file, what is wrong in it and where, and shows no value.
+ * Reads the servers in the MCP_CONFIG file; none without one. `${NAME}` in URLs and headers is replaced by an environment variable.
+ * Throws a `SettingsError` that names the file, the error and its place, and shows no value.
  */
 export async function readToolServers(
   file: string | undefined,
   env: NodeJS.ProcessEnv,
-  known: readonly PlatformRegistration[] = platforms,
+  known: readonly PlatformSettings[],
 ): Promise<ToolServerSettings[]> {
   if (file === undefined) return [];
   const problems: string[] = [];
@@ -105,21 +104,25 @@ async function readJson(file: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The parser's own sentence may quote what stands there.
+    // The parser's own message may quote a secret of the file.
     const position = /position (\d+)/.exec((error as Error).message)?.[1];
     const line = position && text.slice(0, Number(position)).split('\n').length;
     throw wrong(file, [`is not valid JSON${line ? `: see line ${line}` : ''}`]);
   }
 }
 
-interface Reading {
+interface EntryReading {
   env: NodeJS.ProcessEnv;
-  known: readonly PlatformRegistration[];
-  /** Tells what is wrong at a path within the entry. */
+  known: readonly PlatformSettings[];
+  /** Reports an error at a path within the entry. */
   at(path: string, what: string): void;
 }
 
-function readEntry(name: string, entry: unknown, reading: Reading): ToolServerSettings | undefined {
+function readEntry(
+  name: string,
+  entry: unknown,
+  reading: EntryReading,
+): ToolServerSettings | undefined {
   const { at, env, known } = reading;
   if (!/^[a-z0-9]+([_-][a-z0-9]+)*$/.test(name) || name.length > 32) {
     at(
@@ -176,7 +179,7 @@ function readEntry(name: string, entry: unknown, reading: Reading): ToolServerSe
   };
 }
 
-/** A text with the values of the variables that it names; `${NAME:-other}` stands for `other` where there is no such. */
+/** Replaces `${NAME}` by environment variables; `${NAME:-other}` has a default. */
 function expanded(
   text: string,
   env: NodeJS.ProcessEnv,

@@ -10,7 +10,7 @@ import { parseResolver } from '../monitoring/checks/dns-query.ts';
 export const ROLES = ['gateway', 'monitoring', 'bot', 'console'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** One environment variable: what it is for, what stands in its place when it is not set, and its check. */
+/** One environment variable: its purpose, default and validation. */
 export interface Variable<T = unknown> {
   name: string;
   about: string;
@@ -100,7 +100,6 @@ export const httpUrls = commaList().pipe(
   z.array(httpUrl()).min(1, 'must contain at least one URL'),
 );
 
-/** Where others reach this program. */
 export const publicUrl = z
   .string()
   .refine((text) => {
@@ -176,7 +175,7 @@ export const cidrs = commaList()
   )
   .prefault('');
 
-/** Where the proxies in front are. Of everybody as one, each could say to be anybody. */
+/** Trusted proxies. A network of all addresses is refused, because any client could then claim any address. */
 export const proxies = commaList()
   .transform((items, context) =>
     items.filter((item) => {

@@ -6,10 +6,10 @@ import { StatusError } from '../clients/errors.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { KeyInfo } from '../http/keys.ts';
 
-/** The incidents that people were told of, as far as somebody outside of their channels may say something of them. */
+/** Open incidents, as far as a caller outside of chat may act on them. */
 export type CallerIncidents = Pick<WriteContext['incidents'], 'openOf' | 'mark'>;
 
-/** Who asks, for the time of one request. */
+/** The sender of one request. */
 export interface Caller {
   key: KeyInfo;
   /** Asks with their own key, so that its limits and rights hold. */
@@ -20,7 +20,7 @@ export interface Caller {
   log: Logger;
 }
 
-/** How long one call may take; the check of a monitor alone may take 20 s. */
+/** Time limit of one call; a single check may take 20 s. */
 const MAX_MS = 30_000;
 
 /** Here is no channel, and tools that need one are not offered. */
@@ -38,7 +38,6 @@ const notYet = () => {
   throw new CommandError('Askwatch is still starting. Try again in a few seconds.');
 };
 
-/** What a tool works with, for a caller. */
 function contextOf(caller: Caller, signal: AbortSignal): WriteContext {
   const { key, monitoring, incidents, requestId, log } = caller;
   const { openOf, mark } = incidents ?? { openOf: notYet, mark: notYet };
@@ -54,7 +53,7 @@ function contextOf(caller: Caller, signal: AbortSignal): WriteContext {
   };
 }
 
-/** What happened and what to do, to be shown to whoever asked. */
+/** An error with a message for the caller: what happened and what to do. */
 export class Refusal extends Error {
   override name = 'Refusal' as const;
 }
@@ -77,7 +76,7 @@ export async function doFor<T>(
 
 function sentenceOf(error: unknown, { requestId, log }: Caller): string {
   if (error instanceof Refusal) return error.message;
-  // Tools speak of a channel's commands, of which there is one that can be called here.
+  // Tools mention chat commands in errors; the caller has only tools.
   if (error instanceof CommandError)
     return error.message.replaceAll('/monitor list', 'list_monitors');
   // It is the caller's own key that is refused, and the service says why.

@@ -4,12 +4,12 @@ import { oneLine } from '../contracts/one-line.ts';
 /** Characters of one value; what is longer is cut. */
 const MAX_VALUE = 2_000;
 
-/** How far into each other lists go; what is deeper is written as JSON. */
+/** The deepest nested list; deeper values are written as JSON. */
 const MAX_DEPTH = 4;
 
 /**
- * What would be more than a character within a line of Markdown; a `_` within a word is none. Source: CommonMark 0.31,
- * "Backslash escapes" and "Emphasis and strong emphasis".
+ * Characters with a meaning inside a line of Markdown; a `_` within a word has none. Source: CommonMark 0.31, "Backslash escapes"
+ * and "Emphasis and strong emphasis".
  */
 const SPECIAL = /[\\`*[\]<>#|~&$]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
 
@@ -35,6 +35,6 @@ function listOf(value: object, depth: number): string[] {
 function plain(text: string): string {
   // Cut between the halves of a character, it would hold one that cannot be shown.
   const line = oneLine(shortened(oneLine(text), MAX_VALUE));
-  // What is a mark at the begin of a line alone stands behind one of ours.
+  // Markers that count only at the start of a line follow a list marker here.
   return line.replace(SPECIAL, '\\$&');
 }

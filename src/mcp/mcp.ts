@@ -17,14 +17,14 @@ const PATH = '/mcp';
 /** Messages of one request. Only version 2025-03-26 has such batches. */
 const MAX_BATCH = 20;
 
-/** Messages of one key to this process. Calls of tools are besides requests to the monitoring service, which has its own limit. */
+/** Messages per key in this process. Tool calls also count against the monitoring service's own limit. */
 const MESSAGES_PER_MINUTE = 300;
 
 const AGAIN_SECONDS = 5;
 
 const Batch = z.array(z.looseObject({})).min(1).max(MAX_BATCH);
 
-/** What the protocol reads of a request besides its body. */
+/** Request headers that the MCP library needs. */
 const HEADERS = /^(accept|content-type|mcp-.*)$/;
 
 /**
@@ -33,16 +33,16 @@ const HEADERS = /^(accept|content-type|mcp-.*)$/;
  */
 export function addMcp(options: {
   kit: ServerKit;
-  /** Of the monitoring service that runs here. */
+  /** Keys of this process's monitoring service. */
   keys: Keys;
-  /** Where that service is; asked for once it listens. */
+  /** The monitoring service's address; called while it listens. */
   serviceUrl: () => string;
-  /** Whether tools that change something are offered. */
+  /** Offers tools that change something. */
   writes: boolean;
-  /** What people were told of, where a bot tells them in this process; `undefined` until it has started. */
-  incidents?: (() => CallerIncidents | undefined) | undefined;
+  /** Incidents of this process's bot; `undefined` until it has started. */
+  incidents?: () => CallerIncidents | undefined;
   publicUrl: string | undefined;
-  /** Whether the listener can be reached from beyond this machine. */
+  /** True if other machines can reach the listener. */
   isOpen: boolean;
   version: string;
   log: Logger;
@@ -137,7 +137,7 @@ export function addMcpElsewhere({ kit, isElsewhere }: { kit: ServerKit; isElsewh
   });
 }
 
-/** The request as the protocol reads it: without the key, which is no matter of a library. */
+/** Converts a request for the MCP library, without the key. */
 function messageOf({ headers }: HttpRequest, signal: AbortSignal): Request {
   const read = Object.entries(headers).filter(([name]) => HEADERS.test(name));
   const values = read.map(([name, value]) => [name, String(value)] as [string, string]);

@@ -1,10 +1,9 @@
 import { forbidden } from '../http/errors.ts';
 
-/** What is known of a request, as the server tells it. */
 interface NamedRequest {
   /** By a trusted proxy, or as the caller wrote it. */
   host: string;
-  headers: { origin?: string | string[] | undefined };
+  headers: { origin?: string | string[] };
 }
 
 /** Throws the 403 of a request that comes under another's name, or from another's page. */
@@ -19,7 +18,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
  */
 export function createRequireOwnHost(options: {
   publicUrl: string | undefined;
-  /** Whether the listener can be reached from beyond this machine. */
+  /** True if other machines can reach the listener. */
   isOpen: boolean;
 }): RequireOwnHost {
   const { publicUrl, isOpen } = options;

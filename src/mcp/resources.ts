@@ -18,7 +18,6 @@ const MARKDOWN = 'text/markdown';
 
 const SECOND_MS = 1_000;
 
-/** What can be read, by its address. */
 export const templates = [
   {
     name: 'monitor',
@@ -37,7 +36,7 @@ export const templates = [
   },
 ];
 
-/** The monitors, some at a time; `cursor` is that of the page before. Throws a `Refusal`. */
+/** Returns a page of monitors; `cursor` comes from the previous page. Throws a `Refusal`. */
 export async function listResources(
   caller: Caller,
   { cursor, gone }: { cursor: string | undefined; gone: AbortSignal },
@@ -62,7 +61,7 @@ export async function listResources(
   };
 }
 
-/** What stands under an address; `undefined` when there is nothing. Throws a `Refusal`. */
+/** Returns the resource at an address; `undefined` if there is none. Throws a `Refusal`. */
 export async function readResource(
   caller: Caller,
   { uri, gone }: { uri: string; gone: AbortSignal },
@@ -121,7 +120,7 @@ type ListedIncidents = {
   incidents: Array<{ monitor_id: string; monitor: string; started_at: string }>;
 };
 
-/** What a tool finds; `undefined` where it says that there is no such thing. */
+/** Runs a tool; `undefined` if the monitor or incident doesn't exist. */
 async function run<Output>(tool: ReadingTool, input: object, context: ToolContext) {
   try {
     const { output } = await runTool(tool, checkToolInput(tool, input), context);

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { Card, Fact } from '../bot/shared/card.ts';
 import { shortened } from '../bot/shared/text-format.ts';
 import { toolsFor } from '../bot/tools/registry.ts';
-import { checkToolInput, inputSchema, runTool } from '../bot/tools/run-tool.ts';
+import { checkToolInput, runTool } from '../bot/tools/run-tool.ts';
 import { isoTime, type Tool, type WriteContext, type WritingTool } from '../bot/tools/tool.ts';
 import { addedPath } from '../contracts/monitoring-additions.ts';
 import { type Caller, doFor, Refusal } from './caller.ts';
 
-/** They are about incidents that people were told of, and go to where the bot runs. */
+/** These tools act on the bot's incidents, so the process that has the bot runs them. */
 const OF_THE_BOT = ['acknowledge_incident', 'snooze_incident'];
 
 /** It changes no setting, but sends a request out and may change a status: the monitoring service takes it as a change. */
@@ -28,7 +28,7 @@ const DESCRIPTIONS: Partial<Record<string, string>> = {
     'Adds a monitor for an address, a text in a page, a DNS name, a port of a host, a certificate or a job. Its alerts go only to channels that get the alerts of all monitors.',
 };
 
-/** What a tool gives that changes something. */
+/** The result of a tool that changes something. */
 const Done = z.object({
   done: z.string(),
   details: z.record(z.string(), z.string()),
@@ -59,7 +59,7 @@ export function createTools({ writes, hasBot }: { writes: boolean; hasBot: boole
   }
 
   return {
-    /** Those that a caller may call. */
+    /** Tools that the caller may use. */
     list: (caller: Caller) =>
       tools.flatMap((tool) => {
         const definition = definitions.get(tool);
@@ -90,7 +90,7 @@ export function createTools({ writes, hasBot }: { writes: boolean; hasBot: boole
         return { content: [{ type: 'text', text }], isError: true };
       }
     },
-    /** What there is to call, for whoever called something else. */
+    /** The names of all tools, for errors about an unknown one. */
     names: () => tools.map(({ name }) => name).join(', '),
   };
 }
@@ -114,7 +114,7 @@ function definitionOf(tool: Tool) {
     name,
     title,
     description: DESCRIPTIONS[name] ?? description,
-    inputSchema: { ...inputSchema(tool), type: 'object' as const },
+    inputSchema: { ...tool.inputSchema, type: 'object' as const },
     outputSchema: { ...output, type: 'object' as const },
     annotations: {
       title,

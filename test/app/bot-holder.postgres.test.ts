@@ -66,7 +66,7 @@ async function startProcess(
         const done = own.claims({ name: 'seen', schema: z.never(), keptMs: 60_000 });
         return {
           async dispatch({ id }: Invocation) {
-            if (!lease.isHeld() || !(await done.once(id))) return { kind: 'nothing' };
+            if (!lease.isHeld() || !(await done.claim(id))) return { kind: 'nothing' };
             told.push(`${name} did ${id}`);
             await done.finish(id);
             return { kind: 'nothing' };

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
+import { readSettings } from '../../src/app/settings.ts';
 import { openPlatformLimits } from '../../src/bot/shared/platform-limits.ts';
-import { readSettings } from '../../src/config/settings.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 

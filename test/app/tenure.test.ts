@@ -124,7 +124,7 @@ test('platforms begin before the bot, the console once it is made, and all end i
     ...['toy pauses', 'console pauses'],
     ...['bot stops', 'toy stops as holder', 'console stops as holder'],
   ]);
-  expect((await store.lease('bot'))?.fence).toBe(2);
+  expect((await store.lease('bot'))?.isHeld()).toBe(true);
 });
 
 test('what platforms hear before there is a lease waits for it, and is done in order', async () => {
@@ -226,7 +226,7 @@ test('nothing is sent or stored once the lease is lost', async () => {
   });
   await post(tenure, 'in time');
   const claims = own?.claims({ name: 'toys', schema: z.never(), keptMs: 1_000 });
-  await claims?.once('in time');
+  await claims?.claim('in time');
   lost.abort();
   expect(tenure.lease.isHeld()).toBe(false);
   await expect(post(tenure, 'late')).rejects.toThrow('It is not held.');

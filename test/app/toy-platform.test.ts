@@ -39,7 +39,7 @@ function createToy() {
     },
   };
 
-  /** Somebody types a line in a channel of it. */
+  /** A person types a line in a channel. */
   async function type(line: string) {
     lines += 1;
     const reply = await bot?.dispatch({

@@ -13,8 +13,7 @@ import {
   inspectDatabase,
   lookAtDocument,
 } from '../../src/store/postgres/inspection.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { openPostgresState } from '../../src/store/postgres/raw-state.ts';
+import { openPostgresForMove, openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { ownServer } from '../helpers/postgres/own-server.ts';
 import { startProxy } from '../helpers/postgres/proxy.ts';
@@ -118,7 +117,7 @@ describe.skipIf(!server)('The doctor finds a database', () => {
     });
   });
 
-  test('that does not let it in, and says why', async () => {
+  test('doctor explains why a database refuses the connection', async () => {
     const { findings, as, url } = await ownDatabase();
     await query(server?.url ?? '', `create role guarded login password '${PASSWORD}'`);
     const wrong = await findings({ url: as('guarded', `${PASSWORD}x`) });
@@ -136,7 +135,7 @@ describe.skipIf(!server)('The doctor finds a database', () => {
     expect(of(direct, 'Database')).toMatch(/^ok/);
   });
 
-  test('in which the user lacks a right, and says how it is given', async () => {
+  test('doctor names the missing right of the database user and how to grant it', async () => {
     const { findings, as, open, query } = await ownDatabase();
     const user = await ownUser();
     const rights = async () => of(await findings({ url: as(user) }), 'Database rights');
@@ -155,7 +154,7 @@ describe.skipIf(!server)('The doctor finds a database', () => {
     expect(await rights()).toMatch(/^ok/);
   });
 
-  test('that takes no changes', async () => {
+  test('doctor reports a read-only database', async () => {
     const { findings, name, facts } = await ownDatabase();
     await query(server?.url ?? '', `alter database ${name} set default_transaction_read_only = on`);
     expect(of(await findings(), 'Database')).toMatch(
@@ -166,7 +165,7 @@ describe.skipIf(!server)('The doctor finds a database', () => {
     expect(of(judged(standby), 'Database')).toMatch(/^problem: .*a standby.*primary/);
   });
 
-  test('of a version that is too old', async () => {
+  test('doctor reports a PostgreSQL version that is too old', async () => {
     const { server: found, ...known } = await (await ownDatabase()).facts();
     const old = { ...found, version: '14.9', versionNumber: 140_009 };
     expect(of(judged({ ...known, server: old }), 'Database')).toMatch(
@@ -174,7 +173,7 @@ describe.skipIf(!server)('The doctor finds a database', () => {
     );
   });
 
-  test('far away', async () => {
+  test('doctor warns of a distant database', async () => {
     const { findings, url } = await ownDatabase();
     const far = await startProxy(url, { passesNotifications: true, delayMs: 30 });
     expect(of(await findings({ url: far }), 'Database latency')).toMatch(
@@ -182,7 +181,7 @@ describe.skipIf(!server)('The doctor finds a database', () => {
     );
   });
 
-  test('whose clock is another', async () => {
+  test('doctor reports a database whose clock differs', async () => {
     const { findings } = await ownDatabase();
     const clock = async (offMs: number) =>
       of(await findings({ clockMs: () => Date.now() + offMs }), 'Database clock');
@@ -207,7 +206,7 @@ describe.skipIf(!server)('The doctor finds a database', () => {
     );
   });
 
-  test('that has too few connections', async () => {
+  test('doctor reports a database with too few connections', async () => {
     const { findings, name, as, query: ask } = await ownDatabase();
     const connections = async (options: Parameters<typeof findings>[0] = {}) =>
       of(await findings(options), 'Database connections');
@@ -230,7 +229,7 @@ describe.skipIf(!server)('The doctor finds a database', () => {
     );
   });
 
-  test('that does not keep what it has acknowledged', async () => {
+  test('doctor warns of a database that may lose acknowledged changes', async () => {
     const { findings, name } = await ownDatabase();
     await query(server?.url ?? '', `alter database ${name} set synchronous_commit = off`);
     expect(of(await findings(), 'Database durability')).toMatch(
@@ -254,7 +253,7 @@ describe.skipIf(!server)('The doctor finds a database', () => {
     );
   });
 
-  test('that a newer version has changed', async () => {
+  test('doctor reports a schema of a newer version', async () => {
     const { findings, open, query } = await ownDatabase();
     const schema = async () => of(await findings(), 'Database schema');
     await open();
@@ -270,8 +269,8 @@ describe.skipIf(!server)('The doctor finds a database', () => {
 
   test('from which the state was moved, or to which it is on its way', async () => {
     const { findings, url } = await ownDatabase();
-    const state = await openPostgresState({ url, version: '0', log });
-    onTestFinished(() => state.close());
+    const state = await openPostgresForMove({ url, version: '0', isCompared: false, log });
+    onTestFinished(() => state.store.close());
     await state.setMark({ state: 'copying', from: 'the data folder /x' });
     expect(of(await findings(), 'Database schema')).toMatch(
       /^problem: .*unfinished copy.*move-state/,
@@ -282,7 +281,7 @@ describe.skipIf(!server)('The doctor finds a database', () => {
     );
   });
 
-  test('whose tables are full of dead rows', async () => {
+  test('doctor warns of tables with many dead rows', async () => {
     const { findings, facts, open, query } = await ownDatabase();
     await open();
     await query('alter table askwatch.document set (autovacuum_enabled = off)');

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readSettings } from '../../src/app/settings.ts';
 import { checkMonitorsFile } from '../../src/cli/doctor-monitors.ts';
-import { readSettings } from '../../src/config/settings.ts';
 import { monitorsFileProgram } from '../helpers/files/reader-program.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 

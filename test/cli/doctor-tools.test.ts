@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readSettings } from '../../src/app/settings.ts';
 import { checkToolServers } from '../../src/cli/doctor-tools.ts';
-import { readSettings } from '../../src/config/settings.ts';
 import { startRawToolServer, startToolServer } from '../fakes/tool-server.ts';
 import { otherServer, startBotWithTools, untilOffered } from '../helpers/bot/other-tools.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';

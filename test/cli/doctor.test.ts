@@ -3,11 +3,11 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { readSettings } from '../../src/app/settings.ts';
 import { checkConsole, checkProxies } from '../../src/cli/doctor-console.ts';
 import { createProbe, NoAnswerError, readClock } from '../../src/cli/doctor-fetch.ts';
 import { checkClock, checkNode } from '../../src/cli/doctor-machine.ts';
 import { checkProviders } from '../../src/cli/doctor-providers.ts';
-import { readSettings } from '../../src/config/settings.ts';
 import type { ProviderSettings } from '../../src/gateway/providers/providers.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
@@ -21,7 +21,7 @@ async function serve(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** What the checks say of providers that answer like this. */
+/** Findings about providers with these responses. */
 async function providers(
   given: ProviderSettings | ((baseUrl: string) => ProviderSettings),
   status: number,

@@ -1,6 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { draftsOf } from '../../evals/run/drafts.ts';
 import { exportedLines } from '../../src/bot/feedback/export.ts';
 import { createFeedback } from '../../src/bot/feedback/feedback.ts';
 import { runFeedback } from '../../src/cli/feedback.ts';
@@ -8,7 +9,6 @@ import { CommandLineError, type FeedbackOptions } from '../../src/cli/options.ts
 import { openControl } from '../../src/http/control.ts';
 import { openKeys } from '../../src/http/keys.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { draftsOf } from '../evals/run/drafts.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
@@ -53,7 +53,7 @@ async function run(options: FeedbackOptions = {}, ...words: string[]) {
   return { bytes, lines: lines.map((line) => JSON.parse(line)), text: await read };
 }
 
-/** The ids of what was written; those of one millisecond come in any order. */
+/** Ids of the lines, sorted because lines of one millisecond have no order. */
 const idsOf = ({ lines }: Awaited<ReturnType<typeof run>>) => lines.map(({ id }) => id).sort();
 
 test.each([

@@ -22,7 +22,7 @@ describe.skipIf(!hasPostgres)('npx askwatch keys, where state is in a database',
     await eventually(() => running.verify(key)?.limits?.tokensPerDay === 5);
 
     const books = store.usage?.({ unixMs: Date.now, steadyMs: () => performance.now() });
-    books?.enter(requestOf(id, 77));
+    books?.addRequest(requestOf(id, 77));
     await eventually(async () => (await books?.summary({}))?.length === 1);
     const used = await runKeys(['usage', id], {}, '0.0.0');
     expect(used.join('\n')).toMatch(/ job +one +1 .* 77 /);

@@ -3,14 +3,19 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createConversations } from '../../src/bot/ask/conversations.ts';
-import { FOLDER_PARTS } from '../../src/cli/move-state.ts';
+import { specialParts } from '../../src/cli/move-state-parts.ts';
 import { createUsageLedger } from '../../src/gateway/usage/ledger.ts';
 import { openKeys } from '../../src/http/keys.ts';
 import { createServer } from '../../src/http/server.ts';
-import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { openLowdbState } from '../../src/store/lowdb/raw-state.ts';
-import { type Compared, compareState, isSame, moveState } from '../../src/store/move-state.ts';
-import { openPostgresState } from '../../src/store/postgres/raw-state.ts';
+import { openLowdbForMove, openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import {
+  type ComparedPart,
+  compareState,
+  isSame,
+  moveState,
+  openParts,
+} from '../../src/store/move-state.ts';
+import { openPostgresForMove } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { UsageRecord } from '../../src/store/usage.ts';
 import { startWebTarget, type WebTarget } from '../fakes/web-target.ts';
@@ -31,27 +36,28 @@ const KEY = { id: 'key00001', name: 'a key', createdAtMs: 0, limits: { tokensPer
 async function startWorld() {
   const database = await testDatabase();
   const { url, schema, log } = database;
-  async function open(folder: string, readOnly: boolean) {
-    const files = await openLowdbState({ folder, parts: FOLDER_PARTS, readOnly, log });
-    onTestFinished(() => files.close());
-    const tables = await openPostgresState({ url, schema, version: '0', readOnly, log });
-    onTestFinished(() => tables.close().catch(() => {}));
+  async function open(folder: string, isCompared: boolean) {
+    const files = await openLowdbForMove({ folder, log });
+    onTestFinished(() => files.store.close());
+    const tables = await openPostgresForMove({ url, schema, version: '0', isCompared, log });
+    onTestFinished(() => tables.store.close().catch(() => {}));
     return { files, tables };
   }
   return {
     ...database,
-    /** Moves all, or until a group of a part is moved. */
+    /** Moves everything, or up to a kind of part. */
     async move(folder: string, { back = false, until = '' } = {}) {
       const { files, tables } = await open(folder, false);
-      const moved: Compared[] = [];
+      const moved: ComparedPart[] = [];
       try {
         const [from, to] = back ? [tables, files] : [files, tables];
-        for await (const compared of moveState(from, to, () => {})) {
+        const parts = await openParts(from, to, specialParts(log));
+        for await (const compared of moveState(from, to, parts)) {
           moved.push(compared);
-          if (compared.part === until) break;
+          if (compared.kind === until) break;
         }
       } finally {
-        await Promise.all([files.close(), tables.close()]);
+        await Promise.all([files.store.close(), tables.store.close()]);
       }
       return moved;
     },
@@ -59,11 +65,12 @@ async function startWorld() {
       const { files, tables } = await open(folder, true);
       const found: string[] = [];
       try {
-        for await (const compared of compareState(files, tables)) {
-          if (!isSame(compared)) found.push(compared.group);
+        const parts = await openParts(files, tables, specialParts(log));
+        for await (const compared of compareState(parts)) {
+          if (!isSame(compared)) found.push(compared.name);
         }
       } finally {
-        await Promise.all([files.close(), tables.close()]);
+        await Promise.all([files.store.close(), tables.store.close()]);
       }
       return found;
     },
@@ -96,7 +103,7 @@ async function check(service: Service, id: string): Promise<void> {
   if (answer.status !== 200) throw new Error(answer.text);
 }
 
-/** Hours of two sites, of which one goes down and up. */
+/** Checks two sites for hours; one goes down and up. */
 async function someHours(service: Service, ids: string[], { shop, clock }: Sites): Promise<void> {
   for (const isUp of [true, true, true, false, false, true, false]) {
     if (isUp) await shop.startAgain().catch(() => {});
@@ -170,7 +177,7 @@ async function enterUsage(side: Side, atMs: number, requests: Array<Partial<Usag
   await store.close();
 }
 
-/** What the gateway says of usage, and what a key may still use. */
+/** The gateway's usage report, and a key's remaining limits. */
 async function usageOf(store: Store) {
   const { log } = recordingLog();
   const { metrics } = await createServer({ log, version: '0' });
@@ -220,7 +227,7 @@ describe.skipIf(!hasPostgres)('What the services have stored', () => {
     await service.call('POST', `${MONITORS}/${blog.id}/resume`);
     expect((await service.call('DELETE', `${MONITORS}/${gone.id}`)).status).toBe(204);
     await service.close();
-    // A start stores the hours that are over; those of now are counted from the results.
+    // A start stores the hours that are over, and counts the current ones from the results.
     await clock.advance(2 * HOUR_MS);
     service = await serviceOn(files, clock);
     await someHours(service, ids, sites);
@@ -255,13 +262,11 @@ describe.skipIf(!hasPostgres)('What the services have stored', () => {
     expect(incidents.length).toBeGreaterThan(3);
 
     const moved = await world.move(folder);
-    const parts = new Set(moved.map(({ part }) => part));
-    expect(parts).toEqual(
-      new Set(['keys of secrets', 'documents', 'registers', 'results', 'usage']),
-    );
+    const kinds = new Set(moved.map(({ kind }) => kind));
+    expect(kinds).toEqual(new Set(['keys of secrets', 'documents', 'values', 'results', 'usage']));
     expect(await world.differences(folder)).toEqual([]);
     expect(await world.query('select 1 from #.record')).toEqual([]);
-    expect(await world.query('select 1 from #.register where extra is not null')).toEqual([]);
+    expect(await world.query('select 1 from #.shared_value where extra is not null')).toEqual([]);
     expect(await monitoringOf(tables, clock)).toEqual(before);
     expect(await gatewayOf(tables, thread)).toEqual(gatewayBefore);
 
@@ -299,7 +304,7 @@ describe.skipIf(!hasPostgres)('What the services have stored', () => {
     const back = { folder: second };
     expect(await monitoringOf(back, clock)).toEqual(after);
     expect(await gatewayOf(back, thread)).toEqual(gatewayAfter);
-    // What the first start has written is enough for the next.
+    // The first start has written enough for the next one.
     expect(await monitoringOf(back, clock)).toEqual(after);
     service = await serviceOn(back, clock);
     expect((await service.call('GET', MONITORS, { key })).status).toBe(200);
@@ -341,47 +346,33 @@ describe.skipIf(!hasPostgres)('What the services have stored', () => {
     await more(files);
     await move(folder);
     expect(await differences(folder)).toEqual([]);
-    const hours = (
-      (await query('select distinct at from #.check_result order by at')) as Array<{ at: Date }>
-    ).map(({ at }) => `results/${at.toISOString().slice(0, 13)}`);
-    const [hour, nextHour] = [hours.at(0), hours.at(-1)];
-    expect(hour).not.toBe(nextHour);
-    const days = (await query('select distinct day::text from #.usage_day order by 1')) as Array<{
-      day: string;
-    }>;
-    const [earlier, today] = days.map(({ day }) => `usage/${day}`);
     for (const [change, group] of [
-      [`update #.register set value = '{"state":{}}' where id = '${ids[0]}'`, 'monitor-states'],
+      [`update #.shared_value set value = '{"state":{}}' where id = '${ids[0]}'`, 'monitor-states'],
       [
         'update #.check_result set took = took + 1 where at = (select min(at) from #.check_result)',
-        hour,
+        'results',
       ],
-      ['delete from #.check_result where at = (select max(at) from #.check_result)', nextHour],
-      ['update #.usage_day set prompt_tokens = 31 where day < current_date - 1', earlier],
-      ['delete from #.usage_batch where at > current_date - 1', today],
+      ['update #.usage_day set prompt_tokens = 31 where day < current_date - 1', 'usage'],
     ] as const) {
       expect(await differences(folder)).not.toContain(group);
       await query(change);
       expect(await differences(folder)).toContain(group);
     }
-    expect(await differences(folder)).toHaveLength(5);
+    expect(await differences(folder)).toHaveLength(3);
   });
 
   test('replaces what an unfinished copy holds of it, whichever side was used in between', async () => {
     const { more, files, tables, folder, move, differences, query, clock } = await aLittle();
     await more(files);
     await move(folder, { until: 'usage' });
-    // What is only in the copy goes, and what the folder has since then comes.
-    await query(`insert into #.register (name, id, revision, value)
-      values ('monitor-states', 'old', gen_random_uuid(), '{}'), ('old', 'old', gen_random_uuid(), '{}')`);
+    // Rows that are only in the copy go, and new data of the folder comes.
+    await query(`insert into #.shared_value (name, id, revision, value)
+      values ('monitor-states', 'old', gen_random_uuid(), '{}')`);
     await query(
       `insert into #.check_result select 'old', slot, at, 1, 0, 0 from #.check_result limit 2`,
     );
     await query(`insert into #.usage_day select day, 'old', model, provider, 1, 1, 0, 0, 0, 9, 9, 0
       from #.usage_day limit 1`);
-    await query(
-      'insert into #.usage_batch select at, gen_random_uuid(), requests from #.usage_batch',
-    );
     await more(files);
     const before = await monitoringOf(files, clock);
     await move(folder);
@@ -391,7 +382,6 @@ describe.skipIf(!hasPostgres)('What the services have stored', () => {
     const second = join(await temporaryFolder(), 'data');
     await move(second, { back: true, until: 'usage' });
     await more(tables);
-    await query(`delete from #.usage_batch where at < current_date - 1`);
     await query(`delete from #.usage_day where day < current_date - 1`);
     await query(`delete from #.budget`);
     const after = await monitoringOf(tables, clock);
@@ -430,7 +420,7 @@ describe.skipIf(!hasPostgres)('What the services have stored', () => {
     expect(await gatewayOf(tables, 'none')).toEqual(before);
     expect(await query('select provider from #.usage_day order by day')).toEqual([
       { provider: '' },
-      { provider: 'openai' },
+      { provider: '' },
     ]);
     const second = join(await temporaryFolder(), 'data');
     await move(second, { back: true });

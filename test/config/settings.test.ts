@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isLoopback, readSettings, SettingsError, variables } from '../../src/config/settings.ts';
+import { isLoopback, readSettings, SettingsError, variables } from '../../src/app/settings.ts';
 
 function problemsOf(env: Record<string, string>): string {
   try {
@@ -132,7 +132,7 @@ describe('settings', () => {
     expect([...settings.roles]).toEqual(['bot']);
   });
 
-  test('for several workspaces of Slack are distinguished from those for one', () => {
+  test('Slack settings for one workspace and for several are told apart', () => {
     const install = { SLACK_CLIENT_ID: '1.2', SLACK_CLIENT_SECRET: 'client-secret' };
     const settings = readSettings({
       ...install,

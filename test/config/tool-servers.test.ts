@@ -2,8 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readToolServers } from '../../src/app/settings.ts';
 import { secretsOf } from '../../src/clients/tool-server.ts';
-import { readToolServers } from '../../src/config/tool-servers.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 async function fileOf(content: unknown): Promise<string> {
@@ -15,7 +15,7 @@ async function fileOf(content: unknown): Promise<string> {
 const read = async (mcpServers: unknown, env: Record<string, string> = {}) =>
   await readToolServers(await fileOf({ mcpServers }), env);
 
-/** What is wrong, without the name of the file. */
+/** Errors without the name of the file. */
 async function problemsOf(content: unknown, env: Record<string, string> = {}) {
   const file = await fileOf(content);
   const error = await readToolServers(file, env).then(

@@ -5,7 +5,7 @@ import type { MonitoringClient } from '../../src/clients/monitoring.ts';
 import { doFor, Refusal } from '../../src/mcp/caller.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 
-/** What a caller is told when a tool throws this, and what the log has of it. */
+/** The caller's error and the log lines when a tool throws. */
 async function told(error: unknown, gone = new AbortController()) {
   const { log, lines } = recordingLog();
   const key = { id: 'AbCdEf12', name: 'laptop', createdAtMs: 0 };
@@ -42,7 +42,7 @@ test.each([
   expect(lines).toEqual([]);
 });
 
-test('Of a call whose caller has gone the log says nothing', async () => {
+test('an aborted call is not logged', async () => {
   const gone = new AbortController();
   gone.abort();
   expect((await told(new Error('aborted'), gone)).lines).toEqual([]);

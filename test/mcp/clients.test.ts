@@ -41,7 +41,7 @@ describe.each(Object.entries(CLIENTS))('A client of %s', (_, connect) => {
     const client = await connect(url, key);
     const { tools } = await client.listTools();
     expect(namesOf(tools)).toEqual(Object.keys(READING).sort());
-    // What other systems report to a channel is private to it.
+    // Alerts from other systems are private to their channel.
     expect(JSON.stringify(tools)).not.toMatch(/other systems|reported_alerts/);
     for (const { name, annotations } of tools) {
       expect(annotations, name).toMatchObject({
@@ -148,7 +148,7 @@ describe.each(Object.entries(CLIENTS))('A client of %s', (_, connect) => {
     expect([...told].sort()).toEqual([...WRITING].sort());
   });
 
-  test('with a key that can only read is offered nothing that changes or checks', async () => {
+  test('a read-only key sees no tools that change or check something', async () => {
     const { url, createKey } = await startMcp({ writes: true });
     const client = await connect(url, await createKey({ readOnly: true }));
     const { tools } = await client.listTools();

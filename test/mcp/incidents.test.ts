@@ -20,13 +20,13 @@ async function start() {
       const result = (await client.callTool({ name, arguments: { monitor } })) as Result;
       return { text: result.content[0]?.text ?? '', isError: result.isError ?? false };
     },
-    /** Starts the bot; gives the messages of a channel that hears all. */
+    /** Starts the bot and returns the messages of a subscribed channel. */
     async startBot() {
       const platform = createScriptedPlatform(CHANNEL.platform);
       const settings = { alertPlaces: [CHANNEL], alertPollMs: 200 };
       bot = (await startTestBot({ watched: mcp, settings })).bot;
       await bot.start([platform]);
-      // Of what is down when it first looks nobody is told anew; it asks for changes once that look is stored.
+      // The first poll posts no alerts for known outages. The poller requests changes once that poll is stored.
       await eventually(async () =>
         /request_seconds_count\{[^}]*changes"/.test(await mcp.metrics()),
       );
@@ -69,7 +69,7 @@ test('an incident that a channel was told of is acknowledged and snoozed, once, 
   await eventually(() => shown().includes('Snoozed by'));
 });
 
-test('where no bot runs there are no tools for incidents', async () => {
+test('there are no incident tools without a bot', async () => {
   const mcp = await startMcp({ writes: true });
   const client = await CLIENTS['SDK 1'](mcp.url, mcp.key);
   const names = (await client.listTools()).tools.map(({ name }) => name);

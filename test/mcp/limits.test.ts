@@ -16,7 +16,7 @@ test('Calls beyond the limit of the key are told when to try again, and another 
   for (const text of refused) {
     expect(text).toMatch(/More than 120 requests in a minute\. Wait \d+ s .* try again\./);
   }
-  // It is the same limit as that of the service itself.
+  // MCP calls share the service's limit.
   expect((await call('GET', '/api/v1/public/monitors', { key })).status).toBe(429);
   expect((await post(list)).text).toContain('"total":0');
 });

@@ -4,7 +4,6 @@ import { createRequireOwnHost } from '../../src/mcp/own-hosts.ts';
 
 const PUBLIC = 'https://askwatch.example.com';
 
-/** What is sent to a listener, and what becomes of it. */
 test.each([
   // On this machine alone.
   [{}, 'localhost:3000', undefined, 'in'],

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { NamedPlaces, SettingsRule } from '../../config/platform-settings.ts';
 import { httpUrl, secret, startingWith, type ValuesOf } from '../../config/variable-types.ts';
 import type { Store } from '../../store/store.ts';
-import { type NamedPlaces, type Rule, registration } from './registration.ts';
+import { registration } from './registration.ts';
 
 const variables = {
   botToken: secret(
@@ -47,8 +48,8 @@ const variables = {
 type Values = ValuesOf<typeof variables>;
 
 /**
- * Where Slack keeps the installations of several workspaces: a document for each, by the id of the workspace, encrypted by
- * Slack's room. Without one the workspace has to install Askwatch again, so a damaged one is not passed over.
+ * Installations of several workspaces by workspace id; `src/slack` encrypts them. A damaged one is an error, because without it the
+ * workspace would have to install Askwatch again.
  */
 export const slackInstallations = {
   name: 'slack-installations',
@@ -85,7 +86,7 @@ const INSTALL_ROUTES = ['/slack/install', '/slack/oauth_redirect'].map(
   (path) => ({ method: 'GET', path }) as const,
 );
 
-/** Where Slack reaches a program of its user; who makes the app puts their own host there. */
+/** Placeholder in the manifest; the person who creates the Slack app inserts their host. */
 const SLACK_EVENTS = 'https://askwatch.example.com/slack/events';
 
 export const slack = registration({
@@ -159,7 +160,7 @@ export const slack = registration({
 });
 
 /** Rules about Slack in several workspaces, which install the app themselves. */
-function installRules(v: Values, channels: readonly string[]): Rule[] {
+function installRules(v: Values, channels: readonly string[]): SettingsRule[] {
   const { clientId: id, clientSecret: secret } = v;
   const installs = id !== undefined && secret !== undefined;
   const withWorkspace = (channel: string) => /^T[A-Z0-9]+\/[A-Z0-9]+$/.test(channel);
@@ -193,5 +194,5 @@ function installRules(v: Values, channels: readonly string[]): Rule[] {
 
 const isGroup = (id: string) => id.startsWith('S');
 
-/** Who is in a user group can be asked where the rights name one. */
+/** Rights that mention a user group need a scope to read its members. */
 const scopesFor = ({ people }: NamedPlaces) => (people.some(isGroup) ? ['usergroups:read'] : []);

@@ -8,14 +8,14 @@ import { createRateLimit, rateLimitHeaders } from './rate-limit.ts';
 /** Failed tries per address and minute; beyond them the answer is 429. */
 const FAILURES_PER_MINUTE = 60;
 
-/** What has to be known of a request; Fastify's have it. */
+/** The parts of a request that authentication reads. A Fastify request has them. */
 export interface KeyedRequest {
   raw: IncomingMessage;
-  /** The address of who asks, as the server tells it. */
+  /** The client's address, behind trusted proxies. */
   ip: string | undefined;
 }
 
-/** Finds out whose request this is, or throws the 401 or 429; `confirm` its key before anything is done for it. */
+/** Returns the key's owner, or throws the 401 or 429. Call `confirm` before acting on the request. */
 export type Authenticate = ((request: KeyedRequest) => KeyInfo) & Pick<Keys, 'confirm'>;
 
 /**
@@ -45,7 +45,7 @@ export function createAuthentication(
 
   const authenticate = (request: KeyedRequest): KeyInfo => {
     const { bearer, apiKey } = keysIn(request.raw, options);
-    // Of a repeated Authorization header Node keeps the first, so it is counted where all are kept.
+    // Node's `headers` keeps only the first Authorization header; `rawHeaders` has all of them.
     const repeated = timesSent(request.raw, 'authorization') > 1;
     if (repeated || (bearer && apiKey && bearer !== apiKey)) {
       refuse(
@@ -74,10 +74,10 @@ export function createAuthentication(
     }
     return known;
   };
-  return Object.assign(authenticate, { confirm: keys.confirm });
+  return Object.assign(authenticate, { confirm: (key: KeyInfo) => keys.confirm(key) });
 }
 
-/** The key of a request that was found to have one alone, for whoever asks another service in its caller's name. */
+/** Returns the key of an authenticated request, to call another service for the same caller. */
 export function keyIn(request: IncomingMessage): string {
   const { bearer, apiKey } = keysIn(request, { acceptApiKeyHeader: true });
   return bearer ?? apiKey ?? '';

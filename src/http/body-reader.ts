@@ -3,7 +3,7 @@ import { ErrorCode } from '../contracts/error.ts';
 import { FairRoom } from '../contracts/fair-room.ts';
 import { HttpError } from './errors.ts';
 
-/** Bytes of memory that a part of a body takes besides its own: a body may come in parts of one byte. */
+/** Memory overhead per chunk, in bytes. A body may arrive in chunks of one byte. */
 const PART_BYTES = 200;
 
 const AGAIN_SECONDS = 5;
@@ -18,8 +18,8 @@ export function createBodyReader({ roomBytes, timeMs }: { roomBytes: number; tim
   const room = new FairRoom(roomBytes);
 
   /**
-   * Resolves to the body of a request. Its room is given back when it has been read, or, with `response`, when that has been sent.
-   * Throws the 413, 408 or 503.
+   * Reads a request's body. Its memory counts until it is read or, with `response`, until the response is sent. Rejects with the
+   * 413, 408 or 503.
    */
   return function readBody(
     request: IncomingMessage,

@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * What requests of one caller are counted by, from the address of a connection: an IPv4 address as it is, of an IPv6 one its
- * first 64 bits, as any host can take more addresses of its network than can be counted. Source: RFC 4291 §2.5.4, RFC 8981.
+ * The rate-limit key of a caller: the whole IPv4 address, or the first 64 bits of an IPv6 address, because a host can use any
+ * address of its /64. Source: RFC 4291 §2.5.4, RFC 8981.
  */
 export function clientKeyOf(address: string | undefined): string {
   if (address === undefined || !ipaddr.isValid(address)) return address ?? '';

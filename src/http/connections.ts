@@ -6,12 +6,12 @@ import { clientKeyOf } from './client-address.ts';
 
 const MAX_CONNECTIONS = 10_000;
 
-/** A refused request may send the rest of its body for so long, so that its sender reads the answer. */
+/** Time for a refused request to send the rest of its body, so that its sender reads the response. */
 const LINGER_MS = 2_000;
 
 const LOG_EVERY_MS = 60_000;
 
-/** How many files and connections the system lets this process have open. */
+/** The process's limit of open files, which includes sockets. */
 export function readOpenFilesLimit(): number {
   const { userLimits } = process.report.getReport() as {
     userLimits?: { open_files?: { soft?: number | string } };

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { Service } from '../contracts/api-key.ts';
+import type { KeyedService } from '../contracts/api-key.ts';
 import { beginTurn } from '../contracts/event-loop.ts';
 import { plainWords } from '../contracts/plain-words.ts';
 import { controlSocket } from './control-socket.ts';
@@ -29,23 +29,22 @@ const FeedbackQuery = z.strictObject({
 const FileAnswer = z.strictObject({ answer: z.string().max(100) });
 
 /**
- * Opens the control socket: keys can be listed, created, limited and revoked, their usage, rated answers and monitors read, by whoever may open the
- * data folder (mode 0700), which is the operator; no secret is needed for it, and none is stored.
+ * Opens the control socket, where the command line manages keys and reads usage, feedback and monitors. It needs no secret: only
+ * the operator can open the data folder (mode 0700).
  */
 export async function openControl(options: {
   folder: string;
-  keys: Record<Service, Keys>;
-  /** Where usage of keys is counted. */
+  keys: Record<KeyedService, Keys>;
   usage?: (query: z.infer<typeof UsageQuery>) => Promise<unknown>;
   /** Rated answers, as lines. */
   feedback?: (query: z.infer<typeof FeedbackQuery>) => AsyncIterable<string>;
-  /** The monitors there are, with their secrets, and how they stand to the file that declares some. */
+  /** All monitors with their secrets, and the state of the monitors file. */
   monitors?: {
     standing(): Iterable<unknown>;
     state(): object | undefined;
     answer(answer: string): Promise<void>;
   };
-  /** Where the program listens; empty until it does. */
+  /** The program's own address; empty until it listens. */
   listeningUrl: () => string;
   log: Logger;
 }): Promise<{ close(): Promise<void> }> {
@@ -98,11 +97,11 @@ export async function openControl(options: {
     return {};
   });
   const path = controlSocket(folder);
-  // A killed process leaves its socket behind; the store's lock says that nobody else uses this folder.
+  // A killed process leaves its socket. The store's lock guarantees that no other process uses this folder.
   await rm(path, { force: true });
   try {
     await server.listen({ path });
-    // Whatever the umask: the system lets only who may write to a socket connect to it, and so checks the user.
+    // Connecting needs write permission, so this mode keeps other users out, whatever the umask is.
     await chmod(path, 0o600);
   } catch (error) {
     log.warn(
@@ -118,7 +117,7 @@ export async function openControl(options: {
   };
 }
 
-/** Piece by piece: there may be ten thousand. */
+/** Yields to the event loop now and then: there may be ten thousand monitors. */
 async function* jsonLines(values: Iterable<unknown>) {
   const turn = beginTurn();
   for (const value of values) {

@@ -10,20 +10,17 @@ import { asHttpError, errorBody } from './error-answers.ts';
  */
 export interface DirectRoute {
   path: string;
-  /** For the OpenAPI document alone: the route checks its requests itself. */
+  /** Only for the OpenAPI document; the route checks its requests itself. */
   schema: FastifySchema;
-  /** May return what the log line of the answer is to tell beside status and time; called when the answer has ended. */
+  /** The returned function adds fields to the log line, once the response has ended. */
   handle(exchange: Exchange): (() => object) | undefined;
 }
 
-/**
- * Answers the common requests of routes of Fastify's past it, for the same reason. The routes stay, for all requests that it
- * leaves: those that are unusual, and those that are refused.
- */
+/** Answers common requests of a Fastify route without Fastify, for speed. Unusual and refused requests stay with the route. */
 export interface Shortcut {
-  /** What the URLs begin with that it is asked for. */
+  /** URLs with this prefix are offered to `take`. */
   prefix: string;
-  /** The route whose request it answers; `undefined` leaves the request, untouched, to Fastify. */
+  /** Returns the route whose request it answers, or `undefined` to leave the request to Fastify untouched. */
   take(exchange: Exchange): string | undefined;
 }
 
@@ -31,19 +28,18 @@ export interface Shortcut {
 export interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
-  /** The address of who asks, as `request.ip` of Fastify's routes tells it. */
+  /** The client's address, behind trusted proxies. */
   ip: string | undefined;
-  /** Stands in the header `x-request-id` of the answer. */
+  /** Sent as `x-request-id`. */
   id: string;
 }
 
-/** Is told of every answer: its status, and how long it took. */
 type Observe = (method: string, route: string, status: number, seconds: number) => void;
 
-/** nginx's status for a caller that left before it was answered. */
+/** nginx's status for a client that closed the connection before the response. */
 const LEFT_UNANSWERED = 499;
 
-/** Measures and logs an answer once it has ended; `tell` is asked then for more of the log line. */
+/** Measures and logs a response when it has ended. */
 export type ObserveAnswer = ReturnType<typeof createAnswerObserver>;
 
 export function createAnswerObserver(observe: Observe, log: Logger) {
@@ -65,7 +61,7 @@ export function createAnswerObserver(observe: Observe, log: Logger) {
   };
 }
 
-/** Hands a request to the direct route or the shortcut that it is for; false when Fastify is to have it. */
+/** Routes that bypass Fastify. `take` returns false for a request that Fastify should handle. */
 export function createDirectRoutes(observe: ObserveAnswer) {
   const routes = new Map<string, DirectRoute>();
   const shortcuts: Shortcut[] = [];
@@ -85,18 +81,18 @@ export function createDirectRoutes(observe: ObserveAnswer) {
       const tell = direct?.handle(exchange);
       const route = direct ? direct.path : shortcut?.take(exchange);
       if (route === undefined) return false;
-      // After the route's own listeners, so that it knows how the answer ended.
+      // The route's own listeners must run first, because the log line has fields from them.
       observe(exchange, route, startMs, tell);
       return true;
     },
-    /** Leaves what still comes to Fastify, which refuses it once the server closes. */
+    /** Leaves new requests to Fastify, which refuses them while the server closes. */
     close(): void {
       closing = true;
     },
   };
 }
 
-/** Answers with JSON that is already text. `headers` are names and values in turn, a name once. */
+/** Sends JSON text. `headers` alternates names and values; each name occurs once. */
 export function sendJson(
   { response, id }: Exchange,
   status: number,
@@ -104,7 +100,7 @@ export function sendJson(
   headers: readonly string[] = [],
 ): void {
   if (response.destroyed) return;
-  // Node takes half as long for a list as for an object.
+  // Node needs half the time for a list of headers than for an object.
   response.writeHead(status, [
     'content-type',
     'application/json; charset=utf-8',
@@ -117,7 +113,7 @@ export function sendJson(
   response.end(json);
 }
 
-/** Answers with the contracts' error body; what we did not expect is told to the log only. */
+/** Sends the contracts' error body. Unexpected errors go to the log only. */
 export function sendError(
   exchange: Exchange,
   error: unknown,
@@ -128,7 +124,7 @@ export function sendError(
   if (refusal !== error && refusal.status >= 500) {
     log.error({ err: error, reqId: exchange.id }, 'request failed');
   }
-  // The rest of a body nobody reads would have to be read before the connection could serve another request.
+  // Otherwise Node would have to read the rest of the body before the connection could serve another request.
   const close = exchange.request.complete ? {} : { connection: 'close' };
   const all = Object.entries({ ...headers, ...refusal.headers, ...close }).flat();
   sendJson(exchange, refusal.status, JSON.stringify(errorBody(refusal)), all);

@@ -7,25 +7,25 @@ import { JsonLimitError } from '../contracts/parse-json.ts';
 import { LeaseLostError, StoreUnavailableError } from '../store/errors.ts';
 import { HttpError } from './errors.ts';
 
-/** Turns whatever a handler threw into the contracts' error body; what we did not expect is told to the log only. */
+/** Sends the contracts' error body for a thrown error. Unexpected errors go to the log only. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const refusal = asHttpError(error);
-  // A refusal that asks to come again is the caller's to act on, and there may be thousands.
+  // Callers act on a 503 with Retry-After themselves, and there may be thousands of them.
   const isRefused = refusal === error && refusal.status === 503;
   if (refusal.status >= 500 && !isRefused) request.log.error({ err: error }, 'request failed');
   reply.code(refusal.status).headers(refusal.headers).send(errorBody(refusal));
 }
 
 /**
- * Answers what is no HTTP request, or did not come in time, and ends the connection. One that has had an answer before is
- * only ended: a second one could land in the middle of the first.
+ * Answers a late or invalid HTTP request, and closes the connection. After an earlier response it only closes it, because the
+ * bytes could land in the middle of that response.
  */
 export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET') socket.destroy();
   else endWith(brokenRequest(error.code), socket);
 }
 
-/** Answers a CONNECT, which asks for another server, and ends the connection. */
+/** Refuses a CONNECT request and closes the connection. */
 export function answerConnect(socket: Socket): void {
   endWith(
     new HttpError(
@@ -40,7 +40,7 @@ export function answerConnect(socket: Socket): void {
   );
 }
 
-/** Writes a refusal where Node has no response for it. */
+/** Writes an error response to a connection without a Node response object. */
 function endWith(refusal: HttpError, socket: Socket): void {
   if (socket.writable && socket.bytesWritten === 0) {
     const body = JSON.stringify(errorBody(refusal));
@@ -70,13 +70,12 @@ function brokenRequest(code: string | undefined): HttpError {
   }
 }
 
-/** The error body of the contracts for a refusal. */
 export function errorBody(error: HttpError): ErrorBody {
   const { message, type, param, code } = error;
   return { error: { message, type, param, code } };
 }
 
-/** The refusal that an error stands for; an unknown error is a 500 without details. */
+/** Converts any error to an HttpError. An unknown error becomes a 500 without details. */
 export function asHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof StoreUnavailableError) return storeIsAway(error);
@@ -117,7 +116,6 @@ export function asHttpError(error: unknown): HttpError {
 
 const STORE_AGAIN_SECONDS = 5;
 
-/** The 503 while the database is away: nothing is acknowledged that is not stored. */
 const leaseIsLost = (cause: LeaseLostError) =>
   new HttpError(
     503,
@@ -135,9 +133,8 @@ const storeIsAway = (cause: StoreUnavailableError) =>
   );
 
 /**
- * The 400 for a body, query or path that does not fit its schema: names the field by its path and says what is
- * allowed. The issues are in plain words; `input` is what was sent: it decides between "missing" and "wrong" and never stands
- * in the answer.
+ * The 400 for a body, query or path that doesn't fit its schema. It names the field by its path and says what is allowed.
+ * `input` decides between "missing" and "wrong", and is never repeated.
  */
 export function validationError(
   issues: readonly z.core.$ZodIssue[],
@@ -171,9 +168,8 @@ export function validationError(
 }
 
 /**
- * Of a union's branches, the complaint that got furthest: it is about the branch that was meant. Of several that got as
- * far, the branch with the fewest complaints. Where none got into the value, that is the one branch that wants no other
- * type.
+ * Picks one issue to report. In a union, the branch whose issue is deepest is probably the intended one; among equals, the branch
+ * with the fewest issues. If no issue is inside the value, it is the branch whose type fits.
  */
 function mostSpecific(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
   const [issue] = issues;
@@ -193,7 +189,7 @@ function mostSpecific(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | u
   return meant ? { ...meant, path: [...issue.path, ...meant.path] } : issue;
 }
 
-/** How much is wrong; every unknown key counts. */
+/** The number of issues, with each unknown key as one. */
 function complaints(issues: readonly z.core.$ZodIssue[]): number {
   return issues.reduce(
     (sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1),

@@ -1,9 +1,6 @@
 import { ErrorCode } from '../contracts/error.ts';
 
-/**
- * A refusal that a caller can act on; the server turns it into the error body of the contracts.
- * Any other error thrown in a handler is answered as a 500 that tells nothing and is logged.
- */
+/** An error that a caller can act on. Any other error thrown in a handler is logged and answered as a 500 without details. */
 export class HttpError extends Error {
   override name = 'HttpError' as const;
   readonly status: number;
@@ -32,13 +29,11 @@ export class HttpError extends Error {
   }
 }
 
-/** The answer to who may not do this; the sentence says who may. */
+/** The 403; its message says who is allowed. */
 export const forbidden = (message: string) => new HttpError(403, 'forbidden', message);
 
-/** The answer to a path or thing that is not there. */
 export const notFound = (message: string) => new HttpError(404, ErrorCode.notFound, message);
 
-/** The 405 that says what is possible. */
 export const methodNotAllowed = (method: string, allow: string) =>
   new HttpError(
     405,
@@ -49,6 +44,6 @@ export const methodNotAllowed = (method: string, allow: string) =>
     },
   );
 
-/** The 400 for a value that the schema took but that cannot be. */
+/** The 400 for a value that fits its schema but can't be used. */
 export const invalidValue = (param: string, sentence: string) =>
   new HttpError(400, ErrorCode.invalidValue, `Invalid '${param}': ${sentence}.`, { param });

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Caller } from './trusted-proxies.ts';
+import type { RequestCaller } from './trusted-proxies.ts';
 
 /**
  * Header of a forwarded request: `v1;<unix ms>;<client address>;<protocol>;<host>;<times>;<signature>`. The signature is HMAC-SHA256
@@ -15,7 +15,7 @@ const VALID_MS = 60_000;
 /** A header whose signature is right. */
 export interface ForwardedHeader {
   /** The client, as the process that forwarded the request saw it; absent if the time in the header is too far away. */
-  caller?: Caller;
+  caller?: RequestCaller;
   /** Number of times that the request was forwarded. */
   times: number;
   /** Age of the signature by this machine's clock; negative if it lies in the future. */
@@ -25,7 +25,7 @@ export interface ForwardedHeader {
 /** The value of the header for a request of this caller. */
 export function signForwarded(
   request: IncomingMessage,
-  { ip = '', protocol, host }: Caller,
+  { ip = '', protocol, host }: RequestCaller,
   { times, secret }: { times: number; secret: string },
 ): string {
   const fields = ['v1', Date.now(), ip, protocol, host, times].map(encodeURIComponent).join(';');

@@ -20,7 +20,7 @@ import {
   takeForwarded,
   withoutHeaders,
 } from './forwarded-header.ts';
-import type { Caller } from './trusted-proxies.ts';
+import type { RequestCaller } from './trusted-proxies.ts';
 
 /** The process that answers requests for the bot: this one, the one at an address such as `http://10.0.0.5:3000`, or none now. */
 export type BotAddress = 'here' | { url: string } | undefined;
@@ -38,7 +38,7 @@ export interface Forwarding {
 }
 
 interface ForwarderOptions extends Forwarding {
-  callerOf(request: IncomingMessage): Caller;
+  callerOf(request: IncomingMessage): RequestCaller;
   /** Called for requests that another process has forwarded. */
   onForwarded(request: IncomingMessage): void;
   observe: ObserveAnswer;
@@ -46,11 +46,11 @@ interface ForwarderOptions extends Forwarding {
 }
 
 /** Answers a request in this process. `caller` is set if another one forwarded it. */
-type Serve = (caller?: Caller) => void;
+type Serve = (caller?: RequestCaller) => void;
 
 /** The client whose request is forwarded, and how often it will have been. */
 interface Sender {
-  caller: Caller;
+  caller: RequestCaller;
   times: number;
 }
 
@@ -238,7 +238,7 @@ export class Forwarder {
         observe(exchange, ROUTE, startMs, () => ({
           forwardedTo: url,
           // The holder has logged the request under this id.
-          ...(answerId !== undefined && { reqId: answerId }),
+          reqId: answerId,
         }));
         response.once('close', () => {
           // Also after a whole answer: its sender may not have read the rest of the request.

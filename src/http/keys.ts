@@ -1,25 +1,25 @@
 import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { KEY_RANDOM_LENGTH, KeyPrefix, type Service } from '../contracts/api-key.ts';
+import { KEY_RANDOM_LENGTH, type KeyedService, KeyPrefix } from '../contracts/api-key.ts';
 import { ErrorCode } from '../contracts/error.ts';
 import { KeyLimits, type KeyLimitsChange, LIMIT_NAMES } from '../contracts/key-limits.ts';
-import type { Store } from '../store/store.ts';
+import type { Collection, Following, Store } from '../store/store.ts';
 import { HttpError } from './errors.ts';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
-/** Characters of the random part that stand as the key's id; 8 of 40 leave 190 bits secret. */
+/** Characters of the random part that are the key's id; 8 of 40 leave 190 bits secret. */
 const ID_LENGTH = 8;
 
 /** Characters of a SHA-256 in hex. */
 const HASH_LENGTH = 64;
 
-/** Who has not known for so long what was revoked takes no stored key any more. */
+/** Stored keys are refused if revocations have been unknown for this long. */
 const MAX_STALE_MS = 10_000;
 
 const AGAIN_SECONDS = 5;
 
-/** Who has not known for so long asks first: a process that stood still must not take what was revoked meanwhile. */
+/** `confirm` asks the store if revocations have been unknown for this long, because the process may have been frozen. */
 const FRESH_MS = 1_500;
 
 const StoredKey = z.object({
@@ -28,19 +28,17 @@ const StoredKey = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   createdAtMs: z.int(),
   limits: KeyLimits.optional(),
-  /** Absent of those that may write. */
   readOnly: z.boolean().optional(),
 });
 
-/** A key as it may be shown: never the key itself. */
+/** A key without its secret. */
 export interface KeyInfo {
   id: string;
   name: string;
   createdAtMs: number;
   limits?: KeyLimits;
-  /** Of a key that may change nothing. */
   readOnly?: true;
-  /** Of a key that lives in this process alone. */
+  /** The key exists only in this process. */
   isTransient?: true;
 }
 
@@ -50,96 +48,204 @@ interface KnownKey {
   usedAtMs: number | undefined;
 }
 
+interface KeysOptions {
+  maxStaleMs?: number;
+  randomText?: (length: number) => string;
+}
+
+const keysCollection = (service: KeyedService) => ({
+  name: `${service}-keys`,
+  schema: StoredKey,
+  version: 1,
+  whenCorrupt: 'refuse' as const,
+});
+
+/** Opens the keys of one service. Call it once per process and service. */
+export const openKeys = (store: Store, service: KeyedService, options: KeysOptions = {}) =>
+  Keys.open(store, service, options);
+
 /**
- * The API keys of one service, stored as hashes. For look-ups memory holds what the store says, so that a key that was made,
- * limited or revoked in another process counts here moments later.
+ * The API keys of one service, stored as hashes. Look-ups read a copy in memory that follows the store, so a key that another
+ * process creates, limits or revokes changes here moments later.
  */
-export type Keys = Awaited<ReturnType<typeof openKeys>>;
+export class Keys {
+  readonly service: KeyedService;
+  readonly #store: Store;
+  readonly #collection: Collection<z.infer<typeof StoredKey>>;
+  readonly #stored = new Map<string, KnownKey>();
+  readonly #transient = new Map<string, KnownKey>();
+  readonly #maxStaleMs: number;
+  readonly #randomText: (length: number) => string;
+  readonly #noHash = Buffer.alloc(HASH_LENGTH);
+  readonly #presented = Buffer.alloc(HASH_LENGTH);
+  #following!: Following;
 
-/** Opens the keys of one service. Call once a process and service. */
-export async function openKeys(
-  store: Store,
-  service: Service,
-  options: { maxStaleMs?: number; randomText?: (length: number) => string } = {},
-) {
-  const { maxStaleMs = MAX_STALE_MS, randomText = randomLettersAndDigits } = options;
-  const collection = store.collection({
-    name: `${service}-keys`,
-    schema: StoredKey,
-    version: 1,
-    whenCorrupt: 'refuse',
-  });
-  const stored = new Map<string, KnownKey>();
-  /** Those that only this process knows. */
-  const transient = new Map<string, KnownKey>();
-  const following = await collection.follow((changed) => {
-    for (const { id, document } of changed) {
-      if (document) stored.set(id, knownOf(infoOf(id, document), document.hash, stored.get(id)));
-      else stored.delete(id);
-    }
-  });
-  const prefix = KeyPrefix[service];
-  const keyLength = prefix.length + KEY_RANDOM_LENGTH;
-  const noHash = Buffer.alloc(HASH_LENGTH);
-  const presented = Buffer.alloc(HASH_LENGTH);
-
-  const isTaken = (id: string) => stored.has(id) || transient.has(id);
-
-  function make(name: string) {
-    let random: string;
-    do random = randomText(KEY_RANDOM_LENGTH);
-    while (isTaken(random.slice(0, ID_LENGTH)));
-    const key = prefix + random;
-    return {
-      key,
-      id: random.slice(0, ID_LENGTH),
-      name,
-      createdAtMs: Date.now(),
-      hash: hashOf(key),
-    };
+  private constructor(store: Store, service: KeyedService, options: KeysOptions) {
+    this.service = service;
+    this.#store = store;
+    this.#collection = store.collection(keysCollection(service));
+    this.#maxStaleMs = options.maxStaleMs ?? MAX_STALE_MS;
+    this.#randomText = options.randomText ?? randomLettersAndDigits;
   }
 
-  function assertLimitable(limits: KeyLimitsChange) {
-    if (service === 'gateway' || LIMIT_NAMES.every((name) => limits[name] == null)) return;
-    throw new HttpError(
-      400,
-      ErrorCode.invalidValue,
-      `Keys of the ${service} service cannot have their own limits: every key has the same one. Leave the limits out.`,
-    );
+  static async open(store: Store, service: KeyedService, options: KeysOptions): Promise<Keys> {
+    const keys = new Keys(store, service, options);
+    const stored = keys.#stored;
+    keys.#following = await keys.#collection.follow((changed) => {
+      for (const { id, document } of changed) {
+        if (document) stored.set(id, knownKey(infoOf(id, document), document.hash, stored.get(id)));
+        else stored.delete(id);
+      }
+    });
+    return keys;
   }
 
-  function assertReadable() {
-    if (service === 'monitoring') return;
-    throw new HttpError(
-      400,
-      ErrorCode.invalidValue,
-      `Keys of the ${service} service cannot be read-only: they exist to send requests. Leave that out.`,
-      { param: 'readOnly' },
-    );
-  }
-
-  async function create(
+  /** Creates a key. Only this result contains the key itself. Throws a 400 for options that the service's keys can't have. */
+  async create(
     name: string,
     limits: KeyLimits = {},
     { readOnly = false } = {},
   ): Promise<KeyInfo & { key: string }> {
-    assertLimitable(limits);
-    if (readOnly) assertReadable();
+    this.#assertLimitable(limits);
+    if (readOnly) this.#assertReadable();
     while (true) {
-      const { key, id, hash, createdAtMs } = make(name);
+      const { key, id, hash, createdAtMs } = this.#generate();
       const document = {
-        ...{ name, hash, createdAtMs, ...asField(limits) },
+        name,
+        hash,
+        createdAtMs,
+        ...limitsField(limits),
         ...(readOnly && { readOnly }),
       };
-      const there = await collection.update(id, (other) => other ?? document);
-      // Another process may have made one with the same id, and nobody has told yet.
-      if (there?.hash === hash) return { ...infoOf(id, document), key };
+      const stored = await this.#collection.update(id, (current) => current ?? document);
+      // Another process may have created a key with the same id that isn't known here yet.
+      if (stored?.hash === hash) return { ...infoOf(id, document), key };
     }
   }
 
-  /** Throws the 503 when it is not known any more which keys count: a 401 would have callers throw theirs away. */
-  function assertKnowing() {
-    if (following.staleMs() <= maxStaleMs) return;
+  /** Creates the first key of a service. Resolves to `undefined` if there is one, or another process creates it. */
+  async createFirst(name: string): Promise<string | undefined> {
+    if (this.#stored.size > 0) return undefined;
+    const lease = await this.#store.lease(`first-${this.service}-key`);
+    try {
+      // The last holder of the lease may have created it.
+      if (!lease || (await this.#collection.list()).length > 0) return undefined;
+      return (await this.create(name)).key;
+    } finally {
+      await lease?.release();
+    }
+  }
+
+  /**
+   * Creates a key that isn't stored and ends with the process: the bot's own key for the embedded services. Its id is its name,
+   * so that usage shows one caller across restarts.
+   */
+  createTransient(name: string): string {
+    const { key, id, hash, createdAtMs } = this.#generate();
+    this.#transient.set(id, knownKey({ id: name, name, createdAtMs, isTransient: true }, hash));
+    return key;
+  }
+
+  /** Stored keys, oldest first. */
+  list(): KeyInfo[] {
+    const infos = [...this.#stored.values()].map(({ info }) => info);
+    return infos.sort((a, b) => a.createdAtMs - b.createdAtMs);
+  }
+
+  /** Changes limits of a key; `undefined` if no key has this id. Throws a 400 as `create` does. */
+  async limit(id: string, change: KeyLimitsChange): Promise<KeyInfo | undefined> {
+    this.#assertLimitable(change);
+    const document = await this.#collection.update(id, (key) => {
+      if (!key) return undefined;
+      const { limits, ...rest } = key;
+      return { ...rest, ...limitsField(changeLimits(limits ?? {}, change)) };
+    });
+    return document && infoOf(id, document);
+  }
+
+  /** Revokes a key; false if no key has this id. */
+  async revoke(id: string): Promise<boolean> {
+    let isRevoked = false;
+    await this.#collection.update(id, (key) => {
+      isRevoked = key !== undefined;
+      return undefined;
+    });
+    return isRevoked;
+  }
+
+  /**
+   * Confirms that a key is still valid if this process may have missed its revocation; `undefined` if it can't have. Rejects
+   * with the 401 for a revoked key, and with a 503 if that can't be determined.
+   */
+  confirm({ id, isTransient }: KeyInfo): Promise<void> | undefined {
+    if (isTransient || this.#following.staleMs() <= FRESH_MS) return undefined;
+    return this.#following
+      .catchUp()
+      ?.catch(() => this.#assertFresh())
+      .then(() => {
+        if (this.#stored.has(id)) return;
+        throw new HttpError(401, ErrorCode.invalidKey, 'This key was just revoked.', {
+          headers: { 'www-authenticate': 'Bearer' },
+        });
+      });
+  }
+
+  /** Unix time at which a key was last sent to this process. */
+  lastUsedMs(id: string): number | undefined {
+    return this.#stored.get(id)?.usedAtMs;
+  }
+
+  /** Returns the key's info, or `undefined` for an invalid key. Throws a 503 if that can't be determined. */
+  verify(key: string): KeyInfo | undefined {
+    const prefix = KeyPrefix[this.service];
+    if (key.length !== prefix.length + KEY_RANDOM_LENGTH || !key.startsWith(prefix)) {
+      return undefined;
+    }
+    const id = key.slice(prefix.length, prefix.length + ID_LENGTH);
+    const candidate = this.#stored.get(id) ?? this.#transient.get(id);
+    // An unknown id is compared as well, so that the response time doesn't reveal which ids exist.
+    this.#presented.write(hashOf(key), 'latin1');
+    const isSame = timingSafeEqual(this.#presented, candidate?.hash ?? this.#noHash);
+    if (!isSame || !candidate?.info.isTransient) this.#assertFresh();
+    if (!candidate || !isSame) return undefined;
+    candidate.usedAtMs = Date.now();
+    return candidate.info;
+  }
+
+  #generate() {
+    let random: string;
+    do random = this.#randomText(KEY_RANDOM_LENGTH);
+    while (this.#isTaken(random.slice(0, ID_LENGTH)));
+    const key = KeyPrefix[this.service] + random;
+    return { key, id: random.slice(0, ID_LENGTH), createdAtMs: Date.now(), hash: hashOf(key) };
+  }
+
+  #isTaken(id: string): boolean {
+    return this.#stored.has(id) || this.#transient.has(id);
+  }
+
+  #assertLimitable(limits: KeyLimitsChange): void {
+    if (this.service === 'gateway' || LIMIT_NAMES.every((name) => limits[name] == null)) return;
+    throw new HttpError(
+      400,
+      ErrorCode.invalidValue,
+      `Keys of the ${this.service} service cannot have their own limits: every key has the same one. Leave the limits out.`,
+    );
+  }
+
+  #assertReadable(): void {
+    if (this.service === 'monitoring') return;
+    throw new HttpError(
+      400,
+      ErrorCode.invalidValue,
+      `Keys of the ${this.service} service cannot be read-only: they exist to send requests. Leave that out.`,
+      { param: 'readOnly' },
+    );
+  }
+
+  /** Throws the 503 if revocations are unknown. After a 401, callers would discard a valid key. */
+  #assertFresh(): void {
+    if (this.#following.staleMs() <= this.#maxStaleMs) return;
     throw new HttpError(
       503,
       ErrorCode.unavailable,
@@ -147,93 +253,12 @@ export async function openKeys(
       { headers: { 'retry-after': String(AGAIN_SECONDS) } },
     );
   }
-
-  return {
-    service,
-    /** Makes a key; `key` exists only in this answer. Throws a 400 for what keys of the service cannot have. */
-    create,
-    /** Makes the first key of a service that has none, in one of the processes that ask for it; `undefined` in all others. */
-    async createFirst(name: string): Promise<string | undefined> {
-      if (stored.size > 0) return undefined;
-      const lease = await store.lease(`first-${service}-key`);
-      try {
-        // Whoever had the lease before may have made it.
-        if (!lease || (await collection.list()).length > 0) return undefined;
-        return (await create(name)).key;
-      } finally {
-        await lease?.release();
-      }
-    },
-    /**
-     * Makes a key that lives as long as the process and is not stored: the bot's own, for the embedded services. Its id is
-     * its name, so that who looks at usage sees one caller over all restarts.
-     */
-    createTransient(name: string): string {
-      const { key, id, hash, createdAtMs } = make(name);
-      transient.set(id, knownOf({ id: name, name, createdAtMs, isTransient: true }, hash));
-      return key;
-    },
-    /** The stored keys, oldest first. */
-    list: (): KeyInfo[] =>
-      [...stored.values()].map(({ info }) => info).sort((a, b) => a.createdAtMs - b.createdAtMs),
-    /** Changes limits of a key from now on; `undefined` when there is none with this id. Throws a 400 as `create` does. */
-    async limit(id: string, change: KeyLimitsChange): Promise<KeyInfo | undefined> {
-      assertLimitable(change);
-      const document = await collection.update(id, (key) => {
-        if (!key) return undefined;
-        const { limits, ...rest } = key;
-        return { ...rest, ...asField(changed(limits ?? {}, change)) };
-      });
-      return document && infoOf(id, document);
-    },
-    /** Refuses the key from now on; false when there is none with this id. */
-    async revoke(id: string): Promise<boolean> {
-      let wasThere = false;
-      await collection.update(id, (key) => {
-        wasThere = key !== undefined;
-        return undefined;
-      });
-      return wasThere;
-    },
-    /**
-     * Makes sure that a key still counts, where this process may not have heard that it was revoked; `undefined` where it
-     * would have. Rejects with the 401 of one that does not, and with a 503 when that is not known.
-     */
-    confirm({ id, isTransient }: KeyInfo): Promise<void> | undefined {
-      if (isTransient || following.staleMs() <= FRESH_MS) return undefined;
-      return following
-        .catchUp()
-        ?.catch(assertKnowing)
-        .then(() => {
-          if (stored.has(id)) return;
-          throw new HttpError(401, ErrorCode.invalidKey, 'This key was just revoked.', {
-            headers: { 'www-authenticate': 'Bearer' },
-          });
-        });
-    },
-    /** When a key was presented last to this process, Unix time; `undefined` when it was not since it began. */
-    lastUsedMs: (id: string) => stored.get(id)?.usedAtMs,
-    /** Whose key this is, or `undefined`. Throws a 503 when that is not known now. */
-    verify(key: string): KeyInfo | undefined {
-      if (key.length !== keyLength || !key.startsWith(prefix)) return undefined;
-      const id = key.slice(prefix.length, prefix.length + ID_LENGTH);
-      const found = stored.get(id) ?? transient.get(id);
-      // Compared also when the id is unknown, so that the time does not tell which ids exist.
-      presented.write(hashOf(key), 'latin1');
-      const same = timingSafeEqual(presented, found?.hash ?? noHash);
-      if (!same || !found?.info.isTransient) assertKnowing();
-      if (!found || !same) return undefined;
-      found.usedAtMs = Date.now();
-      return found.info;
-    },
-  };
 }
 
-/** A key as memory holds it, in place of what was known of it before. */
-const knownOf = (info: KeyInfo, hash: string, before?: KnownKey): KnownKey => ({
+const knownKey = (info: KeyInfo, hash: string, previous?: KnownKey): KnownKey => ({
   info,
   hash: Buffer.from(hash),
-  usedAtMs: before?.usedAtMs,
+  usedAtMs: previous?.usedAtMs,
 });
 
 function infoOf(id: string, stored: z.infer<typeof StoredKey>): KeyInfo {
@@ -241,7 +266,7 @@ function infoOf(id: string, stored: z.infer<typeof StoredKey>): KeyInfo {
   return { id, name, createdAtMs, ...(limits && { limits }), ...(readOnly && { readOnly }) };
 }
 
-function changed(limits: KeyLimits, change: KeyLimitsChange): KeyLimits {
+function changeLimits(limits: KeyLimits, change: KeyLimitsChange): KeyLimits {
   const result = { ...limits };
   for (const name of LIMIT_NAMES) {
     const value = change[name];
@@ -251,11 +276,11 @@ function changed(limits: KeyLimits, change: KeyLimitsChange): KeyLimits {
   return result;
 }
 
-function asField(limits: KeyLimits): { limits?: KeyLimits } {
+function limitsField(limits: KeyLimits): { limits?: KeyLimits } {
   return LIMIT_NAMES.some((name) => limits[name] !== undefined) ? { limits } : {};
 }
 
-/** As hex: asked for a buffer, Node takes three times as long. */
+/** SHA-256 as hex text; Node needs three times as long for a buffer. */
 function hashOf(key: string): string {
   return hash('sha256', key, 'hex');
 }

@@ -1,31 +1,30 @@
-import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpServer } from './server-types.ts';
 
-/** Where rooms declare their metrics; served at `/metrics` in Prometheus' text form. */
+/** Declares metrics for `/metrics`, in the Prometheus text format. */
 export type Metrics = ReturnType<typeof addMetrics>['metrics'];
 
-/** The value of one combination of labels. */
-interface Reading<L extends string> {
+/** The value of one series. */
+interface MetricValue<L extends string> {
   labels: Record<L, string>;
   value: number;
 }
 
 const SECONDS_BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 60];
 
-/** Measures every request, and serves what rooms count. */
+/** Adds `/metrics`, and measures every request. */
 export function addMetrics(server: HttpServer) {
   const registry = new Registry();
   const registers = [registry];
-  // Measured from now on.
-  const ofProcess = processMetrics();
+  const shared = sharedProcessMetrics();
 
-  /** A metric that is read at each scrape. */
+  /** Adds a metric whose values are read at each scrape. */
   function addRead<L extends string>(
     Kind: typeof Counter<L> | typeof Gauge<L>,
     name: string,
     help: string,
     labelNames: readonly L[],
-    read: () => Iterable<Reading<L>>,
+    read: () => Iterable<MetricValue<L>>,
   ): void {
     new Kind({
       name,
@@ -40,39 +39,37 @@ export function addMetrics(server: HttpServer) {
   }
 
   const metrics = {
-    /** Gives the total for values of the labels, in the order of `labelNames`. */
+    /** Returns a function from label values, in the order of `labelNames`, to their counter. */
     counter<L extends string>(name: string, help: string, labelNames: readonly L[] = []) {
-      const series = createSeries(labelNames, (labels) => new Count(labels));
-      addRead(Counter<L>, name, help, labelNames, series.values);
-      return series.of;
+      const counter = new Counter<L>({ name, help, labelNames, registers });
+      return (...values: string[]) => counter.labels(...values);
     },
-    /** `read` gives totals that are counted elsewhere; it is asked at each scrape. */
+    /** `read` returns totals that are counted elsewhere, at each scrape. */
     counters: <L extends string>(
       name: string,
       help: string,
       labelNames: readonly L[],
-      read: () => Iterable<Reading<L>>,
+      read: () => Iterable<MetricValue<L>>,
     ) => addRead(Counter<L>, name, help, labelNames, read),
-    /** `bounds` are those of the buckets, rising. Gives the distribution for values of the labels, in the order of `labelNames`. */
-    histogram: <L extends string>(
+    /** `bounds` are the upper bounds of the buckets, ascending. Returns a function as `counter` does. */
+    histogram<L extends string>(
       name: string,
       help: string,
       labelNames: readonly L[],
       bounds: readonly number[],
-    ) => {
-      const series = createSeries(labelNames, (labels) => new Distribution(labels, bounds));
-      registry.registerMetric(histogramOf(name, help, series.values));
-      return series.of;
+    ) {
+      const buckets = [...bounds];
+      const histogram = new Histogram<L>({ name, help, labelNames, buckets, registers });
+      return (...values: string[]) => histogram.labels(...values);
     },
-    /** `read` is asked at each scrape. */
     gauge: (name: string, help: string, read: () => number) =>
       addRead(Gauge, name, help, [], () => [{ labels: {}, value: read() }]),
-    /** As `gauge`, with a series for each entry that `read` gives. */
+    /** A gauge with one series per entry of `read`. */
     gauges: <L extends string>(
       name: string,
       help: string,
       labelNames: readonly L[],
-      read: () => Iterable<Reading<L>>,
+      read: () => Iterable<MetricValue<L>>,
     ) => addRead(Gauge<L>, name, help, labelNames, read),
   };
   const durations = metrics.histogram(
@@ -81,7 +78,7 @@ export function addMetrics(server: HttpServer) {
     ['method', 'route', 'status'],
     SECONDS_BOUNDS,
   );
-  /** Counts by route, never by URL, so that the number of series is bounded by the routes. */
+  /** The label is the route, never the URL, so that the number of series is bounded. */
   const observe = (method: string, route: string, status: number, seconds: number) =>
     durations(method, route, String(status)).observe(seconds);
   server.addHook('onResponse', async (request, reply) => {
@@ -90,100 +87,18 @@ export function addMetrics(server: HttpServer) {
   });
   server.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
     reply.type(registry.contentType);
-    return `${await ofProcess.metrics()}\n${await registry.metrics()}`;
+    return `${await shared.metrics()}\n${await registry.metrics()}`;
   });
   return { metrics, observe };
-}
-
-/** A total that only rises. */
-class Count<L extends string> {
-  readonly labels: Record<L, string>;
-  value = 0;
-
-  constructor(labels: Record<L, string>) {
-    this.labels = labels;
-  }
-
-  add(amount = 1): void {
-    this.value += amount;
-  }
-}
-
-/** How values are spread over buckets. */
-class Distribution {
-  readonly labels: Record<string, string>;
-  readonly bounds: readonly number[];
-  /** How many values are at most each bound, and more than the one before; then the rest. */
-  readonly counts: number[];
-  sum = 0;
-
-  constructor(labels: Record<string, string>, bounds: readonly number[]) {
-    this.labels = labels;
-    this.bounds = bounds;
-    this.counts = new Array(bounds.length + 1).fill(0);
-  }
-
-  observe(value: number): void {
-    let at = 0;
-    while (at < this.bounds.length && value > (this.bounds[at] as number)) at += 1;
-    this.counts[at] = (this.counts[at] ?? 0) + 1;
-    this.sum += value;
-  }
-}
-
-/**
- * The series of a metric by the values of its labels, in the order of their names. prom-client makes and checks an object of
- * labels for every value, which took a twentieth of a chat call; so it only writes what is counted here.
- */
-function createSeries<L extends string, S>(
-  labelNames: readonly L[],
-  create: (labels: Record<L, string>) => S,
-) {
-  const byLabels = new Map<string, S>();
-  return {
-    values: () => byLabels.values(),
-    of(...labels: string[]): S {
-      const key = labels.length === 1 ? (labels[0] as string) : labels.join('\n');
-      let series = byLabels.get(key);
-      if (series === undefined) {
-        const entries = labelNames.map((name, at) => [name, labels[at]]);
-        series = create(Object.fromEntries(entries) as Record<L, string>);
-        byLabels.set(key, series);
-      }
-      return series;
-    },
-  };
-}
-
-/** A histogram as prom-client's registry writes it. Source: prom-client 15, `lib/histogram.js`, `get`. */
-function histogramOf(name: string, help: string, series: () => Iterable<Distribution>): Metric {
-  const get = async () => ({
-    ...{ name, help, type: 'histogram', aggregator: 'sum' },
-    values: [...series()].flatMap(({ labels, bounds, counts, sum }) => {
-      let total = 0;
-      const buckets = counts.map((count, at) => {
-        total += count;
-        const le = bounds[at] ?? '+Inf';
-        return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: total };
-      });
-      return [
-        ...buckets,
-        { metricName: `${name}_sum`, labels, value: sum },
-        { metricName: `${name}_count`, labels, value: total },
-      ];
-    }),
-  });
-  return { name, help, get } as unknown as Metric;
 }
 
 let processRegistry: Registry | undefined;
 
 /**
- * What prom-client measures of the process itself, made at the first call and then shared. Each set of these has a timer
- * every 10 ms and an observer of the garbage collection that nothing ends, and that keep their registry.
- * Source: prom-client 15, `lib/metrics/eventLoopLag.js` and `gc.js`.
+ * prom-client's default metrics of the process, shared by all servers: each set starts a 10 ms timer and a garbage-collection
+ * observer that never end. Source: prom-client 15, `lib/metrics/eventLoopLag.js` and `gc.js`.
  */
-function processMetrics(): Registry {
+function sharedProcessMetrics(): Registry {
   if (!processRegistry) {
     processRegistry = new Registry();
     collectDefaultMetrics({ register: processRegistry });

@@ -5,14 +5,14 @@ import { ErrorBody } from '../contracts/error.ts';
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** What the route can answer, for the OpenAPI document alone: none of it touches what is sent. */
+    /** The route's responses, only for the OpenAPI document. */
     answers?: Answers;
-    /** Schemas of the route that stand in the document once, under these names. */
+    /** Named schemas that appear once in the document. */
     components?: Record<string, z.ZodType>;
   }
 }
 
-/** Answers by status. A sentence is enough where the body is the error body, or that of the route's `response`. */
+/** Responses by status. A sentence is enough if the body is the error body or the route's `response`. */
 export type Answers = Record<number, string | Answer>;
 
 /** One answer as the document describes it. */
@@ -41,7 +41,7 @@ const REQUEST_ID: Header = {
 /** A request that does not come in time is answered before it has an id. */
 const WITHOUT_ID = 408;
 
-/** Where an operation keeps its answers until the document is put together; the plugin would drop their headers. */
+/** Holds an operation's responses until the document is complete; @fastify/swagger would drop their headers. */
 const ANSWERS = 'x-answers';
 
 const securitySchemes = {
@@ -86,7 +86,8 @@ export function openApi(version: string): FastifyDynamicSwaggerOptions {
     const answer: Answer = typeof told === 'string' ? { description: told } : told;
     const schema = Number(status) >= 400 ? ErrorBody : body;
     const content = answer.content ?? (isZod(schema) ? { 'application/json': { schema } } : {});
-    const sent = Number(status) === WITHOUT_ID ? {} : { 'x-request-id': REQUEST_ID };
+    const sent: Record<string, Header> =
+      Number(status) === WITHOUT_ID ? {} : { 'x-request-id': REQUEST_ID };
     return {
       description: answer.description,
       headers: mapValues({ ...sent, ...answer.headers }, headerOf),
@@ -174,7 +175,7 @@ function conversion(io: Io) {
       if (io === 'output' && jsonSchema.additionalProperties === false) {
         delete jsonSchema.additionalProperties;
       }
-      // What every number and date of JSON keeps says nothing.
+      // The limits of every JavaScript integer, and a pattern beside a format, add nothing.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.format?.startsWith('date')) delete jsonSchema.pattern;

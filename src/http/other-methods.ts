@@ -2,21 +2,18 @@ import type { IncomingMessage } from 'node:http';
 import { methodNotAllowed } from './errors.ts';
 import type { HttpServer } from './server-types.ts';
 
-/** Methods that answers name, in the order in which they do. */
+/** Methods listed in the `allow` header, in this order. */
 const NAMED = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** Looked up in place of every method that no route is ever for. */
+/** Replaces every method that no route uses. */
 const PLACEHOLDER_METHOD = 'TRACE';
 
-/**
- * Methods that are looked up. Node reads two dozen more; a route of its own for each of them on every path would take most
- * of the time that a server needs to start.
- */
+/** Methods with routes. Node parses two dozen more; a 405 route for each of them on every path would slow the start down. */
 const ROUTED = [...NAMED, PLACEHOLDER_METHOD];
 
 const askedWith = new WeakMap<IncomingMessage, string>();
 
-/** Lets the request be looked up under a method that there are routes for. */
+/** Replaces an unusual method before Fastify looks up the route. */
 export function hideMethod(request: IncomingMessage): void {
   const { method = '' } = request;
   if (ROUTED.includes(method)) return;
@@ -24,15 +21,15 @@ export function hideMethod(request: IncomingMessage): void {
   request.method = PLACEHOLDER_METHOD;
 }
 
-/** Gives the request, once it is looked up, the method back that it came with. */
+/** Restores the original method after the lookup. */
 export function restoreMethod(request: IncomingMessage): void {
   if (request.method === PLACEHOLDER_METHOD)
     request.method = askedWith.get(request) ?? PLACEHOLDER_METHOD;
 }
 
 /**
- * Notes the routes that come into a scope from now on. The plugin it gives, registered after them, answers all other
- * methods of their paths with a 405 that says which there are; the hooks of the scope run as for the routes.
+ * Answers other methods of a scope's routes with a 405 that lists the allowed ones. Call it before the routes, and register the
+ * returned plugin after them, so that the scope's hooks run for the 405 as well.
  */
 export function refuseOtherMethods(scope: HttpServer): (last: HttpServer) => Promise<void> {
   const methodsOf = new Map<string, Set<string>>();
@@ -50,7 +47,7 @@ export function refuseOtherMethods(scope: HttpServer): (last: HttpServer) => Pro
         method: others,
         url: url.slice(last.prefix.length),
         schema: { hide: true },
-        // Before the body is read: it does not matter what it holds.
+        // A hook before the body is read, because the body doesn't matter.
         onRequest: async (request) => {
           throw methodNotAllowed(request.method, allow);
         },

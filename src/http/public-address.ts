@@ -1,46 +1,46 @@
-/** What is known of a request that an address is built for, as the server tells it. */
+/** The parts of a request that determine this program's address for its caller. */
 export interface RequestOrigin {
   /** `http` or `https`, by a trusted proxy or by the connection. */
   protocol: string;
   /** By a trusted proxy, or as the caller wrote it. */
   host: string;
-  headers: { host?: string | undefined };
+  headers: { host?: string };
 }
 
-/** Where others reach this program, without a slash at its end; of one request, where its caller reached it. */
+/** Returns this program's address without a trailing slash; with a request, the address that its caller used. */
 export type AddressFor = (request?: RequestOrigin) => string;
 
-/** A name or an address with or without a port, and nothing that could lead elsewhere or end a text around it. */
+/** A host with an optional port, without characters that could lead elsewhere or end the surrounding text. */
 const HOST = /^([a-z\d_]([a-z\d._-]{0,251}[a-z\d_])?\.?|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 
 /**
- * The one place where an address of this program is built that others are to use: `PUBLIC_URL` where it is set; else that
- * under which a request came, where others can reach the listener or a trusted proxy told it; else the listening address.
+ * Decides which address others should use: `PUBLIC_URL`, else the address of the request if others can reach the listener or a
+ * trusted proxy sent it, else the listening address.
  */
 export function createPublicAddress(options: {
   publicUrl: string | undefined;
-  /** Whether the listener can be reached from beyond this machine. */
+  /** True if other machines can reach the listener. */
   isOpen: boolean;
-  /** Where it listens; asked for when it does. */
+  /** Called only while the server listens. */
   listening: () => string;
 }): AddressFor {
   const { publicUrl, isOpen, listening } = options;
   return (request) => {
     if (publicUrl !== undefined) return publicUrl;
     if (request === undefined) return listening();
-    // What differs from what stands in the request comes from a proxy that is trusted, and so does HTTPS, which we do not speak.
+    // A host other than the request's own comes from a trusted proxy. So does HTTPS, because this server doesn't speak it.
     const isTold = isOpen || isHttps(request) || request.host !== request.headers.host;
     return (isTold && originOf(request)) || listening();
   };
 }
 
-/** `undefined` where the host is no good one: it is whatever the caller wrote. */
+/** The caller can send any host; an invalid one yields `undefined`. */
 function originOf(request: RequestOrigin): string | undefined {
   const { host } = request;
   const origin = `${isHttps(request) ? 'https' : 'http'}://${host}`;
   return HOST.test(host) && URL.canParse(origin) ? origin : undefined;
 }
 
-/** Whether a trusted proxy says that it was asked over HTTPS; it may write that in capitals. */
+/** A trusted proxy may write the protocol in capitals. */
 export const isHttps = ({ protocol }: Pick<RequestOrigin, 'protocol'>): boolean =>
   protocol.toLowerCase() === 'https';

@@ -3,19 +3,15 @@ import { type Awaitable, whenKnown } from '../store/awaitable.ts';
 import { createMemoryWindows } from '../store/memory-windows.ts';
 import type { Taken, Windows } from '../store/windows.ts';
 
-/** Who may make how many requests in a time. */
 export type RateLimit = ReturnType<typeof createRateLimit>;
 export type SharedRateLimit = ReturnType<typeof createSharedRateLimit>;
 export type RateLimitVerdict = ReturnType<typeof verdictOf>;
 
-/**
- * A true sliding window: no window of `windowMs` ever holds more than `limit` allowed requests of one `who` to this
- * process, which it protects. Refused requests are not counted.
- */
+/** A sliding window in this process: at most `limit` requests of one `who` in any `windowMs`. Refused requests don't count. */
 export function createRateLimit(options: {
   limit: number;
   windowMs: number;
-  /** A clock that never goes back, milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   nowMs?: () => number;
 }) {
   const { limit, windowMs, nowMs = () => performance.now() } = options;
@@ -26,11 +22,11 @@ export function createRateLimit(options: {
   };
 }
 
-/** The same for the requests to all processes together. */
+/** A rate limit that all processes share. */
 export function createSharedRateLimit(options: {
   limit: number;
   windows: Windows;
-  /** The clock by which the windows are told. */
+  /** The clock of `windows`. */
   nowMs: () => number;
 }) {
   const { limit, windows, nowMs } = options;
@@ -46,12 +42,12 @@ function verdictOf({ place, used, window }: Taken, limit: number, nowMs: number)
     allowed: place !== undefined,
     limit,
     remaining: Math.max(0, limit - used),
-    /** Until the oldest counted request leaves the window, milliseconds; 0 when none is counted. */
+    /** Milliseconds until the oldest counted request leaves the window; 0 if none is counted. */
     resetMs: window.oldestMs(nowMs),
   };
 }
 
-/** The headers that tell the caller where it stands; `Retry-After` only on a refusal. */
+/** Rate-limit headers; `Retry-After` only on a refusal. */
 export function rateLimitHeaders(verdict: RateLimitVerdict): Record<string, string> {
   const resetSeconds = Math.ceil(verdict.resetMs / 1000);
   return {

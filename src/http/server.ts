@@ -40,59 +40,149 @@ import { addMetrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { hideMethod, refuseOtherMethods, restoreMethod } from './other-methods.ts';
 import type { HttpReply, HttpRequest, HttpServer } from './server-types.ts';
-import { type Caller, createTrustedProxies } from './trusted-proxies.ts';
+import { createTrustedProxies, type RequestCaller } from './trusted-proxies.ts';
 
-/** Says what is wrong, or that nothing is, by throwing or not. */
+/** Throws or rejects with the reason if a part isn't ready. */
 type ReadyCheck = () => Promise<void> | void;
 
 /** The server, and how rooms add to it. */
 export type ServerKit = Awaited<ReturnType<typeof createServer>>;
 
-/** Bytes of a request body when a route does not say otherwise. */
 const BODY_LIMIT_BYTES = 256 * 1024;
 
-/** Ten times as many values as any route has a use for: a schema takes longer over each wrong value than it took to send it. */
+/** Ten times the values that any route needs: validating a wrong value takes longer than sending it. */
 const BODY_LIMITS = { ...JSON_LIMITS, values: 2_000 };
 
-/** Unfinished JSON bodies of all routes. */
+/** Memory for the unfinished JSON bodies of all routes. */
 const BODIES_BYTES = 32 * 1024 * 1024;
 
-/** Bodies of a route that hands them on as they came. */
+/** Limits of a route that gets its body unparsed. */
 const RAW_BODY = { limitBytes: 1024 * 1024, roomBytes: 16 * 1024 * 1024, timeMs: 10_000 };
 
-/** How long a client may take to send its whole request. */
+/** Time for a client to send its whole request. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** How long `/readyz` waits for one part. */
 const READY_DEADLINE_MS = 3_000;
 
-/** Who has asked `/readyz` within this time is taken for a load balancer that goes on asking. */
+/** A load balancer is assumed if `/readyz` was requested within this time. */
 const BALANCER_MS = 30_000;
 
-/** A load balancer that asks every two seconds has heard of a stop by then. */
+/** A load balancer that checks every two seconds notices a stop within this time. */
 const DRAIN_MS = 3_000;
 
-/**
- * Builds the server with what every route shares: request ids, the contracts' error body, metrics, health and the
- * OpenAPI document.
- */
-export async function createServer(options: {
+export interface HttpServerOptions {
   log: Logger;
   version: string;
-  /** Networks and addresses of the proxies whose `X-Forwarded-For`, `-Proto` and `-Host` are believed; none when absent. */
+  /** Networks and addresses of the proxies whose `X-Forwarded-For`, `-Proto` and `-Host` are trusted; none if absent. */
   trustedProxies?: readonly string[];
-  /** Files and connections that the process may have open; no bound when absent. */
+  /** The process's limit of open files; unlimited if absent. */
   openFiles?: number;
-}) {
+}
+
+/**
+ * Builds the server with everything that routes share: request ids, the contracts' error body, metrics, health and the
+ * OpenAPI document.
+ */
+export async function createServer(options: HttpServerOptions) {
   const log = ownLog(options.log);
   const proxies = createTrustedProxies(options.trustedProxies ?? [], log);
   const observeAnswer = createAnswerObserver((...answer) => observe(...answer), log);
   const direct = createDirectRoutes(observeAnswer);
-  const callers = new WeakMap<IncomingMessage, Caller>();
+  const callers = new WeakMap<IncomingMessage, RequestCaller>();
   let forwarder: Forwarder | undefined;
-  const server: HttpServer = fastify({
+  const server = createFastify({
+    log,
+    isTrustedProxy: proxies.isTrusted,
+    receive(request, response, pass) {
+      function serve(caller?: RequestCaller) {
+        if (caller) callers.set(request, caller);
+        const ip = caller ? caller.ip : proxies.addressOf(request);
+        if (direct.take(request, response, ip)) return;
+        hideMethod(request);
+        pass(request, response);
+      }
+      if (forwarder) forwarder.take(request, response, serve);
+      else serve();
+    },
+  });
+
+  const { openFiles } = options;
+  const exempt =
+    openFiles === undefined
+      ? undefined
+      : boundConnections(server.server, { openFiles, isProxy: proxies.isTrusted, log });
+  const dropUnused = trackUnused(server.server);
+  const refuseOthers = refuseOtherMethods(server);
+  addParsing(server);
+  addAnswering(server, callers);
+  const { metrics, observe } = addMetrics(server);
+  await server.register(swagger, openApi(options.version));
+  server.get('/openapi.json', { schema: { hide: true } }, () => server.swagger());
+  const health = addHealth(server);
+
+  return {
+    server,
+    metrics,
+    /** Adds a part to `/readyz`; its name appears in the response. */
+    addReadyCheck: health.addReadyCheck,
+    /** Adds a route for a library that reads requests itself; it finds the unparsed body in `rawBody`. */
+    addRawRoute: (
+      method: 'GET' | 'POST',
+      path: string,
+      handle: (request: IncomingMessage, response: ServerResponse) => void,
+    ) => addRawRoute(server, method, path, handle),
+    /** Adds a route that bypasses Fastify. */
+    addDirectRoute(route: DirectRoute): void {
+      direct.add(route);
+      // Fastify needs the route for the OpenAPI document, and for other spellings of the path.
+      addUnreadRoute(server, 'POST', route.path, route.schema, ({ raw, ip, id }, reply) => {
+        reply.hijack();
+        route.handle({ request: raw, response: reply.raw, ip, id });
+      });
+    },
+    addShortcut: (shortcut: Shortcut) => direct.addShortcut(shortcut),
+    /** Forwards requests for the bot to the process that holds it, before any route sees them. */
+    addForwarding(forwarding: Forwarding): void {
+      forwarder = new Forwarder({
+        ...forwarding,
+        callerOf: proxies.callerOf,
+        // Another process connects for many clients, as a proxy does.
+        onForwarded: ({ socket }) => exempt?.(socket),
+        observe: observeAnswer,
+        log,
+      });
+    },
+    /** Starts to listen; resolves to the address as `http://host:port`. */
+    async listen({ host, port }: { host: string; port: number }): Promise<string> {
+      // The plugin needs all routes, so it comes last.
+      server.register(refuseOthers);
+      return await server.listen({ host, port });
+    },
+    /** Resolves when a load balancer, if there is one, has noticed the stop that began at `sinceMs`. */
+    drain: health.drain,
+    /** Stops accepting connections and waits for responses in progress. */
+    async close(): Promise<void> {
+      direct.close();
+      forwarder?.close();
+      dropUnused();
+      await server.close();
+      forwarder?.disconnect();
+    },
+  };
+}
+
+type Receive = (request: IncomingMessage, response: ServerResponse) => void;
+
+function createFastify(options: {
+  log: Logger;
+  isTrustedProxy(address: string | undefined): boolean;
+  /** Gets every request first; `pass` hands it to Fastify. */
+  receive(request: IncomingMessage, response: ServerResponse, pass: Receive): void;
+}): HttpServer {
+  const { log, isTrustedProxy, receive } = options;
+  return fastify({
     loggerInstance: log as FastifyBaseLogger,
-    // One line an answer comes from the hook below; Fastify's own two lines would say it twice.
+    // The hook below logs one line per response; Fastify would log two more.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
     serverFactory: (pass) =>
@@ -103,38 +193,24 @@ export async function createServer(options: {
           connectionsCheckingInterval: 1_000,
           keepAliveTimeout: 65_000,
         },
-        (request, response) => {
-          function serve(caller?: Caller) {
-            if (caller) callers.set(request, caller);
-            const ip = caller ? caller.ip : proxies.addressOf(request);
-            if (direct.take(request, response, ip)) return;
-            hideMethod(request);
-            pass(request, response);
-          }
-          if (forwarder) forwarder.take(request, response, serve);
-          else serve();
-        },
+        (request, response) => receive(request, response, pass),
       ).on('connect', (_request, socket) => answerConnect(socket as Socket)),
     clientErrorHandler: answerBrokenRequest,
-    // For requests that no route could be looked up for; the hooks below are not asked.
+    // Fastify doesn't run hooks for a request whose path can't be decoded.
     frameworkErrors(error, request, reply) {
       reply.header('x-request-id', request.id);
       answerError(error, request, reply);
     },
-    // Of the way only its beginning is left by then, which is who asks.
-    trustProxy: (address, hop) => hop === 0 && proxies.isTrusted(address),
+    // `addressOf` has already reduced X-Forwarded-For to the client's address.
+    trustProxy: (address, hop) => hop === 0 && isTrustedProxy(address),
     forceCloseConnections: 'idle',
     genReqId: () => randomUUID(),
     routerOptions: { maxParamLength: 500 },
   }).withTypeProvider<ZodTypeProvider>();
+}
 
-  const { openFiles } = options;
-  const exempt =
-    openFiles === undefined
-      ? undefined
-      : boundConnections(server.server, { openFiles, isProxy: proxies.isTrusted, log });
-  const dropUnused = trackUnused(server.server);
-
+/** Validates with zod, and parses JSON within the limits. */
+function addParsing(server: HttpServer): void {
   server.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
     const result = (schema as z.ZodType).safeParse(data, { error: plainWords });
     return result.success
@@ -142,10 +218,13 @@ export async function createServer(options: {
       : { error: validationError(result.error.issues, data, httpPart) };
   });
   server.setSerializerCompiler(serializerCompiler);
-  const refuseOthers = refuseOtherMethods(server);
-  // Fastify accepts text/plain too, which no contract does.
+  // The contracts have no text bodies, which Fastify accepts by default.
   server.removeContentTypeParser(['application/json', 'text/plain']);
   addJsonParser(server);
+}
+
+/** Adds the error body, request ids and the log line of each response. */
+function addAnswering(server: HttpServer, callers: WeakMap<IncomingMessage, RequestCaller>): void {
   server.setErrorHandler(answerError);
   server.setNotFoundHandler((request) => {
     throw nothingAt(request);
@@ -156,7 +235,7 @@ export async function createServer(options: {
     if (caller) defineCaller(request, caller);
     reply.header('x-request-id', request.id);
   });
-  // Nobody reads what is sent to a path that doesn't exist. It is refused after a key is asked for and a limit is counted.
+  // An unknown path is refused before its body is read, but after the key and the rate limit are checked.
   server.addHook('preParsing', async (request) => {
     if (request.is404) throw nothingAt(request);
   });
@@ -172,97 +251,59 @@ export async function createServer(options: {
     );
     closeUnlessComplete(request.raw);
   });
-  const { metrics, observe } = addMetrics(server);
+}
 
-  await server.register(swagger, openApi(options.version));
-  server.get('/openapi.json', { schema: { hide: true } }, () => server.swagger());
-
+/** Adds `/healthz` and `/readyz`. */
+function addHealth(server: HttpServer) {
   const readyChecks = new Map<string, ReadyCheck>();
-  let readyAskedMs = Number.NEGATIVE_INFINITY;
+  let readyRequestedAtMs = Number.NEGATIVE_INFINITY;
   server.get('/healthz', { schema: { hide: true } }, () => ({ ok: true }));
   server.get('/readyz', { schema: { hide: true } }, async (_request, reply) => {
-    readyAskedMs = performance.now();
+    readyRequestedAtMs = performance.now();
     const parts = await Promise.all(
-      [...readyChecks].map(async ([name, check]) => {
-        try {
-          await withDeadline(check);
-          return [name, 'ok'] as const;
-        } catch (error) {
-          return [name, error instanceof Error ? error.message : String(error)] as const;
-        }
-      }),
+      [...readyChecks].map(async ([name, check]) => [name, await readyState(check)] as const),
     );
     const ready = parts.every(([, state]) => state === 'ok');
     reply.code(ready ? 200 : 503);
     return { ready, parts: Object.fromEntries(parts) };
   });
-
   return {
-    server,
-    metrics,
-    /** Adds a part that `/readyz` asks; its name stands in the answer. */
     addReadyCheck: (name: string, check: ReadyCheck) => void readyChecks.set(name, check),
-    /** Adds a route for a library that reads requests itself; it finds the body as it came in `rawBody`. */
-    addRawRoute(
-      method: 'GET' | 'POST',
-      path: string,
-      handle: (request: IncomingMessage, response: ServerResponse) => void,
-    ): void {
-      const { limitBytes, ...room } = RAW_BODY;
-      const readBody = createBodyReader(room);
-      addUnreadRoute(server, method, path, { hide: true }, async ({ raw, ip }, reply) => {
-        const response = reply.raw;
-        const sender = clientKeyOf(ip);
-        const rawBody = await readBody(raw, { sender, limitBytes, response });
-        reply.hijack();
-        handle(Object.assign(raw, { rawBody }), response);
-      });
-    },
-    /** Adds a route that goes past Fastify. */
-    addDirectRoute(route: DirectRoute): void {
-      direct.add(route);
-      // The document is made from Fastify's routes, and Fastify is asked for the same path in another spelling.
-      addUnreadRoute(server, 'POST', route.path, route.schema, ({ raw, ip, id }, reply) => {
-        reply.hijack();
-        route.handle({ request: raw, response: reply.raw, ip, id });
-      });
-    },
-    addShortcut: (shortcut: Shortcut) => direct.addShortcut(shortcut),
-    /** Forwards requests for the bot to the process that holds it, before any route sees them. */
-    addForwarding(forwarding: Forwarding): void {
-      forwarder = new Forwarder({
-        ...forwarding,
-        callerOf: proxies.callerOf,
-        // Another process connects for many, as a proxy does.
-        onForwarded: ({ socket }) => exempt?.(socket),
-        observe: observeAnswer,
-        log,
-      });
-    },
-    /** Starts to listen; resolves to the address as `http://host:port`. */
-    async listen({ host, port }: { host: string; port: number }): Promise<string> {
-      // Last, when all routes are there.
-      server.register(refuseOthers);
-      return await server.listen({ host, port });
-    },
-    /** Waits until a load balancer, where one asks `/readyz`, has heard that the program stops since then. */
     async drain(sinceMs = performance.now()): Promise<void> {
-      if (performance.now() - readyAskedMs > BALANCER_MS) return;
+      if (performance.now() - readyRequestedAtMs > BALANCER_MS) return;
       await pause(Math.max(0, sinceMs + DRAIN_MS - performance.now()));
-    },
-    /** Stops taking connections and waits for answers under way. */
-    async close(): Promise<void> {
-      direct.close();
-      forwarder?.close();
-      dropUnused();
-      await server.close();
-      forwarder?.disconnect();
     },
   };
 }
 
-/** Fastify would say who has forwarded the request. */
-function defineCaller(request: HttpRequest, { ip, protocol, host }: Caller): void {
+async function readyState(check: ReadyCheck): Promise<string> {
+  try {
+    await withDeadline(check);
+    return 'ok';
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function addRawRoute(
+  server: HttpServer,
+  method: 'GET' | 'POST',
+  path: string,
+  handle: Receive,
+): void {
+  const { limitBytes, ...room } = RAW_BODY;
+  const readBody = createBodyReader(room);
+  addUnreadRoute(server, method, path, { hide: true }, async ({ raw, ip }, reply) => {
+    const response = reply.raw;
+    const sender = clientKeyOf(ip);
+    const rawBody = await readBody(raw, { sender, limitBytes, response });
+    reply.hijack();
+    handle(Object.assign(raw, { rawBody }), response);
+  });
+}
+
+/** Sets the original client; Fastify would report the process that forwarded the request. */
+function defineCaller(request: HttpRequest, { ip, protocol, host }: RequestCaller): void {
   Object.defineProperties(request, {
     ip: { value: ip },
     protocol: { value: protocol },
@@ -273,10 +314,10 @@ function defineCaller(request: HttpRequest, { ip, protocol, host }: Caller): voi
 const nothingAt = ({ method, url }: HttpRequest) =>
   notFound(`There is nothing at ${method} ${shownPath(url)}.`);
 
-/** A path as it may be said: a part of it that is as long as a token may be one. */
+/** Hides long parts of a path, because they may be tokens. */
 const shownPath = (url: string) => (url.split('?')[0] ?? '').replace(/[\w-]{24,}/g, '…');
 
-/** Parses JSON bodies once they are known to be bounded in size, depth and number of values. */
+/** Parses JSON bodies after their size, depth and number of values have been checked. */
 function addJsonParser(server: HttpServer): void {
   const readBody = createBodyReader({ roomBytes: BODIES_BYTES, timeMs: REQUEST_TIMEOUT_MS });
   const parseJson = server.getDefaultJsonParser('error', 'error');
@@ -291,7 +332,7 @@ function addJsonParser(server: HttpServer): void {
   });
 }
 
-/** Adds a route whose request is neither read nor checked. */
+/** Adds a route whose request body is neither read nor validated. */
 function addUnreadRoute(
   server: HttpServer,
   method: 'GET' | 'POST',
@@ -312,15 +353,15 @@ function addUnreadRoute(
   });
 }
 
-/** Fastify tells at `info` where it listens, which the program tells people in its own words. */
+/** Fastify logs its address at `info`; the banner shows it already. */
 function ownLog(log: Logger): Logger {
   return log.child({}, { level: log.level === 'info' ? 'warn' : log.level });
 }
 
 /**
- * Browsers hold spare connections on which they have asked nothing yet. Closing Node's server ends idle connections only
- * after their first request, stops the timer that would end the others, and waits for them for ever. The returned
- * function drops them, now and from now on.
+ * Browsers open spare connections without sending a request. Closing Node's server closes idle connections only after their first
+ * request, stops the timer that would close the others, and waits for them forever. The returned function closes them, and new
+ * ones as they arrive.
  */
 function trackUnused(server: RawServerDefault): () => void {
   const unused = new Set<Socket>();

@@ -3,7 +3,6 @@ import type { Answers, Header } from './openapi.ts';
 
 const whole = { type: 'integer' } as const;
 
-/** The headers of a limit by the minute on every answer, and of a refusal that passes by itself. */
 export const rateLimitHeaders: Record<string, Header> = {
   [RateLimitHeader.limit]: { description: 'Requests allowed in any 60 seconds.', schema: whole },
   [RateLimitHeader.remaining]: { description: 'Requests remaining.', schema: whole },
@@ -19,7 +18,7 @@ export const retryAfterHeader: Record<string, Header> = {
   },
 };
 
-/** What a route that takes an API key answers when the key or the service is at fault. */
+/** Error responses of every route that needs an API key. */
 export const keyAnswers = {
   401: {
     description: 'The key is missing, unknown or revoked, or the request has two different keys.',
@@ -31,7 +30,7 @@ export const keyAnswers = {
   500: 'Something went wrong in the service. Its log has the details under the x-request-id.',
 } as const satisfies Answers;
 
-/** The same of a route without limits of its own: tries with a wrong key are counted by address. */
+/** Adds the 429 for routes without their own limit: attempts with a wrong key are counted by address. */
 export const keyOnlyAnswers = {
   ...keyAnswers,
   429: {

@@ -3,35 +3,34 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Logger } from 'pino';
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type ProxyAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** An address of it, and how many of its first bits all others share. */
-type Network = [Address, number];
+/** An address and a prefix length in bits. */
+type ProxyNetwork = [ProxyAddress, number];
 
-/** The sender of a request, and how it reached this program: what Fastify's request says as `ip`, `protocol` and `host`. */
-export interface Caller {
+/** A request's client and the address it used, as Fastify's `ip`, `protocol` and `host`. */
+export interface RequestCaller {
   /** Absent once the connection is gone. */
   ip: string | undefined;
   protocol: string;
   host: string;
 }
 
-/** Proxies one behind another; what a longer `X-Forwarded-For` says besides is not read. */
+/** The most proxies in a chain; the rest of a longer `X-Forwarded-For` is ignored. */
 const MAX_HOPS = 16;
 
-/** An IPv6 address with a zone, in brackets and with a port, is no longer. */
+/** The length of an IPv6 address with zone, brackets and port. */
 const MAX_ENTRY_CHARACTERS = 80;
 
-/** An address of IPv4 with a port, or one of IPv6 in brackets with or without. */
+/** An IPv4 address with a port, or an IPv6 address in brackets with an optional port. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+):\d{1,5}|\[([^\]]+)\](?::\d{1,5})?)$/;
 
-/** What a proxy says of a request that it hands on. */
 const FORWARDED = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'] as const;
 
-/** Addresses that the log names as proxies that are not trusted; any stranger may seem to be one. */
+/** The most untrusted proxies named in the log; any client can look like one. */
 const MAX_NAMED = 10;
 
-/** The proxies whose word on whom they ask for is believed. Takes networks and addresses that `isProxyNetwork` finds good. */
+/** Finds the client behind trusted proxies. `networks` must be valid by `isProxyNetwork`. */
 export function createTrustedProxies(networks: readonly string[], log: Logger) {
   const trusted = networks.map((text) => {
     const network = readNetwork(text);
@@ -48,16 +47,15 @@ export function createTrustedProxies(networks: readonly string[], log: Logger) {
     );
   }
 
-  /** From the right, where the nearest proxy has written: what is beyond the first stranger may be made up. */
-  function alongTheWay(peer: string | undefined, header: string): string | undefined {
+  /** Reads from the right, where the nearest proxy wrote. Entries beyond the first untrusted address may be forged. */
+  function findClient(peer: string | undefined, header: string): string | undefined {
     let address = peer;
     let end = header.length;
     for (let hop = 0; hop < MAX_HOPS && end > 0 && isTrusted(address); hop += 1) {
       const comma = header.lastIndexOf(',', end - 1);
-      const told = readEntry(header.slice(comma + 1, end));
-      // Who says nothing that can be read is the last that is known.
-      if (told === undefined) return address;
-      address = told;
+      const entry = readEntry(header.slice(comma + 1, end));
+      if (entry === undefined) return address;
+      address = entry;
       end = comma;
     }
     return address;
@@ -85,7 +83,7 @@ export function createTrustedProxies(networks: readonly string[], log: Logger) {
     }
     const header = headers['x-forwarded-for'];
     if (header === undefined) return peer;
-    const address = alongTheWay(peer, String(header));
+    const address = findClient(peer, String(header));
     headers['x-forwarded-for'] = address;
     return address;
   }
@@ -94,7 +92,7 @@ export function createTrustedProxies(networks: readonly string[], log: Logger) {
     isTrusted,
     addressOf,
     /** Reads the headers of a trusted proxy as Fastify does: the last entry counts. */
-    callerOf(request: IncomingMessage): Caller {
+    callerOf(request: IncomingMessage): RequestCaller {
       const { headers, socket } = request;
       const isProxy = isTrusted(socket.remoteAddress);
       const lastOf = (name: 'x-forwarded-proto' | 'x-forwarded-host') =>
@@ -108,27 +106,27 @@ export function createTrustedProxies(networks: readonly string[], log: Logger) {
   };
 }
 
-/** Whether a text is an address, or in CIDR notation a network, of something less than everybody. */
+/** True for an address, or a network in CIDR notation that doesn't cover all addresses. */
 export const isProxyNetwork = (text: string): boolean => readNetwork(text) !== undefined;
 
-function readNetwork(text: string): Network | undefined {
+function readNetwork(text: string): ProxyNetwork | undefined {
   const [written = '', length, more] = text.split('/');
   if (isIP(written) === 0 || written.includes('%') || more !== undefined) return undefined;
   const first = ipaddr.parse(written);
   const size = first.kind() === 'ipv4' ? 32 : 128;
   const bits = length === undefined ? size : /^\d{1,3}$/.test(length) ? Number(length) : 0;
-  // Addresses of IPv4 in the clothes of IPv6 are read as what they are, and so are networks of them.
+  // IPv4-mapped IPv6 networks become IPv4 networks.
   const mapped = first instanceof ipaddr.IPv6 && first.isIPv4MappedAddress();
-  const network: Network = mapped ? [first.toIPv4Address(), bits - 96] : [first, bits];
+  const network: ProxyNetwork = mapped ? [first.toIPv4Address(), bits - 96] : [first, bits];
   return bits <= size && network[1] >= 1 ? network : undefined;
 }
 
-/** Both Node and ipaddr.js must know it: each reads texts that the other does not. */
-function readAddress(text: string): Address | undefined {
+/** Valid only if both Node and ipaddr.js accept it: each accepts texts that the other rejects. */
+function readAddress(text: string): ProxyAddress | undefined {
   return isIP(text) !== 0 && ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
 }
 
-/** One address of a header, without the port that some proxies add. */
+/** Parses one entry of the header, without the port that some proxies add. */
 function readEntry(text: string): string | undefined {
   if (text.length > MAX_ENTRY_CHARACTERS) return undefined;
   const entry = text.trim();

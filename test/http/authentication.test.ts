@@ -129,7 +129,7 @@ test('behind a trusted proxy one flood holds up nobody else', async () => {
     const headers = { 'x-api-key': 'guess', 'x-forwarded-for': forwarded };
     return (await ask('/both', { headers })).status;
   };
-  // What stands further left was written by the caller, who may write anything there.
+  // The caller may write anything further left.
   for (let n = 0; n < 60; n += 1) expect(await tryFrom(`198.51.100.${n}, 192.0.2.1`)).toBe(401);
   expect(await tryFrom('192.0.2.1:4321')).toBe(429);
   expect(await tryFrom('192.0.2.1, 192.0.2.2')).toBe(401);

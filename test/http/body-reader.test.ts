@@ -37,7 +37,7 @@ async function startReading({ timeMs = 60_000 } = {}) {
   return { begin, ask, lines: running.lines };
 }
 
-/** What has come over a connection so far. */
+/** Bytes received over a connection. */
 function readingOf(socket: Socket) {
   let text = '';
   socket.on('data', (part: Buffer) => {
@@ -67,7 +67,7 @@ test('one sender’s unfinished bodies fill its share, and others are still read
   }
   expect(lines.filter(({ msg }) => msg === 'request failed')).toEqual([]);
   expect((await ask('192.0.2.2', 'x'.repeat(LIMIT_BYTES))).body).toEqual({ bytes: LIMIT_BYTES });
-  // What a connection held is free when it closes.
+  // Closing a connection releases its memory.
   for (const { socket } of bodies) socket.destroy();
   await eventually(async () => (await ask('192.0.2.1', 'x'.repeat(LIMIT_BYTES))).status === 200);
 });

@@ -22,7 +22,7 @@ async function startControl(usage?: (query: object) => Promise<unknown>) {
   };
   const control = await openControl({
     ...{ folder, keys, log },
-    ...(usage && { usage }),
+    usage,
     listeningUrl: () => 'http://127.0.0.1:3000',
   });
   const dispatcher = new Agent({ connect: { socketPath: controlSocket(folder) } });

@@ -22,7 +22,7 @@ await new Promise((resolve) => setTimeout(resolve, 2_000));
 `;
 
 describe.skipIf(!hasPostgres)('keys of two processes on one database', () => {
-  test('that one makes, limits or revokes count so in the other, moments later', async () => {
+  test('keys that one process creates, limits or revokes change in the other moments later', async () => {
     const { open } = await testDatabase();
     const here = await openKeys(await open(), 'gateway');
     const there = await openKeys(await open(), 'gateway');
@@ -37,7 +37,7 @@ describe.skipIf(!hasPostgres)('keys of two processes on one database', () => {
     expect([await here.revoke(id), here.list()]).toEqual([false, []]);
   });
 
-  test('that can only read in one can only read in the other, whatever else changes', async () => {
+  test('a read-only key is read-only in the other process, whatever else changes', async () => {
     const { open } = await testDatabase();
     const here = await openKeys(await open(), 'monitoring');
     const there = await openKeys(await open(), 'monitoring');
@@ -82,7 +82,7 @@ describe.skipIf(!hasPostgres)('keys of two processes on one database', () => {
     expect(await all[0]?.createFirst('first key')).toBeUndefined();
   });
 
-  test('that were revoked while one stood still are asked for before it takes them', async () => {
+  test('a process that was frozen asks for revocations before it accepts a key', async () => {
     const { open, url, schema } = await testDatabase();
     const keys = await openKeys(await open(), 'monitoring');
     const { key } = await keys.create('job');
@@ -119,7 +119,7 @@ describe.skipIf(!hasPostgres)('keys of two processes on one database', () => {
     const refused = await answer(key);
     expect(refused).toMatchObject({ status: 503, retryAfter: '5' });
     expect(refused.text).toContain('Keep the key');
-    // Whether it was made meanwhile is not known either; what can be no key is refused as ever.
+    // A key could have been created in the meantime; a malformed key is refused as always.
     const other = `${key.slice(0, 4)}${[...key.slice(4)].reverse().join('')}`;
     expect((await answer(other)).status).toBe(503);
     expect((await answer('nonsense')).status).toBe(401);

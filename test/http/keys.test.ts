@@ -202,7 +202,7 @@ test('a key that can only read is known as that at once and after a restart, and
   expect(keys.verify(reader.key)?.readOnly).toBe(true);
   expect(keys.list().map(({ readOnly }) => readOnly)).toEqual([true, undefined]);
   await store.close();
-  // As it was stored before there were any.
+  // The default isn't stored.
   expect(await contentsOf(folder)).not.toContain('"readOnly":false');
 
   const again = await openKeys((await openAt(folder)).store, 'monitoring');

@@ -36,7 +36,7 @@ const GATEWAY: Array<[string, string]> = [
 ];
 
 describe('methods that a path does not take', () => {
-  test('of the gateway are a 405 that names those of the path', async () => {
+  test('the gateway answers other methods with a 405 that lists the allowed ones', async () => {
     const { url } = await startGateway();
     for (const [path, allow] of GATEWAY) await expectOnly(url, path, allow);
   });

@@ -172,7 +172,7 @@ describe('the error body', () => {
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('of a refusal thrown in a handler carries its own fields and headers', async () => {
+  test('a refusal thrown in a handler keeps its own fields and headers', async () => {
     const { ask } = await runningServer(({ server }) => {
       server.get('/busy', () => {
         throw new HttpError(429, 'slow_down', 'Wait.', {
@@ -209,7 +209,7 @@ describe('the error body', () => {
     },
   );
 
-  test('of an answer that does not keep its own schema is a 500', async () => {
+  test('a response that breaks its own schema is a 500', async () => {
     const { ask } = await runningServer(({ server }) => {
       const response = { 200: z.object({ ok: z.literal(true) }) };
       server.get('/wrong', { schema: { response } }, async () => ({ ok: 5 as unknown as true }));
@@ -242,7 +242,7 @@ test('a body of thousands of values is refused before it is parsed', async () =>
     expect(answer.status).toBe(400);
     expect(answer.body.error.message).toBe('The body has more than 2000 values. Send less.');
   }
-  // What is counted need not be JSON to its end.
+  // Limits apply before the JSON is complete.
   const torn = await ask('/monitors', post(`[${'0,'.repeat(2_000)}`));
   expect(torn.body.error.message).toBe('The body has more than 2000 values. Send less.');
   const nested = await ask('/monitors', post('['.repeat(65)));
@@ -352,10 +352,10 @@ describe('metrics', () => {
     expect(text).not.toContain('/things/1');
   });
 
-  test('of rooms stand beside them', async () => {
+  test('metrics of rooms are listed with the others', async () => {
     let depth = 3;
     const { ask } = await runningServer(({ metrics }) => {
-      metrics.counter('askwatch_answers_total', 'Answers.', ['outcome'])('ok').add();
+      metrics.counter('askwatch_answers_total', 'Answers.', ['outcome'])('ok').inc();
       metrics.gauge('askwatch_queue', 'Depth.', () => depth);
     });
     depth = 4;

@@ -28,7 +28,7 @@ async function telling(trustedProxies: readonly string[] = []) {
   );
   return {
     ...running,
-    /** What both routes, and the direct one in another spelling, say of a request with these header lines. */
+    /** The client according to both routes, and to the direct one in another spelling. */
     async askedBy(lines: string[]) {
       const asked = ['GET /who', 'POST /direct', 'POST /direct?a=1'].map(async (target) => {
         const head = [`${target} HTTP/1.1`, 'Host: x', 'Connection: close', 'Content-Length: 0'];
@@ -50,7 +50,7 @@ describe('the address of who asks', () => {
     [['192.0.2.7'], '192.0.2.7'],
     [['  192.0.2.7\t'], '192.0.2.7'],
     [['2001:db8::7'], '2001:db8::7'],
-    // What is further left, the caller has written.
+    // The caller wrote the entries further left.
     [['203.0.113.9, 192.0.2.7'], '192.0.2.7'],
     [['127.0.0.1, 10.1.1.1, 192.0.2.7'], '192.0.2.7'],
     [['203.0.113.9', '192.0.2.7'], '192.0.2.7'],
@@ -66,7 +66,7 @@ describe('the address of who asks', () => {
     [['::ffff:192.0.2.7'], '192.0.2.7'],
     [['192.0.2.7, ::ffff:10.0.0.5'], '192.0.2.7'],
     [['192.0.2.7, 10.0.0.5:80'], '192.0.2.7'],
-    // What cannot be read ends the way: the last that is known counts.
+    // An unreadable entry ends the chain at the last known address.
     [['unknown'], '127.0.0.1'],
     [['192.0.2.7, unknown'], '127.0.0.1'],
     [['192.0.2.7, unknown, 10.0.0.5'], '10.0.0.5'],

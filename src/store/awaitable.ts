@@ -1,7 +1,7 @@
 /** A value that is there already, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Goes on with a value, at once where it is there: what is in memory costs no turn of the event loop. */
+/** Continues with a value, at once if it is in memory, so that it costs no turn of the event loop. */
 export function whenKnown<T, R>(
   value: Awaitable<T>,
   next: (value: T) => Awaitable<R>,

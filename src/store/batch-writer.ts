@@ -1,157 +1,193 @@
 import type { Logger } from 'pino';
 
-/** Writes records together with others, a moment later. */
-export type BatchWriter<T> = ReturnType<typeof createBatchWriter<T>>;
-
-interface Settled {
+interface RecordSettled {
   resolve: () => void;
   reject: (error: unknown) => void;
 }
 
-interface Waiting<T> {
+interface BatchedRecord<T> {
   record: T;
-  settled: Settled | undefined;
+  settled: RecordSettled | undefined;
+}
+
+export interface BatchWriterOptions<T> {
+  append: (records: T[]) => Promise<void>;
+  /** Records in one append. */
+  batchCount: number;
+  /** True if a record may be in one append with the first one. */
+  fitsWith?: (first: T, record: T) => boolean;
+  /** The first record waits so long for others, unless `fullCount` records wait. */
+  waitMs: number;
+  fullCount: number;
+  /** Time from one write to the next, unless `fullCount` records wait. */
+  betweenMs: number;
+  /** Records kept while the disk refuses them. */
+  keptCount: number;
+  /** Receives records that couldn't be kept. */
+  onDrop?: (records: T[]) => void;
+  /** Name of the records in the log, such as `usage records`, and the field that counts them. */
+  name: string;
+  countedAs: string;
+  log: Logger;
 }
 
 const RETRY_MS = 1_000;
 
-/** How far above what is kept it may go before it is cut. */
+/** Records above `keptCount` before the oldest are dropped. */
 const SLACK = 1_000;
 
+export type BatchWriter<T> = ReturnType<typeof createBatchWriter<T>>;
+
 /**
- * Collects records and appends many with one write. What a full disk refuses is kept, as much as is reasonable, and tried
- * again; what is refused for another reason would be so again and again, and is lost.
+ * Collects records and appends many with one write. Records that a full disk refuses are kept, up to a number, and tried
+ * again. Records that are refused for another reason would be refused again and again, so they are lost.
  */
-export function createBatchWriter<T>(options: {
-  append: (records: T[]) => Promise<void>;
-  /** Records in one append. */
-  batchCount: number;
-  /** Whether a record may stand in one append with the first of it. */
-  fitsWith?: (first: T, record: T) => boolean;
-  /** How long the first record waits for others, and so many for none. */
-  waitMs: number;
-  fullCount: number;
-  /** From one write to the next, unless so many wait. */
-  betweenMs: number;
-  /** Records kept while the disk refuses them. */
-  keptCount: number;
-  /** Is told of those that could not be kept. */
-  onDrop?: (records: T[]) => void;
-  /** What they are in the log, such as `usage records`, and the field that counts them there. */
-  name: string;
-  countedAs: string;
-  log: Logger;
-}) {
-  const { append, batchCount, fitsWith = () => true, waitMs, fullCount, betweenMs } = options;
-  const { keptCount, name, countedAs, log } = options;
-  let waiting: Waiting<T>[] = [];
-  let writing: Promise<void> | undefined;
-  let timer: { dueMs: number; handle: NodeJS.Timeout } | undefined;
-  let lastWriteMs = Number.NEGATIVE_INFINITY;
-  let refusal: { error: unknown } | undefined;
-  let lost = 0;
-  let closed = false;
+export function createBatchWriter<T>(options: BatchWriterOptions<T>) {
+  const batches = new RecordBatches(options);
+  return {
+    /** `settled` learns that the record is durable, or that the disk refuses it; it is kept then and tried again. */
+    add: (record: T, settled?: RecordSettled) => batches.add(record, settled),
+    /** Number of records that aren't written yet. */
+    waiting: () => batches.pendingCount,
+    /** Writes the waiting records now. Refused ones are kept. */
+    flush: () => batches.flush(),
+    /** Writes the waiting records, and every later one at once. Records that the disk refuses now are lost. */
+    close: () => batches.close(),
+  };
+}
 
-  function schedule() {
-    if (writing) return;
+class RecordBatches<T> {
+  private readonly options: BatchWriterOptions<T>;
+  private pending: BatchedRecord<T>[] = [];
+  private writing: Promise<void> | undefined;
+  private timer: { dueMs: number; handle: NodeJS.Timeout } | undefined;
+  private lastWriteMs = Number.NEGATIVE_INFINITY;
+  private refusal: { error: unknown } | undefined;
+  private lostCount = 0;
+  private isClosed = false;
+
+  constructor(options: BatchWriterOptions<T>) {
+    this.options = options;
+  }
+
+  add(record: T, settled?: RecordSettled): void {
+    this.pending.push({ record, settled });
+    if (this.pending.length >= this.options.keptCount + SLACK) this.dropOldest();
+    if (this.isClosed) void this.startWriting();
+    else this.schedule();
+  }
+
+  get pendingCount(): number {
+    return this.pending.length;
+  }
+
+  async flush(): Promise<void> {
+    // A write under way may have begun before the last records came.
+    await this.writing;
+    await this.startWriting();
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.flush();
+    this.lostCount += this.pending.length;
+    this.pending = [];
+    clearTimeout(this.timer?.handle);
+    this.logLost();
+  }
+
+  private schedule(): void {
+    if (this.writing) return;
     const nowMs = performance.now();
-    const dueMs = nowMs + delayMs(nowMs);
-    if (timer && timer.dueMs <= dueMs) return;
-    clearTimeout(timer?.handle);
-    timer = { dueMs, handle: setTimeout(() => void flush(), dueMs - nowMs) };
+    const dueMs = nowMs + this.delayMs(nowMs);
+    if (this.timer && this.timer.dueMs <= dueMs) return;
+    clearTimeout(this.timer?.handle);
+    const handle = setTimeout(() => void this.startWriting(), dueMs - nowMs);
+    this.timer = { dueMs, handle };
   }
 
-  function delayMs(nowMs: number): number {
-    if (closed) return 0;
-    if (refusal) return RETRY_MS;
-    if (waiting.length >= fullCount) return 0;
-    return Math.max(waitMs, Math.min(betweenMs, lastWriteMs + betweenMs - nowMs));
+  private delayMs(nowMs: number): number {
+    const { fullCount, waitMs, betweenMs } = this.options;
+    if (this.isClosed) return 0;
+    if (this.refusal) return RETRY_MS;
+    if (this.pending.length >= fullCount) return 0;
+    return Math.max(waitMs, Math.min(betweenMs, this.lastWriteMs + betweenMs - nowMs));
   }
 
-  function flush(): Promise<void> {
-    clearTimeout(timer?.handle);
-    timer = undefined;
-    writing ??= writeAll().finally(() => {
-      writing = undefined;
-      if (waiting.length > 0 && !(closed && refusal)) schedule();
+  private startWriting(): Promise<void> {
+    clearTimeout(this.timer?.handle);
+    this.timer = undefined;
+    this.writing ??= this.writeAll().finally(() => {
+      this.writing = undefined;
+      if (this.pending.length > 0 && !(this.isClosed && this.refusal)) this.schedule();
     });
-    return writing;
+    return this.writing;
   }
 
-  async function writeAll(): Promise<void> {
-    lastWriteMs = performance.now();
-    // What comes meanwhile waits for the next time, so that it is not written one by one.
-    for (let left = waiting.length; left > 0; ) {
-      const batch = takeBatch(left);
-      left -= batch.length;
-      try {
-        await append(batch.map(({ record }) => record));
-        for (const { settled } of batch) settled?.resolve();
-        if (refusal) log.info(`${name} can be stored again`);
-        refusal = undefined;
-        logLost();
-      } catch (error) {
-        const isDisk = typeof (error as NodeJS.ErrnoException).syscall === 'string';
-        if (isDisk) return refused(batch, error);
-        log.error({ err: error, [countedAs]: batch.length }, `${name} are lost`);
-        for (const { settled } of batch) settled?.reject(error);
-      }
+  private async writeAll(): Promise<void> {
+    this.lastWriteMs = performance.now();
+    // Records that come during a write wait for the next one, so that they aren't written one by one.
+    for (let remaining = this.pending.length; remaining > 0; ) {
+      const batch = this.takeBatch(remaining);
+      remaining -= batch.length;
+      const isRefused = await this.writeBatch(batch);
+      if (isRefused) return;
     }
   }
 
-  function takeBatch(left: number): Waiting<T>[] {
-    const most = waiting.slice(0, Math.min(left, batchCount));
+  /** Resolves to true if the disk refuses records now. */
+  private async writeBatch(batch: BatchedRecord<T>[]): Promise<boolean> {
+    const { append, name, countedAs, log } = this.options;
+    try {
+      await append(batch.map(({ record }) => record));
+      for (const { settled } of batch) settled?.resolve();
+      if (this.refusal) log.info(`${name} can be stored again`);
+      this.refusal = undefined;
+      this.logLost();
+      return false;
+    } catch (error) {
+      const isDisk = typeof (error as NodeJS.ErrnoException).syscall === 'string';
+      if (isDisk) {
+        this.keep(batch, error);
+        return true;
+      }
+      log.error({ err: error, [countedAs]: batch.length }, `${name} are lost`);
+      for (const { settled } of batch) settled?.reject(error);
+      return false;
+    }
+  }
+
+  private takeBatch(remaining: number): BatchedRecord<T>[] {
+    const { batchCount, fitsWith = () => true } = this.options;
+    const most = this.pending.slice(0, Math.min(remaining, batchCount));
     const end = most.findIndex(({ record }) => most[0] && !fitsWith(most[0].record, record));
-    return waiting.splice(0, end === -1 ? most.length : end);
+    return this.pending.splice(0, end === -1 ? most.length : end);
   }
 
-  function refused(batch: Waiting<T>[], error: unknown) {
-    if (!refusal) log.error({ err: error }, `could not store ${name}; they are kept in memory`);
-    refusal = { error };
-    waiting = [...batch, ...waiting];
-    for (const { settled } of waiting) settled?.reject(error);
-    dropOldest();
+  private keep(batch: BatchedRecord<T>[], error: unknown): void {
+    const { name, log } = this.options;
+    if (!this.refusal)
+      log.error({ err: error }, `could not store ${name}; they are kept in memory`);
+    this.refusal = { error };
+    this.pending = [...batch, ...this.pending];
+    for (const { settled } of this.pending) settled?.reject(error);
+    this.dropOldest();
   }
 
-  function dropOldest() {
-    const dropped = waiting.splice(0, Math.max(0, waiting.length - keptCount));
-    for (const { settled } of dropped) settled?.reject(refusal?.error ?? tooMany());
-    lost += dropped.length;
-    if (dropped.length > 0) options.onDrop?.(dropped.map(({ record }) => record));
+  private dropOldest(): void {
+    const { keptCount, name, onDrop } = this.options;
+    const dropped = this.pending.splice(0, Math.max(0, this.pending.length - keptCount));
+    const error = this.refusal?.error ?? new Error(`too many ${name} are waiting to be stored`);
+    for (const { settled } of dropped) settled?.reject(error);
+    this.lostCount += dropped.length;
+    if (dropped.length > 0) onDrop?.(dropped.map(({ record }) => record));
   }
 
-  const tooMany = () => new Error(`too many ${name} are waiting to be stored`);
-
-  function logLost() {
-    if (lost > 0) log.error({ [countedAs]: lost }, `${name} were lost while the disk was full`);
-    lost = 0;
+  private logLost(): void {
+    const { name, countedAs, log } = this.options;
+    if (this.lostCount > 0) {
+      log.error({ [countedAs]: this.lostCount }, `${name} were lost while the disk was full`);
+    }
+    this.lostCount = 0;
   }
-
-  return {
-    /** `settled` is called when the record is durable, or that the disk refuses it; it is kept then and tried again. */
-    add(record: T, settled?: Settled): void {
-      waiting.push({ record, settled });
-      if (waiting.length >= keptCount + SLACK) dropOldest();
-      if (closed) void flush();
-      else schedule();
-    },
-    /** How many are still to be written. */
-    waiting: () => waiting.length,
-    /** Writes what waits now; what is refused is kept. */
-    async flush(): Promise<void> {
-      // What is being written may have been begun before the last of them came.
-      await writing;
-      await flush();
-    },
-    /** Writes what is still waiting, and every later record at once; what the disk refuses now is lost. */
-    async close(): Promise<void> {
-      closed = true;
-      await writing;
-      await flush();
-      lost += waiting.length;
-      waiting = [];
-      clearTimeout(timer?.handle);
-      logLost();
-    },
-  };
 }

@@ -89,15 +89,15 @@ export function createClaims<T>(
   }
 
   return {
-    once: (id, request) => inTurn(id, (key) => take(key, request)),
+    claim: (id, request) => inTurn(id, (key) => take(key, request)),
     finish: (id, keptMs = usuallyMs) => inTurn(id, (key) => finish(key, keptMs)),
-    giveBack: (id) => inTurn(id, giveBack),
+    release: (id) => inTurn(id, giveBack),
     async eraseFinished() {
       for (const { id } of await collection.list()) {
         await collection.erase(id, (bucket) => bucket && { ...bucket });
       }
     },
-    async left() {
+    async unfinished() {
       const buckets = await collection.list();
       return buckets
         .flatMap(({ document }) => Object.values(document.entries))

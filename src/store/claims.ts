@@ -17,13 +17,13 @@ export interface Claims<T> {
    * thing is done; after a restart the thing is then refused until `left` has returned it. Without a request it may be done
    * again after a restart.
    */
-  once(id: string, request?: T): Promise<boolean>;
+  claim(id: string, request?: T): Promise<boolean>;
   /** Marks a thing as done: it is refused for `keptMs`, and its request is deleted. */
   finish(id: string, keptMs?: number): Promise<void>;
   /** Releases a claim, also a finished one, so that the next caller may do the thing. */
-  giveBack(id: string): Promise<void>;
+  release(id: string): Promise<void>;
   /** Resolves to the requests of claims that were not finished before a restart, oldest first. Call it once, at the start. */
-  left(): Promise<T[]>;
+  unfinished(): Promise<T[]>;
   /** Erases the requests of finished claims from every stored version, by rewriting all claims. */
   eraseFinished(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** Keeps texts unreadable for whoever has the files and not the secret. */
+/** Makes texts unreadable for anyone who has the files and not the secret. */
 export type Encryption = ReturnType<typeof createEncryption>;
 
 const ALGORITHM = 'aes-256-gcm';

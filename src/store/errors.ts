@@ -6,7 +6,7 @@ export class StoreInUseError extends Error {
 /** The place where data is to be kept cannot be used as it is; the message says what to do. */
 export class DataFolderError extends Error {
   override name = 'DataFolderError' as const;
-  /** As errors of the system have it: what was to be stored is not at fault, and may be tried again. */
+  /** Like system errors: the data isn't at fault and may be written again later. */
   readonly syscall = 'open';
 }
 
@@ -23,7 +23,7 @@ export class NewerDocumentError extends Error {
 /** The store cannot be reached now; what was asked of it may be tried again later. */
 export class StoreUnavailableError extends Error {
   override name = 'StoreUnavailableError' as const;
-  /** As errors of the system have it: what was to be stored is not at fault. */
+  /** Like system errors: the data isn't at fault. */
   readonly syscall = 'connect';
 }
 

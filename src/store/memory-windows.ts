@@ -2,8 +2,8 @@ import { createSlidingWindow, type SlidingWindow } from './sliding-window.ts';
 import type { Taken, Windows, WindowsDeclaration } from './windows.ts';
 
 /**
- * Sliding windows of one process, exact to the millisecond. Those that hold nothing any more are forgotten, so memory is
- * bounded by what is taken within one window.
+ * Sliding windows of one process, exact to the millisecond. Empty ones are forgotten, so memory is bounded by the amount
+ * taken within one window.
  */
 export function createMemoryWindows({
   windowMs,

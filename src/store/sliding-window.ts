@@ -1,4 +1,4 @@
-/** What was counted in the last `windowMs`. Times come from a clock that never goes back, milliseconds. */
+/** Amounts of the last `windowMs`. Times come from a clock that never goes back, milliseconds. */
 export type SlidingWindow = ReturnType<typeof createSlidingWindow>;
 
 /** Entries that have left are cut off when there are so many, and no fewer than are still there. */
@@ -13,12 +13,12 @@ const MAX_LEFT = 1_000;
 export function createSlidingWindow(
   windowMs: number,
   stepMs = 0,
-  /** What it begins with, in order of time. */
+  /** Initial entries, in order of time. */
   entries: ReadonlyArray<{ atMs: number; amount: number }> = [],
 ) {
   let times = entries.map(({ atMs }) => atMs);
   let amounts = entries.map(({ amount }) => amount);
-  /** Places before the first of the arrays, and those of the arrays that have left. */
+  /** Places before the first of the arrays, and places of the arrays that have expired. */
   let gone = 0;
   let left = 0;
   let total = entries.reduce((sum, { amount }) => sum + amount, 0);
@@ -37,7 +37,7 @@ export function createSlidingWindow(
   }
 
   return {
-    /** How much counts now. */
+    /** The amount in the window. */
     used(nowMs: number): number {
       drop(nowMs);
       return total;

@@ -1,133 +1,135 @@
 import type { z } from 'zod';
 import type { Claims, ClaimsDeclaration } from './claims.ts';
-import type { State, StateDeclaration } from './state.ts';
 import type { UsageBooks } from './usage.ts';
 import type { Windows, WindowsDeclaration } from './windows.ts';
 
 /**
- * Durable state, and what processes that share it need of one another. Two engines keep it (`lowdb/` and `postgres/`), held to one contract test.
- * What an update or append has resolved survives kill -9 and power loss.
+ * Durable state. The engines `lowdb/`, `postgres/` and `memory/` (for tests) pass one contract test. Everything that was
+ * acknowledged survives kill -9 and power loss, except in memory. A name is opened once, at the start.
  */
 export interface Store {
-  /** A collection of small documents. Ask for each name once, at start. */
   collection<T>(declaration: CollectionDeclaration<T>): Collection<T>;
-  /** A journal. Ask for each name once, at start. */
   journal<T extends JournalRecord>(declaration: JournalDeclaration<T>): Journal<T>;
-  /** The newest values of many things, all told when this resolves. Ask for each name once, at start. */
-  registers<T>(declaration: RegistersDeclaration<T>): Promise<Registers>;
-  /** One large state that changes a little at a time. Ask for each name once, at start. */
-  state<T, S, R>(declaration: StateDeclaration<T, S, R>): Promise<State<T>>;
-  /** Takes the lease, or gives `undefined` while another holder has it. It is held while this process counts as alive. */
+  keyed<T>(declaration: KeyedDeclaration<T>): Promise<Keyed<T>>;
+  /** Calls `onStored` with every stored value before it resolves. */
+  sharedValues<T>(declaration: SharedValuesDeclaration<T>): Promise<SharedValues>;
+  /** Takes the lease, or resolves to `undefined` while another holder has it. */
   lease(name: string): Promise<Lease | undefined>;
   /**
-   * The store as the holder of a lease uses it: each name can be opened again under each lease, and writes reject with
-   * `LeaseLostError` once the lease is not held.
+   * The store for the holder of a lease: every name can be opened again under each lease, and writes reject with
+   * `LeaseLostError` once the lease isn't held.
    */
   under(lease: Lease): Store;
   /**
-   * Competes for the parts of a whole, numbered from 0, of which each has one holder: they are spread evenly over the
-   * processes that compete, and those of a dead one are taken by the others. Ask for each kind once.
+   * Competes for the parts of a whole, numbered from 0. Each part has one holder. Processes that compete hold about the same
+   * number of parts, and take over the parts of a dead one.
    */
   leases(kind: string, count: number, holder: PartHolder): LeaseGroup;
-  /** Things to be done once. Ask for each name once. */
   claims<T>(declaration: ClaimsDeclaration<T>): Claims<T>;
-  /** Windows that count what all processes take together. Ask for each name once. */
   windows(declaration: WindowsDeclaration): Windows;
-  /**
-   * What keys have used, of an engine that has tables for it; elsewhere it stands in a journal and in documents. Ask once.
-   */
+  /** Usage of keys, if the engine has tables for it. Other engines keep it in a journal and documents. */
   usage?(clocks: { unixMs: () => number; steadyMs: () => number }): UsageBooks;
-  /** Unix time by the one clock of an engine that several processes share, read after it is asked for. */
+  /** Unix time by the clock that all processes share, read after the call. */
   sharedNowMs?(): Promise<number>;
-  /** Whether other processes may use it at the same time. */
+  /** True if other processes may use the store at the same time. */
   readonly isShared: boolean;
-  /** What secret values are encrypted with. */
+  /** Names of all stored data, except what an engine keeps for itself. */
+  names(): Promise<StoredNames>;
+  /** Encrypts secret values. */
   readonly key: StoreKey;
-  /** Writes something durable and small; rejects with the reason when the store cannot. For `/readyz`. */
+  /** Writes something small and durable, for `/readyz`. Rejects with the reason if the store can't. */
   check(): Promise<void>;
-  /** Waits for writes under way and gives the store free for another process. */
+  /** Waits for writes and releases the store for another process. */
   close(): Promise<void>;
+}
+
+export interface StoredNames {
+  collections: string[];
+  journals: string[];
+  keyed: string[];
 }
 
 /** Members of a store that open stored data by name. */
 export type OpenedByName = Pick<
   Store,
-  'collection' | 'journal' | 'registers' | 'state' | 'claims' | 'windows'
+  'collection' | 'journal' | 'keyed' | 'sharedValues' | 'claims' | 'windows'
 >;
 
 /**
- * The key of the stored data. It is kept beside the data, so a backup of all of it holds it too, while a single file that
- * gets into wrong hands tells no secret.
+ * The key of the stored data. It is kept next to the data, so that a backup of everything includes it, while a single
+ * leaked file reveals no secret.
  */
 export interface StoreKey {
-  /** Where it is kept, for people. */
+  /** The location, for people. */
   readonly place: string;
   /**
-   * The key; `missing` when none was made yet, or when it is gone; `given up` when whoever runs the program has said that
-   * it is gone for good. Throws `CorruptDocumentError` when what is there is none.
+   * Resolves to `missing` before the first key is created, or if it is lost, and to `given up` after an operator declared it
+   * lost. Throws `CorruptDocumentError` if it is damaged.
    */
   read(): Promise<{ key: string } | 'missing' | 'given up'>;
-  /** The key that is there, else a new one, durable when this resolves. */
+  /** Reads the key, or creates it durably. */
   make(): Promise<string>;
+  /** Writes what `read` of another store resolved to. */
+  restore(stored: { key: string } | 'missing' | 'given up'): Promise<void>;
 }
 
 export interface CollectionDeclaration<T> {
   /** Lower-case words with hyphens. */
   name: string;
   schema: z.ZodType<T>;
-  /** Counts up when the schema changes in a way old documents do not fit. */
+  /** Counts up when older documents don't fit the schema any more. */
   version: number;
-  /** Brings a document of an older version to this one; the result is checked against the schema. */
+  /** Converts a document of an older version; the result must fit the schema. */
   upgrade?: (old: unknown, fromVersion: number) => unknown;
   /**
-   * When a document and its previous version are both unreadable: `refuse` rejects every use of it with
-   * `CorruptDocumentError` (keys, monitors, alerts), `forget` treats it as never written (conversations).
+   * If a document and its previous version are unreadable, `refuse` rejects every use of it with `CorruptDocumentError`
+   * (keys, monitors, alerts), and `forget` treats it as never written (conversations).
    */
   whenCorrupt: 'refuse' | 'forget';
 }
 
-/** Documents by id, any text of up to 500 characters; each is read, listed and updated atomically by itself. */
+/** Small documents by id, any text of up to 500 characters. Each is read and updated atomically on its own. */
 export interface Collection<T> {
   get(id: string): Promise<T | undefined>;
-  /** Every document, in no order that means anything. */
+  /** Resolves to every document, unordered. */
   list(): Promise<Array<{ id: string; document: T }>>;
   /**
-   * Replaces a document by what `change` makes of it: `undefined` removes it, the same object writes nothing.
-   * Updates of one id run one after another; `change` must not alter what it is given and may run again.
-   * Resolves to the document now stored, once it is durable. When writing fails, nothing has changed.
+   * Replaces a document by the result of `change`: `undefined` deletes it, the same object writes nothing. Updates of one id
+   * run one after another. `change` must not alter its argument and may run again. Resolves to the stored document once it is
+   * durable. If writing fails, nothing has changed.
    */
   update(id: string, change: (current: T | undefined) => T | undefined): Promise<T | undefined>;
   /**
-   * As `update`, for what people want to be gone: once it resolves, nothing that is kept (versions before, damaged copies,
-   * half-written files) holds what `change` took away. A kill in the middle leaves all or nothing of it. It costs more than
-   * an `update`, which does the same where it removes a whole document.
+   * Like `update`, for data that people want deleted: once it resolves, no earlier version, damaged copy or half-written file
+   * holds the old content. A kill leaves all of it or nothing. It costs more than `update`, which does the same when it
+   * deletes a document.
    */
   erase(id: string, change: (current: T | undefined) => T | undefined): Promise<T | undefined>;
-  /** Removes all documents that fit, as `erase` does, and all damaged copies, of which nobody can tell what they hold. */
+  /** Erases all documents that fit, and all damaged copies, because nobody can tell what they hold. */
   eraseAll(fits: (id: string, document: T) => boolean): Promise<void>;
   /**
-   * Tells of every document that there is, before it resolves, and from then on of every change, by whichever process, for
-   * those who keep in memory what the store says. A change of this process is told before its update resolves, one of
-   * another some moments later; several in a row may be told as one. Once for each collection.
+   * Calls `onChange` with every document before it resolves, and with every later change of any process, to keep a copy
+   * in memory. A change of this process arrives before its update resolves, a change of another one moments later;
+   * several in a row may arrive as one. A collection has one follower.
    */
-  follow(told: (changed: Array<Changed<T>>) => void): Promise<Following>;
+  follow(onChange: (changed: Array<ChangedDocument<T>>) => void): Promise<Following>;
 }
 
-/** A document as it is now; `undefined` when it is gone. */
-export interface Changed<T> {
+/** A document that changed; `undefined` if it was deleted. */
+export interface ChangedDocument<T> {
   id: string;
   document: T | undefined;
 }
 
 export interface Following {
-  /** Resolves when all that was changed until now has been told; `undefined` where nobody else changes anything. */
+  /** Resolves once all changes up to now have arrived; `undefined` if no other process can change anything. */
   catchUp(): Promise<void> | undefined;
-  /** How long ago it was last known that nothing was missed. */
+  /** Milliseconds since it was last certain that no change is missing. */
   staleMs(): number;
   stop(): void;
 }
 
-/** What a journal keeps at least: when it happened, Unix time in milliseconds. */
+/** A record has at least the time at which it happened, Unix time in milliseconds. */
 export interface JournalRecord {
   atMs: number;
 }
@@ -136,28 +138,22 @@ export interface JournalDeclaration<T extends JournalRecord> {
   /** Lower-case words with hyphens. */
   name: string;
   schema: z.ZodType<T>;
-  /**
-   * What becomes of an unreadable record: `skip`, unless it is said otherwise, reads on without it; `refuse` ends the
-   * reading with `CorruptDocumentError`, for records that mean nothing without those before them.
-   */
-  whenUnreadable?: 'skip' | 'refuse';
 }
 
-/** Append-only records in time order. */
+/** Append-only records in order of time. */
 export interface Journal<T extends JournalRecord> {
-  /** Resolves once the record is durable; appends that come together share one fsync. */
+  /** Resolves once the record is durable. Appends that come together share one fsync. */
   append(record: T): Promise<void>;
-  /** Records with `fromMs <= atMs < toMs`, oldest first; an unreadable record is skipped and logged, or refused. */
+  /** Records with `fromMs <= atMs < toMs`, oldest first. Unreadable records are skipped and logged. */
   read(range?: { fromMs?: number; toMs?: number }): AsyncIterable<T>;
-  /** Removes what is older, in whole days: records of the day of `beforeMs` stay. */
+  /** Deletes older records in whole days: the day of `beforeMs` stays. */
   prune(beforeMs: number): Promise<void>;
-  /** Removes all records whose append has resolved; resolves when they are gone for good. */
+  /** Deletes all records whose append has resolved, for good. */
   clear(): Promise<void>;
   /**
-   * Replaces each record whose append has resolved by what `change` makes of it: `undefined` removes it, the same object
-   * leaves it; it keeps its day. Once it resolves, nothing that is kept holds what `change` took away. Records in which none
-   * of the texts of `mentioning` stands are not read. Unreadable records are removed, since nobody can tell what they
-   * hold; where they are to be refused, it is, with `CorruptDocumentError`.
+   * Replaces each record whose append has resolved by the result of `change`: `undefined` deletes it, the same object
+   * keeps it, and a changed one keeps its day. Afterwards no file holds the old content. Records without any of the
+   * texts of `mentioning` aren't read. Unreadable records are deleted, because nobody can tell what they hold.
    */
   erase(
     /** May run more than once. */
@@ -166,86 +162,101 @@ export interface Journal<T extends JournalRecord> {
   ): Promise<void>;
 }
 
-/**
- * The newest value of each of many things that change all the time, as a cache in memory has them. The store asks the cache
- * for a value when it writes it, and tells it what another process has written: the cache makes of that what it holds itself
- * (as with a change made to a document that somebody else has changed meanwhile), and is asked again.
- */
-export interface RegistersDeclaration<T> {
+export interface KeyedDeclaration<T> {
   /** Lower-case words with hyphens. */
   name: string;
   schema: z.ZodType<T>;
-  /** The value as it is now in memory; `undefined` for a thing that is gone. */
-  newest(id: string): RegisterValue<T> | undefined;
-  /**
-   * What is stored, at first without what stands beside it, and from then on what another process has stored. Runs to its
-   * end at once.
-   */
-  told(id: string, stored: { value: T; extra: unknown }): void;
+  /** `refuse` rejects with `CorruptDocumentError` when it is opened; `forget` continues without the damaged items. */
+  whenCorrupt: 'refuse' | 'forget';
 }
 
-export interface RegisterValue<T> {
+/** The new value of each changed item; `undefined` deletes it. */
+export type KeyedChanges<T> = ReadonlyMap<string, T | undefined>;
+
+/** A durable map that is held in memory and changes a little at a time. One process at a time uses it. */
+export interface Keyed<T> {
+  /** All items as last stored. Values are frozen. */
+  items(): ReadonlyMap<string, T>;
+  /** Stores all changes or none of them. A write costs as much as it changes. */
+  write(changes: KeyedChanges<T>): Promise<void>;
+  /** Like `write`, and no file holds an older value afterwards. It may cost writing everything again. */
+  erase(changes: KeyedChanges<T>): Promise<void>;
+}
+
+/**
+ * Values that live in the memory of every process and change all the time. The store asks for a value when it writes it.
+ * When another process has stored a newer one, the store passes that to `onStored`, which applies its own changes to it, and
+ * asks again.
+ */
+export interface SharedValuesDeclaration<T> {
+  /** Lower-case words with hyphens. */
+  name: string;
+  schema: z.ZodType<T>;
+  /** The value in memory; `undefined` if it was deleted. */
+  current(id: string): SharedValue<T> | undefined;
+  /** Receives every stored value at the start, without extras, and later the ones of other processes. Synchronous. */
+  onStored(id: string, stored: { value: T; extra: unknown }): void;
+}
+
+export interface SharedValue<T> {
   value: T;
-  /** Stands beside it where several processes share a store, and is kept nowhere else. JSON. */
+  /** JSON for other processes, kept only while a store is shared. */
   extra?: unknown;
-  /** Called when this very value is durable, or was refused; the newest may be another by then. */
-  ended(isStored: boolean): void;
+  /** Called once this value is durable or was refused, which may be after the next change. */
+  onEnd(isStored: boolean): void;
 }
 
-export interface Registers {
-  /** Resolves when the value as it is now, or a newer one, is durable. Those of many things are written together. */
-  put(id: string): Promise<void>;
-  /** The value is new and need not last: other processes see it soon, where there are others. */
-  note(id: string): void;
+export interface SharedValues {
+  /** Resolves once the current value, or a newer one, is durable. Values that come together share one write. */
+  save(id: string): Promise<void>;
+  /** Other processes see the current value soon. It needn't survive a restart. */
+  saveLater(id: string): void;
   /**
-   * Resolves when all that others had put until now has been told; with `notes` what they had noted, too. `undefined` where
-   * there are no others.
+   * Resolves once all values that other processes have saved were passed to `onStored`, with `notes` also the ones of
+   * `saveLater`. `undefined` if there are no other processes.
    */
   catchUp(options?: { notes?: boolean }): Promise<void> | undefined;
-  /** The thing is gone: soon nothing of it is stored. */
-  remove(id: string): void;
-  /** Resolves when all that was put or noted until now is written, or refused. */
+  /** Soon nothing of the value is stored. */
+  delete(id: string): void;
+  /** Resolves once everything up to now is written or refused. */
   idle(): Promise<void>;
 }
 
-/** What stands beside the values of registers, read apart, in an engine that several processes share. */
-export interface RegisterExtras {
-  /** Of those among these things that have one. */
+/** Extras of shared values, read on their own. */
+export interface SharedExtras {
+  /** Extras of the given values that have one. */
   of(ids: readonly string[]): Promise<ReadonlyMap<string, unknown>>;
-  /** Of all things, many at a time; `undefined` where there is none. */
+  /** Extras of all values, in batches; `undefined` for a value without one. */
   all(): AsyncIterable<ReadonlyMap<string, unknown>>;
 }
 
-/** Who is told which parts of a whole are its own, one thing after another. */
+/** The calls come one after another. */
 export interface PartHolder {
-  /** Of those that are `abandoned` the last holder died: what it did last may be known to nobody. */
+  /** The last holder of the `abandoned` ones died, so its latest work may be stored nowhere. */
   taken(parts: readonly number[], abandoned: ReadonlySet<number>): void | Promise<void>;
-  /** They are given back when this resolves: what is under way for them is to be ended or stored. */
+  /** Ends or stores work under way. The parts are released when it resolves. */
   giving(parts: readonly number[]): void | Promise<void>;
-  /** One is lost: another process may have it already, and nothing that is still found for it counts. */
+  /** Another process may have the part already, so results for it don't count any more. */
   lost(part: number): void;
 }
 
 export interface LeaseGroup {
   holds(part: number): boolean;
-  /** How many it has now. */
+  /** Number of parts held now. */
   count(): number;
-  /**
-   * Whether this process can do the work, which it cannot for example while its own network is gone: then it gives all back,
-   * unless nobody else could have them.
-   */
+  /** A process that can't do the work, for example without a network, releases all parts unless nobody else wants them. */
   setAble(able: boolean): void;
-  /** Gives all back. */
+  /** Releases all parts. */
   close(): Promise<void>;
 }
 
-/** An exclusive right of this process, for as long as it counts as alive. */
+/** An exclusive right of this process, while it counts as alive. */
 export interface Lease {
-  /** Grows with every new holder; a write that carries an older one must be refused. */
+  /** Grows with every holder. A write with an older one must be refused. */
   readonly fence: number;
-  /** Aborts when another process may have it. */
+  /** Aborts when another process may have the lease. */
   readonly signal: AbortSignal;
-  /** True while it is held; correct also right after a standstill, before any timer fires. Call it right before each use. */
+  /** Correct also right after a standstill, before any timer fires. Call it right before each use. */
   isHeld(): boolean;
   release(): Promise<void>;
 }

@@ -11,7 +11,7 @@ const NOTHING = {
   estimated: 0,
 };
 
-/** What one can count of requests. */
+/** Fields that are counted. */
 export const COUNTED = Object.keys(NOTHING) as Array<keyof typeof NOTHING>;
 
 /** Sums of requests by key and model. */
@@ -36,10 +36,9 @@ export function createUsageSums() {
       counts.completionTokens += completionTokens;
       if (estimated) counts.estimated += 1;
     },
-    /** Adds what others have summed up, or takes it away. */
-    addCounts(added: UsageCounts, factor: 1 | -1 = 1) {
+    addCounts(added: UsageCounts) {
       const counts = countsOf(added.keyId, added.model);
-      for (const each of COUNTED) counts[each] += factor * added[each];
+      for (const each of COUNTED) counts[each] += added[each];
     },
     /** In order of key and model. */
     list: (): UsageCounts[] =>

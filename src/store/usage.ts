@@ -5,7 +5,7 @@ import type { WindowView } from './windows.ts';
 export const ENDS = ['complete', 'client_gone', 'upstream_error', 'refused'] as const;
 
 /** How a request ended. */
-export type End = (typeof ENDS)[number];
+export type RequestEnd = (typeof ENDS)[number];
 
 /** One request of a key holder; nothing of what was asked or answered. */
 export interface UsageRecord {
@@ -13,20 +13,20 @@ export interface UsageRecord {
   atMs: number;
   keyId: string;
   /** Id of the catalog, as asked for; absent when the request named none that exists. */
-  model?: string | undefined;
-  /** Who answered, or was asked last. */
-  provider?: string | undefined;
+  model?: string;
+  /** The provider that answered, or the last one that was asked. */
+  provider?: string;
   promptTokens: number;
   completionTokens: number;
   /** The tokens are our estimate, because the provider told none. */
   estimated: boolean;
   latencyMs: number;
-  firstTokenMs?: number | undefined;
-  end: End;
+  firstTokenMs?: number;
+  end: RequestEnd;
 }
 
-/** What one key asked of one model in some time. */
-export interface UsageCounts extends Record<End, number> {
+/** Counts of one key and model in some time. */
+export interface UsageCounts extends Record<RequestEnd, number> {
   keyId: string;
   /** `unknown` for requests that named no model of the catalog. */
   model: string;
@@ -45,16 +45,16 @@ export interface UsageRow extends UsageCounts {
 
 /** Which rows: of one key or all; from and to days that are included, both today when absent. */
 export interface UsageQuery {
-  keyId?: string | undefined;
-  fromDay?: string | undefined;
-  toDay?: string | undefined;
+  keyId?: string;
+  fromDay?: string;
+  toDay?: string;
 }
 
-/** What a key has used of its tokens, and what is set aside for its requests under way. */
+/** Used tokens of a key, and tokens reserved for its requests under way. */
 export interface Spending {
-  /** Those of the last minute, by the steady clock of this process. */
+  /** Tokens of the last minute, by the steady clock of this process. */
   minute: WindowView;
-  /** Those of today and of this month, of the UTC calendar. */
+  /** Tokens of today and of this month, of the UTC calendar. */
   day: number;
   month: number;
   reserved: number;
@@ -62,9 +62,9 @@ export interface Spending {
 
 /** Tokens that a key may use; a limit that is absent is none. */
 export interface TokenLimits {
-  tokensPerMinute?: number | undefined;
-  tokensPerDay?: number | undefined;
-  tokensPerMonth?: number | undefined;
+  tokensPerMinute?: number;
+  tokensPerDay?: number;
+  tokensPerMonth?: number;
 }
 
 /** Tokens that are set aside for one request. */
@@ -77,16 +77,16 @@ export interface Hold {
 export interface Reservation {
   /** `undefined` when so many tokens do not fit: then nothing is set aside. */
   hold: Hold | undefined;
-  /** As it was when that was decided; tokens that are set aside now are in it where `hold` says so. */
+  /** Spending at the moment of the decision, with the new reservation if there is one. */
   spending: Spending;
 }
 
-/** What was used, in all processes together, and what is set aside of limits. */
+/** Usage of all processes together, and reserved tokens. */
 export interface UsageBooks {
   /** The present moment, Unix time; it never goes back to a day before. */
   nowMs(): number;
   /** Enters a request that has ended, in place of what was set aside for it; stored a moment later. */
-  enter(record: UsageRecord, hold?: Hold): void;
+  addRequest(record: UsageRecord, hold?: Hold): void;
   /**
    * Sets tokens aside if they fit into the limits, in place of `before`. It holds until the request is entered or the hold is
    * given back, or this process lives no more.
@@ -100,15 +100,17 @@ export interface UsageBooks {
   /** Gives back what was set aside for a request that was entered before that was known. */
   giveBack(keyId: string, hold: Hold): void;
   spending(keyId: string): Awaitable<Spending>;
-  /** The same as this process has last heard of it, if it has. */
+  /** The last known value in this process. */
   known(keyId: string): Spending | undefined;
   /** Rows in order of day, key and model. */
   summary(query: UsageQuery): Promise<UsageRow[]>;
+  /** Makes these the counts of all days, for a move from another store. */
+  replaceDays(rows: readonly UsageRow[]): Promise<void>;
   /** Removes what is older than is kept. */
   tidy(): Promise<void>;
-  /** How many requests are not stored yet. */
+  /** Number of requests that aren't stored yet. */
   waiting(): number;
-  /** Stores those that wait. */
+  /** Stores the waiting requests. */
   close(): Promise<void>;
 }
 

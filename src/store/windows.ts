@@ -4,11 +4,11 @@ import type { SlidingWindow } from './sliding-window.ts';
 export interface WindowsDeclaration {
   /** Lower-case words with hyphens. */
   name: string;
-  /** Up to half an hour. */
+  /** At most an hour: PostgreSQL deletes windows that were unused for that long. */
   windowMs: number;
-  /** What comes within so long may be counted as one, until the last of it has left; exact when absent. */
+  /** Takes within so long may count as one, until the last one expires. Exact if absent. */
   stepMs?: number;
-  /** A clock that never goes back, milliseconds. Windows that processes share go by the database's, and are told by this one. */
+  /** A clock that never goes back, milliseconds. Shared windows use the database's clock and convert to this one. */
   steadyMs?: () => number;
 }
 
@@ -21,9 +21,8 @@ export interface Windows {
   take(who: string, limit: number): Awaitable<Taken>;
   /** Counts it no more, as if it had never been. */
   takeBack(who: string, taken: Taken): Awaitable<void>;
-  /** What counts now. */
   look(who: string): Awaitable<WindowView>;
-  /** The same as this process has last heard of it, if it has. */
+  /** The last known value in this process. */
   known(who: string): WindowView | undefined;
 }
 
@@ -31,9 +30,9 @@ export interface Windows {
 export type WindowView = Pick<SlidingWindow, 'used' | 'waitMs' | 'oldestMs' | 'emptyMs'>;
 
 export interface Taken {
-  /** Where it is counted; `undefined` when it is not, since the window is full. */
+  /** Place of the take; `undefined` if it was refused. */
   place: number | undefined;
-  /** How many count, this one included. */
+  /** Amount in the window, this take included. */
   used: number;
   window: WindowView;
 }

@@ -27,7 +27,7 @@ async function folderWithClock() {
   };
 }
 
-/** Ids whose claims stand in one document. */
+/** Ids whose claims are in one document. */
 function neighbours(count: number): string[] {
   const bucketOf = (id: string) => Number.parseInt(keyOf(id).slice(0, 4), 16) % 256;
   return Array.from({ length: count * 500 }, (_, no) => `id ${no}`)
@@ -43,7 +43,7 @@ test('What is over of claims goes with the next one beside it: done after its ti
   async function storedAfter(id: string) {
     const store = await open();
     const claims = store.claims(jobs);
-    await claims.once(id, null);
+    await claims.claim(id, null);
     await claims.finish(id);
     await store.close();
     const again = await open();
@@ -55,7 +55,7 @@ test('What is over of claims goes with the next one beside it: done after its ti
 
   const store = await open();
   const claims = store.claims(jobs);
-  for (const id of [done, left, shortly]) expect(await claims.once(id, null)).toBe(true);
+  for (const id of [done, left, shortly]) expect(await claims.claim(id, null)).toBe(true);
   await claims.finish(done, 10 * DAY_MS);
   await claims.finish(shortly, 1);
   await store.close();
@@ -68,16 +68,16 @@ test('What is over of claims goes with the next one beside it: done after its ti
 test('What is left unfinished for more than a week is told of no more, and may be done again', async () => {
   const { open, pass } = await folderWithClock();
   const store = await open();
-  await store.claims(jobs).once('old', null);
+  await store.claims(jobs).claim('old', null);
   pass(6 * DAY_MS);
-  await store.claims({ ...jobs, name: 'others' }).once('newer', null);
+  await store.claims({ ...jobs, name: 'others' }).claim('newer', null);
   await store.close();
   pass(2 * DAY_MS);
   const again = await open();
   const claims = again.claims(jobs);
-  expect(await claims.left()).toEqual([]);
-  expect(await claims.once('old', null)).toBe(true);
-  expect(await again.claims({ ...jobs, name: 'others' }).left()).toEqual([null]);
+  expect(await claims.unfinished()).toEqual([]);
+  expect(await claims.claim('old', null)).toBe(true);
+  expect(await again.claims({ ...jobs, name: 'others' }).unfinished()).toEqual([null]);
   await again.close();
 });
 
@@ -99,21 +99,24 @@ test('A claim that could not be stored is free for the next one who asks, and la
   const failingWrites = { ...collection, update: failing(update), erase: failing(erase) };
   const claims = createClaims(jobs, { collection: failingWrites, log });
   for (failure of ['before', 'after'] as const) {
-    const outcomes = await Promise.allSettled([claims.once(failure, null), claims.once('b', null)]);
+    const outcomes = await Promise.allSettled([
+      claims.claim(failure, null),
+      claims.claim('b', null),
+    ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   }
-  expect(await createClaims(jobs, { collection, log }).left()).toEqual([null, null]);
+  expect(await createClaims(jobs, { collection, log }).unfinished()).toEqual([null, null]);
   failure = undefined;
   for (const id of ['before', 'after', 'b']) {
-    expect(await Promise.all([claims.once(id, null), claims.once(id, null)])).toEqual([
+    expect(await Promise.all([claims.claim(id, null), claims.claim(id, null)])).toEqual([
       true,
       false,
     ]);
   }
   failure = 'before';
-  await expect(claims.giveBack('after')).rejects.toThrow('no room');
+  await expect(claims.release('after')).rejects.toThrow('no room');
   failure = undefined;
-  expect(await claims.once('after', null)).toBe(true);
+  expect(await claims.claim('after', null)).toBe(true);
   await store.close();
 });
 
@@ -122,9 +125,9 @@ test('Nothing in the folder holds the request of a claim once what is finished i
   const folder = await temporaryFolder();
   const store = await openLowdbStore({ folder, log });
   const claims = store.claims({ ...jobs, schema: z.string() });
-  for (const id of ['a', 'b']) await claims.once(id, 'SECRET');
+  for (const id of ['a', 'b']) await claims.claim(id, 'SECRET');
   await claims.finish('a');
-  await claims.giveBack('b');
+  await claims.release('b');
   await claims.eraseFinished();
   await store.close();
   const names = await readdir(join(folder, 'jobs'));

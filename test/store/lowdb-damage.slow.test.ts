@@ -5,9 +5,8 @@ import { z } from 'zod';
 import { CorruptDocumentError } from '../../src/store/errors.ts';
 import { withChecksum } from '../../src/store/lowdb/checksum.ts';
 import { fileNameOf, openDocumentFile, prepare } from '../../src/store/lowdb/document-file.ts';
-import { findLosses } from '../../src/store/lowdb/losses.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { openQuarantine } from '../../src/store/lowdb/quarantine.ts';
+import { openQuarantine, quarantinedFiles } from '../../src/store/lowdb/quarantine.ts';
 import type { Store } from '../../src/store/store.ts';
 import { long } from '../helpers/long.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
@@ -63,7 +62,7 @@ const damages: Array<[string, (good: Buffer) => Buffer]> = [
 ];
 
 describe.each(damages)('when the file of a document is %s', (_name, damage) => {
-  test('the version before is used, the bad file is moved to quarantine, and the log says so', async () => {
+  test('the previous version is used, the bad file is moved to quarantine, and the log says so', async () => {
     const { folder, path, quarantine } = await writtenTwice();
     const bad = damage(await readFile(path));
     await writeFile(path, bad);
@@ -84,7 +83,7 @@ describe.each(damages)('when the file of a document is %s', (_name, damage) => {
     expect(again.lines).toEqual([]);
   });
 
-  test('and the version before is too, every use is refused, also after a restart, and no file is moved', async () => {
+  test('every use is refused if the previous version is bad too, also after a restart, and no file is moved', async () => {
     const { folder, path, previous, quarantine } = await writtenTwice();
     const bad = damage(await readFile(path));
     await writeFile(path, bad);
@@ -103,7 +102,7 @@ describe.each(damages)('when the file of a document is %s', (_name, damage) => {
     await expect(stat(quarantine)).rejects.toThrow('ENOENT');
   });
 
-  test('and there is no version before, every use is refused as well', async () => {
+  test('every use is refused if there is no previous version', async () => {
     const { folder, path, previous } = await writtenTwice();
     await writeFile(path, damage(await readFile(path)));
     await rm(previous);
@@ -111,7 +110,7 @@ describe.each(damages)('when the file of a document is %s', (_name, damage) => {
     await expect(store.collection(notes).get('a')).rejects.toThrow(CorruptDocumentError);
   });
 
-  test('and the collection may forget it, both files are moved to quarantine and it counts as never written', async () => {
+  test('a document that may be forgotten counts as never written, and both files are moved to quarantine', async () => {
     const { folder, path, previous, quarantine } = await writtenTwice();
     const bad = damage(await readFile(path));
     await writeFile(path, bad);
@@ -229,93 +228,14 @@ describe('a damaged journal', () => {
     }
   });
 
-  test('that lost whole records, or all of them, is logged once, with how many', async () => {
+  test('leaves out a partial record that was never acknowledged, without a warning', async () => {
     const { folder, path } = await written();
-    const good = await readFile(path);
-    const ends = [...good.entries()].flatMap(([at, byte]) => (byte === 0x0a ? [at + 1] : []));
-    const [one = 0, two = 0] = ends;
-    const notes = join(folder, 'acknowledged', 'results');
-    const noted = await readFile(notes);
-    const cases: Array<[cut: () => Promise<void>, left: string[], bytes: number]> = [
-      [() => writeFile(path, good.subarray(0, two)), ['one', 'two'], good.length - two],
-      [() => writeFile(path, good.subarray(0, one)), ['one'], good.length - one],
-      // The rest of a record that was cut is of no use, too.
-      [() => writeFile(path, good.subarray(0, two + 5)), ['one', 'two'], good.length - two],
-      [() => writeFile(path, ''), [], good.length],
-      [() => rm(path), [], good.length],
-      [() => rm(join(folder, 'results'), { recursive: true }), [], good.length],
-    ];
-    for (const [cut, left, lostBytes] of cases) {
-      await mkdir(join(folder, 'results'), { recursive: true });
-      await writeFile(path, good);
-      await writeFile(notes, noted);
-      await rm(join(folder, 'losses.json'), { force: true });
-      await cut();
-      const what = `lost its last ${left.length === 2 ? 'record' : `${3 - left.length} records`} (${lostBytes} bytes)`;
-      const seen = [{ file: 'results/2026-11-20.ndjson', what: expect.stringContaining(what) }];
-      expect(await findLosses(folder, { isRunning: false })).toMatchObject(seen);
-      const { values, lines } = await valuesAt(folder);
-      expect(values).toEqual(left);
-      const warnings = (all: unknown[]) =>
-        all.filter((line) => (line as { level: number }).level >= 40);
-      const told = { level: 40, file: path, lostBytes, lostRecords: 3 - left.length };
-      expect(warnings(lines)).toMatchObject([told]);
-      expect(await findLosses(folder, { isRunning: true })).toMatchObject(seen);
-      const again = await valuesAt(folder, 'new');
-      expect([again.values, warnings(again.lines)]).toEqual([[...left, 'new'], []]);
-      expect(await findLosses(folder, { isRunning: false })).toHaveLength(1);
-    }
-  });
-
-  test('is not reported for a record that was never acknowledged, after pruning or clearing, or without notes', async () => {
-    const { folder, path } = await written();
-    const quiet = async (append?: string) => {
-      const { lines } = await valuesAt(folder, append);
-      expect(lines.filter((line) => (line as { level: number }).level >= 40)).toEqual([]);
-      expect(await findLosses(folder, { isRunning: false })).toEqual([]);
-      return lines;
-    };
     const good = await readFile(path);
     await writeFile(path, Buffer.concat([good, good.subarray(0, 20)]));
-    expect(await quiet()).toContainEqual(
-      expect.objectContaining({ level: 30, file: path, bytes: 20 }),
-    );
-    expect(await quiet('next')).toContainEqual(expect.objectContaining({ level: 30, bytes: 20 }));
-    // As another version left it, which knew of no notes.
-    await rm(join(folder, 'acknowledged'), { recursive: true });
-    await quiet('more');
-    const noted = await readFile(join(folder, 'acknowledged', 'results'), 'utf8');
-    expect(noted.trim()).toBe(
-      `2026-11-20 ${String((await stat(path)).size).padStart(15, '0')} 0000000005`,
-    );
-    for (const remove of ['prune', 'clear'] as const) {
-      const { store } = await openAt(folder);
-      const journal = store.journal(results);
-      await journal.append({ atMs, value: 'x' });
-      await journal.append({ atMs: atMs + 86_400_000, value: 'y' });
-      await (remove === 'prune' ? journal.prune(atMs + 86_400_000) : journal.clear());
-      await store.close();
-      await quiet();
-    }
-  });
-
-  test('is refused where records build on those before them, whichever is damaged, and left as it is', async () => {
-    const { folder, path } = await written();
-    const good = await readFile(path);
-    for (const value of ['one', 'two', 'thr']) {
-      const bad = Buffer.from(good);
-      const at = good.indexOf(value);
-      bad[at] = (bad[at] ?? 0) ^ 1;
-      await writeFile(path, bad);
-      const { store } = await openAt(folder);
-      const journal = store.journal({ ...results, whenUnreadable: 'refuse' });
-      const read = async () => {
-        for await (const { value: found } of journal.read()) expect(found).not.toBe(value);
-      };
-      await expect(read()).rejects.toThrow(CorruptDocumentError);
-      await expect(read()).rejects.toThrow(path);
-      await store.close();
-      expect(await readFile(path)).toEqual(bad);
+    for (const append of [undefined, 'next']) {
+      const { lines } = await valuesAt(folder, append);
+      expect(lines).toContainEqual(expect.objectContaining({ level: 30, bytes: 20 }));
+      expect(lines.filter((line) => (line as { level: number }).level > 30)).toEqual([]);
     }
   });
 
@@ -338,8 +258,11 @@ describe('a damaged journal', () => {
     const { values, lines } = await valuesAt(folder);
     expect(values).toEqual(['one', 'thrée']);
     expect(lines).toContainEqual(expect.objectContaining({ level: 50, file: path, unreadable: 4 }));
-    expect(await findLosses(folder, { isRunning: true })).toMatchObject([
-      { file: 'results/2026-11-20.ndjson', what: expect.stringContaining('4 damaged records') },
-    ]);
+    await valuesAt(folder);
+    // One copy, however often the file is read.
+    const [damaged, ...more] = await quarantinedFiles(folder);
+    expect([damaged?.original, more]).toEqual(['results/2026-11-20.ndjson', []]);
+    const copy = await readFile(join(folder, damaged?.copy ?? ''), 'utf8');
+    expect(copy.split('\n').filter((line) => line.includes('(too long)'))).toHaveLength(1);
   });
 });

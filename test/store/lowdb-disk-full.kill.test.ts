@@ -27,13 +27,20 @@ test('a full disk refuses writes, changes nothing in memory, and heals', {
       update: 'ENOSPC',
       create: 'ENOSPC',
       append: ['ENOSPC', 'ENOSPC'],
+      write: 'ENOSPC',
       check: 'ENOSPC',
       memory: 'before',
+      item: 'before',
       journal: ['before'],
       leftovers: [],
     },
-    healed: { update: 'done', append: 'done', check: 'done' },
-    reopened: { ids: ['a'], text: 'before x', journal: ['before', 'after'] },
+    healed: { update: 'done', append: 'done', write: 'done', check: 'done' },
+    reopened: {
+      ids: ['a'],
+      text: 'before x',
+      journal: ['before', 'after'],
+      items: ['a before', 'b after'],
+    },
   });
   expect((await child.exit).code).toBe(0);
 });
@@ -49,13 +56,20 @@ test('a write that breaks off in the middle refuses, changes nothing, and leaves
       update: 'EFBIG',
       create: 'EFBIG',
       append: ['EFBIG', 'EFBIG'],
+      write: 'EFBIG',
       check: 'done',
       memory: 'before',
+      item: 'before',
       journal: ['before'],
       leftovers: [],
     },
-    healed: { update: 'done', append: 'done', check: 'done' },
-    reopened: { ids: ['a'], text: 'before a', journal: ['before', 'after'] },
+    healed: { update: 'done', append: 'done', write: 'done', check: 'done' },
+    reopened: {
+      ids: ['a'],
+      text: 'before a',
+      journal: ['before', 'after'],
+      items: ['a before', 'b after'],
+    },
   });
   expect((await child.exit).code).toBe(0);
 });

@@ -14,7 +14,7 @@ const Note = z.object({ text: z.string() });
 const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' } as const;
 const results = { name: 'results', schema: z.object({ atMs: z.int(), who: z.string() }) };
 
-/** What changes the disk, step by step. */
+/** System calls that change the disk. */
 const STEPS = ['unlink', 'rename', 'fdatasync', 'fsync'];
 
 function mayTrace(): boolean {
@@ -57,7 +57,7 @@ async function marked(): Promise<string> {
   }
   await store.close();
   for (const marker of ['gone-part', 'gone-whole']) {
-    // Two damaged copies, of which the second was made of the first.
+    // Two damaged copies; the second was made from the first.
     expect(await filesWith(marker, folder)).toHaveLength(4);
   }
   expect(await filesWith('gone-records', folder)).toHaveLength(2);
@@ -106,7 +106,7 @@ test('a kill at any step of erasing leaves all of it or nothing, and nothing of 
       for (const [name, isThere] of Object.entries(left)) {
         const about = `${name}, killed at ${step} ${n}`;
         if (run.acknowledged.includes(name)) expect(isThere, about).toBe(false);
-        // Nothing is left over that nobody would look for.
+        // No leftovers that nobody would look for.
         if (!isThere) expect(await filesWith(`gone-${name}`, folder), about).toEqual([]);
       }
       expect(who.filter((one) => one.startsWith('stays'))).toHaveLength(3);

@@ -68,14 +68,14 @@ async function fill(store: FolderOrTables): Promise<void> {
   await store.close();
 }
 
-/** What has tables of its own on PostgreSQL, and stands in journals of the folder. */
+/** Fills everything that has tables of its own on PostgreSQL and journals in the folder. */
 async function fillTables(store: FolderOrTables): Promise<void> {
   const states = await statesOf(store);
   for (const id of IDS) {
     states.values.set(id, { state: { no: IDS.indexOf(id) } });
-    await states.registers.put(id);
+    await states.shared.save(id);
   }
-  await states.registers.idle();
+  await states.shared.idle();
   const entries = IDS.flatMap((monitor, no) =>
     Array.from({ length: 40 }, (_, check) => ({
       ...{ monitor, atMs: NOON + check * 10 * MINUTE_MS + no, kind: 17, took: check },
@@ -90,7 +90,7 @@ async function fillTables(store: FolderOrTables): Promise<void> {
   for (const days of [2, 1, 0]) {
     nowMs = NOON - days * DAY_MS;
     for (let no = 0; no < 500; no += 1) {
-      books.enter(
+      books.addRequest(
         {
           ...{ atMs: nowMs + no, keyId: `key ${no % 5}`, model: 'one', provider: 'openai' },
           ...{ promptTokens: no, completionTokens: 1, estimated: false },
@@ -105,16 +105,16 @@ async function fillTables(store: FolderOrTables): Promise<void> {
 
 async function statesOf(store: Store) {
   const values = new Map<string, { state: { no: number } }>();
-  const registers = await store.registers({
+  const shared = await store.sharedValues({
     name: 'monitor-states',
     schema: z.object({ state: z.object({ no: z.int() }) }),
-    newest(id) {
+    current(id) {
       const value = values.get(id);
-      return value && { value, ended() {} };
+      return value && { value, onEnd() {} };
     },
-    told: (id, { value }) => values.set(id, value),
+    onStored: (id, { value }) => void values.set(id, value),
   });
-  return { registers, values };
+  return { shared, values };
 }
 
 const booksOf = async (store: Store, unixMs: () => number) => {
@@ -134,7 +134,7 @@ async function tablesOf(store: FolderOrTables) {
       results.push(...entries);
     }
   }
-  const books = await booksOf(store, () => NOON);
+  const books = await booksOf(store, Date.now);
   const usage = await books.summary({ fromDay: '2026-11-01', toDay: '2026-11-30' });
   await books.close();
   const inOrder = (all: object[]) => all.map((one) => JSON.stringify(one)).sort();
@@ -205,7 +205,7 @@ async function place() {
     env,
     openFolder: () => openLowdbStore({ folder: env.DATA_DIR, log }),
     openTables: () => openPostgresStore({ url, schema, version: '0', log }),
-    /** What it says of itself on both sides, and whether there are tables. */
+    /** Marks of both sides, and the number of documents in the database. */
     async marks() {
       const [there] = await query(url, 'select to_regclass($1) is not null as there', [
         `${schema}.document`,
@@ -219,7 +219,7 @@ async function place() {
         : 0;
       return { folder: existsSync(join(env.DATA_DIR, 'moved.json')), tables: body?.state, count };
     },
-    /** As when the seconds have passed for which a killed process counts as alive. */
+    /** Skips the seconds for which a killed process counts as alive. */
     async forgetTheDead() {
       await query(url, `update ${schema}.member set until = '-infinity'`).catch(() => {});
     },
@@ -249,7 +249,7 @@ describe.skipIf(!server)('npx askwatch move-state, killed again and again', () =
         if (end.wasKilled) kills += 1;
         code = end.code;
         const { folder, tables, count } = await one.marks();
-        // Where the folder may be used, the database may not, or holds nothing yet.
+        // While the folder is usable, the database isn't, or holds nothing yet.
         if (!folder) expect(tables ?? (count === 0 && 'empty')).toMatch(/copying|empty/);
         if (tables === 'copying') inTheMiddle += 1;
         await one.forgetTheDead();

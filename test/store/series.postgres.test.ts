@@ -96,7 +96,7 @@ describe.skipIf(!hasPostgres)('a series', () => {
     const winners = stored.map(({ took }) => took);
     expect(first).toHaveLength(winners.filter((took) => took === 1).length);
     expect(second).toHaveLength(winners.filter((took) => took === 0).length);
-    // The same again is no other row.
+    // A repeated row is stored once.
     const again = stored.slice(0, 1);
     const other = row('a', EVENING, { took: 2 });
     expect(await both[0].append([...again, other])).toEqual([other]);
@@ -207,7 +207,7 @@ describe.skipIf(!hasPostgres)('a series', () => {
       const some = Array.from({ length: 200 }, (_, no) =>
         row(`m${no}`, EVENING + batch * SECOND, { took: batch }),
       );
-      // As the one who collects them does: until it is done.
+      // The collector waits for each append.
       await eventually(async () => {
         expect(await series.append(some)).toEqual([]);
         return true;

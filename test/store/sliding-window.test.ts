@@ -7,7 +7,7 @@ import { long } from '../helpers/long.ts';
 
 const WINDOW_MS = 60_000;
 
-/** What was added and not taken back: when, and how much. */
+/** Amounts added and not taken back, with their times. */
 interface Added {
   atMs: number;
   amount: number;
@@ -103,7 +103,7 @@ test('the window forgets what has left it, and places stay right for long', () =
   for (let now = 0; now < endMs; now += 1) {
     const place = window.add(1, now);
     if (now % 3 === 0) window.takeBack(before, 1);
-    // What left long ago cannot be taken back.
+    // An expired amount can't be taken back.
     window.takeBack(place - 1_000, 1);
     before = place;
   }

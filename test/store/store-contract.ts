@@ -2,23 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Watching } from '../../src/bot/incidents/watch-state.ts';
-import { WATCHING } from '../../src/bot/watch/watch-store.ts';
 import { LeaseLostError } from '../../src/store/errors.ts';
 import type { Collection, Journal, JournalRecord, Lease, Store } from '../../src/store/store.ts';
-import {
-  change,
-  group,
-  ids,
-  incident,
-  known,
-  member,
-  NOTHING_WATCHED,
-} from '../helpers/bot/watch-changes.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { long } from '../helpers/long.ts';
 
-/** What an engine under test offers: a store on fresh data, and the same data opened again after a close. */
+/** A store on fresh data, and a way to open the same data again. */
 export interface OpenedStore {
   store: Store;
   reopen(): Promise<Store>;
@@ -30,6 +19,8 @@ const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' }
 
 const Result = z.object({ atMs: z.number(), value: z.string() });
 const results = { name: 'results', schema: Result };
+
+const items = { name: 'items', schema: Note, whenCorrupt: 'refuse' } as const;
 
 const Job = z.object({ text: z.string() });
 const jobs = { name: 'jobs', schema: Job, keptMs: 60_000 };
@@ -508,35 +499,35 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
     });
   });
 
-  describe(`registers of ${engine}`, () => {
-    /** A cache in memory over registers, as whoever uses them has one. */
-    async function cached(store: Store, memory = new Map<string, Note>()) {
+  describe(`shared values of ${engine}`, () => {
+    /** Values in the memory of a process, as their user keeps them. */
+    async function opened(store: Store, schema: z.ZodType<Note> = Note) {
+      const memory = new Map<string, Note>();
       const ended: string[] = [];
-      const registers = await store.registers<Note>({
-        name: 'newest',
-        schema: Note,
-        newest(id) {
+      const values = await store.sharedValues<Note>({
+        name: 'values',
+        schema,
+        current(id) {
           const value = memory.get(id);
           if (!value) return undefined;
-          const end = (isStored: boolean) => void ended.push(`${id} ${value.count} ${isStored}`);
-          return { value, ended: end };
+          const onEnd = (isStored: boolean) => void ended.push(`${id} ${value.count} ${isStored}`);
+          return { value, onEnd };
         },
-        told: (id, { value }) => void memory.set(id, value),
+        onStored: (id, { value }) => void memory.set(id, value),
       });
-      return { memory, registers, ended };
+      return { memory, values, ended };
     }
 
-    test('are told at the next start as they were last put', async () => {
+    test('shared values are passed on at the next start as they were last saved', async () => {
       const { store, reopen } = await open();
-      const { memory, registers, ended } = await cached(store);
+      const { memory, values, ended } = await opened(store);
       expect(memory.size).toBe(0);
       for (const id of ['a', 'b']) memory.set(id, { text: id, count: 1 });
-      await Promise.all([registers.put('a'), registers.put('b')]);
+      await Promise.all([values.save('a'), values.save('b')]);
       memory.set('a', { text: 'again', count: 2 });
-      await registers.put('a');
+      await values.save('a');
       expect(ended).toEqual(['a 1 true', 'b 1 true', 'a 2 true']);
-      const again = await cached(await reopen());
-      expect(again.memory).toEqual(
+      expect((await opened(await reopen())).memory).toEqual(
         new Map([
           ['a', { text: 'again', count: 2 }],
           ['b', { text: 'b', count: 1 }],
@@ -544,153 +535,126 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       );
     });
 
-    test('are written with the value that they have by then, however often they are put', async () => {
+    test('saves that come together write the latest value once', async () => {
       const { store, reopen } = await open();
-      const { memory, registers, ended } = await cached(store);
-      const puts: Promise<void>[] = [];
+      const { memory, values, ended } = await opened(store);
+      const saves: Promise<void>[] = [];
       for (let count = 1; count <= 50; count += 1) {
         memory.set('a', { text: 'a', count });
-        puts.push(registers.put('a'));
+        saves.push(values.save('a'));
       }
-      await Promise.all(puts);
+      await Promise.all(saves);
       expect(ended).toEqual(['a 50 true']);
-      expect((await cached(await reopen())).memory.get('a')?.count).toBe(50);
+      expect((await opened(await reopen())).memory.get('a')?.count).toBe(50);
     });
 
-    test('of a thing that is gone are not written, and forgotten once they are removed', async () => {
+    test('a deleted value is not written any more', async () => {
       const { store, reopen } = await open();
-      const { memory, registers } = await cached(store);
+      const { memory, values } = await opened(store);
       for (const id of ['a', 'b', 'c']) memory.set(id, { text: id, count: 1 });
-      await Promise.all(['a', 'b', 'c'].map((id) => registers.put(id)));
+      await Promise.all(['a', 'b', 'c'].map((id) => values.save(id)));
       memory.delete('b');
-      registers.remove('b');
-      const late = registers.put('b');
+      values.delete('b');
+      const late = values.save('b');
       memory.set('c', { text: 'c', count: 2 });
-      await Promise.all([late, registers.put('c')]);
-      await registers.idle();
-      const again = await cached(await reopen());
+      await Promise.all([late, values.save('c')]);
+      await values.idle();
+      const again = await opened(await reopen());
       expect([...again.memory.keys()].sort()).toEqual(['a', 'c']);
-      expect(await again.registers.catchUp({ notes: true })).toBeUndefined();
+      expect(await again.values.catchUp({ notes: true })).toBeUndefined();
     });
 
-    test('that are only noted end at once or later, and need not be there at the next start', async () => {
+    test('a value of saveLater ends at once or later, and need not survive a restart', async () => {
       const { store, reopen } = await open();
-      const { memory, registers, ended } = await cached(store);
+      const { memory, values, ended } = await opened(store);
       memory.set('a', { text: 'a', count: 1 });
-      await registers.put('a');
+      await values.save('a');
       memory.set('a', { text: 'a', count: 2 });
-      registers.note('a');
+      values.saveLater('a');
       await eventually(() => ended.length === 2);
       expect(ended).toEqual(['a 1 true', 'a 2 true']);
-      expect((await cached(await reopen())).memory.get('a')?.count).toBeGreaterThanOrEqual(1);
+      expect((await opened(await reopen())).memory.get('a')?.count).toBeGreaterThanOrEqual(1);
     });
 
-    test('of which one does not fit the schema any more are told without it', async () => {
+    test('a value that does not fit the schema any more is left out', async () => {
       const { store, reopen } = await open();
-      const { memory, registers } = await cached(store);
+      const { memory, values } = await opened(store, z.custom<Note>());
       memory.set('good', { text: 'good', count: 1 });
       memory.set('bad', { text: 'bad', count: 1.5 });
-      await Promise.all([registers.put('good'), registers.put('bad')]);
-      expect([...(await cached(await reopen())).memory.keys()]).toEqual(['good']);
+      await Promise.all([values.save('good'), values.save('bad')]);
+      expect([...(await opened(await reopen())).memory.keys()]).toEqual(['good']);
     });
   });
 
-  describe(`a state of ${engine}`, () => {
-    test('is there at the next start as it was last changed, in its order, whatever was changed', async () => {
-      const batches = fc.array(fc.array(change, { minLength: 1, maxLength: 3 }), {
-        minLength: 1,
-        maxLength: 15,
-      });
+  describe(`a keyed map of ${engine}`, () => {
+    const note = (count: number, text = 'n'): Note => ({ text, count });
+
+    test('a keyed map is there at the next start as it was written, whatever was written', async () => {
+      const changes = fc.array(
+        fc.tuple(fc.constantFrom('a', 'b', '\u0000', '\ud800', '__proto__'), fc.option(fc.nat(9))),
+        { minLength: 1, maxLength: 4 },
+      );
       await fc.assert(
-        fc.asyncProperty(batches, async (all) => {
+        fc.asyncProperty(fc.array(changes, { maxLength: 12 }), async (writes) => {
           const { store, reopen } = await open();
-          const state = await store.state(WATCHING);
-          expect(state.current()).toBeUndefined();
-          for (const [at, changes] of all.entries()) {
-            const write = at % 4 === 3 ? state.erase : state.update;
-            await Promise.all(changes.map((make) => write((now) => make(now ?? NOTHING_WATCHED))));
+          const keyed = await store.keyed(items);
+          const model = new Map<string, Note>();
+          for (const [at, write] of writes.entries()) {
+            const made = new Map(
+              write.map(([id, count]) => [id, count === null ? undefined : note(count)] as const),
+            );
+            for (const [id, value] of made) {
+              if (value) model.set(id, value);
+              else model.delete(id);
+            }
+            await (at % 4 === 3 ? keyed.erase(made) : keyed.write(made));
           }
+          expect(keyed.items()).toEqual(model);
           const next = await reopen();
-          const again = await next.state(WATCHING);
-          expect(again.current()).toEqual(state.current());
-          // A server takes so many connections and no more.
+          expect((await next.keyed(items)).items()).toEqual(model);
+          // A server accepts a limited number of connections.
           await next.close();
         }),
-        { numRuns: long ? 100 : 15 },
+        { numRuns: long ? 100 : 10 },
       );
     });
 
-    test('gives each update what those before it made, and refuses one that throws or does not fit by itself', async () => {
+    test('a write with one value that does not fit changes nothing', async () => {
       const { store, reopen } = await open();
-      const state = await store.state(WATCHING);
-      await state.update((now) => now);
-      expect(state.current()).toBeUndefined();
-      const add = (id: string) => (now: Watching | undefined) => ({
-        ...(now ?? NOTHING_WATCHED),
-        known: [...(now?.known ?? []), known(id)],
-      });
-      const outcomes = await Promise.allSettled([
-        state.update(add('a')),
-        state.update(() => {
-          throw new Error('changed my mind');
-        }),
-        state.update(() => undefined),
-        state.update(add('b\u0000\ud800')),
-      ]);
-      expect(outcomes.map(({ status }) => status)).toEqual([
-        ...['fulfilled', 'rejected', 'rejected', 'fulfilled'],
-      ]);
-      const bad = { ...incident('bad'), version: Number.NaN };
-      await expect(
-        state.update((now) => now && { ...now, alerts: [...now.alerts, bad] }),
-      ).rejects.toThrow('version');
-      expect((await (await reopen()).state(WATCHING)).current()).toEqual({
-        ...NOTHING_WATCHED,
-        known: [known('a'), known('b\u0000\ud800')],
-      });
+      const keyed = await store.keyed(items);
+      await keyed.write(new Map([['a', note(1)]]));
+      const write = keyed.write(
+        new Map([
+          ['a', undefined],
+          ['b', note(2)],
+          ['c', note(Number.NaN)],
+        ]),
+      );
+      await expect(write).rejects.toThrow('count');
+      expect((await (await reopen()).keyed(items)).items()).toEqual(new Map([['a', note(1)]]));
     });
 
-    test('keeps what an update leaves as the same objects, and cannot be altered in place', async () => {
+    test('writes that come together are all stored, in their order', async () => {
+      const { store, reopen } = await open();
+      const keyed = await store.keyed(items);
+      const counts = Array.from({ length: 50 }, (_, count) => count);
+      await Promise.all(counts.map((count) => keyed.write(new Map([['a', note(count)]]))));
+      expect((await (await reopen()).keyed(items)).items()).toEqual(new Map([['a', note(49)]]));
+    });
+
+    test('a stored item cannot be altered in place', async () => {
       const { store } = await open();
-      const state = await store.state(WATCHING);
-      const members = ids.map((id) => member(id));
-      await state.update(() => ({
-        ...NOTHING_WATCHED,
-        alerts: [incident('i'), group('g', members)],
-      }));
-      const [before] = state.current()?.alerts ?? [];
-      await state.update((now) => now && { ...now, known: [known('a')] });
-      const [after, own] = state.current()?.alerts ?? [];
-      expect(after).toBe(before);
-      for (const value of [
-        state.current(),
-        state.current()?.alerts,
-        after,
-        own,
-        after?.deliveries[0],
-      ])
-        expect(Object.isFrozen(value)).toBe(true);
+      const keyed = await store.keyed(items);
+      await keyed.write(new Map([['a', { ...note(1), tags: ['x'] }]]));
+      expect(() => keyed.items().get('a')?.tags?.push('y')).toThrow(TypeError);
     });
 
-    test('holds ten thousand items, and twice as many', async () => {
+    test('a write may hold ten thousand items', async () => {
       const { store, reopen } = await open();
-      const state = await store.state(WATCHING);
-      for (const count of [10_000, 20_000]) {
-        const all = Array.from({ length: count / 2 }, (_, no) => `m${no}`);
-        await state.update(() => ({
-          ...NOTHING_WATCHED,
-          known: all.map((id) => known(id)),
-          alerts: [
-            incident('i'),
-            group(
-              'g',
-              all.map((id) => member(id)),
-            ),
-          ],
-        }));
-      }
-      const again = await (await reopen()).state(WATCHING);
-      expect(again.current()).toEqual(state.current());
+      const keyed = await store.keyed(items);
+      const all = new Map(Array.from({ length: 10_000 }, (_, no) => [`n${no}`, note(no)]));
+      await keyed.write(all);
+      expect((await (await reopen()).keyed(items)).items()).toEqual(all);
     });
   });
 
@@ -768,7 +732,7 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       expect((await windows.take('a', 2)).place).toBeUndefined();
     });
 
-    test('with high limits give all of it to one process, and no more', async () => {
+    test('one process may take all of a high limit, and no more', async () => {
       const { store } = await open();
       const windows = store.windows({ ...declaration, windowMs: 600_000 });
       let granted = 0;
@@ -798,8 +762,8 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       const claims = store.claims(jobs);
       const order: string[] = [];
       await Promise.all([
-        claims.once('a', { text: 'one' }).then((isGiven) => order.push(`first ${isGiven}`)),
-        claims.once('a', { text: 'one' }).then((isGiven) => order.push(`second ${isGiven}`)),
+        claims.claim('a', { text: 'one' }).then((isGiven) => order.push(`first ${isGiven}`)),
+        claims.claim('a', { text: 'one' }).then((isGiven) => order.push(`second ${isGiven}`)),
       ]);
       expect(order).toEqual(['first true', 'second false']);
     });
@@ -807,43 +771,43 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
     test('claims without a request are refused while under way, and given again after a restart', async () => {
       const { store, reopen } = await open();
       const claims = store.claims(jobs);
-      const asked = await Promise.all([claims.once('a'), claims.once('a')]);
-      expect([...asked, await claims.once('a')]).toEqual([true, false, false]);
+      const asked = await Promise.all([claims.claim('a'), claims.claim('a')]);
+      expect([...asked, await claims.claim('a')]).toEqual([true, false, false]);
       const again = (await reopen()).claims(jobs);
-      expect(await again.left()).toEqual([]);
-      expect(await again.once('a')).toBe(true);
+      expect(await again.unfinished()).toEqual([]);
+      expect(await again.claim('a')).toBe(true);
     });
 
     test('are given once, however many want the same at once, and refused once it is done', async () => {
       const { store, reopen } = await open();
       const claims = store.claims(jobs);
-      const asked = Array.from({ length: 30 }, () => claims.once('a', { text: 'one' }));
+      const asked = Array.from({ length: 30 }, () => claims.claim('a', { text: 'one' }));
       expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(1);
-      expect(await claims.once('b', { text: 'another' })).toBe(true);
+      expect(await claims.claim('b', { text: 'another' })).toBe(true);
       await claims.finish('a');
-      expect(await claims.once('a', { text: 'again' })).toBe(false);
-      expect(await (await reopen()).claims(jobs).once('a', { text: 'again' })).toBe(false);
+      expect(await claims.claim('a', { text: 'again' })).toBe(false);
+      expect(await (await reopen()).claims(jobs).claim('a', { text: 'again' })).toBe(false);
     });
 
     test.each([...['', '__proto__', 'NUL\u0000', '\ud800', 'x'.repeat(5_000), '😀']])(
       'take any text as an id: %j',
       async (id) => {
         const { store, reopen } = await open();
-        expect(await store.claims(jobs).once(id, { text: id })).toBe(true);
+        expect(await store.claims(jobs).claim(id, { text: id })).toBe(true);
         const again = (await reopen()).claims(jobs);
-        expect(await again.left()).toEqual([{ text: id }]);
+        expect(await again.unfinished()).toEqual([{ text: id }]);
         await again.finish(id);
-        expect(await again.once(id, { text: id })).toBe(false);
+        expect(await again.claim(id, { text: id })).toBe(false);
       },
     );
 
     test('refuse what is done for as long as was said', async () => {
       const claims = (await open()).store.claims({ ...jobs, keptMs: 300 });
       for (const [id, keptMs] of [['usual'], ['shorter', 1], ['longer', 60_000]] as const) {
-        await claims.once(id, { text: id });
+        await claims.claim(id, { text: id });
         await claims.finish(id, keptMs);
       }
-      const isFree = (id: string) => claims.once(id, { text: id });
+      const isFree = (id: string) => claims.claim(id, { text: id });
       await eventually(() => isFree('shorter'));
       await eventually(() => isFree('usual'));
       expect(await isFree('longer')).toBe(false);
@@ -852,55 +816,62 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
     test('refuse also what was done and never claimed', async () => {
       const { store, reopen } = await open();
       await store.claims(jobs).finish('a');
-      expect(await (await reopen()).claims(jobs).once('a', { text: 'one' })).toBe(false);
+      expect(await (await reopen()).claims(jobs).claim('a', { text: 'one' })).toBe(false);
     });
 
     test('are given again when they were given back, done or not, also while that is being stored', async () => {
       const claims = (await open()).store.claims(jobs);
-      await claims.once('a', { text: 'one' });
-      await claims.giveBack('a');
-      expect(await claims.once('a', { text: 'two' })).toBe(true);
+      await claims.claim('a', { text: 'one' });
+      await claims.release('a');
+      expect(await claims.claim('a', { text: 'two' })).toBe(true);
       const ids = Array.from({ length: 30 }, (_, no) => `n${no}`);
       await Promise.all(ids.map((id) => claims.finish(id)));
       const given = ids.map((id) => {
-        void claims.giveBack(id);
-        return claims.once(id, { text: 'three' });
+        void claims.release(id);
+        return claims.claim(id, { text: 'three' });
       });
       expect(await Promise.all(given)).toEqual(ids.map(() => true));
-      await claims.giveBack('never claimed');
+      await claims.release('never claimed');
     });
 
     test('tell after a restart, oldest first, of what was begun, and refuse it until it is finished', async () => {
       const { store, reopen } = await open();
       const claims = store.claims(jobs);
       for (const id of ['a', 'b', 'c', 'd']) {
-        await claims.once(id, { text: `of ${id}` });
+        await claims.claim(id, { text: `of ${id}` });
         await new Promise((resolve) => setTimeout(resolve, 2));
       }
       await claims.finish('b');
-      expect(await claims.left()).toEqual([]);
+      expect(await claims.unfinished()).toEqual([]);
 
       const second = (await reopen()).claims(jobs);
-      expect(await second.once('a', { text: 'again' })).toBe(false);
-      expect(await second.once('e', { text: 'of e' })).toBe(true);
-      expect(await second.left()).toEqual(['a', 'c', 'd'].map((id) => ({ text: `of ${id}` })));
-      expect(await second.once('a', { text: 'again' })).toBe(false);
+      expect(await second.claim('a', { text: 'again' })).toBe(false);
+      expect(await second.claim('e', { text: 'of e' })).toBe(true);
+      expect(await second.unfinished()).toEqual(
+        ['a', 'c', 'd'].map((id) => ({ text: `of ${id}` })),
+      );
+      expect(await second.claim('a', { text: 'again' })).toBe(false);
       await second.finish('a');
-      await second.giveBack('c');
-      expect(await second.once('c', { text: 'anew' })).toBe(true);
+      await second.release('c');
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      expect(await second.claim('c', { text: 'anew' })).toBe(true);
 
       const third = (await reopen()).claims(jobs);
-      expect(await third.left()).toEqual([{ text: 'of d' }, { text: 'of e' }, { text: 'anew' }]);
-      expect(await third.once('a', { text: 'again' })).toBe(false);
+      expect(await third.unfinished()).toEqual([
+        { text: 'of d' },
+        { text: 'of e' },
+        { text: 'anew' },
+      ]);
+      expect(await third.claim('a', { text: 'again' })).toBe(false);
     });
 
     test('tell of all that can be read when something cannot', async () => {
       const { store, reopen } = await open();
       const older = store.claims({ ...jobs, schema: z.unknown() });
-      await older.once('a', { words: 'of another version' });
-      await older.once('b', { text: 'one' });
+      await older.claim('a', { words: 'of another version' });
+      await older.claim('b', { text: 'one' });
       const newer = (await reopen()).claims(jobs);
-      expect(await newer.left()).toEqual([{ text: 'one' }]);
+      expect(await newer.unfinished()).toEqual([{ text: 'one' }]);
     });
   });
 
@@ -909,24 +880,24 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
     async function opened(store: Store, lease: Lease | undefined) {
       if (!lease) throw new Error('there is no lease');
       const own = store.under(lease);
-      const declared = { name: 'newest', schema: Note, told() {} };
-      const ended = () => {};
       return {
         own,
         collection: own.collection(notes),
         journal: own.journal(results),
         claims: own.claims(jobs),
-        state: await own.state(WATCHING),
-        registers: await own.registers({
-          ...declared,
-          newest: () => ({ value: { text: 'a', count: 1 }, ended }),
+        keyed: await own.keyed(items),
+        values: await own.sharedValues({
+          name: 'values',
+          schema: Note,
+          current: () => ({ value: { text: 'a', count: 1 }, onEnd() {} }),
+          onStored() {},
         }),
       };
     }
 
     /** Writes that a store is asked for. */
     const writesOf = (
-      { collection, journal, claims, state, registers }: Awaited<ReturnType<typeof opened>>,
+      { collection, journal, claims, keyed, values }: Awaited<ReturnType<typeof opened>>,
       text: string,
     ) => [
       () => collection.update('a', () => ({ text, count: 1 })),
@@ -934,12 +905,12 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       () => collection.eraseAll((id) => id === 'b'),
       () => journal.append({ atMs: NOON_MS, value: text }),
       () => journal.erase((record) => ({ ...record, value: text })),
-      () => claims.once(text, { text }),
-      () => claims.once(`${text} again`),
+      () => claims.claim(text, { text }),
+      () => claims.claim(`${text} again`),
       () => claims.finish(`done ${text}`),
-      () => state.update(() => ({ ...NOTHING_WATCHED, known: [known(text)] })),
-      () => state.erase((now) => now && { ...now, known: [known(text), known('erased')] }),
-      () => registers.put('a'),
+      () => keyed.write(new Map([['a', { text, count: 1 }]])),
+      () => keyed.erase(new Map([['b', { text, count: 1 }]])),
+      () => values.save('a'),
     ];
 
     test('writes while the lease is held, and rejects writes when it is not, but not reading', async () => {
@@ -954,7 +925,7 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       }
       expect(await under.collection.get('a')).toEqual({ text: 'held', count: 1 });
       expect(await all(under.journal)).toEqual([{ atMs: NOON_MS, value: 'held' }]);
-      expect(under.state.current()?.known).toEqual([known('held'), known('erased')]);
+      expect(under.keyed.items().get('b')?.text).toBe('held');
       expect(() => under.own.journal({ ...results, name: 'others' })).toThrow(LeaseLostError);
     });
 
@@ -971,10 +942,10 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       const now = await opened(store, second);
       expect(await now.collection.get('a')).toEqual({ text: 'first', count: 1 });
       expect(await all(now.journal)).toEqual([{ atMs: NOON_MS, value: 'first' }]);
-      expect(now.state.current()?.known).toEqual([known('first'), known('erased')]);
-      expect(await now.claims.left()).toEqual([{ text: 'first' }]);
-      expect(await now.claims.once('first again')).toBe(true);
-      expect(await now.claims.once('done first')).toBe(false);
+      expect(now.keyed.items().get('a')?.text).toBe('first');
+      expect(await now.claims.unfinished()).toEqual([{ text: 'first' }]);
+      expect(await now.claims.claim('first again')).toBe(true);
+      expect(await now.claims.claim('done first')).toBe(false);
       for (const write of writesOf(now, 'second')) await write();
       expect(await now.collection.get('a')).toEqual({ text: 'second', count: 1 });
       expect(await all(now.journal)).toHaveLength(2);
@@ -1035,6 +1006,32 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       const again = await reopen();
       expect((await again.collection(notes).get('a'))?.count).toBe(2);
       expect(await all(again.journal(results))).toHaveLength(1);
+    });
+
+    test('names its stored data, except what is empty or belongs to the engine', async () => {
+      const { store } = await open();
+      await store.collection(notes).update('a', () => ({ text: 'a', count: 1 }));
+      store.collection({ ...notes, name: 'empty' });
+      await store.journal(results).append({ atMs: NOON_MS, value: 'a' });
+      await (await store.keyed(items)).write(new Map([['a', { text: 'a', count: 1 }]]));
+      await store.lease('bot');
+      await store.key.make();
+      expect(await store.names()).toEqual({
+        collections: ['notes'],
+        journals: ['results'],
+        keyed: ['items'],
+      });
+    });
+
+    test('restores a key that another store had', async () => {
+      const { store } = await open();
+      await store.key.restore({ key: 'k'.repeat(43) });
+      expect([await store.key.read(), await store.key.make()]).toEqual([
+        { key: 'k'.repeat(43) },
+        'k'.repeat(43),
+      ]);
+      await store.key.restore('missing');
+      expect(await store.key.read()).toBe('missing');
     });
 
     test('refuses a name that is used twice', async () => {

@@ -30,7 +30,7 @@ async function askWithoutEnd(
   while (!isOver()) {
     // Together, so that on a busy machine, too, more ask than may.
     await Promise.all(Array.from({ length: TOGETHER }, ask));
-    // What is refused at once gives others no turn.
+    // A refused call takes no turn of the event loop.
     await pause(1);
   }
   return asked;
@@ -48,7 +48,7 @@ function mostWithin(granted: readonly Granted[], windowMs: number): number {
 }
 
 describe.skipIf(!hasPostgres)('windows that several processes share', () => {
-  // Of a minute in the long run; of a second else, in slots as many times smaller.
+  // A minute in the long run, else about a second, with slots as many times smaller.
   test.each([
     { limit: 120, windowMs: long ? 60_000 : 1_000 },
     { limit: 650, windowMs: long ? 60_000 : 1_500 },

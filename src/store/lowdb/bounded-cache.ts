@@ -1,4 +1,4 @@
-/** What an entry costs beside its value. */
+/** Size of an entry without its value. */
 const ENTRY_SIZE = 200;
 
 /** Recently used things by name, as many as fit: at most `maxSize`, in the unit of the sizes given to `set`. */
@@ -30,7 +30,7 @@ export function createBoundedCache<V>(maxSize: number) {
         drop(oldest);
       }
     },
-    /** Whether one of this size goes in without another going out. */
+    /** True if an entry of this size pushes none out. */
     hasRoomFor: (size: number) => total + size + ENTRY_SIZE <= maxSize,
   };
 }

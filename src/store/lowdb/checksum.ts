@@ -9,7 +9,7 @@ export function withChecksum(content: object): string {
   return textWithChecksum(JSON.stringify(content));
 }
 
-/** As `withChecksum`, of the JSON of an object that has a field at least. */
+/** Adds a checksum to the JSON of an object with at least one field. */
 export function textWithChecksum(text: string): string {
   return `{"sum":"${sumOf(text)}",${text.slice(1)}`;
 }
@@ -26,7 +26,7 @@ export function checkedContent(text: string): unknown {
   return JSON.parse(content);
 }
 
-/** Whether a text is from `withChecksum`, and not a single bit has changed. */
+/** True if the text is unchanged since `withChecksum`. */
 export function isWhole(text: string): boolean {
   const head = HEAD.exec(text);
   return head !== null && sumOf(`{${text.slice(head[0].length)}`) === head[1];

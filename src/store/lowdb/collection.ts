@@ -2,237 +2,279 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { assertId } from '../documents.ts';
-import type { Queues } from '../queues.ts';
-import type { Changed, Collection, CollectionDeclaration } from '../store.ts';
+import type { Closable, StoreAccess } from '../local-store.ts';
+import { createQueues } from '../queues.ts';
+import type { ChangedDocument, Collection, CollectionDeclaration, Following } from '../store.ts';
 import { createBoundedCache } from './bounded-cache.ts';
-import { fileNameOf, openDocumentFile, PREVIOUS, prepare, type Stored } from './document-file.ts';
+import {
+  fileNameOf,
+  openDocumentFile,
+  PREVIOUS,
+  prepare,
+  type StoredDocumentText,
+} from './document-file.ts';
 import { makeFolder, namesIn } from './files.ts';
 import type { Quarantine } from './quarantine.ts';
 
-/** Characters of JSON that a collection keeps in memory; what it takes there is a small multiple. */
+/** Characters of JSON that a collection keeps in memory; the memory used is a small multiple. */
 const CACHE_SIZE = 8 * 1024 * 1024;
 
-/** Documents that a follower is told of in one turn of the loop. */
-const TOLD_COUNT = 200;
+const MAX_OPEN_FILES = 32;
+
+/** Documents passed to a follower in one turn of the event loop. */
+const FOLLOWED_COUNT = 200;
 
 const DOCUMENT_FILE = /^[0-9a-f]{40}\.json$/;
 
-/** A document in memory; `NONE` stands for a file known not to be there. */
-type Known<T> = Pick<Stored<T>, 'id' | 'document'> | typeof NONE;
-const NONE = { document: undefined };
+/** Includes a document with only its previous version left. */
+export const isDocumentName = (name: string) => DOCUMENT_FILE.test(withoutPrevious(name));
 
-interface Change<T> {
-  /** No file is to hold what it takes away. */
+/** A document in memory; `NO_FILE` stands for a file that is known to be missing. */
+type CachedDocument<T> = Pick<StoredDocumentText<T>, 'id' | 'document'> | typeof NO_FILE;
+const NO_FILE = { document: undefined };
+
+interface FileChange<T> {
+  /** No file may hold the content that it deletes. */
   erases: boolean;
   make: (current: T | undefined) => T | undefined;
   resolve: (document: T | undefined) => void;
   reject: (error: unknown) => void;
 }
 
-/**
- * A collection of one file per document. Everything that touches a file waits its turn in the file's queue; memory
- * changes only after the disk has. `assertOpen` throws once the store is closed, `assertWritable` also once its lease is lost.
- */
+type DocumentFilesOptions = StoreAccess & { folder: string; quarantine: Quarantine; log: Logger };
+
+/** A collection with one file per document. */
 export function createLowdbCollection<T>(
   declaration: CollectionDeclaration<T>,
-  options: {
-    folder: string;
-    quarantine: Quarantine;
-    queues: Queues;
-    assertOpen: () => void;
-    assertWritable: () => void;
-    log: Logger;
-  },
-): Collection<T> {
-  const { folder, quarantine, queues, assertOpen, assertWritable } = options;
-  const cache = createBoundedCache<Known<T>>(CACHE_SIZE);
-  const changesOf = new Map<string, Change<T>[]>();
-  let folderMade = false;
-  /** Documents that may have a file, once the folder was read: while the store is locked, nobody else adds any. */
-  let names: Set<string> | undefined;
-  const writes = { begun: 0, ended: 0 };
-  let follower: ((changed: Array<Changed<T>>) => void) | undefined;
+  options: DocumentFilesOptions,
+): Closable<Collection<T>> {
+  const files = new DocumentFiles(declaration, options);
+  return {
+    get: (id) => files.get(id),
+    list: () => files.list(),
+    update: (id, make) => files.change(id, make, { erases: false }),
+    erase: (id, make) => files.change(id, make, { erases: true }),
+    eraseAll: (fits) => files.eraseAll(fits),
+    follow: (onChange) => files.follow(onChange),
+    close: () => files.queues.idle(),
+  };
+}
 
-  const fileOf = (name: string) => openDocumentFile(declaration, { ...options, name });
-  const inQueue = <R>(name: string, task: () => Promise<R>) =>
-    queues.run(`${declaration.name}/${name}`, task);
+/** Work on a file waits for its turn in the file's queue. Memory changes only after the disk. */
+class DocumentFiles<T> {
+  readonly queues = createQueues(MAX_OPEN_FILES);
+  private readonly declaration: CollectionDeclaration<T>;
+  private readonly options: DocumentFilesOptions;
+  private readonly cache = createBoundedCache<CachedDocument<T>>(CACHE_SIZE);
+  private readonly pendingChanges = new Map<string, FileChange<T>[]>();
+  private isFolderMade = false;
+  /** Names that may have a file, once the folder was read: no other process adds any. */
+  private names: Set<string> | undefined;
+  private readonly writes = { begun: 0, ended: 0 };
+  private follower: ((changed: Array<ChangedDocument<T>>) => void) | undefined;
 
-  const isNew = (name: string) => names?.has(name) === false;
-
-  function remember(name: string, stored: Stored<T> | undefined): Known<T> {
-    const known = stored ? { id: stored.id, document: stored.document } : NONE;
-    cache.set(name, known, stored?.text.length ?? 0);
-    return known;
+  constructor(declaration: CollectionDeclaration<T>, options: DocumentFilesOptions) {
+    this.declaration = declaration;
+    this.options = options;
   }
 
-  async function load(name: string): Promise<Known<T>> {
-    if (isNew(name)) return NONE;
-    return cache.get(name) ?? remember(name, await fileOf(name).read());
+  async get(id: string): Promise<T | undefined> {
+    this.options.assertOpen();
+    const name = nameOf(id);
+    const cached = this.cache.get(name) ?? (await this.queues.run(name, () => this.load(name)));
+    return cached.document;
   }
 
-  /** Like `load`, but a long list does not push out what is in use. */
-  async function loadForList(name: string): Promise<Known<T>> {
-    const known = cache.get(name);
-    if (known) return known;
-    const stored = await fileOf(name).read();
-    return cache.hasRoomFor(stored?.text.length ?? 0) ? remember(name, stored) : (stored ?? NONE);
+  async list() {
+    this.options.assertOpen();
+    const { begun, ended } = this.writes;
+    const names = new Set(
+      (await namesIn(this.options.folder))
+        .map(withoutPrevious)
+        .filter((name) => DOCUMENT_FILE.test(name)),
+    );
+    // A file that is written at the same time may be missing from the list.
+    if (begun === ended && begun === this.writes.begun) this.names ??= new Set(names);
+    const all = await Promise.all(
+      [...names].map(
+        (name) => this.cache.get(name) ?? this.queues.run(name, () => this.loadForList(name)),
+      ),
+    );
+    return all.flatMap((cached) =>
+      'id' in cached ? [{ id: cached.id, document: cached.document }] : [],
+    );
   }
 
-  async function store(
-    { id, name }: { id: string; name: string },
-    next: Stored<T> | undefined,
+  async change(
+    id: string,
+    make: FileChange<T>['make'],
     { erases }: { erases: boolean },
-  ): Promise<void> {
-    const hasFile = !isNew(name);
-    names?.add(name);
-    writes.begun += 1;
-    try {
-      if (next) {
-        if (!folderMade) await makeFolder(folder);
-        folderMade = true;
-        await (erases ? fileOf(name).erase(next) : fileOf(name).write(next, { hasFile }));
-      } else {
-        await fileOf(name).remove();
-        names?.delete(name);
+  ): Promise<T | undefined> {
+    this.options.assertWritable();
+    const name = nameOf(id);
+    return await new Promise((resolve, reject) => {
+      const change = { erases, make, resolve, reject };
+      const pending = this.pendingChanges.get(name);
+      if (pending) {
+        pending.push(change);
+        return;
       }
-    } finally {
-      writes.ended += 1;
-    }
-    remember(name, next);
-    follower?.([{ id, document: next?.document }]);
+      this.pendingChanges.set(name, [change]);
+      void this.queues.run(name, () => this.applyPending(name, id));
+    });
   }
 
-  /** Makes the changes that have come together with one write, as far as the first removal; gives back the rest. */
-  async function applySome(name: string, id: string, changes: Change<T>[]): Promise<Change<T>[]> {
-    const before = (await load(name)).document;
+  async eraseAll(fits: (id: string, document: T) => boolean): Promise<void> {
+    this.options.assertWritable();
+    for (const { id, document } of await this.list()) {
+      if (!fits(id, document)) continue;
+      const make = (now: T | undefined) => (now && fits(id, now) ? undefined : now);
+      await this.change(id, make, { erases: false });
+    }
+    await this.options.quarantine.eraseAll(this.options.folder);
+  }
+
+  async follow(onChange: (changed: Array<ChangedDocument<T>>) => void): Promise<Following> {
+    if (this.follower) {
+      throw new Error(`The collection '${this.declaration.name}' is followed already.`);
+    }
+    // A write during the listing is newer than what the listing has read.
+    const newer = new Set<string>();
+    this.follower = (changed) => {
+      for (const { id } of changed) newer.add(id);
+      onChange(changed);
+    };
+    for (const [at, one] of (await this.list()).entries()) {
+      // The follower may have work with each document.
+      if (at % FOLLOWED_COUNT === FOLLOWED_COUNT - 1) await setImmediate();
+      if (!newer.has(one.id)) onChange([one]);
+    }
+    this.follower = onChange;
+    return {
+      catchUp: () => undefined,
+      staleMs: () => 0,
+      stop: () => {
+        this.follower = undefined;
+      },
+    };
+  }
+
+  private async load(name: string): Promise<CachedDocument<T>> {
+    if (this.isKnownMissing(name)) return NO_FILE;
+    return this.cache.get(name) ?? this.remember(name, await this.fileOf(name).read());
+  }
+
+  /** A long list doesn't push out the documents in use. */
+  private async loadForList(name: string): Promise<CachedDocument<T>> {
+    const cached = this.cache.get(name);
+    if (cached) return cached;
+    const stored = await this.fileOf(name).read();
+    const hasRoom = this.cache.hasRoomFor(stored?.text.length ?? 0);
+    return hasRoom ? this.remember(name, stored) : (stored ?? NO_FILE);
+  }
+
+  private async applyPending(name: string, id: string): Promise<void> {
+    let changes = this.pendingChanges.get(name) ?? [];
+    this.pendingChanges.delete(name);
+    try {
+      while (changes.length > 0) changes = await this.applySome(name, id, changes);
+    } catch (error) {
+      // The document couldn't be read.
+      for (const { reject } of changes) reject(error);
+    }
+  }
+
+  /** Makes changes that came together with one write, up to the first deletion. Resolves to the remaining ones. */
+  private async applySome(
+    name: string,
+    id: string,
+    changes: FileChange<T>[],
+  ): Promise<FileChange<T>[]> {
+    const before = (await this.load(name)).document;
+    const { document, next, outcomes, erases, count } = this.attempt(id, before, changes);
+    let failure: { error: unknown } | undefined;
+    try {
+      if (document !== before) await this.store({ id, name }, next, { erases });
+      // A damaged document counts as never written, but its copies may hold what is to be erased.
+      else if (document === undefined) await this.eraseDamaged(name);
+    } catch (error) {
+      failure = { error };
+    }
+    for (const { change, result } of outcomes) {
+      // A change that left the document as it is on the disk is true even if the write failed.
+      if (failure && (document === before || result !== before)) change.reject(failure.error);
+      else change.resolve(result);
+    }
+    return changes.slice(count);
+  }
+
+  private attempt(id: string, before: T | undefined, changes: FileChange<T>[]) {
     let document = before;
-    let next: Stored<T> | undefined;
-    let taken = 0;
+    let next: StoredDocumentText<T> | undefined;
+    let count = 0;
     let erases = false;
-    const outcomes: Array<{ change: Change<T>; result: T | undefined }> = [];
+    const outcomes: Array<{ change: FileChange<T>; result: T | undefined }> = [];
     for (const change of changes) {
-      taken += 1;
+      count += 1;
       try {
         const wanted = change.make(document);
         if (wanted !== document) {
           erases ||= change.erases;
-          next = wanted === undefined ? undefined : prepare(declaration, id, wanted);
+          next = wanted === undefined ? undefined : prepare(this.declaration, id, wanted);
           document = next?.document;
         }
         outcomes.push({ change, result: document });
       } catch (error) {
         change.reject(error);
       }
-      // A removal is made by itself: written over instead, the removed document would stay on as the version before.
+      // A deletion gets a write of its own: overwritten, the deleted document would stay on as the previous version.
       if (document === undefined && before !== undefined) break;
     }
-    let failure: { error: unknown } | undefined;
+    return { document, next, outcomes, erases, count };
+  }
+
+  private async store(
+    { id, name }: { id: string; name: string },
+    next: StoredDocumentText<T> | undefined,
+    { erases }: { erases: boolean },
+  ): Promise<void> {
+    const hasFile = !this.isKnownMissing(name);
+    this.names?.add(name);
+    this.writes.begun += 1;
     try {
-      if (document !== before) await store({ id, name }, next, { erases });
-      // What was damaged counts as never written, and yet something of it may be meant to go.
-      else if (document === undefined) await quarantine.erase(join(folder, name));
-    } catch (error) {
-      failure = { error };
-    }
-    for (const { change, result } of outcomes) {
-      // What left the document as it was on the disk needed no write, and is true whatever became of the others.
-      if (failure && (document === before || result !== before)) change.reject(failure.error);
-      else change.resolve(result);
-    }
-    return changes.slice(taken);
-  }
-
-  async function applyAll(name: string, id: string): Promise<void> {
-    let changes = changesOf.get(name) ?? [];
-    changesOf.delete(name);
-    try {
-      while (changes.length > 0) changes = await applySome(name, id, changes);
-    } catch (error) {
-      // The document could not be read.
-      for (const { reject } of changes) reject(error);
-    }
-  }
-
-  async function list() {
-    assertOpen();
-    const { begun, ended } = writes;
-    const found = new Set(
-      (await namesIn(folder)).map(withoutPrevious).filter((name) => DOCUMENT_FILE.test(name)),
-    );
-    // What is written meanwhile may be in it or not.
-    if (begun === ended && begun === writes.begun) names ??= new Set(found);
-    const all = await Promise.all(
-      [...found].map((name) => cache.get(name) ?? inQueue(name, () => loadForList(name))),
-    );
-    return all.flatMap((known) =>
-      'id' in known ? [{ id: known.id, document: known.document }] : [],
-    );
-  }
-
-  async function enqueue(
-    id: string,
-    make: Change<T>['make'],
-    { erases = false }: { erases?: boolean } = {},
-  ): Promise<T | undefined> {
-    assertWritable();
-    const name = nameOf(id);
-    return await new Promise((resolve, reject) => {
-      const own = { erases, make, resolve, reject };
-      const changes = changesOf.get(name);
-      if (changes) {
-        changes.push(own);
-        return;
+      if (next) {
+        if (!this.isFolderMade) await makeFolder(this.options.folder);
+        this.isFolderMade = true;
+        const file = this.fileOf(name);
+        await (erases ? file.erase(next) : file.write(next, { hasFile }));
+      } else {
+        await this.fileOf(name).remove();
+        this.names?.delete(name);
       }
-      changesOf.set(name, [own]);
-      void inQueue(name, () => applyAll(name, id));
-    });
+    } finally {
+      this.writes.ended += 1;
+    }
+    this.remember(name, next);
+    this.follower?.([{ id, document: next?.document }]);
   }
 
-  return {
-    async get(id) {
-      assertOpen();
-      const name = nameOf(id);
-      const known = cache.get(name) ?? (await inQueue(name, () => load(name)));
-      return known.document;
-    },
+  private eraseDamaged(name: string): Promise<void> {
+    return this.options.quarantine.erase(join(this.options.folder, name));
+  }
 
-    list,
-    update: (id, make) => enqueue(id, make),
-    erase: (id, make) => enqueue(id, make, { erases: true }),
+  private remember(name: string, stored: StoredDocumentText<T> | undefined): CachedDocument<T> {
+    const cached = stored ? { id: stored.id, document: stored.document } : NO_FILE;
+    this.cache.set(name, cached, stored?.text.length ?? 0);
+    return cached;
+  }
 
-    async eraseAll(fits) {
-      assertWritable();
-      for (const { id, document } of await list()) {
-        if (fits(id, document))
-          await enqueue(id, (now) => (now && fits(id, now) ? undefined : now));
-      }
-      await quarantine.eraseAll(folder);
-    },
+  private isKnownMissing(name: string): boolean {
+    return this.names?.has(name) === false;
+  }
 
-    async follow(told) {
-      if (follower) throw new Error(`The collection '${declaration.name}' is followed already.`);
-      // What is written while the folder is read is told as it comes, and what was read before that is not told any more.
-      const newer = new Set<string>();
-      follower = (changed) => {
-        for (const { id } of changed) newer.add(id);
-        told(changed);
-      };
-      for (const [at, each] of (await list()).entries()) {
-        // Who is told of very many may have work with each of them.
-        if (at % TOLD_COUNT === TOLD_COUNT - 1) await setImmediate();
-        if (!newer.has(each.id)) told([each]);
-      }
-      follower = told;
-      // Nobody else can change anything.
-      return {
-        catchUp: () => undefined,
-        staleMs: () => 0,
-        stop() {
-          follower = undefined;
-        },
-      };
-    },
-  };
+  private fileOf(name: string) {
+    return openDocumentFile(this.declaration, { ...this.options, name });
+  }
 }
 
 function nameOf(id: string): string {
@@ -240,7 +282,6 @@ function nameOf(id: string): string {
   return fileNameOf(id);
 }
 
-/** A document of which only the version before is left is listed too. */
 function withoutPrevious(name: string): string {
   return name.endsWith(PREVIOUS) ? name.slice(0, -PREVIOUS.length) : name;
 }

@@ -6,9 +6,9 @@ import { STORED_NAME } from '../documents.ts';
 import { DataFolderError } from '../errors.ts';
 import { FILE_MODE, FOLDER_MODE, ifThere, makeFolder, namesIn } from './files.ts';
 
-/** Files that stand in the data folder itself, and half-written ones beside them. */
+/** Files in the data folder itself, and their half-written versions. */
 const OWN_FILE =
-  /^(\.(lock|check|secret\.key|moved\.json)(\..*)?|secret\.key|moved\.json|losses\.json(\..*)?|control\.sock)$/;
+  /^(\.(lock|check|secret\.key|moved\.json)(\..*)?|secret\.key|moved\.json|control\.sock)$/;
 /** Endings of files of documents and journals. */
 const STORED_ENDING = /\.(json|bak|ndjson)$/;
 /** Stands at the root of a disk. */
@@ -40,7 +40,7 @@ export async function prepareDataFolder(folder: string, log: Logger): Promise<vo
   }
 }
 
-/** The folder of a collection or journal: something that is no file would stop a read for ever, or fail without a word. */
+/** Checks the folder of a collection or journal: a pipe would stop a read for ever, a folder fail without a word. */
 async function checkStored(folder: string, isOpen: boolean): Promise<void> {
   for (const name of await namesIn(folder)) {
     if (!STORED_ENDING.test(name)) continue;
@@ -105,8 +105,8 @@ async function makePrivate(path: string, found: Stats): Promise<void> {
 }
 
 /**
- * What a name stands for: a link only when it leads nowhere; `undefined` when the name is gone, as is what another process
- * wrote for a moment that starts at the same time (nobody has the lock yet).
+ * Follows links, except broken ones. `undefined` if the name is gone: another process that starts at the same time
+ * writes files for a moment, because nobody has the lock yet.
  */
 async function statIfThere(path: string): Promise<Stats | undefined> {
   return (await ifThere(stat(path))) ?? (await ifThere(lstat(path)));

@@ -4,18 +4,18 @@ import { basename, join } from 'node:path';
 import { type Adapter, Low } from 'lowdb';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { notStorable, readDocument } from '../documents.ts';
+import { notStorable, readDocument, storedForm } from '../documents.ts';
 import { CorruptDocumentError, NewerDocumentError } from '../errors.ts';
 import type { CollectionDeclaration } from '../store.ts';
 import { checkedContent, withChecksum } from './checksum.ts';
 import { ifThere, removeIfThere, replaceFile, syncFolder, temporaryOf } from './files.ts';
 import type { Quarantine } from './quarantine.ts';
 
-/** Ending of the file that holds the version before. */
+/** Ending of the file with the previous version. */
 export const PREVIOUS = '.bak';
 
-/** A document as it is kept: what callers see, and the text of its file. */
-export interface Stored<T> {
+/** A document and the text of its file. */
+export interface StoredDocumentText<T> {
   id: string;
   document: T;
   text: string;
@@ -24,169 +24,184 @@ export interface Stored<T> {
 const Envelope = z.strictObject({ id: z.string(), version: z.int(), document: z.unknown() });
 
 /**
- * The file name of a document: no text of a user stands in a path, and any id makes a good one.
- * Hashed as JSON, which keeps half surrogates apart; as UTF-8 they would all be the same.
+ * The file name of a document: a hash, so that no user's text appears in a path. The id is hashed as JSON, which keeps half
+ * surrogates apart.
  */
 export function fileNameOf(id: string): string {
   return `${createHash('sha256').update(JSON.stringify(id)).digest('hex').slice(0, 40)}.json`;
 }
 
 /**
- * A document made ready to be written. What it holds is read back from the text, so that it is exactly what a later
- * start will find, shares nothing with `document`, and cannot be changed. Throws when it does not fit the schema.
+ * Prepares a document for writing. The result is read back from the text, so that it is exactly what a later start finds,
+ * shares nothing with `document` and can't be changed. Throws if it doesn't fit the schema.
  */
 export function prepare<T>(
   declaration: CollectionDeclaration<T>,
   id: string,
   document: T,
-): Stored<T> {
-  const content = { id, version: declaration.version, document };
+): StoredDocumentText<T> {
   try {
-    return decode(declaration, withChecksum(content));
+    return decode(declaration, withChecksum({ id, ...storedForm(declaration, document) }));
   } catch (error) {
     throw notStorable(declaration.name, error);
   }
 }
 
-type Found<T> =
-  | { state: 'good'; stored: Stored<T> }
+type DocumentFileContent<T> =
+  | { state: 'good'; stored: StoredDocumentText<T> }
   | { state: 'missing' }
   | { state: 'bad'; reason: string };
 
 /**
- * The file of one document, read, written and removed through lowdb. It keeps what it has acknowledged: written to a
- * temporary file, synced, renamed over the old one and the folder synced; the version before stays as `.bak`. A damaged
- * file is replaced by its `.bak` and moved away. The adapters of lowdb sync nothing: they survive a kill, and lose
- * acknowledged writes with the power. One call at a time.
+ * Opens the file of one document. A write goes to a temporary file, is synced and renamed over the old file, and the folder
+ * is synced; the previous version stays as `.bak`. A damaged file is replaced by its `.bak` and moved to the quarantine.
+ * lowdb's own adapters sync nothing, so they lose acknowledged writes with the power. One call at a time.
  */
 export function openDocumentFile<T>(
   declaration: CollectionDeclaration<T>,
   options: { folder: string; name: string; quarantine: Quarantine; log: Logger },
 ) {
-  const { folder, name, quarantine, log } = options;
-  const path = join(folder, name);
-  const previousPath = path + PREVIOUS;
+  return new DocumentFile(declaration, options);
+}
 
-  function decodeOwn(text: string): Stored<T> {
-    const stored = decode(declaration, text);
-    if (fileNameOf(stored.id) !== name) throw new Error('it belongs to another document');
-    return stored;
+class DocumentFile<T> {
+  private readonly declaration: CollectionDeclaration<T>;
+  private readonly folder: string;
+  private readonly name: string;
+  private readonly path: string;
+  private readonly previousPath: string;
+  private readonly quarantine: Quarantine;
+  private readonly log: Logger;
+
+  constructor(
+    declaration: CollectionDeclaration<T>,
+    options: { folder: string; name: string; quarantine: Quarantine; log: Logger },
+  ) {
+    this.declaration = declaration;
+    this.folder = options.folder;
+    this.name = options.name;
+    this.path = join(options.folder, options.name);
+    this.previousPath = this.path + PREVIOUS;
+    this.quarantine = options.quarantine;
+    this.log = options.log;
   }
 
-  async function inspect(at: string): Promise<Found<T>> {
-    // A failure to read is about the disk, not about what the file holds: it goes to the caller, nothing is moved.
+  async read(): Promise<StoredDocumentText<T> | undefined> {
+    const database = new Low<StoredDocumentText<T> | null>(this.adapter(), null);
+    await database.read();
+    return database.data ?? undefined;
+  }
+
+  /** `hasFile` is false only if neither a file nor a previous version exists. */
+  async write(stored: StoredDocumentText<T>, { hasFile }: { hasFile: boolean }): Promise<void> {
+    const makeWay = hasFile ? () => this.keepPrevious() : async () => {};
+    await new Low<StoredDocumentText<T> | null>(this.adapter(makeWay), stored).write();
+  }
+
+  /** Writes, and deletes everything that was there before. */
+  async erase({ text }: StoredDocumentText<T>): Promise<void> {
+    await replaceFile(this.path, text, () => this.eraseCompanions());
+    try {
+      // A copy rather than a second name: one bad sector must not take both.
+      await replaceFile(this.previousPath, text);
+    } catch (error) {
+      this.log.warn(
+        { err: error, file: this.previousPath },
+        'could not write the second copy of a document; it has none until it changes',
+      );
+    }
+  }
+
+  async remove(): Promise<void> {
+    await removeIfThere(temporaryOf(this.path));
+    await this.eraseCompanions();
+    await removeIfThere(this.path);
+    await syncFolder(this.folder);
+  }
+
+  private adapter(makeWay = async () => {}): Adapter<StoredDocumentText<T> | null> {
+    return {
+      read: () => this.readOrRestore(),
+      // `Low` writes nothing for null.
+      write: async (stored) => {
+        if (stored) await replaceFile(this.path, stored.text, makeWay);
+      },
+    };
+  }
+
+  private async readOrRestore(): Promise<StoredDocumentText<T> | null> {
+    const current = await this.inspect(this.path);
+    if (current.state === 'good') return current.stored;
+    const previous = await this.inspect(this.previousPath);
+    if (current.state === 'missing' && previous.state === 'missing') return null;
+    const reason = current.state === 'bad' ? current.reason : 'it is missing';
+    if (previous.state === 'good') {
+      const moved = current.state === 'bad' ? await this.quarantine.take(this.path) : undefined;
+      // A copy rather than a second name for the `.bak`: one bad sector must not take both.
+      await replaceFile(this.path, previous.stored.text);
+      this.log.error(
+        { file: this.path, reason, quarantined: moved },
+        'a stored document was damaged; using the previous version',
+      );
+      return previous.stored;
+    }
+    if (this.declaration.whenCorrupt === 'refuse') throw this.refusal(reason);
+    const moved: string[] = [];
+    if (current.state === 'bad') moved.push(await this.quarantine.take(this.path));
+    if (previous.state === 'bad') moved.push(await this.quarantine.take(this.previousPath));
+    this.log.error(
+      { file: this.path, reason, quarantined: moved },
+      'a stored document was damaged and had no intact version; it counts as never written',
+    );
+    return null;
+  }
+
+  /** Both files stay where they are: moved away, they would look like a document that was never written. */
+  private refusal(reason: string): CorruptDocumentError {
+    this.log.error(
+      { file: this.path, reason },
+      'a stored document is damaged and has no intact version',
+    );
+    return new CorruptDocumentError(
+      `The stored document ${this.path} is damaged (${reason}), and so is the previous version. Restore the file from a backup, or remove it and ${basename(this.previousPath)} to continue without its data.`,
+    );
+  }
+
+  /** Throws if the disk can't be read, which says nothing about the content. */
+  private async inspect(at: string): Promise<DocumentFileContent<T>> {
     const text = await ifThere(readFile(at, 'utf8'));
     if (text === undefined) return { state: 'missing' };
     try {
-      return { state: 'good', stored: decodeOwn(text) };
+      const stored = decode(this.declaration, text);
+      if (fileNameOf(stored.id) !== this.name) throw new Error('it belongs to another document');
+      return { state: 'good', stored };
     } catch (error) {
       if (error instanceof NewerDocumentError) throw error;
       return { state: 'bad', reason: (error as Error).message };
     }
   }
 
-  async function keepPrevious(): Promise<void> {
-    await removeIfThere(previousPath);
-    await ifThere(link(path, previousPath));
+  private async keepPrevious(): Promise<void> {
+    await removeIfThere(this.previousPath);
+    await ifThere(link(this.path, this.previousPath));
   }
 
   /**
-   * Removes all that holds something of the document beside its file, for good. That goes before the file does: alone, the
-   * version before would be taken for the rest of a damaged document; and a kill in between leaves a document that is still
-   * there, not one that is gone with something of it left over that nobody would look for.
+   * Deletes everything else that holds something of the document, before the file: alone, the previous version would be
+   * taken for the rest of a damaged document; and a kill in between leaves a document that is still there, not leftovers that
+   * nobody would look for.
    */
-  async function eraseCompanions(): Promise<void> {
-    await quarantine.erase(path);
-    await removeIfThere(temporaryOf(previousPath));
-    await removeIfThere(previousPath);
-    await syncFolder(folder);
+  private async eraseCompanions(): Promise<void> {
+    await this.quarantine.erase(this.path);
+    await removeIfThere(temporaryOf(this.previousPath));
+    await removeIfThere(this.previousPath);
+    await syncFolder(this.folder);
   }
-
-  async function remove(): Promise<void> {
-    await removeIfThere(temporaryOf(path));
-    await eraseCompanions();
-    await removeIfThere(path);
-    await syncFolder(folder);
-  }
-
-  async function erase({ text }: Stored<T>): Promise<void> {
-    await replaceFile(path, text, eraseCompanions);
-    try {
-      // A copy rather than a second name: one bad sector must not take both.
-      await replaceFile(previousPath, text);
-    } catch (error) {
-      log.warn(
-        { err: error, file: previousPath },
-        'could not write the second copy of a document; it has none until it changes',
-      );
-    }
-  }
-
-  const adapter = (makeWay = keepPrevious): Adapter<Stored<T> | null> => ({
-    async read() {
-      const current = await inspect(path);
-      if (current.state === 'good') return current.stored;
-      const previous = await inspect(previousPath);
-      if (current.state === 'missing' && previous.state === 'missing') return null;
-      const reason = current.state === 'bad' ? current.reason : 'it is missing';
-      if (previous.state === 'good') {
-        const moved = current.state === 'bad' ? await quarantine.take(path) : undefined;
-        // A copy rather than a second name for the `.bak`: one bad sector must not take both.
-        await replaceFile(path, previous.stored.text);
-        log.error(
-          { file: path, reason, quarantined: moved },
-          'a stored document was damaged; using the previous version',
-        );
-        return previous.stored;
-      }
-      if (declaration.whenCorrupt === 'refuse') {
-        // Both stay where they are: moved away, they would look like a document that was never written.
-        log.error({ file: path, reason }, 'a stored document is damaged and has no intact version');
-        throw new CorruptDocumentError(
-          `The stored document ${path} is damaged (${reason}), and so is the previous version. Restore the file from a backup, or remove it and ${basename(previousPath)} to continue without its data.`,
-        );
-      }
-      const moved: string[] = [];
-      if (current.state === 'bad') moved.push(await quarantine.take(path));
-      if (previous.state === 'bad') moved.push(await quarantine.take(previousPath));
-      log.error(
-        { file: path, reason, quarantined: moved },
-        'a stored document was damaged and had no intact version; it counts as never written',
-      );
-      return null;
-    },
-
-    // Never with null, for which `Low` writes nothing.
-    async write(stored) {
-      if (stored) await replaceFile(path, stored.text, makeWay);
-    },
-  });
-
-  return {
-    async read(): Promise<Stored<T> | undefined> {
-      const database = new Low<Stored<T> | null>(adapter(), null);
-      await database.read();
-      return database.data ?? undefined;
-    },
-    /** `hasFile` is false only where it is known that there is neither a file nor a version before. */
-    async write(stored: Stored<T>, { hasFile }: { hasFile: boolean }): Promise<void> {
-      const makeWay = hasFile ? keepPrevious : async () => {};
-      // A database of its own: until this resolves, nobody may see what it holds.
-      await new Low<Stored<T> | null>(adapter(makeWay), stored).write();
-    },
-    /** Writes, and leaves nothing of what was there before. */
-    erase,
-    /** Removes it, and leaves nothing of it. */
-    remove,
-  };
 }
 
-/** What the text of a file holds, whatever its declaration wants. Throws when a single bit has changed. */
-export const envelopeIn = (text: string) => Envelope.parse(checkedContent(text));
-
 /**
- * A document as it lies in a data folder now, for who only looks, whether or not a program uses it; `undefined` where there is
- * none. Throws when it cannot be read, or is damaged.
+ * Reads a document of a data folder, whether or not a program uses it; `undefined` if there is none. Throws if it can't be
+ * read or is damaged.
  */
 export async function lookAtDocument<T>(
   folder: string,
@@ -198,7 +213,7 @@ export async function lookAtDocument<T>(
   return text === undefined ? undefined : decode(declaration, text).document;
 }
 
-function decode<T>(declaration: CollectionDeclaration<T>, text: string): Stored<T> {
-  const { id, version, document } = envelopeIn(text);
+function decode<T>(declaration: CollectionDeclaration<T>, text: string): StoredDocumentText<T> {
+  const { id, version, document } = Envelope.parse(checkedContent(text));
   return { id, document: readDocument(declaration, { version, document }), text };
 }

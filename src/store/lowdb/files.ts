@@ -8,12 +8,12 @@ export const FOLDER_MODE = 0o700;
 
 const TEMPORARY = /^\..*\.tmp$/;
 
-/** Whether a call failed because the file or folder is not there. */
+/** True if a call failed because the file or folder is missing. */
 export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
-/** What an operation on a file or folder gives; `undefined` when that is not there. */
+/** Resolves to `undefined` if the file or folder is missing. */
 export async function ifThere<T>(operation: Promise<T>): Promise<T | undefined> {
   try {
     return await operation;
@@ -84,7 +84,7 @@ function cannotMake(path: string, error: unknown): unknown {
   );
 }
 
-/** Where a file is written before it takes the place of `path`: always the same, so that one left behind is found again. */
+/** A file's temporary name is always the same, so that a leftover is found again. */
 export const temporaryOf = (path: string) => join(dirname(path), `.${basename(path)}.tmp`);
 
 /** Writes a text to a file beside `path` and on to the disk; gives its path. One call at a time for a path. */

@@ -11,16 +11,8 @@ const NAME = 'secret.key';
 const KEY_BYTES = 32;
 const KEY = /^[\w-]{43}$/;
 
-/** What an operator writes into the file in place of a key that is gone for good. */
+/** An operator writes this word in place of a lost key. */
 const GIVEN_UP = 'lost';
-
-/** Writes what another engine has kept in place of this file: the key, or that it is given up; removes it where it had none. */
-export async function writeKeyFile(folder: string, key: string | undefined): Promise<void> {
-  const path = join(folder, NAME);
-  if (key !== undefined) return await replaceFile(path, `${key}\n`);
-  await removeIfThere(path);
-  await syncFolder(folder);
-}
 
 /** The key of a data folder, in a file of its own that only the owner reads; made when it is first asked for. */
 export function createKeyFile(folder: string, assertOpen: () => void): StoreKey {
@@ -56,6 +48,15 @@ export function createKeyFile(folder: string, assertOpen: () => void): StoreKey 
         making = undefined;
       });
       return making;
+    },
+    async restore(stored) {
+      assertOpen();
+      if (stored !== 'missing') {
+        const text = stored === 'given up' ? GIVEN_UP : stored.key;
+        return await replaceFile(path, `${text}\n`);
+      }
+      await removeIfThere(path);
+      await syncFolder(folder);
     },
   };
 }

@@ -33,7 +33,7 @@ export async function takeLock(folder: string): Promise<{ release(): Promise<voi
   const start = await startOf(process.pid);
   const own = JSON.stringify({
     pid: process.pid,
-    ...(start === undefined ? {} : { start }),
+    start,
     host: hostname(),
     nonce: randomUUID(),
   });
@@ -89,7 +89,7 @@ async function assertGone(text: string, path: string): Promise<void> {
   );
 }
 
-/** Who has the lock of a data folder, for those who only want to know; `undefined` when nobody has. */
+/** Reads the holder of a data folder's lock; `undefined` if it is free. */
 export async function lockHolder(
   folder: string,
 ): Promise<{ pid: number; host: string; here: boolean; file: string } | undefined> {
@@ -153,7 +153,7 @@ export async function startOf(pid: number): Promise<string | undefined> {
   return boot && ticks ? `${boot.trim()}:${ticks}` : undefined;
 }
 
-/** Whether the process that had this pid and started then still runs; without `start` the pid alone decides. */
+/** True if the process that had this pid and start is still running; without `start` the pid decides. */
 export async function isRunning(pid: number, start: string | undefined): Promise<boolean> {
   try {
     process.kill(pid, 0);

@@ -1,19 +1,22 @@
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { STORED_NAME } from '../documents.ts';
-import type { Lease, OpenedByName, Store } from '../store.ts';
-import { ACKNOWLEDGED } from './acknowledged.ts';
+import { LEASES } from '../local-leases.ts';
+import { createLocalStore, type LocalEngine } from '../local-store.ts';
+import type { MovableStore } from '../move-mark.ts';
+import type { Store, StoredNames } from '../store.ts';
+import { createLowdbCollection, isDocumentName } from './collection.ts';
 import { prepareDataFolder } from './data-folder.ts';
+import { dayOfName } from './day-file.ts';
 import { namesIn, removeTemporaryFiles, replaceFile } from './files.ts';
+import { createLowdbJournal } from './journal.ts';
 import { createKeyFile } from './key-file.ts';
-import { createLeases, LEASES } from './leases.ts';
+import { ITEMS_FILE, openLowdbKeyed } from './keyed.ts';
 import { takeLock } from './lock.ts';
-import { openLosses, reportLosses } from './losses.ts';
+import { assertNotMoved, HOW_TO_EMPTY, placeOf, readMark, writeMark } from './moved.ts';
 import { openQuarantine, QUARANTINE, type Quarantine } from './quarantine.ts';
-import { assertNotMoved } from './raw-state.ts';
-import { openScope, type Scope } from './scope.ts';
 
-/** How often what is in quarantine for too long is removed. */
+/** Interval at which old files in the quarantine are deleted. */
 const PRUNE_EVERY_MS = 3_600_000;
 
 /**
@@ -21,91 +24,93 @@ const PRUNE_EVERY_MS = 3_600_000;
  * Throws `StoreInUseError` while another process has the folder, `DataFolderError` when it cannot be used, `StateMovedError`
  * when what was in it is elsewhere now.
  */
-export async function openLowdbStore(options: { folder: string; log: Logger }): Promise<Store> {
-  const { log } = options;
+export async function openLowdbStore(options: {
+  folder: string;
+  log: Logger;
+  /** Rejects if the state must not be used. */
+  assertUsable?: (folder: string) => Promise<void>;
+}): Promise<Store> {
+  const { log, assertUsable = assertNotMoved } = options;
   const folder = resolve(options.folder);
   await prepareDataFolder(folder, log);
   const lock = await takeLock(folder);
-  const losses = openLosses(folder, log);
   let quarantine: Quarantine;
   try {
-    await assertNotMoved(folder);
+    await assertUsable(folder);
     await tidy(folder);
     quarantine = await openQuarantine(join(folder, QUARANTINE));
     await quarantine.prune(Date.now());
-    await reportLosses(folder, losses, log);
   } catch (error) {
     await lock.release();
     throw error;
   }
 
-  const names = new Set([QUARANTINE, ACKNOWLEDGED]);
-  const scopes = new Map<Lease | undefined, Scope>();
-  let checking: Promise<void> | undefined;
-  let closing: Promise<void> | undefined;
-
-  function assertOpen() {
-    if (closing) throw new Error('The store is closed.');
-  }
-
-  function scopeOf(lease?: Lease): OpenedByName {
-    const parts = { folder, names, quarantine, losses, assertOpen, log };
-    const known = scopes.get(lease) ?? openScope(parts, lease);
-    scopes.set(lease, known);
-    return known.opens;
-  }
-
-  const unleased = scopeOf();
-  const leases = createLeases(unleased.collection(LEASES), async (lease) => {
-    await scopes.get(lease)?.close();
-    scopes.delete(lease);
-  });
   const pruning = setInterval(() => {
     quarantine.prune(Date.now()).catch((error: unknown) => {
       log.warn({ err: error }, 'could not remove old damaged files; retrying');
     });
   }, PRUNE_EVERY_MS).unref();
 
-  async function closeAll() {
-    leases.abortAll();
-    clearInterval(pruning);
-    try {
-      await Promise.all([...scopes.values()].map((each) => each.close()));
-      await checking?.catch(() => {});
-    } finally {
+  const engine: LocalEngine = {
+    openCollection: (declaration, access) =>
+      createLowdbCollection(declaration, {
+        ...access,
+        folder: join(folder, declaration.name),
+        quarantine,
+        log,
+      }),
+    openJournal: (declaration, access) =>
+      createLowdbJournal(declaration, {
+        ...access,
+        folder: join(folder, declaration.name),
+        quarantine,
+        log,
+      }),
+    openKeyed: (declaration, access) =>
+      openLowdbKeyed(declaration, {
+        ...access,
+        folder: join(folder, declaration.name),
+        quarantine,
+        log,
+      }),
+    openKey: ({ assertOpen }) => createKeyFile(folder, assertOpen),
+    names: () => namesOf(folder),
+    check: () => replaceFile(join(folder, '.check'), `${new Date().toISOString()}\n`),
+    async close() {
+      clearInterval(pruning);
       await lock.release();
-    }
-  }
-
-  const store: Store = {
-    ...unleased,
-    async lease(name) {
-      assertOpen();
-      return await leases.take(name);
-    },
-    under: (lease) => ({ ...store, ...scopeOf(lease) }),
-    leases(_kind, count, holder) {
-      assertOpen();
-      return leases.group(count, holder);
-    },
-    isShared: false,
-    key: createKeyFile(folder, assertOpen),
-    async check() {
-      assertOpen();
-      // Those who ask at the same moment share one write: health checks must not load the disk they check.
-      checking ??= replaceFile(join(folder, '.check'), `${new Date().toISOString()}\n`).finally(
-        () => {
-          checking = undefined;
-        },
-      );
-      await checking;
-    },
-    close() {
-      closing ??= closeAll();
-      return closing;
     },
   };
-  return store;
+  return createLocalStore(engine, log, [QUARANTINE]);
+}
+
+/** Opens a data folder to move its state, whatever its mark says. */
+export async function openLowdbForMove(options: {
+  folder: string;
+  log: Logger;
+}): Promise<MovableStore> {
+  const folder = resolve(options.folder);
+  return {
+    store: await openLowdbStore({ ...options, assertUsable: async () => {} }),
+    place: placeOf(folder),
+    howToEmpty: HOW_TO_EMPTY,
+    lost: new AbortController().signal,
+    mark: () => readMark(folder),
+    setMark: (mark) => writeMark(folder, mark),
+  };
+}
+
+/** File names tell what a folder holds. */
+async function namesOf(folder: string): Promise<StoredNames> {
+  const found: StoredNames = { collections: [], journals: [], keyed: [] };
+  for (const name of await namesIn(folder)) {
+    if (!STORED_NAME.test(name) || [QUARANTINE, LEASES.name].includes(name)) continue;
+    const files = await namesIn(join(folder, name));
+    if (files.some(isDocumentName)) found.collections.push(name);
+    if (files.some((file) => dayOfName(file) !== undefined)) found.journals.push(name);
+    if (files.includes(ITEMS_FILE)) found.keyed.push(name);
+  }
+  return found;
 }
 
 /** Removes what a killed process left half written. */

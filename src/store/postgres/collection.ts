@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { assertId, notStorable, readDocument } from '../documents.ts';
+import { assertId, notStorable, readDocument, storedForm } from '../documents.ts';
 import { CorruptDocumentError, NewerDocumentError, StoreUnavailableError } from '../errors.ts';
 import { createQueues } from '../queues.ts';
-import type { Collection, CollectionDeclaration } from '../store.ts';
+import type { ChangedDocument, Collection, CollectionDeclaration, Following } from '../store.ts';
 import type { Database } from './database.ts';
 import {
   type DocumentChanges,
@@ -15,266 +15,300 @@ import {
 } from './document-changes.ts';
 import type { PendingWork } from './pending-work.ts';
 
-/** Others who change the same document at the same moment win so often before this gives up. */
+/** Attempts to change a document that other processes change at the same moment. */
 const MAX_TRIES = 200;
 
-interface Change<T> {
+interface RowChange<T> {
   make: (current: T | undefined) => T | undefined;
   resolve: (document: T | undefined) => void;
   reject: (error: unknown) => void;
 }
 
-/** What an attempt at some changes comes to, for each of them. */
-type Outcome<T> =
-  | { change: Change<T>; result: T | undefined }
-  | { change: Change<T>; error: unknown };
+type ChangeOutcome<T> =
+  | { change: RowChange<T>; result: T | undefined }
+  | { change: RowChange<T>; error: unknown };
 
-/**
- * A collection of one row per document. Whoever changes one says which revision was read; a change that comes too late
- * for that is made again, of what is there by then.
- */
+/** A document as it will be read, and how it is stored. */
+interface PreparedDocument<T> {
+  document: T;
+  version: number;
+  text: string;
+}
+
+interface DocumentRowsOptions {
+  database: Database;
+  changes: DocumentChanges;
+  pending: PendingWork;
+  assertOpen: () => void;
+  log: Logger;
+}
+
+/** A collection with one row per document. A write names the revision that it follows; a late one is made again. */
 export function createPostgresCollection<T>(
   declaration: CollectionDeclaration<T>,
-  options: {
-    database: Database;
-    changes: DocumentChanges;
-    pending: PendingWork;
-    assertOpen: () => void;
-    log: Logger;
-  },
+  options: DocumentRowsOptions,
 ): Collection<T> {
-  const { database, changes, pending, assertOpen, log } = options;
-  const { db, writes } = database;
-  const { name } = declaration;
-  const changesOf = new Map<string, Change<T>[]>();
-  const queues = createQueues();
-  const reported = new Set<string>();
+  const rows = new DocumentRows(declaration, options);
+  return {
+    get: (id) => rows.get(id),
+    list: () => rows.list(),
+    update: (id, make) => rows.change(id, make),
+    // A row has no readable earlier version. The server's own files lose it with the next vacuum.
+    erase: (id, make) => rows.change(id, make),
+    eraseAll: (fits) => rows.eraseAll(fits),
+    follow: (onChange) => rows.follow(onChange),
+  };
+}
 
-  /** The document of a row; undefined for one that counts as never written. */
-  function documentOf(row: DocumentRow | undefined): T | undefined {
-    if (!row || row.body === null) return undefined;
-    try {
-      return readDocument(declaration, { version: row.version, document: JSON.parse(row.body) });
-    } catch (error) {
-      if (error instanceof NewerDocumentError) throw error;
-      return corrupt(row, (error as Error).message);
+class DocumentRows<T> {
+  private readonly declaration: CollectionDeclaration<T>;
+  private readonly options: DocumentRowsOptions;
+  private readonly database: Database;
+  private readonly pendingChanges = new Map<string, RowChange<T>[]>();
+  private readonly queues = createQueues();
+  private readonly reportedRevisions = new Set<string>();
+
+  constructor(declaration: CollectionDeclaration<T>, options: DocumentRowsOptions) {
+    this.declaration = declaration;
+    this.options = options;
+    this.database = options.database;
+  }
+
+  async get(id: string): Promise<T | undefined> {
+    this.options.assertOpen();
+    assertId(id);
+    return this.documentOf(await this.options.pending.track(this.load(keyOf(id))));
+  }
+
+  async list() {
+    this.options.assertOpen();
+    const all: Array<{ id: string; document: T }> = [];
+    for await (const row of this.rows()) {
+      const document = this.documentOf(row);
+      if (document === undefined) continue;
+      all.push({ id: JSON.parse(row.id ?? 'null') as string, document });
+    }
+    return all;
+  }
+
+  async change(id: string, make: RowChange<T>['make']): Promise<T | undefined> {
+    this.options.assertOpen();
+    this.database.assertWritable();
+    assertId(id);
+    return await this.options.pending.track(
+      new Promise((resolve, reject) => {
+        const change = { make, resolve, reject };
+        const pending = this.pendingChanges.get(id);
+        if (pending) {
+          pending.push(change);
+          return;
+        }
+        this.pendingChanges.set(id, [change]);
+        void this.queues.run(id, () => this.applyPending(id));
+      }),
+    );
+  }
+
+  async eraseAll(fits: (id: string, document: T) => boolean): Promise<void> {
+    this.database.assertWritable();
+    for (const { id, document } of await this.list()) {
+      if (!fits(id, document)) continue;
+      await this.change(id, (now) => (now && fits(id, now) ? undefined : now));
+    }
+    for await (const row of this.rows()) {
+      if (this.documentOf(row) === undefined) await this.deleteDamaged(row);
     }
   }
 
-  function corrupt({ key, revision }: DocumentRow, reason: string): undefined {
+  async follow(onChange: (changed: Array<ChangedDocument<T>>) => void): Promise<Following> {
+    let isFirst = true;
+    const following = await this.options.changes.follow((changed) =>
+      onChange(
+        changed.flatMap(({ id, row }) => {
+          try {
+            return [{ id, document: this.documentOf(row) }];
+          } catch (error) {
+            // A start needs every document. Later the other changes must arrive all the same.
+            if (isFirst) throw error;
+            const message = `could not read a change in '${this.declaration.name}'`;
+            this.options.log.error({ err: error }, message);
+            return [];
+          }
+        }),
+      ),
+    );
+    isFirst = false;
+    return following;
+  }
+
+  private async *rows(): AsyncGenerator<DocumentRow> {
+    for await (const page of documentPages(this.database, this.declaration.name)) {
+      yield* page.rows;
+      this.options.assertOpen();
+    }
+  }
+
+  /** `undefined` for a row that counts as never written. */
+  private documentOf(row: DocumentRow | undefined): T | undefined {
+    if (!row || row.body === null) return undefined;
+    try {
+      const document: unknown = JSON.parse(row.body);
+      return readDocument(this.declaration, { version: row.version, document });
+    } catch (error) {
+      if (error instanceof NewerDocumentError) throw error;
+      this.reportDamage(row, (error as Error).message);
+      return undefined;
+    }
+  }
+
+  private reportDamage({ key, revision }: DocumentRow, reason: string): void {
+    const { name, whenCorrupt } = this.declaration;
     const place = `collection '${name}', key ${key.toString('hex')}`;
-    if (declaration.whenCorrupt === 'refuse') {
+    if (whenCorrupt === 'refuse') {
       throw new CorruptDocumentError(
         `A stored document is damaged (${place}): ${reason}. Restore the database from a backup, or remove its row from the table 'document' to continue without it.`,
       );
     }
-    // Once for each state of it, not with every look at it.
-    if (!reported.has(revision)) {
-      reported.add(revision);
-      log.error({ reason }, `a stored document was damaged (${place}); it counts as never written`);
-    }
-    return undefined;
+    if (this.reportedRevisions.has(revision)) return;
+    this.reportedRevisions.add(revision);
+    const message = `a stored document was damaged (${place}); it counts as never written`;
+    this.options.log.error({ reason }, message);
   }
 
-  async function load(key: Buffer): Promise<DocumentRow | undefined> {
-    return await database.again(
-      async () => await documentRows(db, name).where('key', '=', key).executeTakeFirst(),
+  private async load(key: Buffer): Promise<DocumentRow | undefined> {
+    const { db, again } = this.database;
+    return await again(
+      async () =>
+        await documentRows(db, this.declaration.name).where('key', '=', key).executeTakeFirst(),
     );
   }
 
-  /** Replaces what was read by what is given; false when somebody else was faster. */
-  async function replace(
+  /** Makes all changes that wait with one write. */
+  private async applyPending(id: string): Promise<void> {
+    const changes = this.pendingChanges.get(id) ?? [];
+    this.pendingChanges.delete(id);
+    try {
+      for (const outcome of await this.apply(id, keyOf(id), changes)) {
+        if ('error' in outcome) outcome.change.reject(outcome.error);
+        else outcome.change.resolve(outcome.result);
+      }
+    } catch (error) {
+      for (const { reject } of changes) reject(error);
+    }
+  }
+
+  private async apply(
+    id: string,
     key: Buffer,
-    before: DocumentRow | undefined,
-    after: Omit<DocumentRow, 'key'>,
-  ): Promise<boolean> {
-    const row = {
-      ...after,
-      id: after.id === null ? null : sql<string>`${after.id}::json`,
-      body: after.body === null ? null : sql<string>`${after.body}::json`,
-    };
-    const write = async () => {
-      const result = before
-        ? await writes
-            .updateTable('document')
-            .set({ ...row, changed_at: sql<Date>`clock_timestamp()` })
-            .where('collection', '=', name)
-            .where('key', '=', key)
-            .where('revision', '=', before.revision)
-            .executeTakeFirst()
-        : await writes
-            .insertInto('document')
-            .values({ collection: name, key, ...row })
-            .onConflict((conflict) => conflict.doNothing())
-            .executeTakeFirst();
-      return (
-        ('numUpdatedRows' in result ? result.numUpdatedRows : result.numInsertedOrUpdatedRows) ===
-        1n
-      );
-    };
-    try {
-      return await database.once(write);
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
-      // It may have been done all the same: the answer is what was lost.
-      const now = await load(key);
-      if (now?.revision === after.revision) return true;
-      if (now?.revision === before?.revision) return await database.once(write);
-      throw error;
-    }
-  }
-
-  /** Makes all changes that wait, with one write. */
-  async function applyAll(id: string): Promise<void> {
-    const wanted = changesOf.get(id) ?? [];
-    changesOf.delete(id);
-    try {
-      settle(await apply(id, keyOf(id), wanted));
-    } catch (error) {
-      for (const { reject } of wanted) reject(error);
-    }
-  }
-
-  function settle(outcomes: Outcome<T>[]) {
-    for (const outcome of outcomes) {
-      if ('error' in outcome) outcome.change.reject(outcome.error);
-      else outcome.change.resolve(outcome.result);
-    }
-  }
-
-  async function apply(id: string, key: Buffer, wanted: Change<T>[]): Promise<Outcome<T>[]> {
-    for (let left = MAX_TRIES; left > 0; left -= 1) {
-      const before = await load(key);
-      const known = documentOf(before);
-      const { outcomes, text, isChanged } = attempt(known, wanted);
-      // Damaged, it counts as never written, and yet something of it may be meant to go.
+    changes: RowChange<T>[],
+  ): Promise<ChangeOutcome<T>[]> {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const before = await this.load(key);
+      const known = this.documentOf(before);
+      const { outcomes, prepared, isChanged } = this.attempt(known, changes);
+      // A damaged document counts as never written, but its row may hold what is to be erased.
       const isDamaged = known === undefined && typeof before?.body === 'string';
       if (!isChanged && !isDamaged) return outcomes;
       const after = {
-        id: text === undefined ? null : JSON.stringify(id),
-        version: declaration.version,
+        id: prepared ? JSON.stringify(id) : null,
+        version: prepared?.version ?? 0,
         revision: randomUUID(),
-        body: text ?? null,
+        body: prepared?.text ?? null,
       };
-      if (await replace(key, before, after)) {
-        changes.written({ key, ...after });
+      if (await this.replace(key, before, after)) {
+        this.options.changes.written({ key, ...after });
         return outcomes;
       }
     }
     throw new StoreUnavailableError(
-      `Too many changes to a document of '${name}' at once; this one did not get its turn.`,
+      `Too many changes to a document of '${this.declaration.name}' at once; this one did not get its turn.`,
     );
   }
 
-  /** What the changes make of a document, one after another. */
-  function attempt(before: T | undefined, changes: Change<T>[]) {
+  private attempt(before: T | undefined, changes: RowChange<T>[]) {
     let document = before;
-    let text: string | undefined;
-    const outcomes = changes.map((change): Outcome<T> => {
+    let prepared: PreparedDocument<T> | undefined;
+    const outcomes = changes.map((change): ChangeOutcome<T> => {
       try {
         const wanted = change.make(document);
-        if (wanted !== document)
-          [document, text] = wanted === undefined ? [undefined, undefined] : prepare(wanted);
+        if (wanted !== document) {
+          prepared = wanted === undefined ? undefined : this.prepare(wanted);
+          document = prepared?.document;
+        }
         return { change, result: document };
       } catch (error) {
         return { change, error };
       }
     });
-    return { outcomes, text, isChanged: document !== before };
+    return { outcomes, prepared, isChanged: document !== before };
   }
 
-  /** A document as it will be read, and its text. */
-  function prepare(document: T): [T, string] {
+  private prepare(wanted: T): PreparedDocument<T> {
     try {
+      const { version, document } = storedForm(this.declaration, wanted);
       const text = JSON.stringify(document);
-      const { version } = declaration;
-      return [readDocument(declaration, { version, document: JSON.parse(text) }), text];
+      const content = { version, document: JSON.parse(text) as unknown };
+      return { document: readDocument(this.declaration, content), version, text };
     } catch (error) {
-      throw notStorable(name, error);
+      throw notStorable(this.declaration.name, error);
     }
   }
 
-  async function enqueue(id: string, make: Change<T>['make']): Promise<T | undefined> {
-    assertOpen();
-    database.assertWritable();
-    assertId(id);
-    return await pending.track(
-      new Promise((resolve, reject) => {
-        const own = { make, resolve, reject };
-        const others = changesOf.get(id);
-        if (others) {
-          others.push(own);
-          return;
-        }
-        changesOf.set(id, [own]);
-        void queues.run(id, () => applyAll(id));
-      }),
-    );
-  }
-
-  async function* rows(): AsyncGenerator<DocumentRow> {
-    assertOpen();
-    for await (const page of documentPages(database, name)) {
-      yield* page.rows;
-      assertOpen();
+  /** Resolves to false if another process was faster. */
+  private async replace(
+    key: Buffer,
+    before: DocumentRow | undefined,
+    after: Omit<DocumentRow, 'key'>,
+  ): Promise<boolean> {
+    const write = () => this.writeRow(key, before, after);
+    try {
+      return await this.database.once(write);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      // Only the answer may be lost.
+      const now = await this.load(key);
+      if (now?.revision === after.revision) return true;
+      if (now?.revision === before?.revision) return await this.database.once(write);
+      throw error;
     }
   }
 
-  async function list() {
-    assertOpen();
-    const all: Array<{ id: string; document: T }> = [];
-    for await (const row of rows()) {
-      const document = documentOf(row);
-      if (document !== undefined)
-        all.push({ id: JSON.parse(row.id ?? 'null') as string, document });
+  private async writeRow(
+    key: Buffer,
+    before: DocumentRow | undefined,
+    after: Omit<DocumentRow, 'key'>,
+  ): Promise<boolean> {
+    const { writes } = this.database;
+    const { name } = this.declaration;
+    const row = {
+      ...after,
+      id: after.id === null ? null : sql<string>`${after.id}::json`,
+      body: after.body === null ? null : sql<string>`${after.body}::json`,
+    };
+    if (before) {
+      const { numUpdatedRows } = await writes
+        .updateTable('document')
+        .set({ ...row, changed_at: sql<Date>`clock_timestamp()` })
+        .where('collection', '=', name)
+        .where('key', '=', key)
+        .where('revision', '=', before.revision)
+        .executeTakeFirst();
+      return numUpdatedRows === 1n;
     }
-    return all;
+    const { numInsertedOrUpdatedRows } = await writes
+      .insertInto('document')
+      .values({ collection: name, key, ...row })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst();
+    return numInsertedOrUpdatedRows === 1n;
   }
 
-  return {
-    async get(id) {
-      assertOpen();
-      assertId(id);
-      return documentOf(await pending.track(load(keyOf(id))));
-    },
-    list,
-    update: enqueue,
-    // A row has no earlier version that could be read; what the server's own files still hold goes with its vacuum.
-    erase: enqueue,
-    async eraseAll(fits) {
-      database.assertWritable();
-      for (const { id, document } of await list()) {
-        if (fits(id, document))
-          await enqueue(id, (now) => (now && fits(id, now) ? undefined : now));
-      }
-      for await (const row of rows()) {
-        if (documentOf(row) !== undefined) continue;
-        await writes
-          .deleteFrom('document')
-          .where('collection', '=', name)
-          .where('key', '=', row.key)
-          .where('revision', '=', row.revision)
-          .execute();
-      }
-    },
-    async follow(listener) {
-      let isFirst = true;
-      const following = await changes.follow((changed) =>
-        listener(
-          changed.flatMap(({ id, row }) => {
-            try {
-              return [{ id, document: documentOf(row) }];
-            } catch (error) {
-              // At the start nothing goes on without it; later the others must be told all the same.
-              if (isFirst) throw error;
-              log.error({ err: error }, `could not read a change in '${name}'`);
-              return [];
-            }
-          }),
-        ),
-      );
-      isFirst = false;
-      return following;
-    },
-  };
+  private async deleteDamaged({ key, revision }: DocumentRow): Promise<void> {
+    await this.database.writes
+      .deleteFrom('document')
+      .where('collection', '=', this.declaration.name)
+      .where('key', '=', key)
+      .where('revision', '=', revision)
+      .execute();
+  }
 }

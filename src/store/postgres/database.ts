@@ -5,16 +5,16 @@ import { LeaseLostError, StoreUnavailableError } from '../errors.ts';
 import type { Lease } from '../store.ts';
 import type { Tables } from './tables.ts';
 
-/** Where PostgreSQL is, and what of it a process uses. */
+/** Connection settings of PostgreSQL. */
 export interface DatabaseSettings {
   /** `postgres://user:password@host:port/database`; a pooler may be in between. */
   url: string;
-  /** The same database without a pooler, for LISTEN and for changes of the schema; `url` when absent. */
-  directUrl?: string | undefined;
-  /** Connections of this process at most, besides one that listens and one that gives signs of life. */
-  poolSize?: number | undefined;
+  /** Address without a pooler, for LISTEN and migrations; default `url`. */
+  directUrl?: string;
+  /** Maximum connections of this process, plus one that listens and one for heartbeats. */
+  poolSize?: number;
   /** The schema that all tables are in. */
-  schema?: string | undefined;
+  schema?: string;
 }
 
 /** A pool of connections, and the tables behind it. */
@@ -27,7 +27,7 @@ const APPLICATION_NAME = 'askwatch';
 
 const CONNECT_LIMIT_MS = 5_000;
 
-/** The server ends a statement after so long, and a transaction that nobody goes on with. */
+/** The server ends longer statements, and transactions that stay idle. */
 const STATEMENT_LIMIT_MS = 5_000;
 const IDLE_TRANSACTION_LIMIT_MS = 10_000;
 
@@ -45,7 +45,6 @@ const numberParsers = {
     oid === INT8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
 };
 
-/** What every connection is made with. */
 export function connectionConfig(url: string): ClientConfig {
   return {
     connectionString: url,
@@ -72,11 +71,11 @@ export function openDatabase(options: DatabaseSettings & { log: Logger }) {
     },
   });
   pool.on('connect', (client) => {
-    // An ended backend is told by the query under way; without a listener it would end the process.
+    // The query under way reports a backend that ended. Without a listener the error would end the process.
     client.on('error', (error) => log.debug({ err: error }, 'a connection to the database ended'));
   });
   pool.on('error', () => {
-    // Of a connection that nobody used: the pool has let it go.
+    // The pool has dropped an idle connection.
   });
   const db = tablesOn(pool, schema);
 
@@ -152,7 +151,7 @@ function withRepair(client: PoolClient, before: () => void): PostgresPoolClient 
   };
 }
 
-/** What the caller of a store is told: that the database is away, or what it said. */
+/** Turns an unreachable database into `StoreUnavailableError`; other errors stay. */
 export function asStoreError(error: unknown): unknown {
   if (error instanceof StoreUnavailableError || !isUnavailable(error)) return error;
   const { message } = error as Error;
@@ -174,7 +173,7 @@ const UNAVAILABLE = [
 const LOST_CONNECTION =
   /^(Connection terminated|Connection ended|timeout expired|timeout exceeded when trying to connect|Query read timeout|Client (was closed|has encountered))/;
 
-/** Whether the database could not be reached, or does not take anything now. */
+/** True if the database can't be reached, or accepts nothing now. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof StoreUnavailableError) return true;
   if (error instanceof DatabaseError) {
@@ -192,6 +191,6 @@ export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && (error.code === '40P01' || error.code === '40001');
 }
 
-/** Whether a row was there already, by the name of the constraint: what was sent again because its answer was lost. */
+/** True if the row exists already, because it was sent again after a lost answer. */
 export const isRepeated = (error: unknown, constraint: string): boolean =>
   error instanceof DatabaseError && error.code === '23505' && error.constraint === constraint;

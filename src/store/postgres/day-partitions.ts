@@ -3,10 +3,7 @@ import type { Database } from './database.ts';
 
 const DAY_MS = 86_400_000;
 
-/** A transaction, or the database outside of one. */
-type Queries = QueryExecutorProvider;
-
-/** What the server says when another process did the same at the same moment: it is gone, or no partition any more. */
+/** Another process did the same at the same moment: the table is gone, or no partition any more. */
 const DONE_BY_ANOTHER = ['42P01', '42809', '55000'];
 
 /** The partitions of a table, one for each UTC day, in names that tell the day: `check_result_20270115`. */
@@ -21,7 +18,7 @@ export function createDayPartitions(database: Database, table: string) {
   const startOf = (day: number) => sql.lit(new Date(day * DAY_MS).toISOString());
 
   /** Tables of days; one that is not attached was left by a removal that did not end. */
-  async function list(queries: Queries, name = `^${table}_[0-9]{8}$`) {
+  async function list(queries: QueryExecutorProvider, name = `^${table}_[0-9]{8}$`) {
     const { rows } = await sql<{ name: string; isAttached: boolean }>`
       select c.relname as name, coalesce(not i.inhdetachpending, false) as "isAttached"
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -61,7 +58,7 @@ export function createDayPartitions(database: Database, table: string) {
 
   return {
     dayOf: (atMs: number) => Math.floor(atMs / DAY_MS),
-    /** Whether there is one for this day, as far as this process knows. */
+    /** False also if this process hasn't looked yet. */
     isKnown: (day: number) => known.has(day),
     /** Sees to it that there is one for this day. */
     async need(day: number): Promise<void> {
@@ -69,12 +66,12 @@ export function createDayPartitions(database: Database, table: string) {
       await database.again(() => make(day));
       known.add(day);
     },
-    /** Looks anew which ones there are. */
+    /** Makes `need` look again. */
     forgetKnown: () => known.clear(),
-    /** Removes those of days before this one. */
+    /** Drops the partitions of earlier days. */
     async removeBefore(day: number): Promise<void> {
       for (const each of await list(db)) {
-        // Of one form, so their texts stand in the order of time.
+        // Names have one form, so they sort by time.
         if (each.name < nameOf(day)) await remove(each);
       }
     },

@@ -14,7 +14,7 @@ import {
 } from './database.ts';
 import { documentRows, keyOf } from './document-changes.ts';
 import { appliedTo, livesWith, migrations, unknownOf } from './migrations/migrations.ts';
-import { assertNotMoved } from './raw-state.ts';
+import { assertNotMoved } from './moved.ts';
 
 /** Trips there and back that are measured. */
 const TRIPS = 9;
@@ -27,8 +27,8 @@ const HEAR_LIMIT_MS = 3_000;
 export type DatabaseFacts = Awaited<ReturnType<typeof inspect>>;
 
 /**
- * Looks at a database without changing anything in it. Throws `StoreUnavailableError` when it cannot be reached, else what it
- * says to whoever connects.
+ * Inspects a database without a change to it. Throws `StoreUnavailableError` if it can't be reached, else the server's
+ * own error.
  */
 export async function inspectDatabase(
   settings: DatabaseSettings & {
@@ -137,7 +137,7 @@ async function measureTrips({ pool }: Database, clockMs: () => number) {
   return {
     /** The median of some trips there and back. */
     tripMs: inOrder[Math.floor(TRIPS / 2)]?.tripMs ?? Number.NaN,
-    /** By how much our clock is ahead of that of the database at least, or behind when negative. */
+    /** Our clock is ahead of the database's by at least so much; behind if negative. */
     skewMs: inOrder[0]?.skewMs ?? 0,
   };
 }
@@ -168,7 +168,7 @@ async function askRights({ pool, schema }: Database) {
   return { hasSchema: mayUse !== null, mayUse: mayUse === true, mayMakeSchema, tables };
 }
 
-/** Whether word comes through on a connection of its own, and how fast. */
+/** Tests whether notifications arrive on a connection of their own, and how fast. */
 async function tryListening(database: Database, url: string) {
   const client = new Client(connectionConfig(url));
   client.on('error', () => {});
@@ -202,7 +202,7 @@ async function tryListening(database: Database, url: string) {
   }
 }
 
-/** What tells one database of one server from all others. */
+/** Identifies one database of one server. */
 async function serverOf(connection: Pick<Client, 'query'>): Promise<string> {
   const { rows } = await connection.query(
     `select oid::text || ' ' || pg_postmaster_start_time()::text as name

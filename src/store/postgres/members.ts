@@ -5,161 +5,209 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Database } from './database.ts';
 
-/** This process among those that use the database. */
 export type Membership = Awaited<ReturnType<typeof joinMembers>>;
 
 /** Times of membership, milliseconds. */
 export interface MemberTimes {
-  /** How long a process counts as alive after its last sign of life. */
+  /** A process counts as alive so long after its last heartbeat. */
   ttlMs: number;
   beatMs: number;
 }
 
 export const MEMBER_TIMES: MemberTimes = { ttlMs: 5_000, beatMs: 1_000 };
 
+const PROCESS_NAME = `${hostname()}:${process.pid}`;
+
 /** Others take over when the database says so; this process stops so much earlier, whatever its clock says. */
 const MARGIN_MS = 1_000;
 
-/**
- * Joins those who use the database, and gives signs of life. A process trusts that it counts as alive by two clocks of its
- * own, counted from before it asked: the monotonic one stands still while a machine sleeps, the other can be set.
- */
-export async function joinMembers(options: {
+interface MemberOptions {
   database: Database;
   version: string;
   /** The newest migration that this program knows. */
   knows: string;
-  times?: Partial<MemberTimes> | undefined;
+  times?: Partial<MemberTimes>;
   log: Logger;
-}) {
-  const { database, version, knows, log } = options;
-  const { db, schema } = database;
-  const { ttlMs, beatMs } = { ...MEMBER_TIMES, ...options.times };
-  const trustMs = ttlMs - Math.min(MARGIN_MS, ttlMs / 2.5);
-  const name = `${hostname()}:${process.pid}`;
-  const wants = new Set<string>();
-  const member = sql.table(`${schema}.member`);
-  const until = sql`clock_timestamp() + ${`${ttlMs} milliseconds`}::interval`;
+}
 
-  let life = newLife();
-  let beating: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let left = false;
-
-  /** `before` is who it was until now, for whom nobody has to wait any more. */
-  function newLife(before: string | null = null) {
-    const ended = new AbortController();
-    // Every lease listens.
-    setMaxListeners(0, ended.signal);
-    return {
-      id: randomUUID(),
-      before,
-      ended,
-      joined: false,
-      trusted: { steadyMs: Number.NEGATIVE_INFINITY, wallMs: Number.NEGATIVE_INFINITY },
-    };
-  }
-
-  const isTrusted = ({ trusted, ended }: typeof life) =>
-    !ended.signal.aborted &&
-    performance.now() < trusted.steadyMs &&
-    Date.now() < trusted.wallMs &&
-    // A clock that was set back would make it live longer.
-    trusted.wallMs - Date.now() <= trustMs;
-
-  /** Ends what this process may do as who it was; it goes on as somebody else. */
-  function loseLife(why: string) {
-    const lost = life;
-    life = newLife(lost.joined ? lost.id : lost.before);
-    lost.ended.abort();
-    if (!left) log.warn({ member: lost.id }, `this process no longer counts as alive: ${why}`);
-  }
-
-  /** What was doubted once is over, whatever a sign of life that was under way meanwhile comes to: others were told so. */
-  function checkTrust() {
-    if (life.joined && !isTrusted(life)) loseLife('its heartbeats did not reach the database');
-  }
-
-  async function beatOnce() {
-    checkTrust();
-    const own = life;
-    const sent = { steadyMs: performance.now(), wallMs: Date.now() };
-    const list = [...wants];
-    const { rows } = own.joined
-      ? await sql`update ${member} set until = ${until}, wants = ${list}
-          where id = ${own.id} and until > clock_timestamp() returning id`.execute(db)
-      : await sql`with gone as (delete from ${member} where id = ${own.before})
-          insert into ${member} (id, name, version, wants, knows, until)
-          values (${own.id}, ${name}, ${version}, ${list}, ${knows}, ${until})
-          on conflict (id) do update set until = excluded.until returning id`.execute(db);
-    if (own !== life) return;
-    if (rows.length === 0) return loseLife('its last heartbeat was too long ago');
-    own.joined = true;
-    own.trusted = { steadyMs: sent.steadyMs + trustMs, wallMs: sent.wallMs + trustMs };
-  }
-
-  /** A sign of life now; those who ask meanwhile share it. Rejects when the database cannot be reached. */
-  function beat(): Promise<void> {
-    beating ??= database.once(beatOnce).finally(() => {
-      beating = undefined;
-    });
-    return beating;
-  }
-
-  function beatLater() {
-    timer = setTimeout(() => {
-      checkTrust();
-      void beat()
-        .catch((error: unknown) => log.debug({ err: error }, 'could not send a heartbeat'))
-        .then(() => {
-          if (!left) beatLater();
-        });
-    }, beatMs).unref();
-  }
-
-  // Between two signs of life that take long, too.
-  const watching = setInterval(checkTrust, Math.min(250, ttlMs / 10)).unref();
-  await database.again(beat);
-  await db
-    .deleteFrom('member')
-    .where('until', '<', sql<Date>`clock_timestamp() - interval '1 hour'`)
-    .execute();
-  beatLater();
-
+/**
+ * Joins the processes on the database and sends heartbeats. A process checks that it counts as alive by two of its clocks,
+ * counted from before the heartbeat: the monotonic clock stands still while a machine sleeps, and the other one can be set.
+ */
+export async function joinMembers(options: MemberOptions) {
+  const member = new Member(options);
+  await member.join();
   return {
-    /** Its id now; another one after it was thought dead. */
-    id: () => life.id,
-    name,
-    /** Aborts when this process no longer counts as who it is now. */
-    signal: () => life.ended.signal,
-    /** Whether this process may still act as who it is. */
-    isAlive() {
-      checkTrust();
-      return life.joined;
-    },
-    beat,
-    /** Competes for leases of a kind, or no longer, from the next sign of life on. */
-    want(kind: string, does: boolean): void {
-      if (does) wants.add(kind);
-      else wants.delete(kind);
-    },
-    /** Ends the membership at once, so that others need not wait. */
-    async close(): Promise<void> {
-      left = true;
-      clearTimeout(timer);
-      clearInterval(watching);
-      await beating?.catch(() => {});
-      const { id, joined } = life;
-      loseLife('it left');
-      if (!joined) return;
-      await database
-        .again(() => db.deleteFrom('member').where('id', '=', id).execute())
-        .catch((error: unknown) => {
-          log.debug(
-            { err: error },
-            'could not sign off this process; it counts as alive for a few more seconds',
-          );
-        });
-    },
+    /** The current id, which changes after the process was thought dead. */
+    id: () => member.life.id,
+    /** Aborts when this process no longer counts as the current id. */
+    signal: () => member.life.ended.signal,
+    isAlive: () => member.isAlive(),
+    /** Sends a heartbeat now; concurrent calls share it. Rejects if the database can't be reached. */
+    beat: () => member.beat(),
+    /** Competes for leases of a kind, or no longer, from the next heartbeat on. */
+    want: (kind: string, does: boolean) => member.want(kind, does),
+    /** Ends the membership at once, so that others needn't wait. */
+    close: () => member.close(),
   };
+}
+
+/**
+ * One id of a process.
+ *
+ * - new: not in the table yet. The next heartbeat inserts it, and deletes the row of the id before.
+ * - joined: a heartbeat came through. It is trusted until `trusted` by both clocks.
+ * - ended: trust ran out, the row is gone, or the process leaves. Its leases are lost for good, and a new id follows.
+ */
+interface MemberLife {
+  id: string;
+  /** The id before, which nobody has to wait for any more. */
+  before: string | null;
+  ended: AbortController;
+  joined: boolean;
+  trusted: { steadyMs: number; wallMs: number };
+}
+
+function newLife(before: string | null = null): MemberLife {
+  const ended = new AbortController();
+  // Every lease listens.
+  setMaxListeners(0, ended.signal);
+  const never = Number.NEGATIVE_INFINITY;
+  const trusted = { steadyMs: never, wallMs: never };
+  return { id: randomUUID(), before, ended, joined: false, trusted };
+}
+
+class Member {
+  life = newLife();
+  private readonly options: MemberOptions;
+  private readonly ttlMs: number;
+  private readonly beatMs: number;
+  private readonly trustMs: number;
+  private readonly wants = new Set<string>();
+  private beating: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private watching: NodeJS.Timeout | undefined;
+  private hasLeft = false;
+
+  constructor(options: MemberOptions) {
+    const { ttlMs, beatMs } = { ...MEMBER_TIMES, ...options.times };
+    this.options = options;
+    this.ttlMs = ttlMs;
+    this.beatMs = beatMs;
+    this.trustMs = ttlMs - Math.min(MARGIN_MS, ttlMs / 2.5);
+  }
+
+  async join(): Promise<void> {
+    const { database } = this.options;
+    // A heartbeat may take long, so trust is checked in between.
+    this.watching = setInterval(() => this.checkTrust(), Math.min(250, this.ttlMs / 10)).unref();
+    await database.again(() => this.beat());
+    await database.db
+      .deleteFrom('member')
+      .where('until', '<', sql<Date>`clock_timestamp() - interval '1 hour'`)
+      .execute();
+    this.beatLater();
+  }
+
+  isAlive(): boolean {
+    this.checkTrust();
+    return this.life.joined;
+  }
+
+  want(kind: string, does: boolean): void {
+    if (does) this.wants.add(kind);
+    else this.wants.delete(kind);
+  }
+
+  beat(): Promise<void> {
+    this.beating ??= this.options.database
+      .once(() => this.beatOnce())
+      .finally(() => {
+        this.beating = undefined;
+      });
+    return this.beating;
+  }
+
+  async close(): Promise<void> {
+    const { database, log } = this.options;
+    this.hasLeft = true;
+    clearTimeout(this.timer);
+    clearInterval(this.watching);
+    await this.beating?.catch(() => {});
+    const { id, joined } = this.life;
+    this.endLife('it left');
+    if (!joined) return;
+    await database
+      .again(() => database.db.deleteFrom('member').where('id', '=', id).execute())
+      .catch((error: unknown) => {
+        const message =
+          'could not sign off this process; it counts as alive for a few more seconds';
+        log.debug({ err: error }, message);
+      });
+  }
+
+  private async beatOnce(): Promise<void> {
+    this.checkTrust();
+    const { life } = this;
+    const sent = { steadyMs: performance.now(), wallMs: Date.now() };
+    const rows = await this.sendHeartbeat(life);
+    if (life !== this.life) return;
+    if (rows.length === 0) return this.endLife('its last heartbeat was too long ago');
+    life.joined = true;
+    const { trustMs } = this;
+    life.trusted = { steadyMs: sent.steadyMs + trustMs, wallMs: sent.wallMs + trustMs };
+  }
+
+  private async sendHeartbeat({ id, before, joined }: MemberLife) {
+    const { database, version, knows } = this.options;
+    const member = sql.table(`${database.schema}.member`);
+    const until = sql`clock_timestamp() + ${`${this.ttlMs} milliseconds`}::interval`;
+    const wants = [...this.wants];
+    const { rows } = joined
+      ? await sql`update ${member} set until = ${until}, wants = ${wants}
+          where id = ${id} and until > clock_timestamp() returning id`.execute(database.db)
+      : await sql`with gone as (delete from ${member} where id = ${before})
+          insert into ${member} (id, name, version, wants, knows, until)
+          values (${id}, ${PROCESS_NAME}, ${version}, ${wants}, ${knows}, ${until})
+          on conflict (id) do update set until = excluded.until returning id`.execute(database.db);
+    return rows;
+  }
+
+  private beatLater(): void {
+    this.timer = setTimeout(() => {
+      this.checkTrust();
+      void this.beat()
+        .catch((error: unknown) =>
+          this.options.log.debug({ err: error }, 'could not send a heartbeat'),
+        )
+        .then(() => {
+          if (!this.hasLeft) this.beatLater();
+        });
+    }, this.beatMs).unref();
+  }
+
+  /** A doubt is final, even if a heartbeat under way succeeds: holders have stopped already. */
+  private checkTrust(): void {
+    if (!this.life.joined || this.isTrusted(this.life)) return;
+    this.endLife('its heartbeats did not reach the database');
+  }
+
+  private isTrusted({ trusted, ended }: MemberLife): boolean {
+    return (
+      !ended.signal.aborted &&
+      performance.now() < trusted.steadyMs &&
+      Date.now() < trusted.wallMs &&
+      // A clock that was set back would extend the trust.
+      trusted.wallMs - Date.now() <= this.trustMs
+    );
+  }
+
+  /** Ends the rights of the current id. The process continues under a new one. */
+  private endLife(why: string): void {
+    const lost = this.life;
+    this.life = newLife(lost.joined ? lost.id : lost.before);
+    lost.ended.abort();
+    if (this.hasLeft) return;
+    this.options.log.warn({ member: lost.id }, `this process no longer counts as alive: ${why}`);
+  }
 }

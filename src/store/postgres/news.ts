@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import { connectionConfig, type Database } from './database.ts';
 
 /** Word that something was changed, between the processes that use a database. */
-export type News = ReturnType<typeof openNews>;
+export type ChangeNews = ReturnType<typeof openNews>;
 
-/** Every topic is looked at so often also without word: what was said while nobody listened is lost. */
+/** Every topic is polled so often, because notifications sent while nobody listens are lost. */
 const POLL_EVERY_MS = 1_000;
 
 /** Word is spread so often at most: the commits of all that is said share one lock of the server. */
@@ -85,7 +85,7 @@ export function openNews(options: { database: Database; directUrl: string; log: 
       try {
         await Promise.race([connecting, ended]);
         if (!closed) await client.query(`listen ${client.escapeIdentifier(channel)}`);
-        // What was said meanwhile.
+        // Notifications before the LISTEN are lost.
         for (const name of topics.keys()) wake(name);
         await ended;
       } catch (error) {
@@ -145,7 +145,7 @@ export function openNews(options: { database: Database; directUrl: string; log: 
 }
 
 /** News that are followed until a signal aborts. */
-export const newsUntil = (signal: AbortSignal, news: News): News => ({
+export const newsUntil = (signal: AbortSignal, news: ChangeNews): ChangeNews => ({
   ...news,
   follow(topic, poll) {
     const following = news.follow(topic, poll);

@@ -1,4 +1,4 @@
-/** What was begun and has not ended, which a close waits for. */
+/** Work under way, which `close` waits for. */
 export type PendingWork = ReturnType<typeof createPendingWork>;
 
 export function createPendingWork() {

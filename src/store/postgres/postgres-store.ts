@@ -2,29 +2,39 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { claimBuckets, createClaims } from '../claim-buckets.ts';
 import { STORED_NAME } from '../documents.ts';
-import { LeaseLostError } from '../errors.ts';
+import { LeaseLostError, StateMovedError } from '../errors.ts';
+import type { MovableStore } from '../move-mark.ts';
 import type { Series } from '../series.ts';
-import type { Lease, OpenedByName, RegisterExtras, Store } from '../store.ts';
+import type { Lease, OpenedByName, SharedExtras, Store, StoredNames } from '../store.ts';
 import { createPostgresCollection } from './collection.ts';
 import { type Database, type DatabaseSettings, databaseUnder, openDatabase } from './database.ts';
 import { createDocumentChanges, REMOVED_KEPT } from './document-changes.ts';
 import { createPostgresJournal } from './journal.ts';
-import { createLeases, type Leases } from './leases.ts';
+import { openPostgresKeyed } from './keyed.ts';
+import { createLeases, type PostgresLeases } from './leases.ts';
 import { joinMembers, type Membership, type MemberTimes } from './members.ts';
 import {
+  appliedTo,
   assertSchemaKnown,
   type Migrations,
   migrate,
   migrations as migrationsOfThisProgram,
   newestOf,
 } from './migrations/migrations.ts';
-import { type News, newsUntil, openNews } from './news.ts';
+import {
+  assertAlone,
+  assertNotMoved,
+  howToEmpty,
+  MARK_COLLECTION,
+  placeOf,
+  readMark,
+  writeMark,
+} from './moved.ts';
+import { type ChangeNews, newsUntil, openNews } from './news.ts';
 import { createPendingWork, type PendingWork } from './pending-work.ts';
-import { assertNotMoved } from './raw-state.ts';
-import { createRegisterExtras, openPostgresRegisters } from './registers.ts';
 import { createSecretKey, SECRET_KEY } from './secret-key.ts';
 import { createPostgresSeries } from './series.ts';
-import { openStateInRows } from './state.ts';
+import { createSharedExtras, openPostgresSharedValues } from './shared-values.ts';
 import { openPostgresUsageBooks } from './usage-books.ts';
 import { createPostgresWindows, sweepWindows } from './windows.ts';
 
@@ -35,7 +45,7 @@ const SWEEP_EVERY_MS = 60_000;
 const SCHEMA_EVERY_MS = 5_000;
 
 export interface PostgresOptions extends DatabaseSettings {
-  /** Of this program, for people who look at the table of members. */
+  /** Program version, for people who look at the table of members. */
   version: string;
   log: Logger;
   migrations?: Migrations;
@@ -46,8 +56,8 @@ export interface PostgresOptions extends DatabaseSettings {
 export interface PostgresStore extends Store {
   /** Results of checks. */
   readonly series: Series;
-  /** What stands beside the values of some registers. */
-  extras(registers: string): RegisterExtras;
+  /** Extras of the shared values of a name. */
+  extras(name: string): SharedExtras;
 }
 
 /**
@@ -56,6 +66,37 @@ export interface PostgresStore extends Store {
  * that this program cannot use, else what it says.
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
+  const parts = await openParts(options, ({ database }) =>
+    database.again(() => assertNotMoved(database, options.url)),
+  );
+  return createStore(parts);
+}
+
+/**
+ * Opens the state in a database to move it, whatever its mark says, while no program runs on it. With `isCompared` nothing in
+ * it is changed, and programs may run.
+ */
+export async function openPostgresForMove(
+  options: PostgresOptions & { isCompared: boolean },
+): Promise<MovableStore> {
+  const parts = await openParts(options, async ({ database, members }) => {
+    if (!options.isCompared) await assertAlone(database, members);
+  });
+  const { database, members } = parts;
+  return {
+    store: createStore(parts),
+    place: placeOf(options.url, database.schema),
+    howToEmpty: howToEmpty(database.schema),
+    lost: members.signal(),
+    mark: () => readMark(database),
+    setMark: (mark) => writeMark(database, mark, members.id()),
+  };
+}
+
+async function openParts(
+  options: PostgresOptions & { isCompared?: boolean },
+  assertUsable: (parts: Pick<StoreParts, 'database' | 'members'>) => Promise<void>,
+): Promise<StoreParts> {
   const { url, directUrl = url, version, log, migrations = migrationsOfThisProgram } = options;
   const database = openDatabase(options);
   // A process that has so much to do that its pool is taken is alive: its signs of life wait for no connection.
@@ -67,18 +108,23 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   try {
     await database.again(async () => {
       await assertSchemaKnown(database.db, database.schema, migrations);
-      await migrate({ ...options, migrations });
+      if (!options.isCompared) await migrate({ ...options, migrations });
     });
+    if ((await appliedTo(database.db, database.schema)).length === 0) {
+      throw new StateMovedError(
+        `There is nothing to compare: ${placeOf(url, database.schema)} has no Askwatch data yet. Run move-state without --check first.`,
+      );
+    }
     const knows = newestOf(migrations);
     const { times } = options;
     const members = await joinMembers({ database: apart, version, knows, times, log });
     opened.push(members);
-    await database.again(() => assertNotMoved(database, url));
+    await assertUsable({ database, members });
     const news = openNews({ database, directUrl, log });
     opened.push(news);
     const leases = createLeases({ database, members, log });
     opened.push(leases);
-    return createStore({ database, migrations, members, news, leases, log, closeAll });
+    return { database, migrations, members, news, leases, log, closeAll };
   } catch (error) {
     await closeAll().catch(() => {});
     throw error;
@@ -89,8 +135,8 @@ interface StoreParts {
   database: Database;
   migrations: Migrations;
   members: Membership;
-  news: News;
-  leases: Leases;
+  news: ChangeNews;
+  leases: PostgresLeases;
   log: Logger;
   closeAll: () => Promise<void>;
 }
@@ -99,7 +145,7 @@ function createStore(parts: StoreParts): PostgresStore {
   const { database, migrations, members, leases, log, closeAll } = parts;
   const { db, schema } = database;
   const pending = createPendingWork();
-  const registers: OpenedRegisters[] = [];
+  const values: OpenedValues[] = [];
   let closing: Promise<void> | undefined;
   let schemaKnownAtMs = Number.NEGATIVE_INFINITY;
 
@@ -107,7 +153,7 @@ function createStore(parts: StoreParts): PostgresStore {
     if (closing) throw new Error('The store is closed.');
   }
 
-  const openAs = (lease?: Lease) => openByName({ ...parts, pending, registers, assertOpen }, lease);
+  const openAs = (lease?: Lease) => openByName({ ...parts, pending, values, assertOpen }, lease);
   const { opens, occupy } = openAs();
   const scopes = new WeakMap<Lease, OpenedByName>();
   const key = createSecretKey(opens.collection(SECRET_KEY), schema);
@@ -146,7 +192,7 @@ function createStore(parts: StoreParts): PostgresStore {
       assertOpen();
       return leases.group(kind, count, holder);
     },
-    extras: (registers) => createRegisterExtras(registers, { database, assertOpen }),
+    extras: (name) => createSharedExtras(name, { database, assertOpen }),
     series: createPostgresSeries({ database, pending, assertOpen, log }),
     isShared: true,
     usage(clocks) {
@@ -162,6 +208,10 @@ function createStore(parts: StoreParts): PostgresStore {
       return Number(rows[0]?.now);
     },
     key,
+    async names() {
+      assertOpen();
+      return await database.again(() => namesIn(database));
+    },
     async check() {
       assertOpen();
       await members.beat();
@@ -170,9 +220,9 @@ function createStore(parts: StoreParts): PostgresStore {
     close() {
       closing ??= (async () => {
         clearInterval(sweeping);
-        await Promise.all(registers.map((each) => each.idle()));
+        await Promise.all(values.map((each) => each.idle()));
         await pending.idle();
-        for (const each of registers) each.close();
+        for (const each of values) each.close();
         await closeAll();
       })();
       return closing;
@@ -181,18 +231,36 @@ function createStore(parts: StoreParts): PostgresStore {
   return store;
 }
 
-type OpenedRegisters = Awaited<ReturnType<typeof openPostgresRegisters>>;
+async function namesIn({ db, schema }: Database): Promise<StoredNames> {
+  const own = [MARK_COLLECTION, SECRET_KEY.name];
+  const { rows } = await sql<StoredNames>`
+    with recursive journal as (
+      (select journal as name from ${sql.table(`${schema}.record`)} order by journal limit 1)
+      union all
+      select next.journal from journal cross join lateral (
+        select record.journal from ${sql.table(`${schema}.record`)} record
+        where record.journal > journal.name order by journal limit 1) next
+    )
+    select
+      array(select distinct collection from ${sql.table(`${schema}.document`)}
+        where body is not null and collection <> all(${own}::text[])) as collections,
+      array(select name from journal) as journals,
+      array(select name from ${sql.table(`${schema}.keyed_head`)}) as keyed`.execute(db);
+  return rows[0] ?? { collections: [], journals: [], keyed: [] };
+}
+
+type OpenedValues = Awaited<ReturnType<typeof openPostgresSharedValues>>;
 
 /** Opens stored data until the store is closed, or under a lease until that is not held any more. */
 function openByName(
   parts: Pick<StoreParts, 'database' | 'news' | 'log'> & {
     pending: PendingWork;
-    registers: OpenedRegisters[];
+    values: OpenedValues[];
     assertOpen: () => void;
   },
   lease?: Lease,
 ): { opens: OpenedByName; occupy(name: string): void } {
-  const { pending, registers, assertOpen, log } = parts;
+  const { pending, values, assertOpen, log } = parts;
   const names = new Set<string>();
   const database = lease ? databaseUnder(parts.database, lease) : parts.database;
   const news = lease ? newsUntil(lease.signal, parts.news) : parts.news;
@@ -218,15 +286,15 @@ function openByName(
       occupy(declaration.name);
       return createPostgresJournal(declaration, access);
     },
-    async registers(declaration) {
+    async keyed(declaration) {
       occupy(declaration.name);
-      const opened = await openPostgresRegisters(declaration, access);
-      registers.push(opened);
-      return opened;
+      return await openPostgresKeyed(declaration, access);
     },
-    async state(declaration) {
+    async sharedValues(declaration) {
       occupy(declaration.name);
-      return await openStateInRows(declaration, access);
+      const opened = await openPostgresSharedValues(declaration, access);
+      values.push(opened);
+      return opened;
     },
     claims(declaration) {
       const buckets = collection(claimBuckets(declaration.name));

@@ -12,11 +12,10 @@ export const SECRET_KEY: CollectionDeclaration<z.infer<typeof SecretKey>> = {
   whenCorrupt: 'refuse',
 };
 
-/** Its only document. */
 export const SECRET_KEY_ID = 'key';
 const KEY_BYTES = 32;
 
-/** The key of the stored data, in a row of its own; whoever asks for the first one gets the same. */
+/** The key of the stored data, in a row of its own. Processes that create it at once get the same one. */
 export function createSecretKey(
   collection: Collection<z.infer<typeof SecretKey>>,
   schema: string,
@@ -36,6 +35,13 @@ export function createSecretKey(
       );
       if (made === undefined) throw new Error('Could not create the key of the stored data.');
       return made.key;
+    },
+    async restore(stored) {
+      const key = stored === 'given up' ? 'lost' : stored;
+      await collection.update(SECRET_KEY_ID, () => {
+        if (key === 'missing') return undefined;
+        return typeof key === 'object' ? key : { key };
+      });
     },
   };
 }

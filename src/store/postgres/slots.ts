@@ -8,7 +8,7 @@ export interface Slots {
   moment: number;
   /** The slot that is under way. */
   at: number;
-  /** What each slot holds; the last is the one after `at`. */
+  /** Amount of each slot; the last slot is the one after `at`. */
   slots: readonly number[];
 }
 

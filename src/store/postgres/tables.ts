@@ -36,7 +36,7 @@ export interface Tables {
   record: {
     journal: string;
     at_ms: number;
-    /** Who appended it, and the how manyth of theirs it is: what is sent twice is kept once. */
+    /** The writer and its number make a record unique, so that one that is sent twice is stored once. */
     writer: string;
     no: number;
     body: string;

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Awaitable } from '../awaitable.ts';
 import { StoreUnavailableError } from '../errors.ts';
 import type { Taken, Windows, WindowsDeclaration, WindowView } from '../windows.ts';
 import type { Database } from './database.ts';
@@ -12,97 +13,151 @@ import { type Slots, windowOfSlots } from './slots.ts';
  */
 const AHEAD_ABOVE = 600;
 
-/** What `take_of_window` answers. */
-interface Answer extends Slots {
+/** Result of `take_of_window`. */
+interface WindowAnswer extends Slots {
   granted: number;
   /** The slot in which that is counted. */
   slot: number;
 }
 
-interface Waiter {
+interface WindowWaiter {
   limit: number;
   resolve: (taken: Taken) => void;
   reject: (error: unknown) => void;
 }
 
-/** What this process knows of one window. */
-interface Caller {
-  waiting: Waiter[];
+/** State of one window in this process. */
+interface WindowCaller {
+  waiting: WindowWaiter[];
   isAsking: boolean;
-  /** As it was last told. */
+  /** The window as last read. */
   window: WindowView | undefined;
-  /** What was taken ahead and may still be used, until then by both clocks: the monotonic one sleeps with the machine. */
+  /** Amount taken ahead and not used yet, valid by both clocks: the monotonic one sleeps with the machine. */
   ahead: { slot: number; left: number; untilMs: number; untilWallMs: number } | undefined;
   /** For so long nobody below that limit need ask again. */
   full: { limit: number; untilMs: number } | undefined;
   usedAtMs: number;
 }
 
+interface WindowsOptions {
+  database: Database;
+  pending: PendingWork;
+  assertOpen: () => void;
+}
+
 /**
- * Windows in rows of slots, by database time: what is counted leaves up to a slot late. Those who come at the same moment
- * share a statement, and who was just refused is not asked for again within a slot, so that floods stay with the process.
+ * Windows in rows of slots, by database time, so an amount leaves up to a slot late. Calls of the same moment share a
+ * statement, and a refused caller isn't asked for again within a slot, so that floods stay in the process.
  */
 export function createPostgresWindows(
-  { name, windowMs, steadyMs = () => performance.now() }: WindowsDeclaration,
-  options: { database: Database; pending: PendingWork; assertOpen: () => void },
+  declaration: WindowsDeclaration,
+  options: WindowsOptions,
 ): Windows {
-  const { database, pending, assertOpen } = options;
-  const { db, schema } = database;
-  const slotMs = windowMs / WINDOW_SLOTS;
-  const takeOfWindow = sql.id(schema, 'take_of_window');
-  const callers = new Map<string, Caller>();
-  let sweepAtMs = performance.now() + windowMs;
+  const windows = new WindowRows(declaration, options);
+  return {
+    take(who, limit) {
+      options.assertOpen();
+      return windows.take(who, limit);
+    },
+    takeBack(who, taken) {
+      options.assertOpen();
+      return windows.takeBack(who, taken);
+    },
+    async look(who) {
+      options.assertOpen();
+      return await windows.look(who);
+    },
+    known: (who) => windows.known(who),
+  };
+}
 
-  function sweep(nowMs: number) {
-    for (const [who, { waiting, isAsking, usedAtMs }] of callers) {
-      if (!isAsking && waiting.length === 0 && usedAtMs < nowMs - windowMs) callers.delete(who);
-    }
-    sweepAtMs = nowMs + windowMs;
+class WindowRows {
+  private readonly name: string;
+  private readonly windowMs: number;
+  private readonly slotMs: number;
+  private readonly steadyMs: () => number;
+  private readonly options: WindowsOptions;
+  private readonly callers = new Map<string, WindowCaller>();
+  private sweepAtMs: number;
+
+  constructor(declaration: WindowsDeclaration, options: WindowsOptions) {
+    this.name = declaration.name;
+    this.windowMs = declaration.windowMs;
+    this.slotMs = declaration.windowMs / WINDOW_SLOTS;
+    this.steadyMs = declaration.steadyMs ?? (() => performance.now());
+    this.options = options;
+    this.sweepAtMs = performance.now() + declaration.windowMs;
   }
 
-  function callerFor(who: string): Caller {
-    const nowMs = performance.now();
-    if (nowMs >= sweepAtMs) sweep(nowMs);
-    let caller = callers.get(who);
-    if (!caller) {
-      caller = {
-        ...{ waiting: [], isAsking: false, usedAtMs: nowMs },
-        ...{ window: undefined, ahead: undefined, full: undefined },
-      };
-      callers.set(who, caller);
+  take(who: string, limit: number): Awaitable<Taken> {
+    const caller = this.callerFor(who);
+    const { window, full } = caller;
+    const ahead = usableAhead(caller);
+    if (window && ahead && limit > AHEAD_ABOVE) {
+      ahead.left -= 1;
+      const used = window.used(this.steadyMs()) - ahead.left;
+      return { place: ahead.slot, used, window };
     }
+    if (window && full && limit <= full.limit && performance.now() < full.untilMs) {
+      return { place: undefined, used: limit, window };
+    }
+    return new Promise((resolve, reject) => {
+      caller.waiting.push({ limit, resolve, reject });
+      if (!caller.isAsking) void this.askForAll(who, caller);
+    });
+  }
+
+  takeBack(who: string, { place }: Taken): Awaitable<void> {
+    if (place === undefined) return;
+    const caller = this.callerFor(who);
+    const ahead = usableAhead(caller);
+    if (ahead?.slot === place) {
+      ahead.left += 1;
+      return;
+    }
+    return this.ask(who, { limit: 0, wanted: 0, back: { slot: place, count: 1 } }).then(
+      (answer) => {
+        caller.window = this.viewOf(answer);
+        caller.full = undefined;
+      },
+      (error: unknown) => {
+        // It counts until it leaves the window by itself.
+        if (!(error instanceof StoreUnavailableError)) throw error;
+      },
+    );
+  }
+
+  async look(who: string): Promise<WindowView> {
+    return this.viewOf(await this.ask(who, { limit: 0, wanted: 0 }));
+  }
+
+  known(who: string): WindowView | undefined {
+    return this.callers.get(who)?.window;
+  }
+
+  private callerFor(who: string): WindowCaller {
+    const nowMs = performance.now();
+    if (nowMs >= this.sweepAtMs) this.sweep(nowMs);
+    const caller = this.callers.get(who) ?? newCaller(nowMs);
+    this.callers.set(who, caller);
     caller.usedAtMs = nowMs;
     return caller;
   }
 
-  /** Where an answer was lost, something may be counted twice, which leaves less to others; nothing is given back twice. */
-  async function ask(
-    who: string,
-    change: { limit: number; wanted: number; back?: { slot: number; count: number } },
-  ): Promise<Answer> {
-    const { limit, wanted } = change;
-    let back = change.back;
-    return await pending.track(
-      database.again(async () => {
-        const { slot, count } = back ?? { slot: 0, count: 0 };
-        back = undefined;
-        const { rows } = await sql<{ answer: Answer }>`
-          select ${takeOfWindow}(${`${name} ${who}`}, ${slotMs}::float8, ${limit}::bigint,
-            ${wanted}::bigint, ${limit > AHEAD_ABOVE}, ${slot}::bigint, ${count}::bigint
-          ) as answer`.execute(db);
-        return rows[0]?.answer as Answer;
-      }),
-    );
+  private sweep(nowMs: number): void {
+    for (const [who, { waiting, isAsking, usedAtMs }] of this.callers) {
+      const isIdle = !isAsking && waiting.length === 0 && usedAtMs < nowMs - this.windowMs;
+      if (isIdle) this.callers.delete(who);
+    }
+    this.sweepAtMs = nowMs + this.windowMs;
   }
 
-  const viewOf = (answer: Answer) => windowOfSlots(answer, { windowMs, nowMs: steadyMs() });
-
-  async function askForAll(who: string, caller: Caller) {
+  private async askForAll(who: string, caller: WindowCaller): Promise<void> {
     caller.isAsking = true;
     while (caller.waiting.length > 0) {
       const waiters = caller.waiting.splice(0);
       try {
-        await askFor(who, caller, waiters);
+        await this.askFor(who, caller, waiters);
       } catch (error) {
         for (const { reject } of waiters) reject(error);
       }
@@ -110,86 +165,76 @@ export function createPostgresWindows(
     caller.isAsking = false;
   }
 
-  async function askFor(who: string, caller: Caller, waiters: readonly Waiter[]) {
+  private async askFor(
+    who: string,
+    caller: WindowCaller,
+    waiters: readonly WindowWaiter[],
+  ): Promise<void> {
     const limit = waiters.at(-1)?.limit ?? 0;
-    const unused = caller.ahead && { slot: caller.ahead.slot, count: caller.ahead.left };
-    // From here on it is given back, and not used.
+    const back = caller.ahead && { slot: caller.ahead.slot, count: caller.ahead.left };
+    // From here on it is given back, not used.
     caller.ahead = undefined;
     const [sentMs, sentWallMs] = [performance.now(), Date.now()];
-    const answer = await ask(who, {
-      ...{ limit, wanted: waiters.length },
-      ...(unused && { back: unused }),
-    });
+    const answer = await this.ask(who, { limit, wanted: waiters.length, back });
     const { granted, slot } = answer;
-    const window = viewOf(answer);
-    const before = answer.slots.reduce((sum, count) => sum + count, 0) - granted;
+    const window = this.viewOf(answer);
+    const usedBefore = answer.slots.reduce((sum, count) => sum + count, 0) - granted;
     caller.window = window;
     const left = granted - waiters.length;
     if (left > 0) {
-      const [untilMs, untilWallMs] = [sentMs + slotMs, sentWallMs + slotMs];
+      const [untilMs, untilWallMs] = [sentMs + this.slotMs, sentWallMs + this.slotMs];
       caller.ahead = { slot, left, untilMs, untilWallMs };
     }
     if (left < 0) {
-      const freeMs = window.waitMs(limit - 1, steadyMs());
-      caller.full = { limit, untilMs: performance.now() + Math.min(slotMs, freeMs) };
+      const freeMs = window.waitMs(limit - 1, this.steadyMs());
+      caller.full = { limit, untilMs: performance.now() + Math.min(this.slotMs, freeMs) };
     }
     for (const [index, { resolve }] of waiters.entries()) {
-      const isGranted = index < granted;
-      const used = before + Math.min(index + 1, granted);
-      resolve({ place: isGranted ? slot : undefined, used, window });
+      const place = index < granted ? slot : undefined;
+      resolve({ place, used: usedBefore + Math.min(index + 1, granted), window });
     }
   }
 
-  /** What may be used without asking. */
-  function usable({ ahead }: Caller) {
-    if (!ahead || ahead.left === 0) return undefined;
-    return performance.now() < ahead.untilMs && Date.now() < ahead.untilWallMs ? ahead : undefined;
+  /** After a lost answer an amount may count twice, which leaves less to others. Nothing is given back twice. */
+  private async ask(
+    who: string,
+    change: { limit: number; wanted: number; back?: { slot: number; count: number } },
+  ): Promise<WindowAnswer> {
+    const { limit, wanted } = change;
+    const { database, pending } = this.options;
+    let { back } = change;
+    return await pending.track(
+      database.again(async () => {
+        const { slot, count } = back ?? { slot: 0, count: 0 };
+        back = undefined;
+        const { rows } = await sql<{ answer: WindowAnswer }>`
+          select ${sql.id(database.schema, 'take_of_window')}(${`${this.name} ${who}`},
+            ${this.slotMs}::float8, ${limit}::bigint, ${wanted}::bigint,
+            ${limit > AHEAD_ABOVE}, ${slot}::bigint, ${count}::bigint) as answer`.execute(
+          database.db,
+        );
+        return rows[0]?.answer as WindowAnswer;
+      }),
+    );
   }
 
-  return {
-    take(who, limit) {
-      assertOpen();
-      const caller = callerFor(who);
-      const { window, full } = caller;
-      const ahead = usable(caller);
-      if (window && ahead && limit > AHEAD_ABOVE) {
-        ahead.left -= 1;
-        return { place: ahead.slot, used: window.used(steadyMs()) - ahead.left, window };
-      }
-      if (window && full && limit <= full.limit && performance.now() < full.untilMs) {
-        return { place: undefined, used: limit, window };
-      }
-      return new Promise((resolve, reject) => {
-        caller.waiting.push({ limit, resolve, reject });
-        if (!caller.isAsking) void askForAll(who, caller);
-      });
-    },
-    takeBack(who, { place }) {
-      assertOpen();
-      if (place === undefined) return;
-      const caller = callerFor(who);
-      const ahead = usable(caller);
-      if (ahead?.slot === place) {
-        ahead.left += 1;
-        return;
-      }
-      return ask(who, { limit: 0, wanted: 0, back: { slot: place, count: 1 } }).then(
-        (answer) => {
-          caller.window = viewOf(answer);
-          caller.full = undefined;
-        },
-        (error: unknown) => {
-          // It counts until it leaves the window by itself.
-          if (!(error instanceof StoreUnavailableError)) throw error;
-        },
-      );
-    },
-    async look(who) {
-      assertOpen();
-      return viewOf(await ask(who, { limit: 0, wanted: 0 }));
-    },
-    known: (who) => callers.get(who)?.window,
-  };
+  private viewOf(answer: WindowAnswer): WindowView {
+    return windowOfSlots(answer, { windowMs: this.windowMs, nowMs: this.steadyMs() });
+  }
+}
+
+const newCaller = (usedAtMs: number): WindowCaller => ({
+  waiting: [],
+  isAsking: false,
+  window: undefined,
+  ahead: undefined,
+  full: undefined,
+  usedAtMs,
+});
+
+function usableAhead({ ahead }: WindowCaller) {
+  if (!ahead || ahead.left === 0) return undefined;
+  return performance.now() < ahead.untilMs && Date.now() < ahead.untilWallMs ? ahead : undefined;
 }
 
 /** Forgets windows that nobody has used for long. */

@@ -30,6 +30,8 @@ let notes = store.collection(declaration);
 let journal = store.journal(results);
 await notes.update('a', () => ({ text: 'before' }));
 await journal.append({ atMs: 1, text: 'before' });
+let items = await store.keyed({ name: 'items', schema: Note, whenCorrupt: 'refuse' });
+await items.write(new Map([['a', { text: 'before' }]]));
 
 const filler = join(folder, 'filler');
 if (way === 'fill') {
@@ -40,7 +42,7 @@ if (way === 'fill') {
     }
   }
 }
-// One batch of two, of which only the first fits.
+// A batch of two; only the first record fits.
 const [small, large] = [
   journal.append({ atMs: 2, text: 'part' }),
   journal.append({ atMs: 2, text: big }),
@@ -49,8 +51,10 @@ const full = {
   update: await codeOf(notes.update('a', () => ({ text: big }))),
   create: await codeOf(notes.update('b', () => ({ text: big }))),
   append: [await small, await large],
+  write: await codeOf(items.write(new Map([['a', { text: big }]]))),
   check: await codeOf(store.check()),
   memory: (await notes.get('a'))?.text,
+  item: items.items().get('a')?.text,
   other: await notes.get('b'),
   journal: await textsOf(journal),
   leftovers: (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.tmp')),
@@ -60,16 +64,19 @@ const after = way === 'fill' ? big : 'after';
 const healed = {
   update: await codeOf(notes.update('a', (now) => ({ text: `${now?.text} ${after}` }))),
   append: await codeOf(journal.append({ atMs: 3, text: 'after' })),
+  write: await codeOf(items.write(new Map([['b', { text: 'after' }]]))),
   check: await codeOf(store.check()),
 };
 await store.close();
 store = await openLowdbStore({ folder, log });
 notes = store.collection(declaration);
 journal = store.journal(results);
+items = await store.keyed({ name: 'items', schema: Note, whenCorrupt: 'refuse' });
 const reopened = {
   ids: (await notes.list()).map(({ id }) => id),
   text: (await notes.get('a'))?.text.slice(0, 8),
   journal: await textsOf(journal),
+  items: [...items.items()].map(([id, { text }]) => `${id} ${text}`),
 };
 await store.close();
 console.log(JSON.stringify({ full, healed, reopened }));

@@ -12,7 +12,7 @@ const BUNDLES = fileURLToPath(new URL('../../../dist/test-children/', import.met
 /** A script of this folder, running. */
 export interface Child {
   pid: number | undefined;
-  /** What it has printed so far, line by line. */
+  /** Printed lines so far. */
   lines: string[];
   /** The first line printed that fits. */
   line(fits: (line: string) => boolean): Promise<string>;

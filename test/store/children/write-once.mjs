@@ -1,4 +1,4 @@
-// Writes a document twice, removes it, appends a record, and writes one that is known to be new, saying each time when it was acknowledged.
+// Writes documents, a record and an item, and says each time when it was acknowledged.
 import { pino } from 'pino';
 import { z } from 'zod';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
@@ -26,4 +26,9 @@ await cards.update('a', () => ({ text: 'one' }));
 say('made');
 await cards.update('a', () => ({ text: 'two' }));
 say('replaced');
+const items = await store.keyed({ name: 'items', schema, whenCorrupt: 'refuse' });
+await items.write(new Map([['a', { text: 'one' }]]));
+say('put');
+await items.erase(new Map([['a', undefined]]));
+say('erased');
 await store.close();

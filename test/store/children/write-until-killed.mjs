@@ -13,6 +13,8 @@ const Result = z.object({ atMs: z.int(), lane: z.string() });
 const results = store.journal({ name: 'results', schema: Result });
 const jobs = store.claims({ name: 'jobs', schema: z.int(), keptMs: 3_600_000 });
 
+const items = await store.keyed({ name: 'items', schema: Note, whenCorrupt: 'refuse' });
+
 async function loop(name, write) {
   for (let seq = Number(from); ; seq += 1) {
     await write(seq);
@@ -28,8 +30,17 @@ await Promise.all([
   loop('removed', (seq) => notes.update('removed', seq % 2 ? () => undefined : note(seq, 10))),
   // Odd numbers are finished.
   loop('job', async (seq) => {
-    await jobs.once(String(seq), seq);
+    await jobs.claim(String(seq), seq);
     if (seq % 2) await jobs.finish(String(seq));
+  }),
+  // Large enough for snapshots. Both items change together; one is erased now and then.
+  loop('items', (seq) => {
+    const value = note(seq, 5_000)();
+    const changes = new Map([
+      ['one', value],
+      ['other', seq % 10 === 9 ? undefined : value],
+    ]);
+    return seq % 10 === 9 ? items.erase(changes) : items.write(changes);
   }),
   loop('lane-a', (seq) => results.append({ atMs: seq, lane: 'lane-a' })),
   loop('lane-b', (seq) => results.append({ atMs: seq, lane: 'lane-b' })),

@@ -1,7 +1,7 @@
 import { type Migration, type QueryExecutorProvider, sql } from 'kysely';
 import { schemaOf } from './schema-of.ts';
 
-/** Slots of a window besides the one that is under way, and one after it that is filled ahead of its time. */
+/** Slots of a window, without the current one and the next one, which is filled ahead. */
 export const WINDOW_SLOTS = 60;
 
 const SLOTS = sql.lit(WINDOW_SLOTS);
@@ -16,7 +16,8 @@ export const countersMigration: Migration = {
     const schema = schemaOf(db);
     const named = (name: string) => sql.id(schema, name);
     await makeWindows(db, named);
-    await makeUsage(db, named);
+    await makeUsageTables(db, named);
+    await makeUsageFunctions(db, named);
     await makeMonths(db, schema);
   },
 };
@@ -85,7 +86,7 @@ async function makeWindows(db: QueryExecutorProvider, named: Named) {
     end $$`.execute(db);
 }
 
-async function makeUsage(db: QueryExecutorProvider, named: Named) {
+async function makeUsageTables(db: QueryExecutorProvider, named: Named) {
   // Requests that were stored together. Who stores a batch twice finds that it is there.
   await sql`
     create table ${named('usage_batch')} (
@@ -111,7 +112,7 @@ async function makeUsage(db: QueryExecutorProvider, named: Named) {
       primary key (day, key_id, model, provider)
     ) with (fillfactor = 50)`.execute(db);
   await sql`create index usage_day_of_key on ${named('usage_day')} (key_id, day)`.execute(db);
-  // What a key has used of its tokens: in the last minute, today and this month of the UTC calendar.
+  // Tokens used by a key in the last minute, today and this month of the UTC calendar.
   await sql`
     create table ${named('budget')} (
       key_id text primary key,
@@ -121,7 +122,7 @@ async function makeUsage(db: QueryExecutorProvider, named: Named) {
       day_used bigint not null,
       month_used bigint not null
     ) with (fillfactor = 50)`.execute(db);
-  // What is set aside for requests under way. It counts while the process lives that answers them.
+  // Tokens reserved for requests under way. They count while the answering process is alive.
   await sql`
     create table ${named('budget_hold')} (
       id uuid primary key,
@@ -130,7 +131,9 @@ async function makeUsage(db: QueryExecutorProvider, named: Named) {
       tokens bigint not null
     )`.execute(db);
   await sql`create index budget_hold_of_key on ${named('budget_hold')} (key_id)`.execute(db);
+}
 
+async function makeUsageFunctions(db: QueryExecutorProvider, named: Named) {
   // The budget of a key as it is now, locked until the end of the transaction. A new one begins with the sums.
   await sql`
     create function ${named('locked_budget')}(whose text) returns ${named('budget')}
@@ -163,7 +166,7 @@ async function makeUsage(db: QueryExecutorProvider, named: Named) {
       return b;
     end $$`.execute(db);
 
-  // What a key has used, and what is set aside for it besides one of its requests.
+  // Used tokens of a key, and tokens reserved for its other requests.
   await sql`
     create function ${named('spending')}(b ${named('budget')}, besides uuid) returns json
     language sql as $$
@@ -248,7 +251,7 @@ async function makeUsage(db: QueryExecutorProvider, named: Named) {
     end $$`.execute(db);
 }
 
-/** The part of the table of batches that holds a month; whoever needs it first makes it. */
+/** Creates the partition of a month, called by any process that needs it. */
 async function makeMonths(db: QueryExecutorProvider, schema: string) {
   await sql`
     create function ${sql.id(schema, 'make_usage_month')}(month date) returns void

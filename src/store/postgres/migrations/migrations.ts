@@ -11,11 +11,10 @@ import type { Logger } from 'pino';
 import { NewerSchemaError } from '../../errors.ts';
 import { connectionConfig, type DatabaseSettings, DEFAULT_SCHEMA } from '../database.ts';
 import { countersMigration } from './counters-migration.ts';
-import { stateMigration } from './state-migration.ts';
 
 /**
- * Changes of the schema, by name and in order. Those that older programs can live with are applied at the next start, while
- * such programs run; a `contract`, which takes away what they use, only once none of them lives.
+ * Changes of the schema by name, in order. Changes that older programs can live with are applied at the next start,
+ * while such programs run; a `contract`, which removes something that they use, only once none of them is alive.
  */
 export type Migrations = Record<string, Migration>;
 
@@ -89,7 +88,7 @@ export const migrations: Migrations = {
       await db.schema
         .createTable('check_result')
         .addColumn('monitor', sql`text collate "C"`, (column) => column.notNull())
-        // To the microsecond: two rows of one millisecond are told apart.
+        // Microseconds tell two rows of one millisecond apart.
         .addColumn('slot', 'timestamptz', (column) => column.notNull())
         .addColumn('at', 'timestamptz(3)', (column) => column.notNull())
         .addColumn('kind', 'integer', (column) => column.notNull())
@@ -103,10 +102,10 @@ export const migrations: Migrations = {
         .execute();
     },
   },
-  '0004-registers': {
+  '0004-shared-values': {
     async up(db: Kysely<unknown>) {
       await db.schema
-        .createTable('register')
+        .createTable('shared_value')
         .addColumn('name', 'text', (column) => column.notNull())
         .addColumn('id', 'text', (column) => column.notNull())
         .addColumn('revision', 'uuid', (column) => column.notNull())
@@ -115,27 +114,45 @@ export const migrations: Migrations = {
         .addColumn('written_at', 'timestamptz(3)', (column) => column.notNull().defaultTo(times))
         .addColumn('value', 'json', (column) => column.notNull())
         .addColumn('extra', 'json')
-        .addPrimaryKeyConstraint('register_pkey', ['name', 'id'])
+        .addPrimaryKeyConstraint('shared_value_pkey', ['name', 'id'])
         .modifyEnd(sql`with (fillfactor = 50)`)
         .execute();
       await db.schema
-        .createIndex('register_changed')
-        .on('register')
+        .createIndex('shared_value_changed')
+        .on('shared_value')
         .columns(['name', 'changed_at'])
         .execute();
     },
   },
-  '0005-states': stateMigration,
+  '0005-keyed': {
+    async up(db: Kysely<unknown>) {
+      await db.schema
+        .createTable('keyed_head')
+        .addColumn('name', 'text', (column) => column.primaryKey())
+        .addColumn('revision', 'uuid', (column) => column.notNull())
+        .modifyEnd(sql`with (fillfactor = 50)`)
+        .execute();
+      await db.schema
+        .createTable('keyed_item')
+        .addColumn('name', 'text', (column) => column.notNull())
+        .addColumn('key', 'bytea', (column) => column.notNull())
+        .addColumn('id', 'json', (column) => column.notNull())
+        .addColumn('value', 'json', (column) => column.notNull())
+        .addPrimaryKeyConstraint('keyed_item_pkey', ['name', 'key'])
+        .modifyEnd(sql`with (fillfactor = 80)`)
+        .execute();
+    },
+  },
 };
 
 /** The name of the newest of them. */
 export const newestOf = (all: Migrations): string => Object.keys(all).sort().at(-1) ?? '';
 
-/** Those that were applied and that a program does not know, in order. */
+/** Applied changes that a program doesn't know, in order. */
 export const unknownOf = (applied: readonly string[], known: Migrations): string[] =>
   applied.filter((name) => !(name in known)).sort();
 
-/** Whether a program that knows these can live with a schema to which all of `applied` were applied. */
+/** True if a program that knows `known` can use a schema with all of `applied`. */
 export const livesWith = (applied: readonly string[], known: Migrations): boolean =>
   !unknownOf(applied, known).some(isContract);
 
@@ -178,12 +195,12 @@ async function hasSchema(db: Queries, schema: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Two that make it at the same moment: one is told that it is there. */
+/** Two processes may create it at the same moment. */
 function ifThereAlready(error: { code?: string }) {
   if (error.code !== '23505' && error.code !== '42P06') throw error;
 }
 
-/** What may be applied now, and what was, also by a newer program. */
+/** Changes that may be applied now, and the ones that were, also by a newer program. */
 async function applicable(db: Queries, schema: string, known: Migrations): Promise<Migrations> {
   const applied = await appliedTo(db, schema);
   const unknown = unknownOf(applied, known).map((name) => [name, { up: async () => {} }]);
@@ -197,7 +214,7 @@ async function applicable(db: Queries, schema: string, known: Migrations): Promi
   return { ...Object.fromEntries(usable), ...Object.fromEntries(unknown) };
 }
 
-/** The names of those that were applied, in order. */
+/** Names of applied changes, in order. */
 export async function appliedTo(db: Queries, schema: string): Promise<string[]> {
   const table = `${schema}.${MIGRATION_TABLE}`;
   const { rows } = await sql<{ there: boolean }>`
@@ -220,7 +237,7 @@ export async function assertSchemaKnown(
   );
 }
 
-/** Whether a process lives whose program does not know a change yet. */
+/** True if a process is alive whose program doesn't know a change yet. */
 async function livesWithout(db: Queries, schema: string, name: string): Promise<boolean> {
   const { rows } = await sql<{ lives: boolean }>`
     select to_regclass(${`${schema}.member`}) is not null as lives`.execute(db);

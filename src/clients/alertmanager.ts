@@ -6,20 +6,20 @@ import { JSON_LIMITS, parseUntrustedJson } from '../contracts/parse-json.ts';
 import { ContractError, StatusError } from './errors.ts';
 import { createCallLimit, networkError } from './service-connection.ts';
 
-/** The silences of an Alertmanager, API v2. Source: its `api/v2/openapi.yaml`. */
+/** Creates and ends silences of an Alertmanager, API v2. Source: its `api/v2/openapi.yaml`. */
 export type AlertmanagerClient = ReturnType<typeof createAlertmanagerClient>;
 
 export interface WantedSilence {
-  /** Every label of the alerts that it is about, each matched exactly; `HIDDEN` matches any value. */
+  /** All labels of the alerts to silence, each matched exactly; `HIDDEN` matches any value. */
   labels: Readonly<Record<string, string>>;
   untilMs: number;
   by: string;
-  /** By which it is found again. */
+  /** Finds the silence again later. */
   comment: string;
 }
 
-const Made = z.object({ silenceID: z.string().min(1).max(200) });
-const Listed = z.array(
+const CreatedSilence = z.object({ silenceID: z.string().min(1).max(200) });
+const SilenceList = z.array(
   z.object({ id: z.string(), comment: z.string(), status: z.object({ state: z.string() }) }),
 );
 
@@ -31,15 +31,15 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
 const ANSWER_LIMITS = { ...JSON_LIMITS, values: 200_000 };
 
-/** Characters of what it says itself that an error may hold. */
-const MAX_SAID_LENGTH = 200;
+/** Characters of Alertmanager's own message that an error may quote. */
+const MAX_QUOTE_LENGTH = 200;
 
-/** Longest value of a label by which silences are looked for: it stands in an address. */
+/** Longest label value to filter silences by, because it becomes part of a URL. */
 const MAX_FILTER_LENGTH = 500;
 
 /**
  * A client for the Alertmanager at `url`, such as `http://user:password@alertmanager:9093`. Its calls throw `NetworkError`,
- * `TimeoutError`, `StatusError` with what it said, or `ContractError`; none is repeated, and no redirect is followed.
+ * `TimeoutError`, `StatusError` with its message, or `ContractError`. None is repeated, and no redirect is followed.
  */
 export function createAlertmanagerClient(url: string) {
   const { username, password, origin, pathname } = new URL(url);
@@ -68,12 +68,12 @@ export function createAlertmanagerClient(url: string) {
           ...authorization,
           ...(body !== undefined && { 'content-type': 'application/json' }),
         },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        body: body === undefined ? undefined : JSON.stringify(body),
       });
       const text = await readText(answer.body, what);
       if (answer.statusCode >= 200 && answer.statusCode <= 299) return text;
       const status = answer.statusCode;
-      throw new StatusError(saidIn(text) || `It answered ${status}.`, { status });
+      throw new StatusError(messageIn(text) || `It answered ${status}.`, { status });
     } catch (error) {
       if (limit.signal.aborted) throw limit.signal.reason;
       if (error instanceof StatusError || error instanceof ContractError) throw error;
@@ -84,7 +84,7 @@ export function createAlertmanagerClient(url: string) {
   }
 
   return {
-    /** Makes a silence from now on; resolves to its id. */
+    /** Creates a silence that begins now; returns its id. */
     async silence(wanted: WantedSilence, signal: AbortSignal): Promise<string> {
       const body = {
         matchers: Object.entries(wanted.labels).map(([name, value]) =>
@@ -97,9 +97,9 @@ export function createAlertmanagerClient(url: string) {
         createdBy: wanted.by,
         comment: wanted.comment,
       };
-      return shaped(Made, await call('POST', '/silences', { body, signal })).silenceID;
+      return shaped(CreatedSilence, await call('POST', '/silences', { body, signal })).silenceID;
     },
-    /** The ids of those with this comment that are not over. */
+    /** Returns the ids of the silences with this comment that haven't ended. */
     async silencesOf(
       { labels, comment }: Pick<WantedSilence, 'labels' | 'comment'>,
       signal: AbortSignal,
@@ -110,26 +110,26 @@ export function createAlertmanagerClient(url: string) {
       const query = filter
         ? `?filter=${encodeURIComponent(`${filter[0]}=${JSON.stringify(filter[1])}`)}`
         : '';
-      const all = shaped(Listed, await call('GET', `/silences${query}`, { signal }));
+      const all = shaped(SilenceList, await call('GET', `/silences${query}`, { signal }));
       return all.flatMap((one) =>
         one.comment === comment && one.status.state !== 'expired' ? [one.id] : [],
       );
     },
-    /** Ends a silence; one that is over or unknown is ended. */
+    /** Ends a silence. Does nothing if it has ended or is unknown. */
     async expire(id: string, signal: AbortSignal): Promise<void> {
       try {
         await call('DELETE', `/silence/${encodeURIComponent(id)}`, { signal });
       } catch (error) {
-        if (!isOver(error)) throw error;
+        if (!hasEnded(error)) throw error;
       }
     },
-    /** Ends what is under way. */
+    /** Ends all calls in progress. */
     close: () => agent.destroy(),
   };
 }
 
-/** Versions differ in how they say that there is nothing to end. */
-const isOver = (error: unknown) =>
+/** Versions differ in how they report that there is nothing to end. */
+const hasEnded = (error: unknown) =>
   error instanceof StatusError &&
   (error.status === 404 ||
     (error.status === 500 && /already expired|not found/i.test(error.message)));
@@ -153,23 +153,23 @@ function shaped<T>(schema: z.ZodType<T>, text: string): T {
     const result = schema.safeParse(parseUntrustedJson(text, ANSWER_LIMITS));
     if (result.success) return result.data;
   } catch {
-    // It is no JSON, which is the same to whoever asked.
+    // Text that isn't JSON gets the same error.
   }
   throw new ContractError("It answered with something that isn't an Alertmanager response.");
 }
 
-/** What an error body says: a text in JSON, an object with a message, or a plain text. */
-function saidIn(text: string): string {
-  let said: unknown = text;
+/** Returns the message of an error body: a text in JSON, an object with a message, or a plain text. */
+function messageIn(text: string): string {
+  let value: unknown = text;
   try {
-    said = parseUntrustedJson(text);
+    value = parseUntrustedJson(text);
   } catch {
-    // A plain text is what it says.
+    // A plain text is the message itself.
   }
-  const { message = said } = (typeof said === 'object' && said !== null ? said : {}) as {
+  const { message = value } = (typeof value === 'object' && value !== null ? value : {}) as {
     message?: unknown;
   };
   return typeof message === 'string' && !message.startsWith('<')
-    ? oneLine(message.slice(0, MAX_SAID_LENGTH))
+    ? oneLine(message.slice(0, MAX_QUOTE_LENGTH))
     : '';
 }

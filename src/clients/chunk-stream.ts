@@ -1,5 +1,5 @@
 import { createChoiceEnds } from '../contracts/choice-ends.ts';
-import { GarbledStreamError, readEvents } from '../contracts/event-reader.ts';
+import { GarbledStreamError, readEvents, readTail } from '../contracts/event-reader.ts';
 import { ChatCompletionChunk } from '../contracts/gateway.ts';
 import { jsonFault, parseUntrustedJson } from '../contracts/parse-json.ts';
 import { EVENT_STREAM, STREAM_DONE } from '../contracts/server-sent-events.ts';
@@ -13,16 +13,13 @@ import {
   type ServiceResponse,
 } from './service-response.ts';
 
-/** Characters of one event; one chunk of an answer is a few hundred. */
+/** Characters of one event; a chunk of an answer has a few hundred. */
 const EVENT_LIMIT = 1024 * 1024;
 
 /** Bytes of a whole stream; the longest answers of today's models are under 4 MB as chunks. */
 const STREAM_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** How long the end may take after `[DONE]` before the connection is closed instead of kept. */
-const TAIL_LIMIT_MS = 1_000;
-
-/** Refuses an answer that is no stream of events. */
+/** Refuses an answer that isn't a stream of events. */
 export function expectStream(answer: ServiceResponse): ServiceResponse {
   refuseEncoding(answer);
   const type = answer.headers['content-type'];
@@ -34,10 +31,9 @@ export function expectStream(answer: ServiceResponse): ServiceResponse {
 }
 
 /**
- * Reads chunks until `[DONE]`, or to the end of a body that is whole without. `stallMs` is the longest wait for a chunk, in
- * which comments do not count; the time the reader of this takes for itself does not count either.
- * Throws `StreamCutError`, `TimeoutError` or `ContractError` after the chunks that came; closes the connection then, and
- * when it is left early.
+ * Reads chunks until `[DONE]`, or to the end of a body that is whole without it. `stallMs` is the longest wait for a chunk;
+ * comments don't end it, and the reader's own time isn't part of it. Throws `StreamCutError`, `TimeoutError` or
+ * `ContractError` after the chunks that arrived. Closes the connection then, and if the loop is left early.
  */
 export async function* readChunks(
   answer: ServiceResponse,
@@ -58,12 +54,12 @@ export async function* readChunks(
       yield chunk;
     }
   } finally {
-    if (whole) void readToEnd(events, answer);
+    if (whole) void readTail(events, () => answer.body.destroy());
     else answer.body.destroy();
   }
 }
 
-/** The next event; nothing at the end of a body that ends behind one. */
+/** Returns the next event; `undefined` at the end of a body that ends after an event. */
 async function nextEvent(
   events: ReturnType<typeof readEvents>,
   answer: ServiceResponse,
@@ -116,30 +112,10 @@ function readChunk(
       cause,
     });
   }
-  const told = errorDetails(value, answer);
-  if (told || event === 'error') {
-    throw new StreamCutError(
-      told?.message || `${answer.what} broke off its answer with an error.`,
-      {
-        isQuote: Boolean(told?.message),
-      },
-    );
+  const details = errorDetails(value, answer);
+  if (details || event === 'error') {
+    const message = details?.message || `${answer.what} broke off its answer with an error.`;
+    throw new StreamCutError(message, { isQuote: Boolean(details?.message) });
   }
   return checkShape(value, ChatCompletionChunk, answer);
-}
-
-/** Reads the rest, so that the connection serves the next call and the service sees that its answer was taken whole. */
-async function readToEnd(
-  events: AsyncGenerator<unknown>,
-  { body }: ServiceResponse,
-): Promise<void> {
-  const timer = setTimeout(() => body.destroy(), TAIL_LIMIT_MS);
-  try {
-    const { done } = await events.next();
-    if (!done) body.destroy();
-  } catch {
-    // The answer was whole; how its connection ends is of no matter.
-  } finally {
-    clearTimeout(timer);
-  }
 }

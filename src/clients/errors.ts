@@ -19,7 +19,7 @@ export class StatusError extends CallError {
   readonly code: string | undefined;
   /** The error body's `param`: the field at fault. */
   readonly param: string | undefined;
-  /** What `Retry-After` asked for. */
+  /** Wait that `Retry-After` asked for. */
   readonly retryAfterMs: number | undefined;
   /** `message` is the service's own sentence. */
   readonly isQuote: boolean;

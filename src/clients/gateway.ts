@@ -7,6 +7,7 @@ import {
   GatewayPath,
   Model,
   ModelList,
+  StreamStallMs,
   UPSTREAM_HEADER,
 } from '../contracts/gateway.ts';
 import { oneLine } from '../contracts/one-line.ts';
@@ -20,27 +21,27 @@ import { readJson, withoutOddAdditions } from './service-response.ts';
  */
 export type GatewayClient = ReturnType<typeof createGatewayClient>;
 
-interface Options {
+interface GatewayCallOptions {
   signal?: AbortSignal;
 }
 
-/** Who answered, by the provider's own name for the model. */
-export interface UpstreamName {
+/** The provider that answered, and its own name for the model. */
+export interface AnsweringModel {
   provider: string;
   model: string;
 }
 
-/** Longest name of a model that is shown. */
+/** Characters of a model's name that are shown. */
 const MAX_NAME = 100;
 
-function readUpstream(header: unknown): UpstreamName | undefined {
+function readUpstream(header: unknown): AnsweringModel | undefined {
   const [, provider, label] = /^([\w-]{1,40})\/(.{1,600})$/.exec(String(header ?? '')) ?? [];
   if (provider === undefined || label === undefined) return undefined;
   try {
     const model = oneLine(decodeURI(label)).slice(0, MAX_NAME);
     return model === '' ? undefined : { provider, model };
   } catch {
-    // Another gateway's header of this name, written otherwise.
+    // Another gateway uses this header for something else.
     return undefined;
   }
 }
@@ -49,8 +50,8 @@ const ForeignModelList = ModelList.extend({ data: z.array(withoutOddAdditions(Mo
 
 /**
  * Opens a client of the model gateway at `baseUrl`, with or without a slash at its end.
- * `timeoutMs` is for the list of models, `answerTimeoutMs` for a whole answer, `stallMs` for the wait for the first and
- * for every next chunk of a streamed one; a comment such as `: ping` is no chunk.
+ * `timeoutMs` limits the list of models, `answerTimeoutMs` a whole answer, and `stallMs` the wait for each chunk of a
+ * streamed one; a comment such as `: ping` isn't a chunk.
  */
 export function createGatewayClient(options: {
   baseUrl: string;
@@ -60,7 +61,8 @@ export function createGatewayClient(options: {
   stallMs?: number;
   log?: Logger;
 }) {
-  const { timeoutMs = 10_000, answerTimeoutMs = 600_000, stallMs = 60_000 } = options;
+  const { timeoutMs = 10_000, answerTimeoutMs = 600_000 } = options;
+  const { stallMs = StreamStallMs.gateway } = options;
   const service = openServiceConnection(options);
   const headers = { authorization: `Bearer ${options.apiKey}` };
 
@@ -73,27 +75,29 @@ export function createGatewayClient(options: {
   });
 
   return {
-    async models({ signal }: Options = {}): Promise<Model[]> {
+    async models({ signal }: GatewayCallOptions = {}): Promise<Model[]> {
       const call: ServiceRequest = { method: 'GET', path: GatewayPath.models, headers };
       const { data } = await service.sendWithin(timeoutMs, call, signal, (answer) =>
         readJson(answer, ForeignModelList),
       );
       return data;
     },
-    /** One whole answer. */
-    complete(request: ChatRequest, { signal }: Options = {}): Promise<ChatCompletion> {
+    complete(request: ChatRequest, { signal }: GatewayCallOptions = {}): Promise<ChatCompletion> {
       const call = ask({ ...request, stream: false });
       return service.sendWithin(answerTimeoutMs, call, signal, (answer) =>
         readJson(answer, ChatCompletion),
       );
     },
     /**
-     * An answer chunk by chunk as it is generated. Ends only when it is whole: a cut, garbled or stalled stream throws
-     * after the chunks that came. Leaving the loop or aborting ends the call at the service.
+     * Yields the chunks of an answer as they are generated. Ends only if it is whole: a cut, garbled or stalled stream throws
+     * after the chunks that arrived. Leaving the loop or aborting ends the call at the service.
      */
     async *stream(
       request: ChatRequest,
-      { signal, onUpstream }: Options & { onUpstream?(upstream: UpstreamName): void } = {},
+      {
+        signal,
+        onUpstream,
+      }: GatewayCallOptions & { onUpstream?(upstream: AnsweringModel): void } = {},
     ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
       const call = ask({ ...request, stream: true });
       const limit = service.begin(answerTimeoutMs, call, signal);

@@ -4,31 +4,31 @@ import { Agent, request } from 'undici';
 import { CallError, ContractError, NetworkError, StatusError, TimeoutError } from './errors.ts';
 import { refusalOf, type ServiceResponse } from './service-response.ts';
 
-/** One call to a service. */
+/** A request to a service. */
 export interface ServiceRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
-  /** Stands for the path in errors and logs where the path holds a secret. */
+  /** Replaces a path with a secret in errors and logs. */
   shownPath?: string;
   headers?: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
-  /** Rate limits are reported at once: the service has retried already, or a person waits. */
+  /** Reports a rate limit at once, because the service has retried already or a person waits. */
   failsWhenLimited?: boolean;
 }
 
 const ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 200;
 
-/** A service that asks for a longer pause is not waited for: the caller is told instead. */
+/** If the service asks for a longer pause, the call fails instead. */
 const LONGEST_PAUSE_MS = 5_000;
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Characters that a foreign sentence may add to an error. */
+/** Characters of a foreign sentence that an error may quote. */
 const FOREIGN_TEXT_LENGTH = 500;
 
-/** Failures that say that nothing was sent. */
+/** Codes of failures before anything was sent. */
 const UNSENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -38,9 +38,9 @@ const UNSENT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Connections to a service, which calls with several keys can share. */
+/** Opens connections to a service, which calls with several keys can share. */
 export function openConnections(): Agent {
-  // Time limits are the call limit's: undici's own timers start again with every byte.
+  // `CallLimit` has the time limits, because undici's own timers start again with every byte.
   return new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -49,8 +49,8 @@ export function openConnections(): Agent {
 }
 
 /**
- * Calls one service over `connections`, or its own, at `baseUrl`, with or without a slash at its end.
- * Throws when the address is none or the key cannot stand in a header.
+ * Opens a connection to the service at `baseUrl`, with or without a slash at its end; over its own connections unless some are
+ * passed. Throws if the address isn't valid, or if the key has characters that a header can't hold.
  */
 export function openServiceConnection(options: {
   baseUrl: string;
@@ -65,7 +65,7 @@ export function openServiceConnection(options: {
       `The key for ${base} is empty, or contains characters that are not allowed in a header.`,
     );
   }
-  /** Method and address of a call, as errors name them: no key, no query. */
+  /** Returns method and address of a call for errors, without key and query. */
   const nameOf = (call: ServiceRequest) =>
     `${call.method} ${base}${call.shownPath ?? call.path.split('?')[0]}`;
   const clean = (text: string) => cleanText(text.replaceAll(apiKey, '[secret]'));
@@ -85,9 +85,9 @@ export function openServiceConnection(options: {
           ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
           ...call.headers,
         },
-        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+        body: call.body === undefined ? undefined : JSON.stringify(call.body),
       });
-      // Closed unread, a body would emit an error that nobody hears; a reader hears it all the same.
+      // A body that is closed unread emits an error, which would end the process; a reader gets it anyway.
       body.on('error', () => {});
       const answer = { status: statusCode, headers, body, what, clean };
       if (statusCode < 200 || statusCode > 299) throw await refusalOf(answer);
@@ -100,8 +100,8 @@ export function openServiceConnection(options: {
   }
 
   /**
-   * Sends a call and gives a good answer to `read`; both are repeated where a repeat is harmless.
-   * Throws `NetworkError`, `StatusError`, `ContractError`, or the reason of the limit.
+   * Sends a call and passes a good answer to `read`; both are repeated if that is harmless.
+   * Throws `NetworkError`, `StatusError`, `ContractError`, or the limit's reason.
    */
   async function send<T>(
     call: ServiceRequest,
@@ -120,7 +120,7 @@ export function openServiceConnection(options: {
     }
   }
 
-  /** Begins a call that has to be over in `ms`, repeats included. */
+  /** Begins a call that has to end within `ms`, repeats included. */
   function begin(ms: number, call: ServiceRequest, signal: AbortSignal | undefined): CallLimit {
     const limit = createCallLimit(signal);
     limit.after(ms, `${nameOf(call)} did not answer within ${ms / 1000} s.`);
@@ -131,7 +131,6 @@ export function openServiceConnection(options: {
     nameOf,
     begin,
     send,
-    /** Begins and sends a call whose answer is over when it has been read. */
     async sendWithin<T>(
       ms: number,
       call: ServiceRequest,
@@ -145,13 +144,13 @@ export function openServiceConnection(options: {
         limit.release();
       }
     },
-    /** Ends what is under way. */
+    /** Ends all calls in progress. */
     close: () => agent.destroy(),
   };
 }
 
 /**
- * How long to wait before sending the call again; `undefined` when that could do harm or cannot help: a POST that may
+ * Returns how long to wait before the call is sent again; `undefined` if that could do harm or can't help: a POST that may
  * have been received, a refusal, an answer of the wrong shape.
  */
 function pauseBeforeRepeat(
@@ -170,11 +169,10 @@ function pauseBeforeRepeat(
   return call.method === 'GET' || wasUnsent(error) ? ownPauseMs : undefined;
 }
 
-/** Whether a failure says that nothing was sent. */
 export const wasUnsent = (error: unknown) =>
   error instanceof NetworkError && UNSENT.has(codeOf(error.cause) ?? '');
 
-/** Waits; when the call's time is up meanwhile, what went wrong before says more than that. */
+/** Waits. If the call's time runs out meanwhile, throws the earlier error, which says more. */
 async function pauseOrGiveUp(pauseMs: number, limit: CallLimit, error: unknown): Promise<void> {
   try {
     await pause(pauseMs, undefined, { signal: limit.signal });
@@ -184,7 +182,7 @@ async function pauseOrGiveUp(pauseMs: number, limit: CallLimit, error: unknown):
   }
 }
 
-/** The error for a call without an answer; says what is wrong with the connection. */
+/** Creates the error for a call without an answer; it names what is wrong with the connection. */
 export function networkError(what: string, cause: unknown): NetworkError {
   const code = codeOf(cause);
   const why = cause instanceof Error && cause.message ? cause.message : code;
@@ -195,6 +193,18 @@ export function networkError(what: string, cause: unknown): NetworkError {
 function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : undefined;
+}
+
+/** Appends a query to a path, without the values that are `undefined`. */
+export function withQuery(
+  path: string,
+  values: Readonly<Record<string, string | number | boolean | undefined>>,
+): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined) query.set(name, String(value));
+  }
+  return query.size === 0 ? path : `${path}?${query}`;
 }
 
 function readBaseUrl(text: string): string {
@@ -212,10 +222,10 @@ function cleanText(text: string): string {
     : oneLine;
 }
 
-/** What ends a call early: its caller, or a time that is up. Release it when the call is over. */
+/** Ends a call early, for its caller or a timeout. Release it when the call has ended. */
 export type CallLimit = ReturnType<typeof createCallLimit>;
 
-/** Joins the caller's signal with time limits. Unlike `AbortSignal.any`, it leaves nothing on a signal that lives long. */
+/** Joins the caller's signal with time limits. Unlike `AbortSignal.any`, it leaves nothing on a long-lived signal. */
 export function createCallLimit(signal: AbortSignal | undefined) {
   const controller = new AbortController();
   const timers = new Set<NodeJS.Timeout>();
@@ -225,7 +235,7 @@ export function createCallLimit(signal: AbortSignal | undefined) {
   return {
     /** Aborts with the reason to throw: the caller's own, or a `TimeoutError`. */
     signal: controller.signal,
-    /** Ends the call with a `TimeoutError` of this message in `ms` from now, unless the returned function is called before. */
+    /** Ends the call with a `TimeoutError` after `ms`, unless the returned function is called first. */
     after(ms: number, message: string): () => void {
       const timer = setTimeout(() => controller.abort(new TimeoutError(message)), ms);
       timers.add(timer);

@@ -6,19 +6,19 @@ import { JSON_LIMITS, jsonFault, parseUntrustedJson } from '../contracts/parse-j
 import { readRetryAfterMs } from '../contracts/rate-limit.ts';
 import { ContractError, StatusError } from './errors.ts';
 
-/** An answer whose body is yet to be read. */
+/** An answer whose body hasn't been read. */
 export interface ServiceResponse {
   status: number;
   headers: IncomingHttpHeaders;
   body: AsyncIterable<Buffer> & {
     /** Closes the connection. */
     destroy(): unknown;
-    /** Reads the body away. */
+    /** Reads the body and drops it. */
     dump(): Promise<void>;
   };
-  /** Method and address, as errors name them. */
+  /** Method and address, for errors. */
   what: string;
-  /** Makes a foreign text fit to stand in an error: short, without control characters and without our key. */
+  /** Prepares a foreign text for an error: short, without control characters and without our key. */
   clean: (text: string) => string;
 }
 
@@ -28,18 +28,18 @@ const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 /** A list of ten thousand monitors has some 250,000 values. */
 const ANSWER_LIMITS = { ...JSON_LIMITS, values: 500_000 };
 
-/** Bytes of an error answer that are looked at. */
+/** Bytes of an error answer that are read. */
 const ERROR_LIMIT_BYTES = 64 * 1024;
 
-/** Items of a long list that are checked in one go. */
+/** Items of a long list that are checked at once. */
 const BATCH_COUNT = 100;
 
-/** Reads an answer as JSON of this shape; unknown fields are ignored. Throws `ContractError` when it is something else. */
+/** Reads an answer as JSON of this shape and ignores unknown fields. Throws `ContractError` if it is anything else. */
 export async function readJson<T>(answer: ServiceResponse, schema: z.ZodType<T>): Promise<T> {
   return checkShape(await readValue(answer), schema, answer);
 }
 
-/** A shape whose additions to the contract are left out where another service means something else by those names. */
+/** Returns a shape that drops our additions to the contract if another service uses those names for something else. */
 export function withoutOddAdditions<S extends z.ZodObject>(shape: S): S {
   const additions = Object.entries(shape.shape).filter(
     ([, field]) => field instanceof z.ZodOptional,
@@ -48,9 +48,9 @@ export function withoutOddAdditions<S extends z.ZodObject>(shape: S): S {
   return shape.extend(Object.fromEntries(forgiving)) as S;
 }
 
-/** An item of a list that does not have the shape that was asked for. */
+/** An item of a list that has the wrong shape. */
 interface InvalidItem {
-  /** Its place in the list, from 0. */
+  /** Position in the list, from 0. */
   at: number;
   value: unknown;
   /** The names of the fields at fault. */
@@ -58,9 +58,9 @@ interface InvalidItem {
 }
 
 /**
- * As `readJson`, of an answer with a list that may be long: its items are checked in batches, so that a list of ten
- * thousand holds up nobody. `envelope` is the shape of the rest, in which the list is of anything. Of an item that has another
- * shape `repair` makes one, or nothing. Throws `ContractError` when it makes none of any.
+ * Reads an answer with a list that may be long. Its items are checked in batches, so that a list of ten thousand doesn't
+ * block the process. `envelope` is the shape of the rest, with a list of anything. `repair` may turn an item of the wrong
+ * shape into a good one. Throws `ContractError` if no item is good and none could be repaired.
  */
 export async function readLongList<K extends string, F extends Record<K, unknown[]>, T>(
   answer: ServiceResponse,
@@ -73,11 +73,11 @@ export async function readLongList<K extends string, F extends Record<K, unknown
 ): Promise<Omit<F, K> & Record<K, T[]>> {
   const { envelope, name, item, repair } = options;
   const value = await readValue(answer);
-  // Reading the text cannot be cut.
+  // Parsing the text can't be interrupted.
   await yieldToEventLoop();
   const { [name]: list, ...rest } = checkShape(value, envelope, answer);
   const items: T[] = [];
-  // The rest of the answer was checked as well.
+  // Checking the envelope took its time as well.
   await yieldToEventLoop();
   const turn = beginTurn();
   let firstWrong: ContractError | undefined;
@@ -97,7 +97,7 @@ export async function readLongList<K extends string, F extends Record<K, unknown
       if (made !== undefined) items.push(made);
     }
   }
-  // Whatever this is, it is not the list of somebody who only writes a field otherwise.
+  // A service that merely writes one field differently would have at least one good item.
   if (firstWrong && items.length === 0) throw firstWrong;
   return { ...rest, [name]: items } as Omit<F, K> & Record<K, T[]>;
 }
@@ -111,14 +111,14 @@ async function readValue(answer: ServiceResponse): Promise<unknown> {
   return parseJson(bytes, answer);
 }
 
-/** Checks a value that came over the wire. Throws `ContractError` that names the field at fault, never its value. */
+/** Checks a value from the network. Throws a `ContractError` that names the field at fault, never its value. */
 export function checkShape<T>(value: unknown, schema: z.ZodType<T>, answer: ServiceResponse): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw wrongShape(result.error, answer);
 }
 
-/** `placeOf` tells where the first step of a path leads to, when only a part was checked. */
+/** `placeOf` maps the first step of a path, if only a part of the value was checked. */
 function wrongShape(
   error: z.ZodError,
   answer: ServiceResponse,
@@ -134,8 +134,8 @@ function wrongShape(
 }
 
 /**
- * The error for an answer that is none: a `StatusError` from 400 up, else a `ContractError`.
- * Redirects are not followed, because the key must not travel to an address nobody chose.
+ * Creates the error for an answer that isn't good: a `StatusError` from 400 up, else a `ContractError`.
+ * Redirects aren't followed, because the key must not travel to an address nobody chose.
  */
 export async function refusalOf(answer: ServiceResponse): Promise<StatusError | ContractError> {
   const { status, what, headers } = answer;
@@ -147,18 +147,17 @@ export async function refusalOf(answer: ServiceResponse): Promise<StatusError | 
         : `${what} answered ${status}, which is not an answer.`,
     );
   }
-  const told = await readErrorBody(answer);
-  const retryAfterMs = readRetryAfterMs(headers);
-  return new StatusError(told?.message || `${what} answered ${status}.`, {
+  const details = await readErrorBody(answer);
+  return new StatusError(details?.message || `${what} answered ${status}.`, {
     status,
-    isQuote: Boolean(told?.message),
-    ...(told?.code && { code: told.code }),
-    ...(told?.param && { param: told.param }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    isQuote: Boolean(details?.message),
+    code: details?.code,
+    param: details?.param,
+    retryAfterMs: readRetryAfterMs(headers),
   });
 }
 
-/** What an error body says, cleaned for showing; `undefined` when it is none of the contracts'. */
+/** Returns the details of an error body, cleaned for people; `undefined` if it doesn't follow the contracts. */
 export function errorDetails(
   body: unknown,
   { clean }: ServiceResponse,
@@ -169,7 +168,7 @@ export function errorDetails(
   return { message: clean(message), code: code ?? undefined, param: param ?? undefined };
 }
 
-/** Refuses a compressed answer: none was asked for, and a small one can hide gigabytes. */
+/** Refuses a compressed answer: none was requested, and a small one can hide gigabytes. */
 export function refuseEncoding({ headers, what, body }: ServiceResponse): void {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding === 'identity') return;
@@ -183,12 +182,12 @@ async function readErrorBody(answer: ServiceResponse) {
   try {
     return errorDetails(parseUntrustedJson(bytes), answer);
   } catch {
-    // A page of a proxy in between: the status says enough.
+    // Probably a proxy's page; the status says enough.
     return undefined;
   }
 }
 
-/** The whole body, or `undefined` as soon as it is longer than the limit; the rest is then not read. */
+/** Reads the whole body; returns `undefined` as soon as it is longer than the limit. */
 async function readBytes(
   { body }: ServiceResponse,
   limitBytes: number,

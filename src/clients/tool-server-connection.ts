@@ -10,76 +10,133 @@ import { CallError, ContractError, NetworkError, StatusError } from './errors.ts
 import { networkError } from './service-connection.ts';
 import { type CallScope, callScope, type ServerFetch } from './tool-server-fetch.ts';
 
-/** Nothing is checked by schemas that a server wrote: to check some of them takes for ever. */
+/** Schemas from a server are never used, because checking some of them takes forever. */
 const NO_VALIDATOR = {
   getValidator() {
     throw new Error('No schema of a server is ever used.');
   },
 };
 
-/** Pages of one list, which otherwise need not end. */
+/** Pages of one list, which a server could make endless. */
 const MAX_PAGES = 20;
 
-/** After the end of an answer: what it held has been read by then. */
+/** Time after the end of an answer in which its contents are read. */
 const READ_MS = 200;
 
-/** Longer than any call may take; the limits are the caller's. */
+/** Longer than any call may take; callers set the limits. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
-/** As far as it is looked at here; what stands in the list is the caller's to check, one by one. */
-const Page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
+/** A page of tools; the caller checks them one by one. */
+const ToolPage = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
 
-/** What a call gave, as the server says it. */
-export interface CallResult {
+/** Result of a call as the server sends it. */
+export interface RawToolResult {
   content?: readonly unknown[];
   structuredContent?: unknown;
-  isError?: boolean | undefined;
+  isError?: boolean;
 }
 
-/** A server answered a call with an error of the protocol. */
+/** A server answered a call with a protocol error. */
 export class ToolRefusedError extends Error {
   override name = 'ToolRefusedError' as const;
 }
 
-/** The session with a server has ended, and nothing was done: a new connection has to be made. */
+/** The session with a server has ended and nothing was done; the call needs a new connection. */
 export class SessionGoneError extends CallError {
   override name = 'SessionGoneError' as const;
 }
 
-/** What speaks the protocol with one server. */
-export type ToolServerConnection = Awaited<ReturnType<typeof connectToolServer>>;
-
-/**
- * Connects to a server of the Model Context Protocol over Streamable HTTP, of the versions with a handshake and of those without.
- * It gets nothing but calls: what it asks for (a model's words, a person's, folders) is refused. Each function throws the reason
- * of its signal, a `CallError`, a `ContractError` or a `ToolRefusedError`.
- */
-export async function connectToolServer(server: {
+interface ToolServerConnectionOptions {
   url: URL;
   name: string;
   fetch: ServerFetch;
   version: string;
-  signal: AbortSignal;
-}) {
-  const { url, name, fetch, version } = server;
-  const transport = new StreamableHTTPClientTransport(url, { fetch });
-  const client = new Client(
-    { name: 'askwatch', title: 'Askwatch', version },
-    {
-      capabilities: {},
-      inputRequired: { autoFulfill: false },
-      jsonSchemaValidator: NO_VALIDATOR,
-      versionNegotiation: { mode: 'auto' },
-    },
-  );
-  // Each call tells its own failure.
-  client.onerror = () => {};
+}
+
+/**
+ * Connects to a server of the Model Context Protocol over Streamable HTTP, in its versions with a handshake and without. The
+ * server only gets calls; its own requests (for a model's answer, a person's input, folders) are refused. Each function
+ * throws its signal's reason, a `CallError`, a `ContractError` or a `ToolRefusedError`.
+ */
+export async function connectToolServer(
+  server: ToolServerConnectionOptions & { signal: AbortSignal },
+): Promise<ToolServerConnection> {
+  const connection = new ToolServerConnection(server);
+  await connection.open(server.signal);
+  return connection;
+}
+
+/** Speaks the protocol with one server. */
+export class ToolServerConnection {
+  readonly #name: string;
+  readonly #transport: StreamableHTTPClientTransport;
+  readonly #client: Client;
+
+  constructor({ url, name, fetch, version }: ToolServerConnectionOptions) {
+    this.#name = name;
+    this.#transport = new StreamableHTTPClientTransport(url, { fetch });
+    this.#client = new Client(
+      { name: 'askwatch', title: 'Askwatch', version },
+      {
+        capabilities: {},
+        inputRequired: { autoFulfill: false },
+        jsonSchemaValidator: NO_VALIDATOR,
+        versionNegotiation: { mode: 'auto' },
+      },
+    );
+    // Each call reports its own failure.
+    this.#client.onerror = () => {};
+  }
+
+  async open(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#run(signal, (options) => this.#client.connect(this.#transport, options));
+    } catch (error) {
+      await this.#client.close().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Lists the tools as the server describes them; `isPartial` if it has more than are read. */
+  async list(signal: AbortSignal): Promise<{ tools: unknown[]; isPartial: boolean }> {
+    const tools: unknown[] = [];
+    if (!this.#client.getServerCapabilities()?.tools) return { tools, isPartial: false };
+    let cursor: string | null | undefined;
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const params = cursor == null ? {} : { cursor };
+      const read = await this.#run(signal, (options) =>
+        this.#client.request({ method: 'tools/list', params }, ToolPage, options),
+      );
+      tools.push(...read.tools);
+      cursor = read.nextCursor;
+      if (cursor == null) return { tools, isPartial: false };
+    }
+    return { tools, isPartial: true };
+  }
+
+  call(
+    { name, inputSchema }: { name: string; inputSchema: Record<string, unknown> },
+    input: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<RawToolResult> {
+    // The schema says which arguments go into headers. Without it the library would request the list again.
+    const toolDefinition = { name, inputSchema: { ...inputSchema, type: 'object' as const } };
+    return this.#run(signal, (options) =>
+      this.#client.callTool({ name, arguments: input }, { ...options, toolDefinition }),
+    );
+  }
+
+  /** Ends all calls in progress, and the session if the server accepts that soon. */
+  async close(signal: AbortSignal): Promise<void> {
+    await this.#run(signal, () => this.#transport.terminateSession()).catch(() => {});
+    await this.#client.close().catch(() => {});
+  }
 
   /**
-   * One call over all its messages: it ends with its signal, and when nothing more can come for it. The library asks for the
-   * rest of an answer whose stream ended early after an event with an id, as servers do that want to be polled.
+   * Runs one call over all its messages. It ends with its signal, and also once nothing more can come for it. The library
+   * requests the rest of an answer whose stream ended early after an event with an id, for servers that want to be polled.
    */
-  async function call<T>(
+  async #run<T>(
     signal: AbortSignal,
     send: (options: {
       signal: AbortSignal;
@@ -88,103 +145,71 @@ export async function connectToolServer(server: {
     }) => Promise<T>,
   ): Promise<T> {
     signal.throwIfAborted();
-    const over = new AbortController();
-    const abort = () => over.abort();
+    const scope = new CallProgress();
+    const abort = () => scope.abort();
     signal.addEventListener('abort', abort, { once: true });
-    let failure: unknown;
-    let sentCount = 0;
-    let endedCount = 0;
-    let hasRest = false;
-    let settle: NodeJS.Timeout | undefined;
-    const scope: CallScope = {
-      sends() {
-        clearTimeout(settle);
-        hasRest = false;
-        return ++sentCount;
-      },
-      signal: over.signal,
-      ended(error) {
-        failure ??= error;
-        if (++endedCount === sentCount && !hasRest) settle = setTimeout(abort, READ_MS);
-      },
-    };
-    const onresumptiontoken = () => {
-      hasRest = true;
-      clearTimeout(settle);
-    };
     const aborted = new Promise<never>((_, reject) => {
-      over.signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
+      scope.signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
     });
-    const options = { signal: over.signal, timeout: NO_LIMIT_MS, onresumptiontoken };
+    const onresumptiontoken = () => scope.expectRest();
+    const options = { signal: scope.signal, timeout: NO_LIMIT_MS, onresumptiontoken };
     const sent = callScope.run(scope, () => send(options));
-    // Whichever of the two comes second, nobody waits for it.
+    // The slower of the two may still fail when nobody waits for it.
     sent.catch(() => {});
     try {
       return await Promise.race([sent, aborted]);
     } catch (error) {
       signal.throwIfAborted();
-      if (over.signal.aborted && failure === undefined) {
-        throw new NetworkError(`${name} ended its answer early.`);
+      if (scope.signal.aborted && scope.failure === undefined) {
+        throw new NetworkError(`${this.#name} ended its answer early.`);
       }
-      throw failureOf(failure ?? error, { name, hasSession: transport.sessionId !== undefined });
+      const hasSession = this.#transport.sessionId !== undefined;
+      throw failureOf(scope.failure ?? error, { name: this.#name, hasSession });
     } finally {
-      clearTimeout(settle);
       signal.removeEventListener('abort', abort);
-      abort();
+      scope.abort();
     }
   }
-
-  try {
-    await call(server.signal, (options) => client.connect(transport, options));
-  } catch (error) {
-    await client.close().catch(() => {});
-    throw error;
-  }
-
-  return {
-    /** The tools there are, as the server describes them, page by page; whether there are more than are read. */
-    async list(signal: AbortSignal): Promise<{ tools: unknown[]; isPartial: boolean }> {
-      const tools: unknown[] = [];
-      if (!client.getServerCapabilities()?.tools) return { tools, isPartial: false };
-      let cursor: string | null | undefined;
-      for (let page = 0; page < MAX_PAGES; page += 1) {
-        const params = cursor == null ? {} : { cursor };
-        const read = await call(signal, (options) =>
-          client.request({ method: 'tools/list', params }, Page, options),
-        );
-        tools.push(...read.tools);
-        cursor = read.nextCursor;
-        if (cursor == null) return { tools, isPartial: false };
-      }
-      return { tools, isPartial: true };
-    },
-    call: (
-      tool: { name: string; inputSchema: Record<string, unknown> },
-      input: Record<string, unknown>,
-      signal: AbortSignal,
-    ): Promise<CallResult> =>
-      call(signal, (options) =>
-        client.callTool(
-          { name: tool.name, arguments: input },
-          {
-            ...options,
-            // Some arguments go into headers, as this says; without it the library would ask for the list once more.
-            toolDefinition: {
-              name: tool.name,
-              inputSchema: { ...tool.inputSchema, type: 'object' },
-            },
-          },
-        ),
-      ),
-    /** Ends what is under way; a session is given back where the server takes it soon. */
-    async close(signal: AbortSignal) {
-      await call(signal, () => transport.terminateSession()).catch(() => {});
-      await client.close().catch(() => {});
-    },
-  };
 }
 
-/** What went wrong, without any text of the library: some hold what a server sent. */
+/** Follows the messages of one call, and aborts once each has its answer and no rest of one is expected. */
+class CallProgress implements CallScope {
+  /** First failure of a message. */
+  failure: unknown;
+  readonly #over = new AbortController();
+  #sentCount = 0;
+  #endedCount = 0;
+  #expectsRest = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  sends(): number {
+    clearTimeout(this.#timer);
+    this.#expectsRest = false;
+    return ++this.#sentCount;
+  }
+
+  ended(error?: unknown): void {
+    this.failure ??= error;
+    if (++this.#endedCount !== this.#sentCount || this.#expectsRest) return;
+    this.#timer = setTimeout(() => this.abort(), READ_MS);
+  }
+
+  expectRest(): void {
+    this.#expectsRest = true;
+    clearTimeout(this.#timer);
+  }
+
+  abort(): void {
+    clearTimeout(this.#timer);
+    this.#over.abort();
+  }
+}
+
+/** Describes a failure without any text of the library, because that may quote the server. */
 function failureOf(
   error: unknown,
   { name, hasSession }: { name: string; hasSession: boolean },
@@ -193,11 +218,11 @@ function failureOf(
   for (const one of chain) if (one instanceof CallError || one instanceof ContractError) return one;
   const [first] = chain;
   const status = chain.map((one) => (one as { status?: unknown }).status).find(isNumber);
-  // Servers forget sessions, and not all say it in the way that is meant for it.
-  if (status === 404 || (status === 400 && hasSession))
-    return new SessionGoneError(
-      `${name} answered with status ${status}: there is no such server at its URL.`,
-    );
+  // Servers forget sessions, and not all of them use the right status for it.
+  if (status === 404 || (status === 400 && hasSession)) {
+    const message = `${name} answered with status ${status}: there is no such server at its URL.`;
+    return new SessionGoneError(message);
+  }
   if (status !== undefined) {
     return new StatusError(`${name} answered with status ${status}.`, { status });
   }
@@ -216,7 +241,7 @@ function failureOf(
 
 const isNumber = (value: unknown) => typeof value === 'number';
 
-/** An error with what is behind it. */
+/** Returns an error and its causes. */
 function chainOf(error: unknown): Error[] {
   const chain: Error[] = [];
   for (let one = error; one instanceof Error && chain.length < 8; ) {

@@ -4,132 +4,161 @@ import { type Agent, request } from 'undici';
 import { JSON_LIMITS, JsonLimitError, JsonScan, jsonFault } from '../contracts/parse-json.ts';
 import { ContractError, NetworkError } from './errors.ts';
 
-/** Bytes of one answer of a server; lists of tools with long schemas have some 200 KB. */
+/** Bytes of one answer; lists of tools with long schemas have some 200 KB. */
 const MAX_BYTES = 1024 * 1024;
 
-/** One tool whose schema is nested deep must not hide all others. */
+/** A single tool with a deeply nested schema must not hide all others. */
 const ANSWER_LIMITS = { ...JSON_LIMITS, depth: 200 };
 
-/** Of an answer that is an error nobody reads more. */
+/** Bytes of an error answer that are read. */
 const MAX_ERROR_BYTES = 2_048;
 
-/** Messages for one call: the call itself, refusals of what its server asks for, and requests for the rest of its answer. */
+/** Messages for one call: the call itself, refusals of the server's own requests, and requests for the rest of its answer. */
 const MAX_MESSAGES = 20;
 
 /** One call, over all messages that are sent for it. */
 export interface CallScope {
-  /** One more is sent; how many that makes. */
+  /** Counts one more message; returns how many there are. */
   sends(): number;
   /** Aborts when nobody waits for the answer any more. */
   signal: AbortSignal;
-  /** The answer to one has come to its end, whole or not. */
+  /** The answer to one message has ended, whole or not. */
   ended(error?: unknown): void;
 }
 
-/** For which call something is sent: the library between does not tell. */
+/** The call that a message belongs to, since the library doesn't pass it on. */
 export const callScope = new AsyncLocalStorage<CallScope>();
 
-/** Stands for `fetch` where a library asks for one. */
+/** Replaces `fetch` in the library. */
 export type ServerFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/**
- * Sends messages to one server, with its headers, to its origin and nowhere else. Answers are bounded in size, depth and values as they
- * come. Throws `NetworkError`, for a redirect to another origin too, and `ContractError`.
- */
-export function createServerFetch(server: {
+interface FetchOptions {
   url: URL;
-  /** As errors name it. */
+  /** Name of the server in errors. */
   name: string;
   headers: Readonly<Record<string, string>>;
   connections: Agent;
-}): ServerFetch {
-  const { url, name, headers: own, connections: dispatcher } = server;
+}
 
-  return async (to, { method = 'GET', headers, body, signal } = {}) => {
+type ServerResponse = Awaited<ReturnType<typeof request>>;
+
+/**
+ * Creates a `fetch` that sends messages to one server, with its headers, and to no other origin. Answers are limited in size,
+ * depth and values as they arrive. Throws `NetworkError`, also for a redirect to another origin, and `ContractError`.
+ */
+export function createServerFetch(server: FetchOptions): ServerFetch {
+  const { url, name } = server;
+  return async (to, init = {}) => {
     const target = new URL(to);
     if (target.origin !== url.origin) {
       throw new NetworkError(`${name} tried to have a request sent to ${target.origin}.`);
     }
+    // Only the rest of an answer is requested, and nothing that a server would send on its own.
+    const isRest = new Headers(init.headers).has('last-event-id');
+    if ((init.method ?? 'GET') === 'GET' && !isRest) return new Response(null, { status: 405 });
     const scope = callScope.getStore();
-    // The rest of an answer is asked for, and nothing that a server would say by itself.
-    const isRest = new Headers(headers).has('last-event-id');
-    if (method === 'GET' && !isRest) return new Response(null, { status: 405 });
     if (scope && scope.sends() > MAX_MESSAGES) {
       const error = new ContractError(`${name} tried to send more requests than the call needs.`);
       scope.ended(error);
       throw error;
     }
-    // Some servers leave an answer open after its end. All messages of a call share its signal.
-    const until = scope?.signal ?? signal;
-    if (until) setMaxListeners(0, until);
-    let answer: Awaited<ReturnType<typeof request>>;
-    try {
-      answer = await request(target, {
-        dispatcher,
-        method: method as 'GET' | 'POST' | 'DELETE',
-        headers: {
-          ...Object.fromEntries(new Headers(headers)),
-          ...own,
-          // What is small on its way may be large when it is unpacked.
-          'accept-encoding': 'identity',
-        },
-        body: typeof body === 'string' ? body : null,
-        signal: until ?? null,
-      });
-    } catch (error) {
-      scope?.ended(error);
-      throw error;
-    }
-    // Closed unread, a body would emit an error that nobody hears; a reader hears it all the same.
-    answer.body.on('error', () => {});
-    const { statusCode: status } = answer;
-    const told = headersOf(answer.headers);
-    // Where somebody could log in is a server's word: nobody does.
-    told.delete('www-authenticate');
-    const drop = (error?: Error) => {
-      answer.body.destroy();
-      scope?.ended(error);
-      if (error) throw error;
-    };
-    const location = status >= 300 && status <= 399 ? told.get('location') : null;
-    if (location !== null && originOf(location, target) !== url.origin) {
-      drop(
-        new NetworkError(
-          `${name} redirects to ${originOf(location, target) ?? 'no address'}, which is not followed. If it moved there, set that as its \`url\`.`,
-        ),
-      );
-    }
-    const encoding = told.get('content-encoding') ?? 'identity';
-    if (encoding !== 'identity') {
-      drop(new ContractError(`${name} sent a compressed answer, which was not requested.`));
-    }
-    if (status < 200 || status === 204) {
-      drop();
-      return new Response(null, { status: 204, headers: told });
-    }
-    // What they mean to the protocol the library knows.
-    if (status >= 400) {
-      const text = await readSome(answer.body);
-      scope?.ended();
-      return new Response(text, { status, headers: told });
-    }
-    return new Response(bounded(answer.body, name, scope), { status, headers: told });
+    const answer = await send(server, target, init, scope);
+    return await toResponse(server, target, answer, scope);
   };
 }
 
-function headersOf(headers: Record<string, string | string[] | undefined>): Headers {
-  const told = new Headers();
-  for (const [key, value] of Object.entries(headers)) {
-    for (const one of [value ?? []].flat()) told.append(key, one);
+async function send(
+  { headers: serverHeaders, connections }: FetchOptions,
+  target: URL,
+  { method = 'GET', headers, body, signal }: RequestInit,
+  scope: CallScope | undefined,
+): Promise<ServerResponse> {
+  // Some servers leave an answer open after its end. All messages of a call share its signal.
+  const until = scope?.signal ?? signal;
+  if (until) setMaxListeners(0, until);
+  try {
+    const answer = await request(target, {
+      dispatcher: connections,
+      method: method as 'GET' | 'POST' | 'DELETE',
+      headers: {
+        ...Object.fromEntries(new Headers(headers)),
+        ...serverHeaders,
+        // A small compressed answer can hide gigabytes.
+        'accept-encoding': 'identity',
+      },
+      body: typeof body === 'string' ? body : null,
+      signal: until ?? null,
+    });
+    // A body that is closed unread emits an error, which would end the process; a reader gets it anyway.
+    answer.body.on('error', () => {});
+    return answer;
+  } catch (error) {
+    scope?.ended(error);
+    throw error;
   }
-  return told;
+}
+
+/** Passes an answer to the library, if its headers are acceptable. */
+async function toResponse(
+  { url, name }: FetchOptions,
+  target: URL,
+  { statusCode: status, headers: rawHeaders, body }: ServerResponse,
+  scope: CallScope | undefined,
+): Promise<Response> {
+  const headers = headersOf(rawHeaders);
+  // It names a place to log in, which nobody does.
+  headers.delete('www-authenticate');
+  const fault = faultOf(status, headers, { url, name, target });
+  if (fault) {
+    body.destroy();
+    scope?.ended(fault);
+    throw fault;
+  }
+  if (status < 200 || status === 204) {
+    body.destroy();
+    scope?.ended();
+    return new Response(null, { status: 204, headers });
+  }
+  // The library knows the meaning of errors in the protocol.
+  if (status >= 400) {
+    const text = await readSome(body);
+    scope?.ended();
+    return new Response(text, { status, headers });
+  }
+  return new Response(bounded(body, name, scope), { status, headers });
+}
+
+function faultOf(
+  status: number,
+  headers: Headers,
+  { url, name, target }: { url: URL; name: string; target: URL },
+): Error | undefined {
+  const location = status >= 300 && status <= 399 ? headers.get('location') : null;
+  const origin = location === null ? url.origin : originOf(location, target);
+  if (origin !== url.origin) {
+    return new NetworkError(
+      `${name} redirects to ${origin ?? 'no address'}, which is not followed. If it moved there, set that as its \`url\`.`,
+    );
+  }
+  if ((headers.get('content-encoding') ?? 'identity') !== 'identity') {
+    return new ContractError(`${name} sent a compressed answer, which was not requested.`);
+  }
+  return undefined;
+}
+
+function headersOf(headers: Record<string, string | string[] | undefined>): Headers {
+  const copy = new Headers();
+  for (const [key, value] of Object.entries(headers)) {
+    for (const one of [value ?? []].flat()) copy.append(key, one);
+  }
+  return copy;
 }
 
 function originOf(location: string, base: URL): string | undefined {
   return URL.canParse(location, base.href) ? new URL(location, base).origin : undefined;
 }
 
-/** The beginning of a body; the rest is not waited for. */
+/** Reads the beginning of a body, and closes it. */
 async function readSome(body: AsyncIterable<Buffer> & { destroy(): unknown }): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -140,13 +169,13 @@ async function readSome(body: AsyncIterable<Buffer> & { destroy(): unknown }): P
       if (bytes >= MAX_ERROR_BYTES) break;
     }
   } catch {
-    // What has come says enough.
+    // The bytes so far say enough.
   }
   body.destroy();
   return Buffer.concat(parts).subarray(0, MAX_ERROR_BYTES).toString('utf8');
 }
 
-/** A body that ends with an error where it is too large or holds too much. */
+/** Returns a body that ends with an error if it is too large or holds too many values. */
 function bounded(
   body: AsyncIterable<Buffer> & { destroy(): unknown },
   name: string,

@@ -4,7 +4,7 @@
  * Our choice: the prefixes name the service, so that a key pasted in the wrong place is recognised.
  */
 export const KeyPrefix = { gateway: 'awg_', monitoring: 'awm_' } as const;
-export type Service = keyof typeof KeyPrefix;
+export type KeyedService = keyof typeof KeyPrefix;
 
 /** Random characters after the prefix. */
 export const KEY_RANDOM_LENGTH = 40;

@@ -1,23 +1,24 @@
-/** More than `n` can ask for. */
+/** The most that `n` can request. */
 const MOST_CHOICES = 128;
 
-/** What providers say of an answer that broke off. Source: API references of Mistral, OpenRouter and DeepSeek. */
+/** Finish reasons of an answer that broke off. Source: API references of Mistral, OpenRouter and DeepSeek. */
 const BROKE_OFF = new Set(['error', 'insufficient_system_resource']);
 
 /**
- * Follows which choices of a streamed answer have begun and ended, which tells whether a stream is whole whose body has ended as it should, but without `[DONE]`.
- * Our choice: it is, when each choice that began has its `finish_reason`. Servers that leave out `[DONE]` say it that way.
+ * Follows which choices of a streamed answer have begun and ended, for bodies that end properly but without `[DONE]`.
+ * Our choice: such a stream is whole if each choice that began has its `finish_reason`, as it is for servers that leave
+ * `[DONE]` out.
  */
 export function createChoiceEnds() {
   const ended = new Map<unknown, boolean>();
   return {
-    /** A chunk tells something of this choice; a reason says that it has ended. */
+    /** Notes a chunk of this choice; a reason means that the choice has ended. */
     note(index: unknown, reason: unknown): void {
       const ends = typeof reason === 'string' && reason !== '' && !BROKE_OFF.has(reason);
-      // What follows an end, such as the usage, does not take it back.
+      // A later chunk, such as the usage, doesn't reopen a choice.
       if (ends || (!ended.has(index) && ended.size <= MOST_CHOICES)) ended.set(index, ends);
     },
-    /** At least one has begun, and each one that has begun has ended. */
+    /** At least one choice has begun, and every one that has begun has ended. */
     all: () => ended.size > 0 && ended.size <= MOST_CHOICES && [...ended.values()].every(Boolean),
   };
 }

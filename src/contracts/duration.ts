@@ -13,7 +13,7 @@ const PART = String.raw`(\d{1,9})\s*(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|ho
 const PARTS = new RegExp(PART, 'gi');
 const DURATION = new RegExp(String.raw`^(?:\s*${PART})+\s*$`, 'i');
 
-/** Words of the longest duration that is read: `1 week 2 days 3 hours 4 minutes`. */
+/** Words of the longest readable duration: `1 week 2 days 3 hours 4 minutes`. */
 const MAX_WORDS = 8;
 
 /**
@@ -39,7 +39,7 @@ function unitMs(unit: string): number {
   return UNITS.find(({ name }) => name.startsWith(letter))?.ms ?? WEEK_MS;
 }
 
-/** The duration that begins at one of several words, and how many of them it takes. Pure. */
+/** Reads the duration that begins at one of several words; `count` is how many of them it takes. Pure. */
 export function readDurationAt(
   words: readonly string[],
   at: number,
@@ -63,7 +63,7 @@ export interface DurationRange {
   needsUnit?: boolean;
 }
 
-/** What is wrong with a typed duration, without the last period; `undefined` if it is one in this range. Pure. */
+/** Says what is wrong with a typed duration, without the last period; `undefined` if it fits this range. Pure. */
 export function durationProblem(text: string, range: DurationRange): string | undefined {
   const { minMs, maxMs } = range;
   const ms = readDuration(text, range);
@@ -72,7 +72,7 @@ export function durationProblem(text: string, range: DurationRange): string | un
   return `“${text.trim()}” is ${inWords(ms)}. Choose ${inWords(minMs)} to ${inWords(maxMs)}`;
 }
 
-/** A duration in its two largest units: `1 hour 5 minutes`, `45 seconds`; at least a second. Pure. */
+/** Writes a duration in its two largest units: `1 hour 5 minutes`, `45 seconds`; at least a second. Pure. */
 export function inWords(ms: number): string {
   let left = Math.max(1000, Math.round(ms / 1000) * 1000);
   const parts: string[] = [];

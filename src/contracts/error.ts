@@ -19,7 +19,7 @@ export type ErrorBody = z.infer<typeof ErrorBody>;
 
 /**
  * The error codes the two services use, so that a caller can act on one without reading the sentence.
- * Our choice: names follow those that OpenAI-style clients already know, where one exists.
+ * Our choice: the names that OpenAI-style clients already know, if there are any.
  */
 export const ErrorCode = {
   invalidRequest: 'invalid_request',

@@ -1,15 +1,18 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { isWholeData } from './server-sent-events.ts';
 
-/** A stream of events that is none: too long an event, or not UTF-8. */
+/** The body isn't a usable stream of events: an event is too long, or the text isn't UTF-8. */
 export class GarbledStreamError extends Error {
   override name = 'GarbledStreamError' as const;
 }
 
+/** Time that a stream may take to close after it said that it is whole. */
+const TAIL_LIMIT_MS = 1_000;
+
 /**
- * The server-sent events of a body, as the bytes come in. A last event may lack its empty line, and its line break too
- * where it is whole without: JSON or `[DONE]`. Returns false when anything else is left, so that the body was cut.
- * Throws `GarbledStreamError` when more than `limit` characters wait for the end of their event.
+ * Reads the server-sent events of a body as its bytes arrive. The last event may lack its empty line, and also its line break
+ * if its data is whole: JSON or `[DONE]`. Returns false if anything else is left over, because the body was then cut off.
+ * Throws `GarbledStreamError` if more than `limit` characters wait for the end of their event.
  */
 export async function* readEvents(
   body: AsyncIterable<Uint8Array>,
@@ -31,7 +34,7 @@ export async function* readEvents(
     const lineAt = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1;
     line = lineAt === 0 ? line + text : text.slice(lineAt);
     parser.feed(text);
-    yield* arrived.splice(0);
+    for (const event of arrived.splice(0)) yield event;
     if (tooLong) throw new GarbledStreamError('streams more than the limit for one answer');
   }
   parser.feed('\n\n');
@@ -41,6 +44,22 @@ export async function* readEvents(
   if (isData && !isWhole) return false;
   if (rest !== undefined) yield rest;
   return isData || line.trimEnd() === '' || line.startsWith(':');
+}
+
+/**
+ * Reads the end of a stream that said it is whole, so that its connection can serve the next call and the sender sees that
+ * everything was received. Calls `close` at the end, and also if anything follows or a second has passed.
+ */
+export async function readTail(events: AsyncGenerator<unknown>, close: () => void): Promise<void> {
+  const timer = setTimeout(close, TAIL_LIMIT_MS);
+  try {
+    await events.next();
+  } catch {
+    // The answer was whole, so it doesn't matter how its connection ends.
+  } finally {
+    clearTimeout(timer);
+    close();
+  }
 }
 
 function decode(decoder: InstanceType<typeof TextDecoder>, bytes: Uint8Array): string {

@@ -1,6 +1,6 @@
 /**
- * Room that its users share fairly: each may hold as much as is left free for all others. One alone holds up to half, two a third
- * each, and whoever comes next finds some. Source: Choudhury and Hahne, "Dynamic queue length thresholds", 1998.
+ * Shares a limited amount fairly: each user may hold as much as is still free. A single user holds up to half, two hold a
+ * third each, and the next one always finds some. Source: Choudhury and Hahne, "Dynamic queue length thresholds", 1998.
  */
 export class FairRoom {
   readonly #size: number;
@@ -11,7 +11,7 @@ export class FairRoom {
     this.#size = size;
   }
 
-  /** Takes some room for a user; returns false, and takes none, if that is more than is left for others. */
+  /** Takes an amount for a user; returns false, and takes nothing, if too little would remain for others. */
   take(user: string, amount: number): boolean {
     const held = (this.#held.get(user) ?? 0) + amount;
     if (held > this.#size - this.#used - amount) return false;

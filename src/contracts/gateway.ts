@@ -10,10 +10,10 @@ export const GatewayPath = {
 } as const;
 
 /**
- * The headers that tell a caller the limits by the minute of its key, and what is left of them.
+ * Headers with the limits by the minute of the caller's key, and what remains of them.
  * Our choice: the contract leaves limits open ("not shown"); these are the names and forms that clients of the convention
- * read. The reset is the time until all is free again, such as `12ms`, `8.64s` or `6m0s`. A limit that the key does not
- * have has no headers. Source: OpenAI API reference, "Rate limits", "Rate limits in headers".
+ * read. The reset is the time until the full limit is available again, such as `12ms`, `8.64s` or `6m0s`. A limit that the
+ * key doesn't have has no headers. Source: OpenAI API reference, "Rate limits", "Rate limits in headers".
  */
 export const LimitHeader = {
   limitRequests: 'x-ratelimit-limit-requests',
@@ -25,10 +25,10 @@ export const LimitHeader = {
 } as const;
 
 /**
- * What a model does not take is left out of a call, and said.
- * Our choice: the contract leaves open what becomes of a parameter that a model has no use for. Most callers want the
- * answer all the same, so it comes, and `dropped` names what was left out, such as `temperature,top_p`; fields of messages
- * stand as `messages.name`. A request with `strict: true` is refused with a 400 instead.
+ * Headers for parameters that the model doesn't support.
+ * Our choice: the contract doesn't say what happens to them. Most callers want the answer anyway, so the gateway leaves
+ * them out and lists them in `dropped`, such as `temperature,top_p`; fields of messages are listed as `messages.name`. A
+ * request with `strict: true` is refused with a 400 instead.
  */
 export const ParameterHeader = {
   dropped: 'x-askwatch-dropped',
@@ -36,8 +36,8 @@ export const ParameterHeader = {
 } as const;
 
 /**
- * Names the model that answered, as `provider/model`, each as in a URI.
- * Our choice: the contract's `model` is the id of the catalog; this says whose words they are.
+ * Names the model that answered, as `provider/model`, each encoded as in a URI.
+ * Our choice: the contract's `model` is the id of the catalog; this header names the real model.
  */
 export const UPSTREAM_HEADER = 'x-askwatch-upstream';
 
@@ -64,7 +64,7 @@ export const ModelRanks = z.object({
 });
 export type ModelRanks = z.infer<typeof ModelRanks>;
 
-/** Provider of models for which the built-in engine answers, and no language model. */
+/** Provider of models for which the built-in engine answers instead of a language model. */
 export const OFFLINE_PROVIDER = 'askwatch';
 
 /**
@@ -79,25 +79,24 @@ export const Model = z.object({
   created: z.int(),
   /** Provider name, lower case. */
   owned_by: z.string(),
-  /** What it makes. */
   kind: z.enum(['text', 'image']).optional(),
   /** Tokens of prompt and reply together; text models. */
   context_length: z.int().positive().optional(),
-  /** What a message may hold; text models. */
+  /** Kinds of content in a message; text models. */
   input: z.array(z.enum(['text', 'image'])).optional(),
   /** Smallest to largest picture, such as `256x256`; image models. */
   resolutions: z.array(z.string().regex(/^\d+x\d+$/)).optional(),
   ranks: ModelRanks.optional(),
-  /** Which of the contract's optional parameters it heeds, and `tools` where it does; text models. */
+  /** The contract's optional parameters that it supports, and `tools` if it does; text models. */
   supported_parameters: z.array(z.string()).optional(),
   description: z.string().optional(),
-  /** The provider's own model that answers first, and its context if the provider lists one, which then holds. */
+  /** The provider's own model that is asked first. If the provider lists its context, that is the limit. */
   upstream: z
     .object({ model: z.string(), context_length: z.int().positive().optional() })
     .optional(),
-  /** False for a text model that nobody serves now, so that a chat with it is a 503. */
+  /** False for a text model that no provider serves now; a chat with it is a 503. */
   available: z.boolean().optional(),
-  /** Why it is not available, and which settings would change that. */
+  /** Why it isn't available, and which settings would change that. */
   unavailable_reason: z.string().optional(),
 });
 export type Model = z.infer<typeof Model>;
@@ -106,17 +105,17 @@ export const ModelList = z.object({ object: z.literal('list'), data: z.array(Mod
 export type ModelList = z.infer<typeof ModelList>;
 
 /**
- * Who speaks.
- * Our choice: beside the contract's three, `developer`, which newer clients send for `system`, and `tool`, with which they
- * hand back what a tool said. What a provider does not take of them it refuses itself.
+ * Role of a message.
+ * Our choice: the contract's three, and `developer`, which newer clients send for `system`, and `tool`, for the result of a
+ * tool call. A provider that doesn't know one of them refuses it itself.
  */
 export const Role = z.enum(['user', 'assistant', 'system', 'developer', 'tool']);
 
 /**
  * One part of a message that is more than text.
  * Our choice: the contract shows `content` as text only but has a model that accepts images; the convention's content
- * parts carry them, and with `refusal` what the assistant said when it refused. Files and sound go to providers that take
- * them. Fields not named here pass through.
+ * parts carry them, and `refusal` carries the assistant's words when it refused. Files and sound go to providers that
+ * accept them. Fields not named here pass through.
  */
 export const ContentPart = z.discriminatedUnion(
   'type',
@@ -143,17 +142,17 @@ export const ContentPart = z.discriminatedUnion(
 export type ContentPart = z.infer<typeof ContentPart>;
 
 /**
- * A list that complains of its first bad item only: of a million bad ones, each complaint costs more than the item.
+ * A list that reports its first bad item only, because of a million bad ones each report would cost more than the item.
  * Items are checked, not copied.
  */
 function listOf<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
   const list = z.array(z.unknown()).check(({ value, issues }) => {
     for (const [at, input] of value.entries()) {
-      // The words of whoever reads the list do not get as far as this.
+      // The caller's error map isn't passed down to here.
       const { error } = item.safeParse(input, { error: plainWords });
       if (!error) continue;
-      const told = error.issues.map((issue) => ({ ...issue, path: [at, ...issue.path], input }));
-      issues.push(...(told as z.core.$ZodRawIssue[]));
+      const first = error.issues.map((issue) => ({ ...issue, path: [at, ...issue.path], input }));
+      issues.push(...(first as z.core.$ZodRawIssue[]));
       return;
     }
   });
@@ -161,12 +160,12 @@ function listOf<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
   return list.meta({ items }) as z.ZodType as z.ZodArray<Item>;
 }
 
-/** What the assistant's turn can be without content. Source: OpenAI API reference, assistant message, `content`. */
+/** Fields that an assistant's turn may have instead of content. Source: OpenAI API reference, assistant message, `content`. */
 const INSTEAD_OF_CONTENT = ['tool_calls', 'function_call', 'refusal', 'audio'];
 
 /**
  * One turn of a conversation.
- * Our choice: `content` may be null or absent where the assistant only calls tools or refuses, as clients send such turns
+ * Our choice: `content` may be null or absent if the assistant only calls tools or refuses, as clients send such turns
  * back. Fields not named here, such as `name`, `tool_calls` and `tool_call_id`, pass through.
  */
 export const ChatMessage = z
@@ -183,7 +182,7 @@ export const ChatMessage = z
   });
 export type ChatMessage = z.infer<typeof ChatMessage>;
 
-/** `null` means absent for every optional field: widely used clients send it. */
+/** Accepts `null` for absent, because widely used clients send it. */
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish();
 
 const replyTokens = optional(z.int().min(1));
@@ -210,6 +209,12 @@ export const ChatRequest = z.looseObject({
 });
 export type ChatRequest = z.infer<typeof ChatRequest>;
 
+/**
+ * Longest silence between two chunks of a stream, milliseconds: of a provider towards the gateway, and by default of the
+ * gateway towards its caller. Our choice: the caller gives up first, because it has a person waiting and its own setting.
+ */
+export const StreamStallMs = { provider: 90_000, gateway: 60_000 } as const;
+
 export const Usage = z.looseObject({
   prompt_tokens: z.int().nonnegative(),
   completion_tokens: z.int().nonnegative(),
@@ -219,7 +224,7 @@ export type Usage = z.infer<typeof Usage>;
 
 /**
  * Why generation ended. The contract shows `stop` and leaves the set open.
- * Our choice: `stop`, `length`, `content_filter` and `tool_calls` are what we give; a reader keeps any other text as it is.
+ * Our choice: we send `stop`, `length`, `content_filter` and `tool_calls`; a reader keeps any other text as it is.
  */
 export const FinishReason = z.string();
 
@@ -229,7 +234,7 @@ export const ChatCompletion = z.looseObject({
   object: z.literal('chat.completion'),
   created: z.int(),
   model: z.string(),
-  choices: listOf(
+  choices: z.array(
     z.looseObject({
       index: z.int().nonnegative(),
       message: z.looseObject({ role: z.literal('assistant'), content: z.string().nullable() }),
@@ -246,7 +251,7 @@ export const ChatCompletionChunk = z.looseObject({
   object: z.literal('chat.completion.chunk'),
   created: z.int(),
   model: z.string(),
-  choices: listOf(
+  choices: z.array(
     z.looseObject({
       index: z.int().nonnegative(),
       delta: z.looseObject({
@@ -262,7 +267,7 @@ export type ChatCompletionChunk = z.infer<typeof ChatCompletionChunk>;
 
 const limit = z.int().nonnegative().optional();
 
-/** Limits of a key by their names on the wire; one that is absent is none. */
+/** Limits of a key by their names in the API; an absent one doesn't apply. */
 const Limits = z.object({
   requests_per_minute: limit,
   tokens_per_minute: limit,
@@ -270,14 +275,14 @@ const Limits = z.object({
   tokens_per_month: limit,
 });
 
-/** Days that `GET /v1/usage` looks back when the caller does not say, and at most. */
+/** Days that `GET /v1/usage` covers by default and at most. */
 export const USAGE_DAYS = { default: 30, max: 400 } as const;
 
 /**
- * The answer to GET /v1/usage: what the caller's own key has used.
- * Our choice: the contract shows usage per key only in the account area ("Authentication" 5), with no field; this lets the
- * holder of a key see the same, and nobody else's. Days are those of the UTC calendar, oldest first; a day and model without
- * requests has no entry.
+ * The answer to GET /v1/usage: usage of the caller's own key.
+ * Our choice: the contract shows usage per key only in the account area ("Authentication" 5), with no field; here the owner
+ * of a key sees the same for that key. Days follow the UTC calendar, oldest first; a day and model without requests has no
+ * entry.
  */
 export const UsageReport = z.object({
   object: z.literal('usage'),
@@ -285,7 +290,7 @@ export const UsageReport = z.object({
   from: z.iso.date(),
   to: z.iso.date(),
   limits: Limits,
-  /** What could be used now, of each limit. */
+  /** Remaining amount of each limit. */
   remaining: Limits,
   data: z.array(
     z.object({
@@ -293,7 +298,6 @@ export const UsageReport = z.object({
       /** `unknown` for requests that named no model of the catalog. */
       model: z.string(),
       requests: z.int(),
-      /** How the requests ended. */
       ends: z.object({
         complete: z.int(),
         client_gone: z.int(),
@@ -303,7 +307,7 @@ export const UsageReport = z.object({
       prompt_tokens: z.int(),
       completion_tokens: z.int(),
       total_tokens: z.int(),
-      /** Requests whose tokens are the gateway's estimate, because the provider told none. */
+      /** Requests whose tokens the gateway estimated, because the provider sent no count. */
       estimated_requests: z.int(),
     }),
   ),

@@ -12,7 +12,6 @@ import { oneLine } from './one-line.ts';
 
 /** Paths that we add under the same prefix. Our choice: the contract has nothing about a single monitor. */
 export const AddedPath = {
-  /** Of all monitors, since a list or an earlier answer. */
   changes: `${MONITORING_PREFIX}/monitors/changes`,
   monitor: `${MONITORING_PREFIX}/monitors/:id`,
   pause: `${MONITORING_PREFIX}/monitors/:id/pause`,
@@ -24,7 +23,6 @@ export const AddedPath = {
   rollups: `${MONITORING_PREFIX}/monitors/:id/rollups`,
   incidents: `${MONITORING_PREFIX}/monitors/:id/incidents`,
   uptime: `${MONITORING_PREFIX}/monitors/:id/uptime`,
-  /** Of all monitors, in one call or a few. */
   days: `${MONITORING_PREFIX}/days`,
   parts: `${MONITORING_PREFIX}/parts`,
   recentIncidents: `${MONITORING_PREFIX}/incidents`,
@@ -33,41 +31,41 @@ export const AddedPath = {
   pushSignal: `${MONITORING_PREFIX}/push/:token/:signal`,
 } as const;
 
-/** One of `AddedPath` with what stands in it. */
+/** Fills in the parameters of an `AddedPath`. */
 export const addedPath = (path: keyof typeof AddedPath, values: Readonly<Record<string, string>>) =>
   AddedPath[path].replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
 
 /**
- * Headers of a create that may be repeated: 1 to 255 visible characters in the request, and `true` in the answer where
- * it is that to an earlier request. Our choice: the name and its meaning are those of the IETF draft.
+ * Headers of a create that may be repeated: 1 to 255 visible characters in the request, and `true` in the answer if it is
+ * the answer to an earlier request. Our choice: name and meaning follow the IETF draft.
  */
 export const IdempotencyHeader = {
   key: 'idempotency-key',
   replayed: 'idempotency-replayed',
 } as const;
 
-/** Header of every list of monitors: the cursor from which its changes are told. Its values are for the service that gave them. */
+/** Header of every list of monitors: the cursor for the first call of its changes. Only the service reads its value. */
 export const CURSOR_HEADER = 'x-monitors-cursor';
 
 /**
- * What is listed otherwise than whoever has the cursor knows. What every check makes new, and what ends by time alone
- * (`last_checked_at`, `response_time_ms`, `flapping`, `stale`), makes no change: it is told along with others.
+ * Changes of the list since a cursor. Fields that each check renews, or that end with time (`last_checked_at`,
+ * `response_time_ms`, `flapping`, `stale`), are no change by themselves; they are sent along with other changes.
  */
 export const MonitorChanges = MonitorList.omit({ next: true }).extend({
-  /** Ids of those that are listed no more, if they were. */
+  /** Ids that are no longer listed. */
   removed: z.array(z.string()),
-  /** What to ask for next. */
+  /** Cursor for the next call. */
   cursor: z.string(),
 });
 export type MonitorChanges = z.infer<typeof MonitorChanges>;
 
-/** Stands in answers for a value of a header or of a target that looks like a secret; sent back, it keeps the secret. */
+/** Replaces values of headers and targets that look like secrets in answers. Sent back, it keeps the stored secret. */
 export const HIDDEN = '…';
 
 /** The last moment with a year of four digits. */
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** A time that callers give, kept as we write it; without a zone it is UTC. */
+/** A time from a caller, rewritten in our form; without a zone it is UTC. */
 export const GivenTime = z.iso
   .datetime({
     offset: true,
@@ -80,22 +78,21 @@ export const GivenTime = z.iso
   )
   .overwrite(inUtc);
 
-/** Unix milliseconds; NaN when it is no time. */
+/** Returns Unix milliseconds, or NaN if the text isn't a time. */
 function unixMs(text: string): number {
   return Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`);
 }
 
-/** As it is when it is no time. */
+/** Returns a text unchanged if it isn't a time. */
 function inUtc(text: string): string {
   const ms = unixMs(text);
   return ms >= 0 && ms <= LAST_MS ? new Date(ms).toISOString() : text;
 }
 
-/** The days of a week as windows name them, in its order. */
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
 
-/** A minute as clocks on a wall show it, without an offset: `2026-12-01T22:00`. */
+/** A minute of local time, without an offset: `2026-12-01T22:00`. */
 const LocalTime = z
   .string()
   .regex(
@@ -106,7 +103,7 @@ const LocalTime = z
 
 function isMinute(text: string): boolean {
   const ms = unixMs(text);
-  // Date.parse takes the 31st of a short month for the day after it.
+  // Date.parse reads the 31st of a short month as the day after it.
   return ms >= 0 && ms <= LAST_MS && new Date(ms).toISOString().startsWith(text);
 }
 
@@ -116,14 +113,14 @@ const TimeOfDay = z
 
 const Reason = z.string().overwrite(oneLine).max(200).optional();
 
-/** Of a window that comes back, and of one that does not. */
+/** Longest repeating window, and longest single one. */
 const WEEK_MINUTES = 7 * 24 * 60;
 const YEAR_MINUTES = 366 * 24 * 60;
 
 /**
- * A time in which nobody is told: one window, or one that comes back. With a zone it begins when the clocks there show that
- * time, and lasts so many minutes however they are set. Our choice: a time that they show twice is the first of the two, and
- * one that they leave out is the moment at which they move on.
+ * A time without alerts: one window, or a repeating one. With a zone it begins when the clocks there show that time, and
+ * lasts its minutes even if the clocks are set meanwhile. Our choice: a time that comes twice is the first of the two, and
+ * a skipped time is the moment when the clocks move on.
  */
 export const MaintenanceWindow = z.union([
   z
@@ -139,7 +136,7 @@ export const MaintenanceWindow = z.union([
     reason: Reason,
   }),
   z.strictObject({
-    /** The days on which it begins. */
+    /** Days on which it begins. */
     weekly: z
       .array(z.enum(WEEKDAYS))
       .min(1)
@@ -151,7 +148,7 @@ export const MaintenanceWindow = z.union([
     reason: Reason,
   }),
   z.strictObject({
-    /** When it begins, as in a crontab of five fields. */
+    /** Times when it begins, as in a crontab of five fields. */
     cron: z.string().trim().min(1).max(200),
     timezone: z.string().max(100).default('UTC'),
     duration_minutes: z.int().min(1).max(WEEK_MINUTES),
@@ -160,7 +157,6 @@ export const MaintenanceWindow = z.union([
 ]);
 export type MaintenanceWindow = z.infer<typeof MaintenanceWindow>;
 
-/** Most windows of a monitor. */
 export const MAX_WINDOWS = 20;
 
 /** The body of PUT …/maintenance: all windows of a monitor. */
@@ -172,99 +168,95 @@ export type MaintenanceChange = z.infer<typeof MaintenanceChange>;
 /** Most monitors that one `MaintenancePlan` is for. */
 export const MAX_PLANNED = 500;
 
-/** The body of POST /maintenance: a window for each of some monitors, besides those they have. */
+/** The body of POST /maintenance: one more window for each of some monitors. */
 export const MaintenancePlan = z.strictObject({
   /** Their ids. */
   monitors: z.array(z.string().min(1).max(200)).min(1).max(MAX_PLANNED),
-  /** `null` takes away all they have, and ends what goes on. */
+  /** `null` removes all windows, including active ones. */
   window: MaintenanceWindow.nullable(),
 });
 export type MaintenancePlan = z.infer<typeof MaintenancePlan>;
 
-/** What became of a `MaintenancePlan`: each of its monitors in one of these. */
+/** Result of a `MaintenancePlan`: each of its monitors is in one of these lists. */
 export const MaintenancePlanned = z.object({
-  /** They are as it says, whether or not they were before. */
+  /** Monitors that are now as planned, whether or not they were before. */
   planned: z.array(z.string()),
-  /** They have as many windows as a monitor can have, and did not change. */
+  /** Monitors with the most windows already, which did not change. */
   full: z.array(z.string()),
-  /** Files declare them, also their windows, and they did not change. */
+  /** Monitors declared in files with their windows, which did not change. */
   declared: z.array(z.string()).default([]),
-  /** There are no monitors with these ids. */
+  /** Unknown ids. */
   missing: z.array(z.string()),
 });
 export type MaintenancePlanned = z.infer<typeof MaintenancePlanned>;
 
-/** A window when it goes on, or comes next. */
+/** A window that is active or comes next. */
 export const ComingWindow = z.object({
   starts_at: UtcTime,
   ends_at: UtcTime,
-  /** The zone that it was set in. */
   timezone: z.string(),
-  /** Whether it comes back. */
   repeats: z.boolean(),
   reason: z.string().optional(),
 });
 export type ComingWindow = z.infer<typeof ComingWindow>;
 
-/** The same among those of all monitors. */
 export const PlannedWindow = ComingWindow.extend({ monitor: z.string(), name: z.string() });
 export type PlannedWindow = z.infer<typeof PlannedWindow>;
 
-/** Those that go on or begin soon, in the order of their begins. */
+/** Windows that are active or begin soon, in order of their start. */
 export const PlannedWindowList = z.object({
   windows: z.array(PlannedWindow),
-  /** How many there are, with those beyond the limit. */
+  /** Number of windows, including those beyond the limit. */
   total: z.int().nonnegative(),
 });
 export type PlannedWindowList = z.infer<typeof PlannedWindowList>;
 
-/** The body of PATCH /monitors/:id. Settings that are not named stay; the kind of check cannot change. */
+/** The body of PATCH /monitors/:id. Absent settings stay as they are; the kind of check can't change. */
 export const MonitorChange = z.strictObject({
   name: MonitorName.optional(),
   target: MonitorTarget.optional(),
-  /** Settings of the kind of check; `null` takes one back to its default. */
+  /** Settings of the kind of check; `null` resets one to its default. */
   config: z.record(z.string(), z.unknown()).optional(),
-  /** All that it depends on from now on; an empty list is nothing. */
+  /** Everything that it depends on from now on. */
   depends_on: DependsOn.optional(),
 });
 export type MonitorChange = z.infer<typeof MonitorChange>;
 
-/** The answer to POST …/push-token: the new address, shown this once; the one before has stopped working. */
+/** The answer to POST …/push-token: the new address, shown only once. The old one has stopped working. */
 export const RenewedPushToken = z.object({ id: z.string(), push_url: z.url() });
 export type RenewedPushToken = z.infer<typeof RenewedPushToken>;
 
 /** A time in which a monitor was DOWN. */
 export const Incident = z.object({
   id: z.string(),
-  /** The number of the change that it began with, as `status_changes` counts them. */
+  /** Value of `status_changes` when it began. */
   change: z.int(),
   started_at: UtcTime,
-  /** Absent while it goes on. */
+  /** Null while it is ongoing. */
   ended_at: UtcTime.nullable(),
-  /** Why, in words a person understands. */
+  /** Cause in plain words. */
   cause: z.string(),
   /** The kind of failure, such as `timeout`. */
   outcome: z.string(),
-  /** What it was afterwards. */
+  /** Status afterwards. */
   ended_as: z.string().nullable(),
 });
 export type Incident = z.infer<typeof Incident>;
 
-/** Everything known of one monitor. */
 export const MonitorDetails = Monitor.extend({
   created_at: UtcTime,
   config: z.record(z.string(), z.unknown()),
   maintenance: z.array(MaintenanceWindow),
-  /** When those go on or come next, the first ones first. */
+  /** Active and next windows, in order. */
   planned_maintenance: z.array(ComingWindow).optional(),
-  /** When the certificate ends that was last seen; null when none was. */
+  /** End of the last seen certificate; null if there was none. */
   certificate_ends_at: UtcTime.nullable(),
-  /** What goes on now. */
+  /** The ongoing incident. */
   incident: Incident.nullable(),
 });
 export type MonitorDetails = z.infer<typeof MonitorDetails>;
 
-/** One look at a monitor, or one signal of a job. */
+/** One check of a monitor, or one signal of a job. */
 export const CheckRecord = z.object({
   at: UtcTime,
   ok: z.boolean(),
@@ -275,12 +267,12 @@ export const CheckRecord = z.object({
 export type CheckRecord = z.infer<typeof CheckRecord>;
 export const CheckRecordList = z.object({ results: z.array(CheckRecord) });
 
-/** What was seen of a monitor in a minute, hour or day. Times of status are milliseconds; what is missing was not seen. */
+/** Summary of a minute, hour or day of a monitor. Unwatched time is in neither `up_ms` nor `down_ms`. */
 export const Rollup = z.object({
   starts_at: UtcTime,
   checks: z.int().nonnegative(),
   failures: z.int().nonnegative(),
-  /** Of the checks that passed; null when none did. */
+  /** Times of passed checks; null if there were none. */
   response_time_ms: z.object({ min: z.number(), mean: z.number(), max: z.number() }).nullable(),
   up_ms: z.number().nonnegative(),
   down_ms: z.number().nonnegative(),
@@ -292,17 +284,16 @@ export const RollupList = z.object({
 });
 export type RollupList = z.infer<typeof RollupList>;
 
-/** Whether all incidents of the time that was asked about were looked at; false when there may be more. */
+/** False if there may be more incidents in the requested time. */
 const complete = z.boolean().optional();
 
 export const IncidentList = z.object({ incidents: z.array(Incident), complete });
 
-/** An incident among those of all monitors. */
 export const RecentIncident = Incident.extend({ monitor: z.string(), name: z.string() });
 export type RecentIncident = z.infer<typeof RecentIncident>;
 export const RecentIncidentList = z.object({
   incidents: z.array(RecentIncident),
-  /** How many there are, with those beyond the limit. */
+  /** Number of incidents, including those beyond the limit. */
   total: z.int().nonnegative().optional(),
   complete,
 });
@@ -311,8 +302,8 @@ export const RecentIncidentList = z.object({
 export const MAX_DAYS = 90;
 
 /**
- * How the days of a monitor went, UTC, oldest first, up to the last of the list: milliseconds of what was seen up and down.
- * Days before the first of them were not seen. Two lists, because ten thousand monitors have a million days.
+ * Days of a monitor, UTC, oldest first, up to the last day of the list: milliseconds up and down. Earlier days weren't
+ * watched. Two lists of numbers, because ten thousand monitors have a million days.
  */
 export const MonitorDays = z.object({
   id: z.string(),
@@ -321,46 +312,46 @@ export const MonitorDays = z.object({
 });
 export type MonitorDays = z.infer<typeof MonitorDays>;
 
-/** Monitors with their days, by id; `next` is what to ask for the next ones `after`, null when there are none. */
+/** Monitors with their days, by id. Pass `next` as `after` for the next page; it is null on the last one. */
 export const DayList = z.object({
-  /** Today, so far as it has gone. */
+  /** Today, which isn't over. */
   last: z.iso.date(),
   monitors: z.array(MonitorDays),
   next: z.string().nullable(),
 });
 export type DayList = z.infer<typeof DayList>;
 
-/** Most moments that `MonitorParts` are between. */
+/** Most moments of `MonitorParts`. */
 export const MAX_MOMENTS = 100;
 
 /**
- * How parts of a time went for a monitor, between each two of the moments that were asked about: in each list one number for
- * each part, in their order. Lists of numbers, as those of `MonitorDays`.
+ * Parts of a time for a monitor, each between two of the requested moments: every list has one number for each part, in
+ * order.
  */
 export const MonitorParts = z.object({
   id: z.string(),
   created_at: UtcTime,
   up_ms: z.array(z.number().nonnegative()).max(MAX_MOMENTS),
   down_ms: z.array(z.number().nonnegative()).max(MAX_MOMENTS),
-  /** Checks that passed, and their mean response time, 0 where none did. */
+  /** Passed checks, and their mean response time, 0 if there were none. */
   passed: z.array(z.int().nonnegative()).max(MAX_MOMENTS),
   mean_ms: z.array(z.number().nonnegative()).max(MAX_MOMENTS),
 });
 export type MonitorParts = z.infer<typeof MonitorParts>;
 
-/** Monitors with their parts, by id, as `DayList` has them. */
+/** Monitors with their parts, in pages as of `DayList`. */
 export const PartList = z.object({ monitors: z.array(MonitorParts), next: z.string().nullable() });
 export type PartList = z.infer<typeof PartList>;
 
-/** How much of the time that was seen a monitor was not DOWN. */
+/** Share of the watched time in which a monitor wasn't DOWN. */
 export const Uptime = z.object({
   from: UtcTime,
   to: UtcTime,
-  /** 0 to 1; null when nothing was seen. */
+  /** 0 to 1; null if it wasn't watched. */
   uptime: z.number().min(0).max(1).nullable(),
   up_ms: z.number().nonnegative(),
   down_ms: z.number().nonnegative(),
-  /** Nobody looked, it was paused, or it was in maintenance. */
+  /** Time without checks, paused, or in maintenance. */
   unseen_ms: z.number().nonnegative(),
 });
 export type Uptime = z.infer<typeof Uptime>;

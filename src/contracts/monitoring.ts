@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { oneLine } from './one-line.ts';
 
-/** What every path of the monitoring service begins with. Source: monitoring contract, "Endpoints". */
+/** Prefix of every path of the monitoring service. Source: monitoring contract, "Endpoints". */
 export const MONITORING_PREFIX = '/api/v1/public';
 
 /** Paths of the monitoring service. Source: monitoring contract, "Endpoints". */
@@ -10,13 +10,12 @@ export const MonitoringPath = {
   push: `${MONITORING_PREFIX}/push/:token`,
 } as const;
 
-/** Path of one heartbeat's push endpoint. */
 export const pushPath = (token: string) => `${MONITORING_PREFIX}/push/${encodeURIComponent(token)}`;
 
 /**
- * The statuses our service gives. The contract shows `UP` and leaves the rest open.
- * Our choice: these six; a client keeps any other text as it is. A monitor is PENDING until a check passed, a failure was
- * confirmed or, for a HEARTBEAT, its first ping came or was late; only the answer to the create says UP, as the contract does.
+ * Statuses of our service. The contract shows `UP` and leaves the rest open.
+ * Our choice: these six; a client keeps any other text as it is. A monitor is PENDING until a check passes, a failure is
+ * confirmed or, for a HEARTBEAT, its first ping comes or is late; only the answer to the create says UP, as the contract does.
  */
 export const MonitorStatus = z.enum(['UP', 'DOWN', 'PENDING', 'PAUSED', 'MAINTENANCE', 'DEGRADED']);
 export type MonitorStatus = z.infer<typeof MonitorStatus>;
@@ -27,20 +26,18 @@ export type MonitorStatus = z.infer<typeof MonitorStatus>;
  */
 export const UtcTime = z.iso.datetime({ offset: true, local: true });
 
-/** Where a monitor of a file is declared. Our choice: there alone it is changed, and the API refuses to. */
+/** Place in a file where a monitor is declared. Our choice: only the file can change it; the API refuses. */
 export const ManagedBy = z.object({
-  /** As the service reads it. */
   file: z.string(),
-  /** Counted from 1. That it moved within the file is no change of the monitor: it is told along with others. */
+  /** From 1. A new line number isn't a change of the monitor by itself; it is sent along with other changes. */
   line: z.int().positive(),
-  /** Its key among the monitors of the file. */
   key: z.string(),
-  /** Since when it is not in the file any more; it is paused, and removed a day after. */
+  /** Time when it left the file; it is paused, and removed a day later. */
   left_at: UtcTime.optional(),
 });
 export type ManagedBy = z.infer<typeof ManagedBy>;
 
-/** How long a monitor that left its file is kept, paused. */
+/** Hours until a monitor that left its file is removed. */
 export const LEFT_KEPT_HOURS = 24;
 
 /**
@@ -54,46 +51,41 @@ export const Monitor = z.object({
   target: z.string(),
   status: z.string().min(1),
   interval_seconds: z.number().positive(),
-  /** When it was made. */
   created_at: UtcTime.optional(),
-  /** When `status` last changed. */
   status_changed_at: UtcTime.optional(),
-  /** How often `status` has changed, but from PENDING to UP and back; tells "down and back" from "nothing happened" between two polls. */
+  /** Number of changes of `status`, except between PENDING and UP; shows a poller that a monitor was down in between. */
   status_changes: z.int().nonnegative().optional(),
-  /** Why it is not UP, in words a person understands. */
+  /** Reason why it isn't UP, in plain words. */
   status_reason: z.string().optional(),
   last_checked_at: UtcTime.nullable().optional(),
-  /** How long the last check took. */
   response_time_ms: z.number().nonnegative().nullable().optional(),
-  /** It goes up and down all the time. */
   flapping: z.boolean().optional(),
-  /** HEARTBEAT: its job has said nothing yet. */
   waiting_for_first_ping: z.boolean().optional(),
-  /** Nothing has been learned of it for longer than two intervals: `status` may be out of date. */
+  /** No news for longer than two intervals, so `status` may be out of date. */
   stale: z.boolean().optional(),
-  /** What it needs to be well: ids of monitors, or alerts from other systems as `DependsOn` has them. Absent when nothing. */
+  /** Ids of monitors and alerts from other systems, as in `DependsOn`. Absent if it has no dependencies. */
   depends_on: z.array(z.string()).optional(),
   managed_by: ManagedBy.optional(),
-  /** Places that are told of it whether or not they asked for that, such as `slack:C0123`. */
+  /** Places that get its alerts without subscribing, such as `slack:C0123`. */
   channels: z.array(z.string()).optional(),
 });
 export type Monitor = z.infer<typeof Monitor>;
 
 export const MonitorList = z.object({
-  /** Of those in `monitors`. Our choice: also where fewer were asked for, so that a reader can tell a list that was cut. */
+  /** Length of `monitors`. Our choice: also of a page, so that a reader recognizes a list that was cut off. */
   count: z.int().nonnegative(),
   monitors: z.array(Monitor),
-  /** Where a `limit` was asked for: the id to ask for the next ones `after`, null when these are the last. Our choice. */
+  /** Present with a `limit`: pass it as `after` for the next page; null on the last one. Our choice. */
   next: z.string().nullable().optional(),
 });
 export type MonitorList = z.infer<typeof MonitorList>;
 
-/** Shortest and longest time between checks, and the one taken when none is given. */
+/** Shortest, longest and default time between checks. */
 export const IntervalSeconds = { min: 5, max: 86_400, default: 60 } as const;
 
 const interval = z.int().min(IntervalSeconds.min).max(IntervalSeconds.max);
 
-/** Settings of every type of check that asks its target, whatever else it has. */
+/** Settings of every type of check that contacts its target. */
 export const probeSettings = {
   interval_seconds: interval.default(IntervalSeconds.default),
   /** Must stay under the interval, or checks of one monitor would overlap. */
@@ -102,7 +94,7 @@ export const probeSettings = {
   confirm_down: z.int().min(1).max(10).default(2),
   /** Successes in a row before it is UP again. */
   confirm_up: z.int().min(1).max(10).default(1),
-  /** How long after a result that is not confirmed the next check comes; at most 5 s when absent. */
+  /** Wait between an unconfirmed result and the next check; at most 5 s if absent. */
   retry_seconds: z.int().min(1).max(3600).optional(),
   /** An answer that took longer is DEGRADED. */
   degraded_after_ms: z.int().min(1).max(60_000).optional(),
@@ -115,17 +107,16 @@ const ExpectedStatus = z
   .regex(/^\d{3}(-\d{3})?(,\d{3}(-\d{3})?)*$/, 'must be codes and ranges such as 200-299,401')
   .default('200-299');
 
-/** Headers that a check sends; those that belong to the connection are not for settings. */
+/** Headers that a check sends, without the connection's own. */
 const RequestHeaders = z
   .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/), z.string().max(2_000))
   .refine((headers) => Object.keys(headers).length <= 20, 'must have at most 20 headers')
   .default({});
 
-/** What a check minds of the TLS that it speaks. */
 const tls = {
   /** DEGRADED when the certificate ends within so many days; 0 never. */
   tls_expiry_days: z.int().min(0).max(365).default(14),
-  /** Take any certificate, also one that is expired or for another name. */
+  /** Accept any certificate, also an expired one or one for another name. */
   ignore_tls: z.boolean().default(false),
 };
 
@@ -147,14 +138,14 @@ const http = {
  */
 export const HttpConfig = z.strictObject({
   ...http,
-  /** What a value of a JSON answer is to be, such as `data.queue[0].depth < 100`; see the service's `json-value.ts`. */
+  /** Condition for a value of a JSON answer, such as `data.queue[0].depth < 100`; see the service's `json-value.ts`. */
   json: z.string().min(1).max(500).optional(),
 });
 export const KeywordConfig = z.strictObject({
   ...http,
   target_keyword: z.string().min(1).max(1000),
   case_sensitive: z.boolean().default(true),
-  /** DOWN when the keyword is there, not when it is missing. */
+  /** DOWN if the keyword is present, not if it is missing. */
   inverted: z.boolean().default(false),
 });
 export const DnsConfig = z.strictObject({
@@ -162,40 +153,39 @@ export const DnsConfig = z.strictObject({
   record_type: z
     .enum(['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA', 'SOA', 'PTR'])
     .default('A'),
-  /** Values to look for among the answers; none asked for means any answer will do. */
+  /** Values to find among the answers; with none any answer is good. */
   expected: z.array(z.string().min(1).max(500)).max(50).default([]),
-  /** `all` of them are there, `any` one is, or the answers are `exact`ly these. */
+  /** The answers must hold `all` of them, `any` of them, or `exact`ly these. */
   match: z.enum(['all', 'any', 'exact']).default('all'),
-  /** How the resolver is to answer; with anything but NOERROR there are no values to look for. */
+  /** Expected response code; with anything but NOERROR there are no values. */
   rcode: z.enum(['NOERROR', 'NXDOMAIN', 'SERVFAIL', 'REFUSED']).default('NOERROR'),
-  /** `ip` or `ip:port` of the resolver to ask; the system's when absent. */
+  /** `ip` or `ip:port` of the resolver; the system's if absent. */
   resolver: z.string().max(100).optional(),
 });
-/** The name asked for and looked for in the certificate; the host of the target when absent. */
+/** Name to request and to find in the certificate; the target's host if absent. */
 const ServerName = z.string().trim().min(1).max(253).optional();
 export const TcpConfig = z.strictObject({
   ...probeSettings,
   /** Sent once connected; `\r`, `\n`, `\t`, `\\` and `\x00` stand for bytes. Kept like a secret: it may be a login. */
   send: z.string().min(1).max(4096).optional(),
-  /** Text that is to be in the first 64 KB of the answer, with the same escapes. */
+  /** Text that must be in the first 64 KB of the answer, with the same escapes. */
   expect: z.string().min(1).max(1000).optional(),
-  /** Speak TLS. */
   tls: z.boolean().default(false),
   ...tls,
   server_name: ServerName,
 });
 export const CertificateConfig = z.strictObject({
   ...probeSettings,
-  /** An hour: certificates end by the day, and one that was replaced is to be seen soon. */
+  /** An hour, because certificates end by the day, and a replaced one should show soon. */
   interval_seconds: interval.default(3600),
   /** DEGRADED when one of the chain ends within so many days; 0 never. */
   days_left: z.int().min(0).max(365).default(14),
   /** DOWN when one of the chain ends within so many days; 0 once it has ended. */
   down_days: z.int().min(0).max(365).default(0),
-  /** What is said in plain text before TLS begins. */
+  /** Protocol that is spoken in plain text before TLS begins. */
   starttls: z.enum(['none', 'smtp', 'imap', 'postgres']).default('none'),
   server_name: ServerName,
-  /** Mind only when it ends, not who issued it and for which name. */
+  /** Check only when it ends, not its issuer and name. */
   ignore_tls: z.boolean().default(false),
 });
 export const HeartbeatConfig = z.strictObject({
@@ -205,7 +195,7 @@ export const HeartbeatConfig = z.strictObject({
     .min(IntervalSeconds.min)
     .max(366 * 86_400)
     .default(86_400),
-  /** A ping is expected at these times instead, as in a crontab of five fields. */
+  /** Expect a ping at these times instead, as in a crontab of five fields. */
   cron: z.string().trim().min(1).max(200).optional(),
   /** The zone that `cron` is in, such as `Europe/Berlin`. */
   timezone: z.string().max(100).default('UTC'),
@@ -229,19 +219,19 @@ export type TcpConfig = z.infer<typeof TcpConfig>;
 export type CertificateConfig = z.infer<typeof CertificateConfig>;
 export type HeartbeatConfig = z.infer<typeof HeartbeatConfig>;
 
-/** Our choice: one line, whatever was sent; what has nothing to see in it is empty. */
+/** Our choice: always one line; a name without visible characters is empty. */
 export const MonitorName = z.string().overwrite(oneLine).min(1).max(200);
 export const MonitorTarget = z.string().trim().min(1).max(2048);
 
 /** Most parents of a monitor. */
 export const MAX_PARENTS = 5;
 
-/** How the alert of another system begins that a monitor depends on: `alert:<intake id>/<name of the alert>`. */
+/** Prefix of an alert from another system in `DependsOn`: `alert:<intake id>/<alert name>`. */
 export const ALERT_PARENT = 'alert:';
 
 /**
- * What a monitor depends on: ids of monitors, and alerts of other systems, of which the service knows nothing but how they are
- * written. Our choice: while one of these is down, whoever alerts says nothing new of this monitor; it is checked all the same.
+ * Dependencies of a monitor: ids of monitors, and alerts from other systems. The service only checks the form of these.
+ * Our choice: while one of these is down, no new alerts are sent for this monitor; it is still checked.
  */
 export const DependsOn = z
   .array(
@@ -258,7 +248,7 @@ export const DependsOn = z
   .max(MAX_PARENTS)
   .overwrite((ids) => [...new Set(ids)]);
 
-/** A monitor of one type of check, as it is asked for. */
+/** Creates the schema of a new monitor of one type. */
 export const monitorOfType = <Type extends string, Config extends z.ZodType>(
   type: Type,
   config: Config,
@@ -306,12 +296,12 @@ export type MonitorCreate = z.infer<typeof MonitorCreate>;
 export const CheckType = z.enum(MonitorCreate.options.map(({ shape }) => shape.check_type.value));
 export type CheckType = z.infer<typeof CheckType>;
 
-/** What a caller writes: settings with a default may be left out. */
+/** A new monitor as a caller writes it; settings with a default may be absent. */
 export type MonitorCreateInput = z.input<typeof MonitorCreate>;
 
 /**
  * The answer 201 to a create. The first six fields are the contract's.
- * Our choice: `push_url` is added for HEARTBEAT and shown this once; its token is the credential. A lost one is renewed.
+ * Our choice: `push_url` is added for HEARTBEAT and shown only once; its token is the credential. A lost one can be renewed.
  */
 export const MonitorCreated = z.object({
   id: z.string().min(1),

@@ -1,6 +1,6 @@
 /**
- * What a line of text must not hold: control characters but white space, what turns the direction of the text around it,
- * what cannot be seen, halves of characters. Joiners and a few variation selectors stay, which letters and pictures are made of.
+ * Characters that a line of text must not hold: control characters except white space, direction marks, invisible
+ * characters, half characters. Joiners and a few variation selectors stay, because letters and emoji are made of them.
  * Sources: Unicode TR 9 and TR 36, DerivedCoreProperties.
  */
 const UNSEEN =
@@ -8,11 +8,11 @@ const UNSEEN =
 const WHITE = /[\s\u0085]+/g;
 const SEEN = /[^\s\p{Default_Ignorable_Code_Point}]/u;
 
-/** A text as one line without anything that hides in it: nobody can make it look like two, or like another. Pure. */
+/** Returns a text as one line without hidden characters, so that it can't look like two lines or like another text. Pure. */
 export function oneLine(text: string): string {
   const line = text.replace(UNSEEN, '').replace(WHITE, ' ').trim();
   return SEEN.test(line) ? line : '';
 }
 
-/** Whether a text holds what `oneLine` leaves out, white space aside. Pure. */
+/** Returns true if a text holds characters that `oneLine` removes, apart from white space. Pure. */
 export const holdsUnseen = (text: string) => text.search(UNSEEN) !== -1;

@@ -1,6 +1,6 @@
-/** Waits for what cannot be aborted itself, no longer than until the signal aborts: then it throws the signal's reason. */
+/** Waits for a promise that can't be aborted itself. Throws the signal's reason as soon as the signal aborts. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  // Nobody may be there to hear of it any more.
+  // It may fail when nobody waits any more.
   promise.catch(() => {});
   signal.throwIfAborted();
   let abort = () => {};
@@ -13,7 +13,7 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Pr
   );
 }
 
-/** What a promise gives within a time; `undefined` where that comes later. */
+/** Waits for a promise for at most `ms`; returns `undefined` if it takes longer. */
 export async function orLate<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   const late = AbortSignal.timeout(ms);
   return await orAborted(promise, late).catch((error: unknown) => {

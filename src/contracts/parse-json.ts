@@ -1,20 +1,25 @@
 /** The most that a JSON text from outside may hold. */
 export interface JsonLimits {
-  /** Lists and objects within one another. */
+  /** Lists and objects inside one another. */
   depth: number;
   /** Values at any depth. */
   values: number;
-  /** Field names, each counted once for every different sequence of names before it in its object: a parser takes a microsecond for each. */
+  /**
+   * Field names, each counted once for every different sequence of names before it in its object, because these cost a parser
+   * a microsecond each.
+   */
   names: number;
+  /** Field names in all, if limited. */
+  keys?: number;
 }
 
 /**
- * Measured on two shared cores: 50,000 values of any kind parse in at most 50 ms, 200,000 with no more than 20,000 names in
- * at most 80 ms.
+ * Limits for most texts. Measured on two shared cores: 50,000 values of any kind parse in at most 50 ms, 200,000 with no more
+ * than 20,000 names in at most 80 ms.
  */
 export const JSON_LIMITS: JsonLimits = { depth: 64, values: 50_000, names: 20_000 };
 
-/** Which limit a text exceeds; the message is the end of a sentence, such as "has more than 50000 values". */
+/** The text exceeds a limit. The message is the end of a sentence, such as "has more than 50000 values". */
 export class JsonLimitError extends Error {
   override name = 'JsonLimitError' as const;
   readonly limit: keyof JsonLimits;
@@ -24,6 +29,7 @@ export class JsonLimitError extends Error {
       depth: `is nested more than ${most} levels deep`,
       values: `has more than ${most} values`,
       names: `has more than ${most} different field names`,
+      keys: `has more than ${most} keys`,
     };
     super(messages[limit]);
     this.limit = limit;
@@ -31,42 +37,42 @@ export class JsonLimitError extends Error {
 }
 
 /**
- * Parses JSON that somebody else wrote. Its characters are counted first, since a megabyte of brackets or of different names
- * can keep a parser busy for a second. Throws `JsonLimitError`, or `SyntaxError` for a text that isn't JSON.
+ * Parses JSON from outside. Its characters are counted first, since a megabyte of brackets or of different names can keep a
+ * parser busy for a second. Throws `JsonLimitError`, or `SyntaxError` if the text isn't JSON.
  */
 export function parseUntrustedJson(json: string | Uint8Array, limits?: JsonLimits): unknown {
   const text = typeof json === 'string' ? json : new TextDecoder().decode(json);
-  new JsonScan(limits).add(text);
+  new JsonScan(limits, text.length).add(text);
   return JSON.parse(text);
 }
 
-/** What is wrong with a text that `parseUntrustedJson` refused, to follow "an answer that". */
+/** Says what is wrong with a text that `parseUntrustedJson` refused, to follow "an answer that". */
 export const jsonFault = (error: unknown): string =>
   error instanceof JsonLimitError ? error.message : 'is not JSON';
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Counts what a JSON text holds, piece by piece. Several texts, such as those of server-sent events, count as one. */
+/** Counts the contents of a JSON text, piece by piece. Several texts, such as server-sent events, count as one. */
 export class JsonScan {
   readonly #limits: JsonLimits;
-  readonly #names: NameCounter;
+  readonly #names: NameCounter | undefined;
   #depth = 0;
   #values = 1;
+  #keys = 0;
   #inString = false;
-  /** The last character of the piece before was a backslash that escapes the next one. */
+  /** The piece before ended with a backslash that escapes the next character. */
   #isEscaped = false;
 
-  constructor(limits: JsonLimits = JSON_LIMITS) {
+  constructor(limits: JsonLimits = JSON_LIMITS, maxLength = Number.POSITIVE_INFINITY) {
     this.#limits = limits;
-    this.#names = new NameCounter(limits.names);
+    // A name takes at least four characters, with its quotes and its value, so a short text can't have too many.
+    if (maxLength > limits.names * 4) this.#names = new NameCounter(limits.names);
   }
 
   /** Throws `JsonLimitError` as soon as the pieces hold too much. */
   add(piece: string): void {
-    const { depth: maxDepth, values: maxValues } = this.#limits;
-    let depth = this.#depth;
-    let values = this.#values;
+    const { depth: maxDepth, values: maxValues, keys: maxKeys = maxValues } = this.#limits;
     let start = 0;
     let end = 0;
     let at = this.#inString ? this.#endOfString(piece, 0) + 1 : 0;
@@ -78,37 +84,37 @@ export class JsonScan {
           at = end;
           break;
         case COLON:
-          this.#names.add(depth, piece, start, end);
+          this.#keys += 1;
+          if (this.#keys > maxKeys) throw new JsonLimitError('keys', maxKeys);
+          this.#names?.add(this.#depth, piece, start, end);
           break;
         case COMMA:
-          values += 1;
+          this.#values += 1;
           break;
         case OPEN_LIST:
         case OPEN_OBJECT:
-          values += 1;
-          depth += 1;
-          if (depth > maxDepth) throw new JsonLimitError('depth', maxDepth);
-          this.#names.open(depth);
+          this.#values += 1;
+          this.#depth += 1;
+          if (this.#depth > maxDepth) throw new JsonLimitError('depth', maxDepth);
+          this.#names?.open(this.#depth);
           break;
         case CLOSE_LIST:
         case CLOSE_OBJECT:
-          if (depth > 0) depth -= 1;
+          if (this.#depth > 0) this.#depth -= 1;
           break;
         default:
       }
-      if (values > maxValues) throw new JsonLimitError('values', maxValues);
+      if (this.#values > maxValues) throw new JsonLimitError('values', maxValues);
     }
-    this.#depth = depth;
-    this.#values = values;
   }
 
-  /** Ends a string that is open: none goes over a line, but a comment between server-sent events may hold one quote. */
+  /** Ends an open string: none spans two lines, but a comment between server-sent events may hold a single quote. */
   endLine(): void {
     this.#inString = false;
     this.#isEscaped = false;
   }
 
-  /** Where a string ends that goes on at `from`; the length of the piece when it ends in a later one. */
+  /** Returns where the string ends that continues at `from`; the length of the piece if it ends in a later one. */
   #endOfString(piece: string, from: number): number {
     let next = this.#isEscaped ? from + 1 : from;
     this.#isEscaped = false;
@@ -126,28 +132,20 @@ export class JsonScan {
   }
 }
 
-/** Bits of the table of names: with 20,000 in it one name in twenty-five is taken for another. */
-const TABLE_BITS = 18;
-
-/** The table is made for more than so many names; most texts hold fewer. */
-const NAMES_WITHOUT_TABLE = 500;
-
 /** Characters at both ends of a name that tell it from others. */
 const NAME_ENDS = 96;
 
-/** Senders don't know it, so they cannot choose names that are taken for one another. */
+/** Start of every hash. Senders don't know it, so they can't choose names that are taken for one another. */
 const SEED = Math.trunc(Math.random() * 2 ** 32);
 
 const mix = (hash: number, code: number) => Math.imul(hash ^ code, 0x01000193);
 
-/** Counts names that follow a different sequence of names than any before, since these cost a parser time. */
+/** Counts names that follow a different sequence of names than any before. */
 class NameCounter {
   readonly #most: number;
-  #count = 0;
-  #uncounted = 0;
   /** Hash of the names so far in the object that is open at each depth. */
   readonly #sequences: number[] = [SEED];
-  #seen: Uint8Array | undefined;
+  readonly #seen = new Set<number>();
 
   constructor(most: number) {
     this.#most = most;
@@ -166,17 +164,7 @@ class NameCounter {
     }
     hash ^= hash >>> 15;
     this.#sequences[depth] = hash;
-    if (this.#uncounted < NAMES_WITHOUT_TABLE) {
-      this.#uncounted += 1;
-      return;
-    }
-    const place = Math.imul(hash, 0x9e3779b1) >>> (32 - TABLE_BITS);
-    this.#seen ??= new Uint8Array(2 ** (TABLE_BITS - 3));
-    const byte = this.#seen[place >>> 3] ?? 0;
-    const bit = 1 << (place & 7);
-    if (byte & bit) return;
-    this.#seen[place >>> 3] = byte | bit;
-    this.#count += 1;
-    if (this.#count > this.#most) throw new JsonLimitError('names', this.#most);
+    this.#seen.add(hash);
+    if (this.#seen.size > this.#most) throw new JsonLimitError('names', this.#most);
   }
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { readDuration } from './duration.ts';
 
-/** What a value has to be, as people call it. */
+/** Types in plain words. */
 const TYPES: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** What is wrong with a value in words that tell what to write; a schema's own words go first. For `safeParse`. */
+/** Says in plain words what to write instead of a wrong value; a schema's own words go first. For `safeParse`. */
 export const plainWords: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
@@ -39,7 +39,7 @@ export const plainWords: z.core.$ZodErrorMap = (issue) => {
 
 const typeWords = (type: string) => TYPES[type] ?? `a value of the type ${type}`;
 
-/** ` of seconds, such as 300 for 5m`, where the field takes seconds and has something else. */
+/** Returns ` of seconds, such as 300 for 5m` for a field that takes seconds. */
 function secondsWords({ path, expected, input }: z.core.$ZodRawIssue): string {
   if (expected !== 'int' && expected !== 'number') return '';
   if (!String(path?.at(-1)).endsWith('_seconds')) return '';
@@ -47,7 +47,7 @@ function secondsWords({ path, expected, input }: z.core.$ZodRawIssue): string {
   return ms === undefined ? ' of seconds' : ` of seconds, such as ${ms / 1000} for ${input}`;
 }
 
-/** The kinds there are, or the types that a value may have. */
+/** Names the allowed kinds, or the types that a value may have. */
 function unionWords(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string | undefined {
   const { options } = issue as { options?: unknown };
   if (Array.isArray(options) && options.length > 0) return `must be ${listed(options.map(String))}`;

@@ -1,8 +1,8 @@
 /**
- * The headers that tell a caller how much of its quota is left.
+ * Headers with the caller's quota.
  * `X-RateLimit-Limit` and `X-RateLimit-Remaining` are the contract's (monitoring service, "Limits").
  * Our choice: `X-RateLimit-Reset` (whole seconds until the oldest counted request no longer counts) and, with a 429,
- * `Retry-After` in whole seconds, at least 1. They stand on every answer, errors included, and a refused request uses no quota.
+ * `Retry-After` in whole seconds, at least 1. Every answer has them, errors included, and a refused request uses no quota.
  */
 export const RateLimitHeader = {
   limit: 'x-ratelimit-limit',
@@ -15,8 +15,8 @@ export const RateLimitHeader = {
 export const MONITORING_REQUESTS_PER_MINUTE = 120;
 
 /**
- * How long an answer asks to be left alone: `retry-after-ms`, else `Retry-After` in seconds or as a date; `undefined`
- * when it says nothing that can be read.
+ * Reads how long the caller should wait: `retry-after-ms`, else `Retry-After` in seconds or as a date; `undefined` if
+ * there is nothing readable.
  * Source: RFC 9110, 10.2.3; openai-node, `retryRequest`, for the milliseconds.
  */
 export function readRetryAfterMs(
@@ -32,7 +32,7 @@ export function readRetryAfterMs(
   return Number.isNaN(untilMs) ? undefined : Math.max(0, untilMs - nowMs);
 }
 
-/** Only plain numbers: `Date.parse` and `Number` read much more than anybody means. */
+/** Accepts only plain numbers, because `Number` also reads texts such as `0x10` and `1e9`. */
 function isNumber(text: string): boolean {
   return /^\d{1,12}(\.\d{1,6})?$/.test(text);
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { orAborted } from './or-aborted.ts';
 
-/** Bounds of one reader process. `memoryMb` is its resident memory, `heapMb` the part of that for JavaScript objects. */
+/** Limits of one reader process. `memoryMb` is its resident memory, `heapMb` the part of that for JavaScript objects. */
 export interface ReaderLimits {
   timeMs: number;
   memoryMb: number;
@@ -30,7 +30,7 @@ export function runReader<Message>(options: {
   program: URL;
   task: unknown;
   limits: ReaderLimits;
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
   onMessage: (message: Message) => void;
 }): Promise<ReaderEnd> {
   const turn = queue;

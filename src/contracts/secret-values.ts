@@ -1,22 +1,21 @@
 import { HIDDEN } from './monitoring-additions.ts';
 
-/** Names of headers, query parameters and variables that carry secrets, and some that do not: to hide too much costs little. */
+/** Names of headers, query parameters and variables that carry secrets. It also matches some others; hiding too much costs little. */
 const SECRET_NAME =
   /auth(?!or(?!i))|cookie|token|secret|passw|passphrase|credential|session|signature|key\]?$|(^|[-_.\s[])(sig|pass|pwd|pin|otp|jwt|hmac|code|pat|dsn|connection[-_]?string|(webhook|database|db|postgres|postgresql|mysql|redis|mongo|mongodb|amqp)[-_]?ur[il])\]?$/i;
 
 /** A name and a password before the host. */
 const USER_INFO = /^([a-z][a-z\d+.-]*:\/\/)([^/?#]*)@/i;
 
-/** `HIDDEN` as a URL spells it, which is what becomes of it where somebody has parsed the target. */
+/** `HIDDEN` as it looks after the target was parsed as a URL. */
 const HIDDEN_IN_URL = encodeURIComponent(HIDDEN);
 
-/** Longer than an address that anybody uses; ours have 2048. Parameter by parameter, a longer one takes too long. */
+/** Longest target whose parameters are read one by one; ours have at most 2048 characters. */
 const MAX_LENGTH = 16_384;
 
-/** Whether the value of a header or query parameter with this name is kept from readers. */
 export const isSecretName = (name: string): boolean => SECRET_NAME.test(decoded(name).trim());
 
-/** A target as anyone may read it: values that look like secrets are hidden. Pure. */
+/** Returns a target for anyone to read: values that look like secrets are hidden. Pure. */
 export function maskedTarget(target: string): string {
   if (target.length <= MAX_LENGTH) return mapSecrets(target, () => HIDDEN);
   const [bare = ''] = target.replace(USER_INFO, `$1${HIDDEN}@`).split(/[?#]/, 1);
@@ -24,8 +23,8 @@ export function maskedTarget(target: string): string {
 }
 
 /**
- * The same target with every secret value as `replace` makes it; `name` is the parameter, or `user:password` for what
- * stands before the host. Pure.
+ * Replaces every secret value of a target; `name` is the parameter, or `user:password` for the part before the host.
+ * Pure.
  */
 export function mapSecrets(
   target: string,
@@ -41,11 +40,11 @@ export function mapSecrets(
   return bare.slice(0, start) + parts.map((part) => mapPart(part, replace)).join('');
 }
 
-/** Whether a value stands for one that is stored. */
+/** Returns true for a placeholder of a stored value. */
 export const isHidden = (value: string) =>
   value === HIDDEN || value.toUpperCase() === HIDDEN_IN_URL;
 
-/** What stands between two `&`: `name=value`, or several of them where a server takes `;` as another `&`. */
+/** Handles the text between two `&`: `name=value`, or several of these, because some servers read `;` as `&`. */
 function mapPart(part: string, replace: Parameters<typeof mapSecrets>[1]): string {
   for (const found of part.matchAll(/(?:^|;)([^=;]*)=/g)) {
     const [head, name = ''] = found;
@@ -57,7 +56,7 @@ function mapPart(part: string, replace: Parameters<typeof mapSecrets>[1]): strin
   return part;
 }
 
-/** As a server reads it; as it stands where it is no good encoding. */
+/** Decodes a name as a server does; returns a badly encoded one unchanged. */
 function decoded(name: string): string {
   try {
     return decodeURIComponent(name.replaceAll('+', ' '));

@@ -2,9 +2,8 @@ import { parseUntrustedJson } from './parse-json.ts';
 
 /**
  * The wire form of a streamed answer.
- * Our choice: the gateway contract does not show it, so it is the `chat.completion.chunk` convention: one
- * `data:` event a chunk, then `data: [DONE]`. A stream that ends without `[DONE]` was cut, unless `choice-ends.ts` says that
- * it is whole all the same.
+ * Our choice: the gateway contract doesn't show it, so it is the `chat.completion.chunk` convention: one `data:` event for
+ * each chunk, then `data: [DONE]`. A stream without `[DONE]` was cut off, unless `choice-ends.ts` says that it is whole.
  */
 export const STREAM_DONE = '[DONE]';
 
@@ -19,10 +18,10 @@ export function dataEvent(value: unknown): string {
 /** The event that says the stream is whole. */
 export const DONE_EVENT = `data: ${STREAM_DONE}\n\n`;
 
-/** A comment, which clients skip: it keeps proxies from closing a connection that waits. */
+/** A comment, which clients skip. It stops proxies from closing a waiting connection. */
 export const PING_COMMENT = ': ping\n\n';
 
-/** Whether the data of an event that nothing follows is all of it: `[DONE]`, or JSON that was not cut. */
+/** Returns true if the data of a stream's last event is complete: `[DONE]`, or JSON that wasn't cut off. */
 export function isWholeData(data: string): boolean {
   if (data === STREAM_DONE) return true;
   try {

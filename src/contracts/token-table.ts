@@ -3,9 +3,9 @@ export const COST_BITS = 12;
 export const COST_MASK = (1 << COST_BITS) - 1;
 
 /**
- * What a byte of UTF-8 costs after what came before it. For state + byte: in the lowest bits the cost, in thousandths of a
- * token, and above them the next state. States are multiples of 256; a text begins in state 0.
- * Made when it is first needed: it takes about 15 ms of CPU, which a start can do without.
+ * Returns the cost of each byte of UTF-8 after each state. Entry `state + byte` has the cost in its lowest bits, in
+ * thousandths of a token, and the next state above them. States are multiples of 256; a text begins in state 0.
+ * Compiled on first use, because that takes about 15 ms of CPU.
  */
 export function tokenTable(): Int32Array {
   table ??= compile();
@@ -14,28 +14,28 @@ export function tokenTable(): Int32Array {
 
 let table: Int32Array | undefined;
 
-/** What came before, as far as it matters. */
-interface State {
+/** The text so far, as far as it matters for the next byte. */
+interface TextState {
   after: 'nothing' | 'space' | 'newline' | 'digit' | 'mark' | 'word' | Script;
-  /** How many of them, up to where more make no difference. */
+  /** Count of these in a row, up to where more make no difference. */
   run: number;
-  /** Of the last letter of a word. */
+  /** The last letter is a capital. */
   capital: boolean;
-  /** What it costs when the word ends here. */
+  /** Cost if the word ends here. */
   ending: number;
-  /** At the end of the word so far. */
+  /** Consonants at the end of the word so far. */
   consonants: number;
-  /** A first byte of several, when the second one tells more. */
+  /** First byte of a character, if its second byte matters. */
   lead: number;
 }
 
-type Step = readonly [tokens: number, next: State];
+type TokenStep = readonly [tokens: number, next: TextState];
 
-function stateAfter(after: State['after'], run = 1, lead = 0): State {
+function stateAfter(after: TextState['after'], run = 1, lead = 0): TextState {
   return { after, run, capital: false, ending: 0, consonants: 0, lead };
 }
 
-function step(state: State, sign: Sign): Step {
+function step(state: TextState, sign: Sign): TokenStep {
   if (sign.is === 'inside') return [secondByte(state.lead, sign.from), { ...state, lead: 0 }];
   if (sign.is === 'letter') return letterStep(state, sign);
   const ending = state.after === 'word' && state.run >= 3 ? state.ending : 0;
@@ -43,16 +43,18 @@ function step(state: State, sign: Sign): Step {
   return [ending + tokens, next];
 }
 
-/** What the second byte of a character adds to the first. */
 function secondByte(lead: number, from: number): number {
   if (lead === 0xd1) return from === 0x90 ? COST.cyrillicNotRussian : 0;
   if (lead === 0xe0) return from === 0xb8 ? COST.thai : 0;
-  // Vietnamese stands at the end; before it Georgian, Khmer and others.
+  // Vietnamese is at the end; before it Georgian, Khmer and others.
   if (lead === 0xe1) return from < 0xb8 ? COST.otherLetter : 0;
   return 0;
 }
 
-function asciiStep({ after, run }: State, sign: 'space' | 'newline' | 'digit' | 'mark'): Step {
+function asciiStep(
+  { after, run }: TextState,
+  sign: 'space' | 'newline' | 'digit' | 'mark',
+): TokenStep {
   const again = after === sign;
   switch (sign) {
     case 'space':
@@ -71,12 +73,15 @@ function asciiStep({ after, run }: State, sign: 'space' | 'newline' | 'digit' | 
   }
 }
 
-function scriptStep(state: State, { script, tokens, lead }: Sign & { is: 'script' }): Step {
+function scriptStep(
+  state: TextState,
+  { script, tokens, lead }: Sign & { is: 'script' },
+): TokenStep {
   const [first, next] = SCRIPT[script];
   return [tokens + (state.after === script ? next : first), stateAfter(script, 1, lead)];
 }
 
-function letterStep(state: State, letter: Sign & { is: 'letter' }): Step {
+function letterStep(state: TextState, letter: Sign & { is: 'letter' }): TokenStep {
   const { capital = false, consonant = false, ending = 0, lead } = letter;
   const inWord = state.after === 'word';
   const hump = inWord && capital && !state.capital;
@@ -90,7 +95,7 @@ function letterStep(state: State, letter: Sign & { is: 'letter' }): Step {
   return [tokens, { after: 'word', run, capital, ending, consonants, lead }];
 }
 
-function beginningOfWord(after: State['after']): number {
+function beginningOfWord(after: TextState['after']): number {
   if (after === 'mark') return COST.wordAfterMark;
   return after === 'digit' ? COST.wordAfterDigit : COST.word;
 }
@@ -106,7 +111,7 @@ function compile(): Int32Array {
   const states = [stateAfter('nothing')];
   const numbers = new Map(states.map((state, number) => [JSON.stringify(state), number]));
   const rows: number[][] = [];
-  // Grows while it is walked through, by the states that are met.
+  // The list grows during the loop, by the states that it reaches.
   for (const state of states) {
     const entries = new Map<string, number>();
     for (const [signName, sign] of signs) {
@@ -122,8 +127,8 @@ function compile(): Int32Array {
 }
 
 /**
- * What text costs in tokens, by what stands where. The numbers are fitted to the tokenizer o200k_base over texts of many
- * kinds (test/fixtures/texts/tuned) and lean some percent to the high side; none of them is a rule of any tokenizer.
+ * Costs in tokens. The numbers are fitted to the tokenizer o200k_base over texts of many kinds (test/fixtures/texts/tuned)
+ * and lean some percent to the high side; none of them is a rule of any tokenizer.
  */
 const COST = {
   word: 0.9,
@@ -134,7 +139,7 @@ const COST = {
   /** A capital inside a word of small letters, as in camelCase. */
   hump: 0.6,
   capital: 0.08,
-  /** Letters and clusters that English has few of: other languages and random strings are made of more tokens. */
+  /** Letters and clusters that are rare in English: other languages and random strings have more tokens. */
   rareLetter: 0.47,
   thirdConsonant: 0.22,
   /** Words of three letters or more that end like few English ones. */
@@ -160,7 +165,7 @@ const COST = {
   thai: 0.13,
 } as const;
 
-/** Other scripts and signs: tokens of the first of several on end, and of each after it. */
+/** Other scripts and signs: tokens of the first one in a row, and of each after it. */
 const SCRIPT = {
   greek: [0.97, 0.28],
   cyrillic: [1.09, 0.12],
@@ -177,7 +182,7 @@ const SCRIPT = {
 
 type Script = keyof typeof SCRIPT;
 
-/** What a byte is. Those of one kind are treated alike wherever they stand. */
+/** Kind of a byte. All bytes of a kind are treated alike. */
 type Sign =
   | { is: 'space' | 'newline' | 'digit' | 'mark' }
   | {
@@ -194,7 +199,7 @@ type Sign =
 /** The second bytes after which characters of one first byte differ in script. */
 const INSIDE_FROM = [0x80, 0x90, 0xa0, 0xb8, 0xbc];
 
-/** Tells by one byte alone; of a character of several bytes, the first says what it mostly is. */
+/** Classifies a byte. The first byte of several decides by the most common characters that begin with it. */
 function signOf(byte: number): Sign {
   if (byte === 0x20 || byte === 0x09) return { is: 'space' };
   if (byte === 0x0a || byte === 0x0d) return { is: 'newline' };
@@ -228,7 +233,7 @@ function wordEnding(small: string): number {
   return small === 'a' || small === 'o' ? COST.endsInAOrO : 0;
 }
 
-/** The script that a first byte of several mostly begins. */
+/** Returns the most common script of characters with this first byte. */
 function scriptOf(byte: number): Script {
   if (byte < 0xd0) return 'greek';
   if (byte < 0xd4) return 'cyrillic';

@@ -1,16 +1,16 @@
-import type { ChatMessage } from './gateway.ts';
+import type { ChatMessage, ChatRequest } from './gateway.ts';
 import { COST_BITS, COST_MASK, tokenTable } from './token-table.ts';
 
-/** Tokens that a message costs beside its text: role and separators. */
+/** Tokens that a message costs in addition to its text: role and separators. */
 const TOKENS_PER_MESSAGE = 4;
 
-/** Tokens counted for one picture, file or sound, whatever its size. */
+/** Tokens counted for a picture, file or sound of any size. */
 const TOKENS_PER_IMAGE = 800;
 
 /**
- * About how many tokens a text is, as a fraction, so that the pieces of a stream can be added up. Bytes are UTF-8.
+ * Estimates the tokens of a text, as a fraction, so that the pieces of a stream can be added up. Bytes are UTF-8.
  * Our choice: an estimate in one pass over the bytes, by a table. Real tokenizers are quadratic on hostile text, and each
- * provider has another one; so the context limit and the trimming of histories use this, and usage comes from the provider.
+ * provider has a different one; so the context limit and the trimming of histories use this, and usage comes from the provider.
  */
 export function roughTokens(text: string | Uint8Array): number {
   const bytes = typeof text === 'string' ? Buffer.from(text) : text;
@@ -26,46 +26,69 @@ export function roughTokens(text: string | Uint8Array): number {
   return thousandths / 1000;
 }
 
-/** Counts the tokens of one text; a caller that holds texts in another form brings its own. */
-type Count = (text: string) => number;
+/** Samples of a long text that are counted in its place. Many short ones tell more than few long ones. */
+const SAMPLES = 64;
+const SAMPLE_LENGTH = 128;
 
 /**
- * About how many tokens a conversation is as a prompt: texts, pictures, and calls of tools. Linear in its length. What
- * stands beside the messages, such as the tools themselves, is for `estimateJsonTokens`.
+ * Estimates the tokens of a text of any length. Of a longer text only samples are counted, because counting all of it would
+ * cost more than sending it on; of texts in many languages, mixed, they miss the whole by up to 10 %.
  */
-export function estimatePromptTokens(
-  messages: readonly ChatMessage[],
-  count: Count = roughTokens,
+function textTokens(text: string): number {
+  if (text.length <= SAMPLES * SAMPLE_LENGTH) return roughTokens(text);
+  const step = (text.length - SAMPLE_LENGTH) / (SAMPLES - 1);
+  const starts = Array.from({ length: SAMPLES }, (_, number) => Math.floor(number * step));
+  const sampled = starts.map((start) => text.slice(start, start + SAMPLE_LENGTH)).join('');
+  return roughTokens(sampled) * (text.length / sampled.length);
+}
+
+/** Fields that providers write before the messages, as text of their own format. */
+const BEFORE_MESSAGES = ['tools', 'functions', 'response_format'] as const;
+
+/**
+ * Estimates the tokens of a request's prompt: its messages, with the tools and the schema that the model gets. The gateway
+ * checks a model's context by it, and a caller trims its messages by it.
+ */
+export function estimateRequestTokens(
+  request: Pick<ChatRequest, 'messages'> & Readonly<Record<string, unknown>>,
 ): number {
+  return BEFORE_MESSAGES.reduce(
+    (sum, name) => sum + (request[name] == null ? 0 : estimateJsonTokens(request[name])),
+    estimatePromptTokens(request.messages),
+  );
+}
+
+/** Estimates the tokens of messages: texts, pictures and tool calls. Linear in their length. */
+export function estimatePromptTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce(
     (sum, { content, tool_calls }) =>
       sum +
       TOKENS_PER_MESSAGE +
-      contentTokens(content ?? '', count) +
-      (tool_calls == null ? 0 : estimateJsonTokens(tool_calls, count)),
+      contentTokens(content ?? '') +
+      (tool_calls == null ? 0 : estimateJsonTokens(tool_calls)),
     0,
   );
 }
 
-function contentTokens(content: NonNullable<ChatMessage['content']>, count: Count): number {
-  if (typeof content === 'string') return Math.ceil(count(content));
+function contentTokens(content: NonNullable<ChatMessage['content']>): number {
+  if (typeof content === 'string') return Math.ceil(textTokens(content));
   return content.reduce((sum, part) => {
-    if (part.type === 'text') return sum + Math.ceil(count(part.text));
-    return sum + (part.type === 'refusal' ? Math.ceil(count(part.refusal)) : TOKENS_PER_IMAGE);
+    if (part.type === 'text') return sum + Math.ceil(textTokens(part.text));
+    return sum + (part.type === 'refusal' ? Math.ceil(textTokens(part.refusal)) : TOKENS_PER_IMAGE);
   }, 0);
 }
 
-/** About how many tokens a value is as JSON: its texts, and one for each value beside them. Takes any depth. */
-export function estimateJsonTokens(value: unknown, count: Count = roughTokens): number {
-  const left = [value];
+/** Estimates the tokens of a value as JSON: its texts, and one for each value. Takes any depth. */
+export function estimateJsonTokens(value: unknown): number {
+  const waiting = [value];
   let tokens = 0;
-  while (left.length > 0) {
-    const next = left.pop();
-    tokens += typeof next === 'string' ? 1 + count(next) : 1;
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    tokens += typeof next === 'string' ? 1 + textTokens(next) : 1;
     if (typeof next !== 'object' || next === null) continue;
     for (const [key, inner] of Object.entries(next)) {
-      if (!Array.isArray(next)) tokens += count(key);
-      left.push(inner);
+      if (!Array.isArray(next)) tokens += textTokens(key);
+      waiting.push(inner);
     }
   }
   return Math.ceil(tokens);

@@ -1,22 +1,26 @@
-/** A span in which clocks are looked for: none is further from UTC, on either side. */
+/** No clock is further from UTC, on either side. */
 const FURTHEST_MS = 15 * 3_600_000;
 const MINUTE_MS = 60_000;
 
-/** More than there are zones; the letters of their names come in many cases. */
+/** More than there are zones, because their names are accepted in any case. */
 const MAX_ZONES = 1_000;
 
-/** Made once for each zone: it takes a hundred times as long as its use. */
+/** One for each zone, because creating one takes a hundred times as long as using it. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** What the clocks of a zone show, as if it were UTC: Unix milliseconds, to the second. Pure. */
+/** Returns the time on a zone's clocks, as if it were UTC: Unix milliseconds, to the second. Pure. */
 export function wallMs(zone: string, atMs: number): number {
   let format = formats.get(zone);
   if (!format) {
     format = new Intl.DateTimeFormat('en-GB', {
       timeZone: zone,
       hourCycle: 'h23',
-      ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
-      ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
     });
     if (formats.size >= MAX_ZONES) formats.clear();
     formats.set(zone, format);
@@ -27,8 +31,8 @@ export function wallMs(zone: string, atMs: number): number {
 }
 
 /**
- * When the clocks of a zone first show a time, or a later one: a time that comes twice is the first of the two, and one that
- * is left out is the moment at which the clocks are set. `wall` is a whole minute, as `wallMs` has it. Pure.
+ * Returns when the clocks of a zone first show a time, or a later one: for a time that comes twice the first of the two, for
+ * a skipped time the moment when the clocks are set. `wall` is a whole minute, as `wallMs` returns it. Pure.
  */
 export function firstAtMs(zone: string, wall: number): number {
   const guesses = [wall - FURTHEST_MS, wall + FURTHEST_MS]
@@ -45,9 +49,9 @@ export function firstAtMs(zone: string, wall: number): number {
   return at;
 }
 
-/** `2026-11-20 09:30`, as the clocks of a zone show a moment. Pure. */
+/** Writes a moment as the clocks of a zone show it: `2026-11-20 09:30`. Pure. */
 export const wallWords = (zone: string, atMs: number) =>
   new Date(wallMs(zone, atMs)).toISOString().slice(0, 16).replace('T', ' ');
 
-/** `2026-11-20`, likewise. */
+/** Writes the same day: `2026-11-20`. */
 export const wallDay = (zone: string, atMs: number) => wallWords(zone, atMs).slice(0, 10);

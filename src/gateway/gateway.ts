@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Agent, Pool } from 'undici';
-import { OFFLINE_PROVIDER } from '../contracts/gateway.ts';
+import { OFFLINE_PROVIDER, StreamStallMs } from '../contracts/gateway.ts';
 import { createAuthentication } from '../http/authentication.ts';
 import type { Keys } from '../http/keys.ts';
 import type { ServerKit } from '../http/server.ts';
@@ -13,8 +13,12 @@ import { addModels } from './models/models.ts';
 import { type ListTimes, refreshServedModels } from './models/served-models-refresh.ts';
 import type { ProviderTable } from './providers/provider.ts';
 import { PROVIDER_TABLE } from './providers/provider-table.ts';
-import { findProviders, type ProviderSettings, providersSet } from './providers/providers.ts';
-import { createCircuitBreaker } from './upstreams/circuit-breaker.ts';
+import {
+  configuredProviders,
+  findProviders,
+  type ProviderSettings,
+} from './providers/providers.ts';
+import { CircuitBreaker } from './upstreams/circuit-breaker.ts';
 import type { UpstreamTimeouts } from './upstreams/http-upstream.ts';
 import { createRouting } from './upstreams/routing.ts';
 import { createUsageLedger } from './usage/ledger.ts';
@@ -22,21 +26,21 @@ import { addUsageRoute } from './usage/route.ts';
 
 /** The model gateway while it serves. */
 export interface Gateway {
-  /** Who would answer the first text model that is served now, in a word and in a sentence, and what is to be known of the others. */
+  /** Names and describes the provider that answers for the first served text model; `notes` warn about the others. */
   answering(): { provider: string; description: string; notes?: string[] };
-  /** What was used, by day, key and model. */
+  /** Returns the usage by day, key and model. */
   usage(query: UsageQuery): Promise<UsageRow[]>;
-  /** Lets answers under way end, but not for long, and closes the connections to the providers. */
+  /** Lets answers in progress end, but not for long, and closes the connections to the providers. */
   close(): Promise<void>;
 }
 
 /** Times of the gateway, milliseconds. */
 export interface GatewayTimes extends UpstreamTimeouts, ListTimes {
-  /** Between two comments while the client waits; proxies commonly close connections after 60 s of silence. */
+  /** Time between two comments while the client waits; proxies commonly close connections after 60 s of silence. */
   pingMs: number;
-  /** A client that takes nothing of its answer for so long is treated as gone. */
+  /** A client that reads nothing for this long is treated as gone. */
   drainMs: number;
-  /** What `close` gives answers under way. */
+  /** Time that `close` leaves to answers in progress. */
   graceMs: number;
 }
 
@@ -46,15 +50,15 @@ const TIMES: GatewayTimes = {
   listFreshMs: 300_000,
   answerMs: 600_000,
   firstChunkMs: 180_000,
-  stallMs: 90_000,
+  stallMs: StreamStallMs.provider,
   pingMs: 15_000,
   drainMs: 60_000,
   graceMs: 2_000,
 };
 
-/** How connections to providers are kept. Waiting is bounded by our own times: undici's would start again with every byte. */
+/** Connections to providers. Our own times limit the waiting, because undici's start again with every byte. */
 const CONNECTIONS = {
-  /** To each provider. */
+  /** Per provider. */
   connections: 256,
   connect: { timeout: 5_000 },
   headersTimeout: 0,
@@ -67,7 +71,7 @@ export async function createGateway(options: {
   keys: Keys;
   catalog: Catalog;
   providers: ProviderSettings;
-  /** Those that there are; the table of this program when absent. */
+  /** Known providers; by default this program's table. */
   table?: ProviderTable;
   store?: Store;
   times?: Partial<GatewayTimes>;
@@ -77,14 +81,14 @@ export async function createGateway(options: {
   const times = { ...TIMES, ...options.times };
   const providers = await findProviders(options.providers, table);
   const agent = new Agent(CONNECTIONS);
-  // For calls: the agent looks for the pool of an address with every request.
+  // Calls use pools, because an agent searches for the pool of an address with every request.
   const pools = new Map<string, Pool>();
   function connect(origin: string): Pool {
     const pool = pools.get(origin) ?? new Pool(origin, CONNECTIONS);
     pools.set(origin, pool);
     return pool;
   }
-  const set = providersSet(options.providers);
+  const set = configuredProviders(options.providers);
   const routing = createRouting({
     catalog,
     providers,
@@ -107,7 +111,7 @@ export async function createGateway(options: {
     if (!local || !set.has(name) || providers.has(name)) continue;
     log.warn(`${title} did not answer at ${setting}, or has no model installed; retrying`);
   }
-  const circuitBreaker = createCircuitBreaker({ metrics: kit.metrics, log });
+  const circuitBreaker = new CircuitBreaker({ metrics: kit.metrics, log });
   const ledger = await createUsageLedger({ store: options.store, metrics: kit.metrics, log });
   const { server } = kit;
   const authenticate = createAuthentication(keys, { acceptApiKeyHeader: false });
@@ -129,11 +133,11 @@ export async function createGateway(options: {
     answering() {
       const models = textModels(catalog);
       const notes = lists.notes();
-      const said = notes.length > 0 ? { notes } : {};
+      const warnings = notes.length > 0 ? { notes } : {};
       const [first] = models.flatMap((model) => routing.upstreamsOf(model));
       if (!first) {
         const [why] = models.map((model) => routing.unservedReason(model));
-        return { provider: OFFLINE_PROVIDER, description: `none: ${why}`, ...said };
+        return { provider: OFFLINE_PROVIDER, description: `none: ${why}`, ...warnings };
       }
       const provider = providers.get(first.provider);
       if (!provider) {
@@ -143,8 +147,8 @@ export async function createGateway(options: {
             "none (built-in offline engine). Set OPENAI_API_KEY or another provider's key for real answers.",
         };
       }
-      const who = provider.isElsewhere ? 'the service at OPENAI_BASE_URL' : provider.title;
-      return { provider: provider.name, description: `${who} (${first.model})`, ...said };
+      const service = provider.isElsewhere ? 'the service at OPENAI_BASE_URL' : provider.title;
+      return { provider: provider.name, description: `${service} (${first.model})`, ...warnings };
     },
     usage: ledger.summary,
     async close() {

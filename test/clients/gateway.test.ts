@@ -85,13 +85,6 @@ describe('the gateway client', () => {
     expect(provider.connections()).toBeLessThan(6);
   });
 
-  test('reads a stream that comes one byte at a time', async () => {
-    const { provider, client } = await start();
-    provider.answerWith(['Grüße', ' 🌈']);
-    provider.failWith({ kind: 'one-byte-packets' });
-    expect(await read(client.stream(question))).toEqual({ text: 'Grüße 🌈', error: undefined });
-  });
-
   test.each([{ kind: 'no-done' }, { kind: 'no-last-line' }] as const)(
     'takes a stream for whole that ends with its reason and without [DONE]: %j',
     async (fault) => {
@@ -129,7 +122,7 @@ describe('the gateway client', () => {
   test.each(streamFaults)(
     'ends a stream with %j in bounded time, with the right error and what came before',
     async (fault, kind, message, text) => {
-      // What comes before a stall is not to run out of time, nor is what never stalls, on a busy machine too.
+      // Long enough for everything before a stall, on a busy machine too.
       const { provider, client } = await start({ stallMs: kind === TimeoutError ? 2_000 : 45_000 });
       provider.answerWith(['one', ' two', ' three']);
       provider.failWith(fault);
@@ -161,7 +154,7 @@ describe('the gateway client', () => {
 
   test('ends a stream that never ends when the answer takes too long', async () => {
     const { provider, client } = await start({ answerTimeoutMs: 3_000 });
-    // So slowly that no answer's size is reached before, however fast the machine is.
+    // Slow enough that the limits of an answer are not reached first, on any machine.
     provider.answerWith('', { chunkMs: 10 });
     provider.failWith({ kind: 'endless' });
     const { error, text } = await read(client.stream(question));

@@ -189,7 +189,7 @@ describe('the monitoring client', () => {
       expect(odd).toMatchObject([{ at: 0, isWatched: false }]);
       expect(odd[0]).not.toHaveProperty('id');
     }
-    // What is not UP is not hidden by a row that says otherwise.
+    // A duplicate row that is UP must not hide one that is not.
     for (const statuses of [
       ['UP', 'DOWN', 'UP'],
       ['DOWN', 'UP'],

@@ -34,7 +34,7 @@ function clientOf(
   return client;
 }
 
-/** What a call of the one tool of a raw server ends with, after its list was asked for. */
+/** Calls the only tool of a raw server and returns the error. */
 async function fails(misbehave: Misbehave, limits: { callMs?: number } = {}) {
   const server = await startRawToolServer(misbehave);
   const client = clientOf(server, { limits });
@@ -44,7 +44,7 @@ async function fails(misbehave: Misbehave, limits: { callMs?: number } = {}) {
   return { server, client, failure: failure as Error };
 }
 
-/** As short as a test can wait for what never comes; all else has the time that it takes. */
+/** Wait for something that must not arrive. */
 const SHORT_MS = 500;
 
 /** After which a server that closes a stream wants to be asked for the rest. */
@@ -147,7 +147,7 @@ test('a call that is over is not resumed any more', async () => {
   );
   isOver = true;
   expect(failure.message).toBe('fake did not answer within 0.5 s.');
-  // As long as several more would take.
+  // Long enough for several more.
   await client.list();
   // One may have been under way.
   expect(late).toBeLessThanOrEqual(1);
@@ -166,7 +166,7 @@ test('gives a session back when it is closed', async () => {
   await client.list();
   await client.close();
   expect(methods.at(-1)).toBe('DELETE');
-  // Nothing is asked for that the server would say by itself.
+  // The client never opens a stream for messages from the server.
   expect(methods).not.toContain('GET');
 });
 
@@ -530,7 +530,7 @@ test('a server that asks without end is not answered without end', async () => {
   });
   const client = clientOf(server);
   expect(await client.call({ name: 'look', inputSchema: {} }, {})).toMatchObject({ text: '' });
-  // What was sent before this has come by then.
+  // Everything sent before this call has arrived by now.
   await client.list();
   expect(refusals).toHaveLength(19);
 });

@@ -26,7 +26,7 @@ test('the paths are those of the contract', () => {
   });
 });
 
-/** What the caller is told: the field at fault, the code, the sentence; or `ok`. */
+/** Returns the field at fault, the code and the sentence, or `ok`. */
 function told(value: unknown): string {
   const { error } = ChatRequest.safeParse(value, { error: plainWords });
   if (!error) return 'ok';

@@ -66,7 +66,7 @@ describe('a time in a request', () => {
 });
 
 describe('creating a monitor', () => {
-  test('as the contract shows it works, and settings left out have their defaults', () => {
+  test('A monitor is created as the contract shows, and absent settings have their defaults', () => {
     expect(MonitorCreate.parse({ ...base, check_type: 'HTTP' })).toEqual({
       ...base,
       check_type: 'HTTP',

@@ -44,10 +44,10 @@ describe('the metrics', () => {
     left.model = 'one';
     left.end('client_gone');
     // The caller may be gone before its answer is begun.
-    left.streams();
+    left.startStream();
     const streamed = ledger.open(keyWith());
-    streamed.streams();
-    streamed.streams();
+    streamed.startStream();
+    streamed.startStream();
     streamed.end('refused');
     const series = await seriesOf(kit);
     expect(series).toMatchObject({

@@ -8,7 +8,7 @@ const messages = [{ role: 'user', content: 'Hi' }];
 const CHAT = GatewayPath.chatCompletions;
 const MODEL = `${GatewayPath.models}/{id}`;
 
-/** Documented answers that cannot be had from a gateway that works, or only after a minute. */
+/** Documented answers that a working gateway never sends, or only after a minute. */
 const NOT_PROVOKED = [
   `get ${GatewayPath.models} 500`,
   `get ${MODEL} 500`,

@@ -152,7 +152,7 @@ describe.skipIf(!hasPostgres)('two gateways on one database', () => {
     );
     leaving.abort();
     await expect(left).rejects.toThrow('abort');
-    // So that the gateway has seen it.
+    // Waits until the gateway has noticed.
     await eventually(async () => /requests_under_way 0\n/.test(await metricsOf(one.url)));
     await release();
     expect((await one.ask(key)).status).toBe(200);
@@ -201,7 +201,7 @@ describe.skipIf(!hasPostgres)('a gateway whose database goes away and comes back
     }
     expect((await gateway.report(free.key)).status).toBe(503);
     let free200 = 2;
-    // After that no stored key counts any more, and those of the process itself do.
+    // After that no stored key is valid; the process's own keys still are.
     await eventually(async () => {
       const { status, text } = await gateway.ask(free.key);
       if (status === 200) free200 += 1;

@@ -6,7 +6,7 @@ const ModelId = z
   .string()
   .regex(/^[A-Za-z0-9][\w.:/-]{0,99}$/, 'use at most 100 letters, digits and . _ : / -');
 
-/** Unix time, seconds, that models carry when the catalog gives none: 1 November 2026. */
+/** `created` of models without one in the catalog: 1 November 2026, Unix seconds. */
 const CREATED = 1_793_491_200;
 
 const shared = {
@@ -16,12 +16,12 @@ const shared = {
   ranks: ModelRanks.optional(),
 };
 
-/** The schema of a catalog whose upstreams are at these providers. */
+/** Creates the schema of a catalog whose upstreams are models of these providers. */
 export function catalogSchema(providerNames: readonly string[]) {
-  /** One way to have a model answered: a provider and its own name for the model. */
+  /** A provider and its own name for the model. */
   const UpstreamName = z.strictObject({
     provider: z.enum(providerNames),
-    /** `*` means whatever an Ollama, or another service at `OPENAI_BASE_URL`, lists: there, only where it lists no other name. */
+    /** `*` stands for any model that an Ollama lists, or another service at `OPENAI_BASE_URL` if it lists no other name. */
     model: z.string().min(1).max(200),
   });
   const TextModel = z.strictObject({
@@ -32,7 +32,7 @@ export function catalogSchema(providerNames: readonly string[]) {
       .array(z.enum(['text', 'image']))
       .refine((kinds) => kinds.includes('text'), 'must contain "text"')
       .default(['text']),
-    /** Tried in this order. With none that has a key, the offline engine answers. */
+    /** In the order in which they are tried. */
     upstreams: z.array(UpstreamName).max(50).default([]),
   });
   const ImageModel = z.strictObject({
@@ -63,11 +63,11 @@ export function catalogSchema(providerNames: readonly string[]) {
   });
 }
 
-/** The models of this gateway, in the order they are listed. */
+/** Models of this gateway, in display order. */
 export const Catalog = catalogSchema(Object.keys(PROVIDERS));
 export type Catalog = z.infer<typeof Catalog>;
 export type TextModel = Extract<Catalog['models'][number], { kind: 'text' }>;
 export type UpstreamName = TextModel['upstreams'][number];
 
-/** A catalog as it is written: fields with a default may be left out. */
+/** A catalog as an operator writes it: fields with a default may be absent. */
 export type CatalogInput = z.input<typeof Catalog>;

@@ -3,8 +3,8 @@ import { Catalog, type TextModel } from './catalog-schema.ts';
 import { defaultCatalog } from './default-catalog.ts';
 
 /**
- * The operator's catalog from a JSON file, or the shipped one.
- * Throws an error that names the file, the field and what is wrong with it.
+ * Reads the operator's catalog from a JSON file; without a file, the shipped one.
+ * Throws an error that names the file, the field and the fault.
  */
 export async function readCatalog(file: string | undefined): Promise<Catalog> {
   if (file === undefined) return Catalog.parse(defaultCatalog);
@@ -24,7 +24,7 @@ export async function readCatalog(file: string | undefined): Promise<Catalog> {
   throw fail(problems.slice(0, 5).join('; '));
 }
 
-/** The models that can chat; the first is the default of those who name none. */
+/** Returns the models that can chat; the first one is the default. */
 export function textModels(catalog: Catalog): TextModel[] {
   return catalog.models.filter((model) => model.kind === 'text');
 }

@@ -4,10 +4,10 @@ import type { CatalogInput, UpstreamName } from './catalog-schema.ts';
 
 const K = 1024;
 
-/** Who is tried first for a tier, where that is not the first of the table. */
+/** Providers that are tried first for a tier; for the others it is the first of the table. */
 const FIRST: Partial<Record<Tier, string>> = { best: 'anthropic' };
 
-/** Who answers for a tier: the providers of the table, those with such models. */
+/** Returns the upstreams for a tier: the providers of the table that have such models. */
 function upstreams(
   tier: Tier,
   suits: (models: CatalogModels) => boolean = () => true,
@@ -18,7 +18,7 @@ function upstreams(
     .map(([provider, { catalog }]) => ({ provider, model: catalog.names[tier] }))
     .sort((a, b) => Number(isFirst(b)) - Number(isFirst(a)))
     .flatMap((named) =>
-      // The address of OpenAI can be another service's, which need not have any of these names.
+      // Another service may be at OpenAI's address, and it may have none of these names.
       named.provider === 'openai' ? [named, { ...named, model: '*' }] : [named],
     );
 }
@@ -28,8 +28,8 @@ const withImages = ({ takesImages }: CatalogModels) => takesImages;
 
 /**
  * The shipped catalog: nine text and four image models with exactly the contract's context sizes, resolutions and order.
- * Our choice: 8K is 8 x 1024 tokens and so on up to 32K, and 200K is 200,000. Its upstreams and ranks are not
- * written here: they follow from the table of the providers.
+ * Our choice: 8K is 8 x 1024 tokens and so on up to 32K, and 200K is 200,000. Upstreams and ranks follow from the table of
+ * the providers.
  */
 export const defaultCatalog: CatalogInput = {
   models: [

@@ -5,7 +5,8 @@ import { textModels } from '../catalog/catalog.ts';
 import type { Catalog, TextModel } from '../catalog/catalog-schema.ts';
 
 /**
- * The newer name of `max_tokens`, which current clients send, counts as it, and an empty list of stop sequences as none.
+ * Replaces `max_completion_tokens`, the newer name that current clients send, by `max_tokens`, and drops an empty list of
+ * stop sequences.
  * Source: openai-node, `ChatCompletionCreateParams.max_completion_tokens`.
  */
 export function normalize(request: ChatRequest): ChatRequest {
@@ -20,7 +21,7 @@ export function normalize(request: ChatRequest): ChatRequest {
   };
 }
 
-/** The text model a request names. Throws the 404 or 400 that says which models can chat. */
+/** Finds the text model that a request names. Throws the 404 or 400 that lists the models that can chat. */
 export function findTextModel(catalog: Catalog, id: string): TextModel {
   const model = catalog.models.find((known) => known.id === id);
   if (model?.kind === 'text') return model;
@@ -45,7 +46,7 @@ export function findTextModel(catalog: Catalog, id: string): TextModel {
   );
 }
 
-/** Refuses a model that nobody serves, for the reason why. A repeat cannot help: its operator can. */
+/** Refuses a model that no provider serves. A repeat can't help, only the operator can. */
 export function checkServed(why: string | undefined): void {
   if (why === undefined) return;
   throw new HttpError(503, ErrorCode.unavailable, why, {
@@ -54,7 +55,7 @@ export function checkServed(why: string | undefined): void {
   });
 }
 
-/** Refuses pictures that the model cannot see. What becomes of files and sound is the provider's to say. */
+/** Refuses pictures for a model that can't see them. Providers decide about files and sound themselves. */
 export function checkInput(request: ChatRequest, model: TextModel, catalog: Catalog): void {
   if (model.input.includes('image')) return;
   for (const [at, { content }] of request.messages.entries()) {
@@ -73,7 +74,7 @@ export function checkInput(request: ChatRequest, model: TextModel, catalog: Cata
   }
 }
 
-/** Refuses what cannot fit the context. The estimate is asked for only when the size of the body leaves a doubt. */
+/** Refuses a request that is too long for the context. Calls `estimate` only if the size of the body leaves a doubt. */
 export function checkContext(
   request: ChatRequest,
   model: Pick<TextModel, 'id' | 'input' | 'context_length'>,
@@ -81,7 +82,7 @@ export function checkContext(
   estimate: () => number,
 ): void {
   const reply = request.max_tokens ?? 1;
-  // No token is shorter than a byte; pictures can be, as addresses.
+  // A token has at least one byte, but a picture's address may be shorter than its tokens.
   const certain = !model.input.includes('image') && bodyBytes + reply <= model.context_length;
   if (certain) return;
   const prompt = Math.ceil(estimate());

@@ -13,7 +13,7 @@ import { keyAnswers, rateLimitHeaders, retryAfterHeader } from '../../http/share
 const whole = { type: 'integer' } as const;
 const words = { type: 'string' } as const;
 
-/** On every answer to a key that has the limit. */
+/** Headers of every answer to a key that has the limit. */
 const limitHeaders: Record<string, Header> = {
   [LimitHeader.limitRequests]: {
     description: 'Requests per minute that the key may make.',
@@ -52,7 +52,7 @@ const refusal = (description: string, headers: Record<string, Header> = {}) => (
   headers: { ...limitHeaders, ...headers },
 });
 
-/** How the OpenAPI document describes POST /v1/chat/completions. */
+/** POST /v1/chat/completions in the OpenAPI document. */
 export const chatSchema = {
   operationId: 'createChatCompletion',
   summary: 'Create a reply for a conversation',

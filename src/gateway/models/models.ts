@@ -30,7 +30,7 @@ export function addModels(options: {
   const { server, authenticate, catalog, routing, table } = options;
   const list = () => {
     const ranks = ranksOf(catalog, routing.answersFirst, table);
-    return catalog.models.map((model) => listed(model, routing, ranks.get(model.id)));
+    return catalog.models.map((model) => toListedModel(model, routing, ranks.get(model.id)));
   };
   const onRequest = async (request: HttpRequest) => {
     await authenticate.confirm(authenticate(request));
@@ -78,8 +78,8 @@ export function addModels(options: {
   );
 }
 
-/** A model as clients see it: of its upstreams only the one that answers first. */
-function listed(
+/** Returns a model as clients see it, with the upstream that answers first. */
+function toListedModel(
   model: Catalog['models'][number],
   routing: Routing,
   ranks: ModelRanks | undefined,
@@ -93,27 +93,27 @@ function listed(
     object: 'model',
     owned_by: first?.provider ?? OFFLINE_PROVIDER,
     ...(ranks && { ranks }),
-    ...heeded(first),
+    ...supportedBy(first),
     ...(first && first.provider !== OFFLINE_PROVIDER && { upstream: upstreamOf(first) }),
     available: why === undefined,
-    ...(why !== undefined && { unavailable_reason: why }),
+    unavailable_reason: why,
   };
 }
 
 const upstreamOf = ({ model, contextTokens }: Upstream): Model['upstream'] => ({
   model,
-  ...(contextTokens !== undefined && { context_length: contextTokens }),
+  context_length: contextTokens,
 });
 
-/** What each model is asked about. `tools` is not the contract's, but clients with functions choose models by it. */
-const ASKED_ABOUT = [...OPTIONAL_PARAMETERS, 'tools'] as const;
+/** Parameters in `supported_parameters`. `tools` isn't in the contract, but clients with functions choose models by it. */
+const LISTED_PARAMETERS = [...OPTIONAL_PARAMETERS, 'tools'] as const;
 
 const SOME_TOOLS = [{ type: 'function', function: { name: 'some' } }];
 
-/** Which parameters the upstream heeds: those that it does not leave out of a request that has them. */
-function heeded(upstream: Upstream | undefined): Pick<Model, 'supported_parameters'> {
+/** Lists the parameters that the upstream supports: it doesn't drop them from a request. */
+function supportedBy(upstream: Upstream | undefined): Pick<Model, 'supported_parameters'> {
   if (!upstream) return {};
-  const supported_parameters = ASKED_ABOUT.filter((name) => {
+  const supported_parameters = LISTED_PARAMETERS.filter((name) => {
     const value = name === 'tools' ? SOME_TOOLS : 0.5;
     const request = { model: '', messages: [], [name]: value } as unknown as ChatRequest;
     return !upstream.dropped?.(request).includes(name);

@@ -5,19 +5,19 @@ import type { ModelFigures, ProviderTable } from '../providers/provider.ts';
 import { PROVIDER_TABLE } from '../providers/provider-table.ts';
 
 /** A provider and its name for a model. */
-interface Answering {
+interface ProviderModel {
   provider: string;
   model: string;
 }
 
 /**
- * Ranks of the text models, by id: those of the provider's model that answers first, so models with the same upstream rank
- * equally. A provider's model without known figures has those of the first catalog model it answers for. An operator's own
- * ranks stand as written, and then no others are derived.
+ * Ranks the text models, by id, by the figures of the provider's model that answers first, so models with the same upstream
+ * rank equally. A provider's model without known figures gets the figures of the first catalog model that it answers for. If the
+ * operator wrote ranks, only these count.
  */
 export function ranksOf(
   catalog: Catalog,
-  answersFirst: (model: TextModel) => Answering | undefined,
+  answersFirst: (model: TextModel) => ProviderModel | undefined,
   table: ProviderTable = PROVIDER_TABLE,
 ): ReadonlyMap<string, ModelRanks> {
   const models = textModels(catalog);
@@ -34,7 +34,7 @@ export function ranksOf(
     }
     return figures ? [{ id: model.id, figures }] : [];
   });
-  /** Gives the place of a model's value among those of all, the smallest first. */
+  /** Returns a function that ranks a model's value among all models, the smallest first. */
   function rankBy(figureOf: (figures: ModelFigures) => number) {
     const values = new Set(known.map(({ figures }) => figureOf(figures)));
     const places = [...values].sort((a, b) => a - b);
@@ -42,7 +42,7 @@ export function ranksOf(
   }
   const speedRank = rankBy(({ speed }) => speed);
   const qualityRank = rankBy(({ quality }) => quality);
-  // Three tokens are sent for each that comes back, as comparisons of prices commonly have it.
+  // Price comparisons commonly assume three prompt tokens for each answer token.
   const costRank = rankBy(({ price: [input, output] }) => (3 * input + output) / 4);
   return new Map(
     known.map(({ id, figures }) => [
@@ -56,7 +56,7 @@ export function ranksOf(
   );
 }
 
-/** Figures of the first upstream that the catalog names and somebody knows. */
+/** Returns the figures of the first upstream in the catalog that has some. */
 function figuresInCatalog(model: TextModel, table: ProviderTable): ModelFigures | undefined {
   for (const upstream of model.upstreams) {
     const figures = figuresOf(upstream, table);
@@ -65,9 +65,9 @@ function figuresInCatalog(model: TextModel, table: ProviderTable): ModelFigures 
   return undefined;
 }
 
-/** What is known of a provider's model; nothing of most. */
+/** Returns the figures of a provider's model; most have none. */
 export function figuresOf(
-  { provider, model }: Answering,
+  { provider, model }: ProviderModel,
   table: ProviderTable = PROVIDER_TABLE,
 ): ModelFigures | undefined {
   const figures = table[provider]?.catalog?.figures ?? {};

@@ -7,23 +7,18 @@ import { ANY_MODEL, findLocal, type ProviderSettings } from '../providers/provid
 import { fetchServedModels } from '../providers/served-models.ts';
 import { liveUpstreams } from '../upstreams/routing.ts';
 
-/** Times of asking, milliseconds. */
+/** Times of fetching lists of models, milliseconds. */
 export interface ListTimes {
   /** The longest that the start waits for a list. */
   listMs: number;
-  /** Until a service is asked again that gave no list; twice that each further time, up to the time below. */
+  /** Wait after a failure; doubled after each further one, up to `listFreshMs`. */
   listAgainMs: number;
-  /** Until a service is asked again that gave one: what it serves changes. */
+  /** Wait after a success, because the list may change. */
   listFreshMs: number;
 }
 
-const UNLISTED = 'Could not list models at OPENAI_BASE_URL';
-
-/**
- * Asks services that serve models under names of their own which those are: another one at `OPENAI_BASE_URL`, and an Ollama.
- * Once before this resolves, and again later; `providers` is changed, and `onChange` called, whenever something is new.
- */
-export async function refreshServedModels(options: {
+interface RefreshOptions {
+  /** Changed whenever a list is new. */
   providers: Map<string, Provider>;
   table: ProviderTable;
   settings: ProviderSettings;
@@ -32,114 +27,141 @@ export async function refreshServedModels(options: {
   onChange: () => void;
   times: ListTimes;
   log: Logger;
-}) {
-  const { providers, table, settings, catalog, dispatcher, onChange, times, log } = options;
-  const timers = new Set<NodeJS.Timeout>();
-  let stopped = false;
-  /** Why `OPENAI_BASE_URL` gave no list yet. */
-  let unlisted: string | undefined;
+}
 
-  /** Whether it gave a list now. */
-  async function ask(name: string): Promise<boolean> {
+const UNLISTED = 'Could not list models at OPENAI_BASE_URL';
+
+/**
+ * Fetches the models of services that use names of their own: another service at `OPENAI_BASE_URL`, and an Ollama. Does so
+ * once before it returns, and again later.
+ */
+export async function refreshServedModels(options: RefreshOptions): Promise<ServedModelsRefresh> {
+  const refresh = new ServedModelsRefresh(options);
+  await refresh.start();
+  return refresh;
+}
+
+/** Keeps the lists of served models up to date. */
+export class ServedModelsRefresh {
+  readonly #options: RefreshOptions;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #isStopped = false;
+  /** Why `OPENAI_BASE_URL` has returned no list yet. */
+  #unlistedReason: string | undefined;
+
+  constructor(options: RefreshOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const { providers } = this.#options;
+    await Promise.all(
+      this.#servicesToList().map(async (name) => {
+        // `findProviders` has just fetched the list of a local one.
+        const isListed = this.#isLocal(name)
+          ? providers.get(name)?.served !== undefined
+          : await this.#fetch(name);
+        this.#scheduleNext(name, isListed);
+      }),
+    );
+  }
+
+  /** Returns sentences for the operator about the names at `OPENAI_BASE_URL`. */
+  notes(): string[] {
+    const { catalog, providers } = this.#options;
+    const names = explainNames(catalog, providers).map(({ text }) => text);
+    if (this.#unlistedReason === undefined) return names;
+    const failure = `${UNLISTED} (${this.#unlistedReason}). Retrying; using the catalog's model names until then.`;
+    return [failure, ...names];
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  #servicesToList(): string[] {
+    const { providers, table, settings, catalog } = this.#options;
+    // A list changes nothing if the catalog names every model.
+    const usesAnyModel = textModels(catalog).some(({ upstreams }) =>
+      upstreams.some(({ provider, model }) => provider === 'openai' && model === ANY_MODEL),
+    );
+    const isOpenaiListed = usesAnyModel && providers.get('openai')?.isElsewhere;
+    const locals = Object.keys(table).filter(
+      (name) => this.#isLocal(name) && (settings[name] || providers.has(name)),
+    );
+    return [...(isOpenaiListed ? ['openai'] : []), ...locals];
+  }
+
+  #isLocal(name: string): boolean {
+    return this.#options.table[name]?.local !== undefined;
+  }
+
+  /** Returns false if the service returned no list. */
+  async #fetch(name: string): Promise<boolean> {
+    const { providers, onChange } = this.#options;
     const provider = providers.get(name);
-    const before = JSON.stringify(provider?.served);
-    const fresh = isLocal(name) ? await fetchFromLocal(name) : await fetchFromOpenai(provider);
-    if (!fresh || stopped) return fresh !== undefined;
+    const previous = JSON.stringify(provider?.served);
+    const fresh = this.#isLocal(name)
+      ? await this.#fetchFromLocal(name)
+      : await this.#fetchFromOpenai(provider);
+    if (!fresh || this.#isStopped) return fresh !== undefined;
     providers.set(name, fresh);
-    if (JSON.stringify(fresh.served) !== before) {
+    if (JSON.stringify(fresh.served) !== previous) {
       onChange();
-      tell();
+      this.#logNames();
     }
     return true;
   }
 
-  const isLocal = (name: string) => table[name]?.local !== undefined;
-
-  async function fetchFromLocal(name: string): Promise<Provider | undefined> {
+  async #fetchFromLocal(name: string): Promise<Provider | undefined> {
+    const { providers, table, settings, dispatcher, times } = this.#options;
     const profile = providers.get(name) ?? table[name];
-    return profile
-      ? await findLocal(
-          { ...profile, name, ...settings[name] },
-          { timeoutMs: times.listMs, dispatcher },
-        )
-      : undefined;
+    if (!profile) return undefined;
+    const provider = { ...profile, name, ...settings[name] };
+    return await findLocal(provider, { timeoutMs: times.listMs, dispatcher });
   }
 
-  async function fetchFromOpenai(provider: Provider | undefined): Promise<Provider | undefined> {
+  async #fetchFromOpenai(provider: Provider | undefined): Promise<Provider | undefined> {
+    const { dispatcher, times } = this.#options;
     if (!provider) return undefined;
     try {
       const served = await fetchServedModels(provider, { timeoutMs: times.listMs, dispatcher });
-      unlisted = undefined;
+      this.#unlistedReason = undefined;
       return { ...provider, served };
     } catch (error) {
-      // Known already, it has only not answered this time.
-      if (provider.served === undefined) warnOnce((error as Error).message);
+      // A list from before still holds.
+      if (provider.served === undefined) this.#warnOnce((error as Error).message);
       return undefined;
     }
   }
 
-  function warnOnce(why: string) {
-    if (unlisted === why || stopped) return;
-    unlisted = why;
-    log.warn({ why }, UNLISTED);
+  #warnOnce(why: string): void {
+    if (this.#unlistedReason === why || this.#isStopped) return;
+    this.#unlistedReason = why;
+    this.#options.log.warn({ why }, UNLISTED);
   }
 
-  function tell() {
+  #logNames(): void {
+    const { catalog, providers, log } = this.#options;
     for (const { isProblem, text } of explainNames(catalog, providers)) {
       log[isProblem ? 'warn' : 'info'](text);
     }
   }
 
-  /** Asks again after a while: soon, but ever later, where it gave no list. */
-  function later(name: string, isListed: boolean, failures = 0) {
-    const ms = isListed
-      ? times.listFreshMs
-      : Math.min(times.listAgainMs * 2 ** failures, times.listFreshMs);
+  #scheduleNext(name: string, isListed: boolean, failures = 0): void {
+    const { listFreshMs, listAgainMs } = this.#options.times;
+    const ms = isListed ? listFreshMs : Math.min(listAgainMs * 2 ** failures, listFreshMs);
     const timer = setTimeout(async () => {
-      timers.delete(timer);
-      const isListedNow = await ask(name);
-      if (!stopped) later(name, isListedNow, isListed ? 0 : failures + 1);
+      this.#timers.delete(timer);
+      const isListedNow = await this.#fetch(name);
+      if (!this.#isStopped) this.#scheduleNext(name, isListedNow, isListed ? 0 : failures + 1);
     }, ms).unref();
-    timers.add(timer);
+    this.#timers.add(timer);
   }
-
-  const asked: string[] = [];
-  // What it lists changes nothing where every model is named.
-  const asksForAny = textModels(catalog).some(({ upstreams }) =>
-    upstreams.some(({ provider, model }) => provider === 'openai' && model === ANY_MODEL),
-  );
-  if (asksForAny && providers.get('openai')?.isElsewhere) asked.push('openai');
-  asked.push(
-    ...Object.keys(table).filter(
-      (name) => isLocal(name) && (settings[name] || providers.has(name)),
-    ),
-  );
-  await Promise.all(
-    asked.map(async (name) => {
-      const isKnown = providers.get(name)?.served !== undefined;
-      // A local one was looked for when the providers were.
-      later(name, isLocal(name) ? isKnown : await ask(name));
-    }),
-  );
-  return {
-    /** What is to be known of the names at `OPENAI_BASE_URL`, in sentences. */
-    notes(): string[] {
-      const names = explainNames(catalog, providers).map(({ text }) => text);
-      return unlisted === undefined
-        ? names
-        : [
-            `${UNLISTED} (${unlisted}). Retrying; using the catalog's model names until then.`,
-            ...names,
-          ];
-    },
-    stop(): void {
-      stopped = true;
-      for (const timer of timers) clearTimeout(timer);
-    },
-  };
 }
 
-/** What is to be known of the names at `OPENAI_BASE_URL`, in sentences; nothing where all are as the catalog has them. Pure. */
+/** Explains in sentences how the names at `OPENAI_BASE_URL` differ from the catalog; empty if they don't. Pure. */
 export function explainNames(
   catalog: Catalog,
   providers: ReadonlyMap<string, Provider>,
@@ -149,19 +171,19 @@ export function explainNames(
   if (!served) return [];
   const isListed = (name: string) => served.some(({ id }) => id === name);
   const models = textModels(catalog);
-  /** Ids of the catalog by the model that stands in, and by a name that is not listed. */
-  const standIns = new Map<string, string[]>();
+  /** Catalog ids by the model that answers in place of the named ones, and by a named model that isn't listed. */
+  const substitutes = new Map<string, string[]>();
   const missing = new Map<string, string[]>();
-  const note = (map: Map<string, string[]>, key: string, id: string) =>
+  const add = (map: Map<string, string[]>, key: string, id: string) =>
     map.set(key, [...(map.get(key) ?? []), id]);
   for (const model of models) {
     const names = model.upstreams.flatMap((one) => (one.provider === 'openai' ? [one.model] : []));
-    // Where only any model is asked for, none stands in for another.
+    // The catalog asks for any model here, so none is missing.
     if (names.every((name) => name === ANY_MODEL)) continue;
     const called = liveUpstreams(model, providers).filter((one) => one.provider === provider);
     for (const one of called) {
-      if (!isListed(one.model)) note(missing, one.model, model.id);
-      else if (!names.includes(one.model)) note(standIns, one.model, model.id);
+      if (!isListed(one.model)) add(missing, one.model, model.id);
+      else if (!names.includes(one.model)) add(substitutes, one.model, model.id);
     }
   }
   const all = (ids: string[]) =>
@@ -173,7 +195,7 @@ export function explainNames(
     return tokens === undefined ? '' : ` (${tokens} tokens of context)`;
   };
   return [
-    ...[...standIns].map(([name, ids]) => ({
+    ...[...substitutes].map(([name, ids]) => ({
       isProblem: false,
       text: `OPENAI_BASE_URL does not list the catalog's model names, so ${name}${contextOf(name)} answers for ${all(ids)}.`,
     })),

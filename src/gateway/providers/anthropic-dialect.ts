@@ -17,8 +17,8 @@ export const anthropicDialect: Dialect = {
 };
 
 /**
- * Parameters without a counterpart that the answer does not depend on, or only by shades. Our choice: they are left
- * out, penalties among them, because the API refuses them; its own compatibility layer does the same.
+ * Parameters without a counterpart that hardly change the answer. Our choice: they are left out, penalties included, because
+ * the API refuses them; its own compatibility layer does the same.
  * Source: Claude API docs, "OpenAI SDK compatibility".
  */
 const LEFT_OUT = new Set([
@@ -37,7 +37,7 @@ const LEFT_OUT = new Set([
   'verbosity',
 ]);
 
-/** Parameters without a counterpart that change what the answer is: refused but for these values. */
+/** Parameters without a counterpart that change the answer. They are refused, except with these values. */
 const REFUSED: Readonly<Record<string, (value: unknown) => boolean>> = {
   logprobs: (value) => value === false,
   top_logprobs: (value) => value === 0,
@@ -50,17 +50,16 @@ const REFUSED: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /**
- * A chat request as the Messages API takes it. Fields that nobody here knows pass through, such as its own `thinking`
- * and `top_k`.
+ * Converts a chat request for the Messages API. Unknown fields pass through, such as the API's own `thinking` and `top_k`.
  */
 function encodeRequest(request: ChatRequest, provider: Provider, model: string): Fields {
   const { messages, temperature, top_p, max_tokens, stop, ...rest } = request;
   const { tools, tool_choice, parallel_tool_calls, response_format, ...others } = rest;
   const { user, metadata, output_config, stream, ...passed } = passedFields(others, provider);
   const spoken = messages.map((message, at) => encodeMessage(message, `messages.${at}`, provider));
-  // The API refuses messages that say nothing. Source: measured in experientiallabs/experiential#804.
-  const said = spoken.filter(({ content }) => content.length > 0);
-  const { system, turns } = orderTurns(said, userSays);
+  // The API refuses empty messages. Source: measured in experientiallabs/experiential#804.
+  const written = spoken.filter(({ content }) => content.length > 0);
+  const { system, turns } = orderTurns(written, userSays);
   const { sent } = splitStops(stop);
   return {
     ...passed,
@@ -73,16 +72,16 @@ function encodeRequest(request: ChatRequest, provider: Provider, model: string):
     ...(stream === true && { stream }),
     ...metadataFor(user, metadata),
     ...outputConfig(response_format, output_config, provider),
-    ...(remembers(request) && { cache_control: { type: 'ephemeral' } }),
+    ...(isWorthCaching(request) && { cache_control: { type: 'ephemeral' } }),
   };
 }
 
 const userSays = (text: string): Spoken => ({ role: 'user', content: [{ type: 'text', text }] });
 
-/** Of these the client misses nothing: both are made up for here. */
-const MADE_UP_FOR = ['n', 'stream_options'];
+/** Parameters that the gateway implements itself, so the client misses nothing. */
+const IMPLEMENTED_HERE = ['n', 'stream_options'];
 
-/** What the client asked for that a request to this model leaves out. */
+/** Lists the parameters that a request to this model leaves out. */
 function droppedFrom(request: ChatRequest, model: string): string[] {
   const { temperature, top_p, thinking, user, metadata } = request;
   const steering = steeringFor(model, { temperature, top_p, thinking });
@@ -95,14 +94,14 @@ function droppedFrom(request: ChatRequest, model: string): string[] {
   };
   const names = [
     ...Object.keys(isSent).filter((name) => !isSent[name]),
-    ...[...LEFT_OUT].filter((name) => !MADE_UP_FOR.includes(name)),
+    ...[...LEFT_OUT].filter((name) => !IMPLEMENTED_HERE.includes(name)),
   ].filter((name) => request[name] != null);
   const named = request.messages.some(({ name }) => name != null);
   return named ? [...names, 'messages.name'] : names;
 }
 
 /**
- * The API refuses stop sequences of nothing but white space, so the answer is cut at those here.
+ * Splits stop sequences: the API refuses white space as one, so the gateway cuts the answer there itself.
  * Source: BerriAI/litellm#3286.
  */
 function splitStops(stop: ChatRequest['stop']): { sent: string[]; own: string[] } {
@@ -124,7 +123,7 @@ function passedFields(fields: Fields, provider: Provider): Fields {
   );
 }
 
-/** The convention's metadata are notes to its own account; the API knows the user's id alone. */
+/** Converts metadata. The convention's are notes for the account; the API only accepts the user's id. */
 function metadataFor(user: unknown, metadata: unknown): Fields {
   const id = (isFields(metadata) && metadata.user_id) || user;
   const takes = typeof id === 'string' && id !== '' && id.length <= 256;
@@ -146,10 +145,10 @@ function outputConfig(format: unknown, given: unknown, provider: Provider): Fiel
 }
 
 /**
- * Whether this is a conversation that goes on: its beginning was sent before and will be again, so keeping it is worth
- * the quarter more that the first time costs. Source: Claude API docs, "Prompt caching", automatic caching and pricing.
+ * Returns true for a continued conversation. Its beginning was sent before and will be sent again, so caching it is worth the
+ * extra quarter that the first time costs. Source: Claude API docs, "Prompt caching", automatic caching and pricing.
  */
-function remembers({
+function isWorthCaching({
   messages,
   cache_control,
 }: ChatRequest & { cache_control?: unknown }): boolean {
@@ -157,26 +156,26 @@ function remembers({
   return answered && cache_control === undefined && !marksCache(messages);
 }
 
-/** The client says itself what is kept. */
+/** The client marks itself what is cached. */
 function marksCache(messages: ChatRequest['messages']): boolean {
   return messages.some(
     ({ content }) => Array.isArray(content) && content.some((part) => 'cache_control' in part),
   );
 }
 
-/** How a family of Claude models takes a request. */
+/** Abilities of a family of Claude models. */
 interface ClaudeFamily {
   models: RegExp;
-  /** Takes `temperature` and `top_p`, though never both; the others refuse either. */
+  /** Accepts `temperature` or `top_p`, but not both; other models refuse either. */
   sampling: boolean;
   /** The most tokens of a reply. */
   replyTokens: number;
-  /** Thinks unless it is told not to. */
+  /** Thinks unless the request turns that off. */
   thinksByDefault: boolean;
 }
 
 /**
- * The families of Claude models; the first that fits counts. Names that are not here yet are taken for newer ones.
+ * Families of Claude models; the first match counts. Unknown names are treated as newer models.
  * Sources: Claude API docs, "Models overview", "Migration guide", "What's new in Claude Opus 5", "Claude Haiku 5.5
  * migration guide", "What's new in Claude Opus 5.5" (thinking cannot be turned off there), as of November 2026;
  * earendil-works/pi#7961 measured which models refuse `temperature`.
@@ -211,8 +210,8 @@ const CLAUDE: readonly ClaudeFamily[] = [
 ];
 
 /**
- * Tokens of a reply when the client names no limit; the API wants one.
- * Our choice: long enough for any chat; an answer that is cut there says so with the finish reason `length`.
+ * Tokens of a reply if the client sets no limit, because the API requires one.
+ * Our choice: long enough for any chat; a longer answer ends with the finish reason `length`.
  */
 const DEFAULT_REPLY_TOKENS = 16_384;
 
@@ -222,13 +221,13 @@ const DEFAULT_REPLY_TOKENS = 16_384;
  */
 const MAX_TEMPERATURE = 1;
 
-/** What the API is told of sampling, length and thinking. */
+/** Returns the fields for sampling, length and thinking. */
 function steeringFor(
   model: string,
   request: {
-    temperature?: number | null | undefined;
-    top_p?: number | null | undefined;
-    max_tokens?: number | null | undefined;
+    temperature?: number | null;
+    top_p?: number | null;
+    max_tokens?: number | null;
     thinking?: unknown;
   },
 ): Record<string, unknown> {
@@ -238,13 +237,13 @@ function steeringFor(
   return {
     max_tokens: Math.min(max_tokens ?? DEFAULT_REPLY_TOKENS, replyTokens),
     ...(sampling && oneOf(temperature, top_p)),
-    // The contract's limit is that of the reply, and thinking would use it up. A client can turn it on by this field.
+    // Thinking would use up `max_tokens`, which the contract means for the reply. A client can turn it on with this field.
     ...(thinksByDefault && thinking === undefined && { thinking: { type: 'disabled' } }),
   };
 }
 
 /**
- * Newer models refuse temperature and top_p together. Our choice: the temperature counts, unless it is the default.
+ * Chooses one of both, because newer models refuse them together. Our choice: the temperature, unless it is the default.
  * Source: gateway contract, "top_p: an alternative to temperature"; OpenHands/software-agent-sdk#1945.
  */
 function oneOf(temperature?: number | null, topP?: number | null): Record<string, number> {

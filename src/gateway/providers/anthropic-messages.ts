@@ -32,8 +32,8 @@ const NamedChoice = z.object({
 const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', none: 'none', required: 'any' };
 
 /**
- * Tools and how they are chosen. Tools that are no functions of the convention are taken for the API's own and pass
- * through; `strict` is left out, as not all models take it. Source: Claude API docs, "Define tools", `tool_choice`.
+ * Converts tools and their choice. Tools that aren't functions of the convention pass through as the API's own; `strict` is
+ * left out, because not all models accept it. Source: Claude API docs, "Define tools", `tool_choice`.
  */
 export function encodeTools(given: Fields, provider: Provider): Fields {
   const { tools, tool_choice, parallel_tool_calls } = given;
@@ -77,7 +77,6 @@ function encodeChoice(
   );
 }
 
-/** The calls in a message of the assistant. */
 function encodeToolCalls(message: ChatMessage, place: string, provider: Provider): Block[] {
   const { tool_calls } = message;
   if (tool_calls == null) return [];
@@ -91,7 +90,6 @@ function encodeToolCalls(message: ChatMessage, place: string, provider: Provider
   });
 }
 
-/** What a tool said. */
 function encodeToolResult(
   { tool_call_id }: ChatMessage,
   content: Block[],
@@ -114,30 +112,30 @@ function readArguments(text: string): Fields | undefined {
     const value = parseUntrustedJson(text);
     return isFields(value) ? value : undefined;
   } catch {
-    // What it means is not known, so it cannot be sent on as an object.
+    // Arguments that can't be parsed can't be sent as an object.
     return undefined;
   }
 }
 
-/** Ways to speak that the API knows by other names, or not at all. */
-const UNSAYABLE = ['function_call', 'audio'];
+/** Fields of a message that the API doesn't have, or has under other names. */
+const UNSUPPORTED_FIELDS = ['function_call', 'audio'];
 
 /** Source: Claude API docs, "Vision", supported formats. */
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 
 const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),/i;
 
-/** What somebody says, in content blocks; nothing when it is nothing but white space. */
+/** A message in content blocks; without blocks if it is only white space. */
 export interface Spoken {
   role: string;
   content: Block[];
 }
 
-/** The turns of a conversation. Neighbours of one role become one turn, as the API itself reads them. */
+/** Joins messages into turns: neighbours with one role become one turn, as the API itself reads them. */
 export function joinTurns(spoken: readonly Spoken[]): Spoken[] {
   const turns: Spoken[] = [];
   for (const { role: speaker, content } of spoken) {
-    // The API has two roles: what a tool said is the user's to tell.
+    // The API has two roles; tool results belong to the user's.
     const role = speaker === 'assistant' ? 'assistant' : 'user';
     let turn = turns.at(-1);
     if (turn?.role !== role) {
@@ -150,18 +148,19 @@ export function joinTurns(spoken: readonly Spoken[]): Spoken[] {
   return turns;
 }
 
-/** The API wants the results of tools at the beginning of the user's turn. */
+/** Sorts tool results to the beginning of the user's turn, where the API wants them. */
 function resultsFirst(a: Block, b: Block): number {
   return Number(b.type === 'tool_result') - Number(a.type === 'tool_result');
 }
 
-/** What a message says; `place` is where it stands in the client's request, for naming it in a refusal. */
+/** Converts a message; `place` is its path in the client's request, for refusals. */
 export function encodeMessage(message: ChatMessage, place: string, provider: Provider): Spoken {
   const { role, refusal } = message;
-  const unsayable = UNSAYABLE.find((field) => message[field] != null);
-  if (unsayable) throw unsupportedError(provider, `${place}.${unsayable}`, 'does not support this');
-  const said = message.content ?? (typeof refusal === 'string' ? refusal : []);
-  const parts: Block[] = typeof said === 'string' ? [{ type: 'text', text: said }] : said;
+  const unsupported = UNSUPPORTED_FIELDS.find((field) => message[field] != null);
+  if (unsupported)
+    throw unsupportedError(provider, `${place}.${unsupported}`, 'does not support this');
+  const content = message.content ?? (typeof refusal === 'string' ? refusal : []);
+  const parts: Block[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
   const blocks = parts.flatMap((part, at) => {
     const words = part.type === 'refusal' ? { type: 'text', text: part.refusal } : part;
     if (words.type === 'text') return isBlank(String(words.text)) ? [] : [words];
@@ -171,11 +170,11 @@ export function encodeMessage(message: ChatMessage, place: string, provider: Pro
     const why = `does not accept ${part.type} in a message with the role ${role}`;
     throw unsupportedError(provider, `${place}.content.${at}`, why);
   });
-  const content =
+  const encoded =
     role === 'tool'
       ? [encodeToolResult(message, blocks, place, provider)]
       : [...blocks, ...encodeToolCalls(message, place, provider)];
-  return { role, content };
+  return { role, content: encoded };
 }
 
 function encodeImage(part: Block, place: string, provider: Provider): Block {

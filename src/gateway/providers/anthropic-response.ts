@@ -7,7 +7,7 @@ import { errorOfResponse, unusableError } from './provider-errors.ts';
 
 const count = z.int().nonnegative().nullish();
 
-/** What a message cost. Tokens read from the prompt cache and written to it are not among the input tokens. */
+/** Tokens of a message. `input_tokens` doesn't include tokens read from the prompt cache or written to it. */
 const MessageUsage = z.looseObject({
   input_tokens: count,
   output_tokens: count,
@@ -16,7 +16,7 @@ const MessageUsage = z.looseObject({
 });
 type MessageUsage = z.infer<typeof MessageUsage>;
 
-/** Whoever identifies the answer gives it its own for one that is missing. */
+/** Empty if missing; `identify` replaces it then. */
 const AnswerId = z.string().catch('');
 
 const Message = z.looseObject({
@@ -47,7 +47,7 @@ const FINISH_REASONS: Readonly<Record<string, string>> = {
   refusal: 'content_filter',
 };
 
-/** A message as a whole answer. What the model thought is not part of it. */
+/** Reads a message as a whole answer, without the model's thoughts. */
 export function readMessage(value: unknown, provider: Provider): ChatCompletion {
   const { data, error } = Message.safeParse(value);
   if (!data) throw unusableError(provider, 'has the wrong shape', error);
@@ -73,12 +73,12 @@ export function readMessage(value: unknown, provider: Provider): ChatCompletion 
   };
 }
 
-/** The convention's word for why an answer ended; a reason it has no word for stays as it is. */
+/** Converts a stop reason; one without a counterpart stays as it is. */
 function finishReasonOf(reason: string): string {
   return Object.hasOwn(FINISH_REASONS, reason) ? (FINISH_REASONS[reason] ?? reason) : reason;
 }
 
-/** The convention's count: what was read from the cache is part of the prompt. */
+/** Converts the usage: in the convention, cached tokens are part of the prompt. */
 function usageOf(usage: MessageUsage): Usage {
   const cached_tokens = usage.cache_read_input_tokens ?? 0;
   const written = usage.cache_creation_input_tokens ?? 0;
@@ -96,7 +96,7 @@ function asToolCall({ id, name, input }: z.infer<typeof Message>['content'][numb
   return { id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } };
 }
 
-/** The events of a streamed message. Source: Claude API docs, "Streaming messages". */
+/** Events of a streamed message. Source: Claude API docs, "Streaming messages". */
 const StreamEvent = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('message_start'),
@@ -136,7 +136,7 @@ const StreamEvent = z.discriminatedUnion('type', [
 
 const KNOWN = new Set<unknown>(StreamEvent.options.map(({ shape }) => shape.type.value));
 
-/** The statuses of errors that come inside a stream. Source: Claude API docs, "Errors". */
+/** Statuses of errors inside a stream. Source: Claude API docs, "Errors". */
 const ERROR_STATUSES: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   authentication_error: 401,
@@ -154,7 +154,7 @@ type Delta = ChatCompletionChunk['choices'][number]['delta'];
 /** Reads the events of a streamed message as chunks of the convention. */
 export function createEventReader(provider: Provider, model: string): StreamDecoder {
   const created = Math.floor(Date.now() / 1000);
-  /** Numbers of the tool calls, by the index of their block. */
+  /** Number of each tool call, by the index of its block. */
   const calls = new Map<number, number>();
   let started: { id: string; model: string } | undefined;
   let usage: MessageUsage = {};
@@ -169,10 +169,10 @@ export function createEventReader(provider: Provider, model: string): StreamDeco
       object: 'chat.completion.chunk' as const,
       created,
       choices,
-      ...(told && { usage: told }),
+      usage: told,
     };
   }
-  /** The answer begins with what it says, not before: until then another provider can still be asked. */
+  /** The answer begins with its first text, so that another provider can be asked until then. */
   function say(delta: Delta, finish_reason: string | null = null): ChatCompletionChunk[] {
     const first = begun ? [] : [{ index: 0, delta: OPENING, finish_reason: null }];
     begun = true;
@@ -186,11 +186,11 @@ export function createEventReader(provider: Provider, model: string): StreamDeco
     get whole() {
       return whole;
     },
-    // It always says so.
+    // A whole stream always ends with `message_stop`.
     mayEnd: false,
     read(data) {
       const value = parseJson(data, provider);
-      // New kinds of events may come at any time, and a ping says nothing.
+      // The API may add kinds of events at any time, and a ping carries nothing.
       if (isFields(value) && typeof value.type === 'string' && !KNOWN.has(value.type)) {
         return undefined;
       }
@@ -235,7 +235,7 @@ export function createEventReader(provider: Provider, model: string): StreamDeco
 
 const OPENING: Delta = { role: 'assistant', content: '' };
 
-/** The counts of the end are of the whole message; those it leaves out stay as they were at its beginning. */
+/** Drops absent counts. Those at the end are for the whole message; absent ones keep their value from the beginning. */
 function withoutNulls(usage: MessageUsage): MessageUsage {
   return Object.fromEntries(Object.entries(usage).filter(([, value]) => value != null));
 }

@@ -2,7 +2,7 @@ import { jsonFault, parseUntrustedJson } from '../../contracts/parse-json.ts';
 import type { Provider } from './provider.ts';
 import { unusableError } from './provider-errors.ts';
 
-/** The JSON that a provider sent. Throws `UpstreamError`. */
+/** Parses JSON from a provider. Throws `UpstreamError`. */
 export function parseJson(text: string, provider: Provider): unknown {
   try {
     return parseUntrustedJson(text);
@@ -11,16 +11,15 @@ export function parseJson(text: string, provider: Provider): unknown {
   }
 }
 
-/** What the user is taken to say where a provider wants the user's word and the client gave none. */
+/** User messages for providers that require one where the client sent none. */
 const OPENING = 'Begin.';
 
 const GO_ON = 'Go on.';
 
 /**
- * A conversation for providers that want the system's words apart, and the user's first and last.
- * Our choice: the contract allows roles in any mix, so a conversation that begins or ends with the assistant is not
- * refused there: the user says a word before or after. Ended otherwise, some models would go on in the assistant's own
- * sentence, and others refuse.
+ * Splits a conversation for providers that want system messages apart, and a user message first and last.
+ * Our choice: the contract allows roles in any order, so a conversation that begins or ends with the assistant gets a short
+ * user message. Without one at the end, some models continue the assistant's sentence, and others refuse.
  */
 export function orderTurns<Message extends { role: string }>(
   messages: readonly Message[],
@@ -38,7 +37,7 @@ export function orderTurns<Message extends { role: string }>(
   };
 }
 
-/** `developer` is the newer name of `system` that some clients send. Source: OpenAI API reference, message roles. */
+/** `developer` is the newer name of `system`. Source: OpenAI API reference, message roles. */
 function isSystem({ role }: { role: string }): boolean {
   return role === 'system' || role === 'developer';
 }

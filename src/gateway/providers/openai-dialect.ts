@@ -4,10 +4,10 @@ import { createChunkReader, readCompletion } from './openai-response.ts';
 import type { Dialect, Provider } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
 
-/** Fields that `adaptRequest` writes in a provider's own words. */
-const OWN_WORDS = new Set(['max_tokens', 'stream_options', 'messages', 'stop']);
+/** Fields that `adaptRequest` handles one by one. */
+const HANDLED_FIELDS = new Set(['max_tokens', 'stream_options', 'messages', 'stop']);
 
-/** The chat-completions convention, as OpenAI and most others speak it. */
+/** The chat-completions convention of OpenAI and most others. */
 export const openaiDialect: Dialect = {
   path: '/chat/completions',
   encode: adaptRequest,
@@ -17,14 +17,14 @@ export const openaiDialect: Dialect = {
   openStream: createChunkReader,
 };
 
-/** The headers of a call: the provider's own, and our key. */
+/** Returns the headers of a call: the provider's own, and our key. */
 export function providerHeaders(provider: Provider): Record<string, string> {
   const { apiKey, keyHeader, headers } = provider;
   if (apiKey === undefined) return { ...headers };
   return { ...headers, [keyHeader]: keyHeader === 'authorization' ? `Bearer ${apiKey}` : apiKey };
 }
 
-/** The request as this provider takes it. Fields nobody here knows pass through; `null` means absent. */
+/** Converts a request for this provider. Unknown fields pass through; `null` means absent. */
 export function adaptRequest(
   request: ChatRequest,
   provider: Provider,
@@ -32,11 +32,10 @@ export function adaptRequest(
 ): Record<string, unknown> {
   const { max_tokens, stream_options, messages, stop } = request;
   const stops = provider.ownStops || stop?.length === 0 ? null : stop;
-  // Filled in one go: entries that are filtered, mapped and put together again take V8 several times as long.
   const body: Record<string, unknown> = {};
   for (const name in request) {
     const value = request[name];
-    if (value === null || OWN_WORDS.has(name) || provider.drop.includes(name)) continue;
+    if (value === null || HANDLED_FIELDS.has(name) || provider.drop.includes(name)) continue;
     body[own(provider.rename, name) ?? name] = capped(value, own(provider.maxValues, name));
   }
   if (provider.greedyAlone && body.temperature === 0) delete body.top_p;
@@ -45,7 +44,7 @@ export function adaptRequest(
   if (max_tokens != null) body[provider.maxTokensName] = max_tokens;
   if (stops != null) body.stop = stops;
   if (request.stream && provider.streamOptions) {
-    // Usage is always asked for: it is what the client is charged by.
+    // The usage is always requested, because limits and reports count by it.
     const options: Record<string, unknown> = { ...stream_options, include_usage: true };
     if (provider.padsChunks) options.include_obfuscation = false;
     body.stream_options = options;
@@ -90,7 +89,7 @@ function adaptMessages(
 
 const userSays = (content: string): ChatMessage => ({ role: 'user', content });
 
-/** A message in the parts the provider takes: elsewhere a refusal is a text. Throws for what it does not take. */
+/** Converts content parts for a provider; a refusal becomes text if it isn't supported. Throws for other unsupported parts. */
 function withParts(message: ChatMessage, place: string, provider: Provider): ChatMessage {
   const { content } = message;
   if (!Array.isArray(content) || content.every(isCommon)) return message;
@@ -113,7 +112,7 @@ function capped(value: unknown, cap: number | undefined): unknown {
   return typeof value === 'number' && cap !== undefined ? Math.min(value, cap) : value;
 }
 
-/** A value of a table, and nothing that all objects have: the names come from clients. */
+/** Looks a name up without inherited properties, because the names come from clients. */
 function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }

@@ -1,23 +1,16 @@
 import { createChoiceEnds } from '../../contracts/choice-ends.ts';
 import { ChatCompletion, ChatCompletionChunk } from '../../contracts/gateway.ts';
 import { STREAM_DONE } from '../../contracts/server-sent-events.ts';
-import { isCommonCompletion } from '../shared/common-shapes.ts';
 import { type Fields, isFields } from '../shared/fields.ts';
 import { parseJson } from './dialect.ts';
 import type { Provider, StreamDecoder } from './provider.ts';
 import { errorInsideAnswer, unusableError } from './provider-errors.ts';
 
-/** A whole answer of a provider that speaks the convention, with the provider's own turns of phrase put right. */
+/** Reads a whole answer in the convention, and repairs where this provider deviates from it. */
 export function readCompletion(value: unknown, provider: Provider, model: string): ChatCompletion {
   if (isFields(value) && value.error != null) throw errorInsideAnswer(provider, model, value.error);
-  if (!provider.repairStreams) {
-    if (isCommonCompletion(value)) return value;
-    // Nearly all need no mending.
-    const asItCame = ChatCompletion.safeParse(value);
-    if (asItCame.success) return withText(asItCame.data);
-  }
   const result = ChatCompletion.safeParse(
-    mended(value, (choice) => {
+    repaired(value, (choice) => {
       const message = isFields(choice.message) ? choice.message : {};
       return {
         ...choice,
@@ -30,7 +23,7 @@ export function readCompletion(value: unknown, provider: Provider, model: string
   return withText(result.data);
 }
 
-/** An answer that ended by itself and holds nothing is an empty text: by the contract `content` is a string. */
+/** Replaces the null of an empty answer by an empty text, because `content` is a string in the contract. */
 function withText(completion: ChatCompletion): ChatCompletion {
   const { choices } = completion;
   const isNothing = ({ message, finish_reason }: (typeof choices)[number]) =>
@@ -44,14 +37,14 @@ function withText(completion: ChatCompletion): ChatCompletion {
   };
 }
 
-/** Reads the chunks of a stream, with the provider's own turns of phrase put right. */
+/** Reads the chunks of a stream, and repairs where this provider deviates from the convention. */
 export function createChunkReader(provider: Provider, model: string): StreamDecoder {
-  /** Tool calls seen so far, by the choice's index. */
+  /** Number of tool calls so far, by the choice's index. */
   const calls = new Map<unknown, number>();
   const ends = createChoiceEnds();
   let whole = false;
 
-  /** Some number their tool calls by nothing but the order they come in. */
+  /** Numbers tool calls without an index by their order. */
   function numbered(toolCalls: unknown, index: unknown): unknown {
     if (!Array.isArray(toolCalls)) return toolCalls;
     return toolCalls.map((call) => {
@@ -80,7 +73,7 @@ export function createChunkReader(provider: Provider, model: string): StreamDeco
       if (isFields(value) && value.error != null)
         throw errorInsideAnswer(provider, model, value.error);
       const result = ChatCompletionChunk.safeParse(
-        mended(value, (choice) => {
+        repaired(value, (choice) => {
           const delta = isFields(choice.delta) ? choice.delta : {};
           const { content, tool_calls } = delta;
           return {
@@ -101,35 +94,35 @@ export function createChunkReader(provider: Provider, model: string): StreamDeco
   };
 }
 
-/** Some servers write `choices: null` in the chunk that carries the usage, and some leave out what tells answers apart. */
-function mended(value: unknown, mend: (choice: Fields) => Fields): unknown {
+/** Repairs an answer: some servers write `choices: null` in the chunk with the usage, and some omit id and time. */
+function repaired(value: unknown, repairChoice: (choice: Fields) => Fields): unknown {
   if (!isFields(value)) return value;
   const { id, created, choices } = value;
   return {
     ...value,
-    // Whoever identifies the answer gives it its own for these.
+    // `identify` replaces these.
     id: typeof id === 'string' ? id : '',
     created: Number.isSafeInteger(created) ? created : 0,
     ...(choices === null && { choices: [] }),
     ...(Array.isArray(choices) && {
-      choices: choices.map((choice) => (isFields(choice) ? mend(choice) : choice)),
+      choices: choices.map((choice) => (isFields(choice) ? repairChoice(choice) : choice)),
     }),
   };
 }
 
-/** Models that think aloud answer in parts; what they thought is not the answer. */
+/** Joins the text parts of an answer, without a model's thoughts. */
 function plainText(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((part) => (part?.type === 'text' ? String(part.text) : '')).join('');
 }
 
-/** Some end an answer with "stop" though it calls a tool, and clients wait for the other word. */
+/** Converts a finish reason. Some providers end an answer with tool calls with "stop", but clients wait for "tool_calls". */
 function finishReason(choice: Fields, provider: Provider, called: boolean): Fields {
-  const { finish_reason: given } = choice;
-  if (typeof given !== 'string') return {};
-  if (provider.brokenReasons.includes(given)) throw unusableError(provider, 'broke off');
-  if (called && given === 'stop') return { finish_reason: 'tool_calls' };
-  return Object.hasOwn(provider.finishReasons, given)
-    ? { finish_reason: provider.finishReasons[given] }
+  const { finish_reason: reason } = choice;
+  if (typeof reason !== 'string') return {};
+  if (provider.brokenReasons.includes(reason)) throw unusableError(provider, 'broke off');
+  if (called && reason === 'stop') return { finish_reason: 'tool_calls' };
+  return Object.hasOwn(provider.finishReasons, reason)
+    ? { finish_reason: provider.finishReasons[reason] }
     : {};
 }

@@ -7,14 +7,14 @@ import { HttpError } from '../../http/errors.ts';
 import { type FailureKind, UpstreamError } from '../shared/upstream-error.ts';
 import type { Provider } from './provider.ts';
 
-/** Tells the usual clients not to repeat the call by themselves. Source: openai-node, `shouldRetry`. */
+/** Stops the usual clients from repeating the call by themselves. Source: openai-node, `shouldRetry`. */
 const NO_RETRY = { 'x-should-retry': 'false' };
 
 const OUT_OF_CREDIT = new Set(['insufficient_quota', 'credit_balance_exhausted']);
 
 /**
- * What a provider's refusal means for our client. A 400, 413 or 422 is about the request and is told as it is; anything
- * about our own account or the provider's health is not the client's to read, and another upstream may do better.
+ * Converts a provider's refusal. A 400, 413 or 422 is about the request and is passed on. Anything about our own account or
+ * the provider's health is described in our words, and another upstream may do better.
  */
 export function errorOfResponse(
   provider: Provider,
@@ -84,14 +84,14 @@ export function errorOfResponse(
   }
 }
 
-/** The wait that a provider asks for; a moment if it asks for none. */
+/** Returns the wait that a provider asks for, or "a moment". */
 function waitInWords(headers: IncomingHttpHeaders): string {
   const ms = readRetryAfterMs(headers);
   if (ms === undefined) return 'a moment';
   return ms > 120_000 ? `${Math.ceil(ms / 60_000)} min` : `${Math.max(1, Math.ceil(ms / 1000))} s`;
 }
 
-/** An error that came inside an answer, after a good status. */
+/** Converts an error inside an answer that had a good status. */
 export function errorInsideAnswer(
   provider: Provider,
   model: string,
@@ -104,7 +104,7 @@ export function errorInsideAnswer(
   return errorOfResponse(provider, model, { status, headers: {}, body: JSON.stringify({ error }) });
 }
 
-/** A request that this provider has no word for; another may. Told before the provider is asked. */
+/** Creates the refusal of a request that this provider can't express; another may. The provider isn't called for it. */
 export function unsupportedError(provider: Provider, param: string, why: string): UpstreamError {
   const message = `Invalid '${param}': ${provider.title} ${why}.`;
   return new UpstreamError(new HttpError(400, ErrorCode.invalidValue, message, { param }), {
@@ -113,7 +113,7 @@ export function unsupportedError(provider: Provider, param: string, why: string)
   });
 }
 
-/** An answer of a provider that is not what the convention says. */
+/** Creates the error for an answer that breaks the convention. */
 export function unusableError(provider: Provider, why: string, cause?: unknown): UpstreamError {
   return new UpstreamError(
     new HttpError(502, ErrorCode.upstreamError, `${provider.title} sent an answer that ${why}.`),
@@ -121,7 +121,7 @@ export function unusableError(provider: Provider, why: string, cause?: unknown):
   );
 }
 
-/** A provider that did not answer, or stopped. */
+/** Creates the error for a provider that was silent for too long. */
 export function timeoutError(provider: Provider): UpstreamError {
   return new UpstreamError(
     new HttpError(504, ErrorCode.upstreamTimeout, `${provider.title} did not answer in time.`),
@@ -129,7 +129,7 @@ export function timeoutError(provider: Provider): UpstreamError {
   );
 }
 
-/** A provider that could not be reached, or whose connection broke. */
+/** Creates the error for a provider that could not be reached, or whose connection broke. */
 export function connectionError(provider: Provider, cause: unknown): UpstreamError {
   const { title, address, isElsewhere, local } = provider;
   const code = (cause as { code?: unknown } | undefined)?.code;
@@ -152,13 +152,13 @@ export function connectionError(provider: Provider, cause: unknown): UpstreamErr
 const UNREACHED =
   /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT|TLS/;
 
-/** What the statuses without a sentence of their own are; 504 and 524 are time-outs of the provider's own proxies. */
+/** Classifies the remaining statuses; 504 and 524 are timeouts of the provider's own proxies. */
 function failureOfStatus(status: number): FailureKind {
   if (status === 504 || status === 524) return 'silence';
   return status >= 500 || status === 408 || status === 409 ? 'server' : 'unusable';
 }
 
-/** The status that other providers would have refused with. */
+/** Returns the status that other providers would have used for this refusal. */
 export function conventionalStatus(
   answer: { status: number; body: string },
   provider: Provider,
@@ -170,7 +170,7 @@ export function conventionalStatus(
   // More tokens than our account may send in a minute. Source: Groq docs, "Rate limits"; gpt-researcher#985.
   if (status === 413 && code === ErrorCode.rateLimited) return 429;
   if (status === 403 && provider.moderatesWith403) return 400;
-  // Where nothing but the sentence tells the request's fault from our own.
+  // Only the sentence shows that our account is at fault, and not the request.
   const ours = provider.accountRefusals.find((known) => known.message.test(message));
   return status === 400 && ours ? ours.status : status;
 }
@@ -180,16 +180,16 @@ function isConnectTimeout(cause: unknown): boolean {
 }
 
 function requestError(provider: Provider, { status, body }: { status: number; body: string }) {
-  const told = readErrorBody(body);
+  const details = readErrorBody(body);
   const clean = (text: string) =>
     provider.apiKey ? text.replaceAll(provider.apiKey, '[secret]') : text;
   return new HttpError(
     status === 403 ? 400 : status,
-    clean(told?.code ?? ErrorCode.invalidValue),
-    told ? clean(told.message) : `${provider.title} refused the request.`,
+    clean(details?.code ?? ErrorCode.invalidValue),
+    details ? clean(details.message) : `${provider.title} refused the request.`,
     {
-      type: clean(told?.type ?? 'invalid_request_error'),
-      param: told?.param ? clean(told.param) : null,
+      type: clean(details?.type ?? 'invalid_request_error'),
+      param: details?.param ? clean(details.param) : null,
       headers: NO_RETRY,
     },
   );
@@ -222,10 +222,10 @@ const asSentence = (complaints: z.infer<typeof Complaints>) =>
     .join('; ');
 
 /**
- * Some providers send the convention's body, some a list with one of it in, some the inner object alone. xAI's error is
- * its sentence, and Mistral's sentence is a list of complaints.
+ * Shapes of error bodies. Some providers send the convention's body, some a list with one, some the inner object alone.
+ * xAI's error is a sentence, and Mistral's message is a list of complaints.
  */
-const ErrorBody = z.union([
+const ProviderErrorBody = z.union([
   z.object({ error: ErrorFields }).transform(({ error }) => error),
   z.tuple([z.object({ error: ErrorFields })]).transform(([{ error }]) => error),
   ErrorFields,
@@ -240,12 +240,12 @@ const ErrorBody = z.union([
     }),
 ]);
 
-/** What a provider says in its refusal, in whichever of the shapes; `undefined` when nothing in it can be read. */
-function readErrorBody(body: string): z.infer<typeof ErrorBody> | undefined {
+/** Reads an error body in any of these shapes; `undefined` if it has none of them. */
+function readErrorBody(body: string): z.infer<typeof ProviderErrorBody> | undefined {
   try {
-    return ErrorBody.safeParse(parseUntrustedJson(body)).data;
+    return ProviderErrorBody.safeParse(parseUntrustedJson(body)).data;
   } catch {
-    // Not JSON: the status says that the request was refused, and nobody says why.
+    // Not JSON, so only the status is known.
     return undefined;
   }
 }

@@ -2,7 +2,7 @@ import { anthropicDialect } from './anthropic-dialect.ts';
 import { openaiDialect } from './openai-dialect.ts';
 import type { CatalogModels, ProviderProfile, ProviderTable } from './provider.ts';
 
-/** A provider that keeps the convention in everything; a row says where it differs. */
+/** A provider that follows the convention in everything; a row says where it differs. */
 export const CONVENTION = {
   dialect: openaiDialect,
   keyCheckPath: '/models',
@@ -12,7 +12,6 @@ export const CONVENTION = {
   maxChoices: 1,
   streamOptions: true,
   padsChunks: false,
-  repairStreams: false,
   finishReasons: {},
   brokenReasons: [],
   moderatesWith403: false,
@@ -31,10 +30,10 @@ export const CONVENTION = {
 
 /**
  * The providers as their public pages and the errors they are reported to send describe them in November 2026; none was
- * called from here. What stands under no source is the convention's, and unverified.
+ * called from here. Values without a source are the convention's, and unverified.
  *
- * The one place that knows a provider: its settings, its place in the shipped catalog, what doctor tries, and whom errors
- * name follow from its row. `docs/providers.md` has a row for each besides, which a test asks for.
+ * Everything about a provider follows from its row: its settings, its place in the shipped catalog, the checks of doctor, and
+ * its name in errors. `docs/providers.md` also has a row for each; a test checks that.
  *
  * Models of the catalog were looked up on 2026-11-21, and their figures on 2026-11-23; none was called or measured from here.
  * OpenAI: its deprecation page names these as successors. GPT-6 is newer, but takes no tools over chat completions.
@@ -108,7 +107,6 @@ export const PROVIDERS = {
     // Source: Claude API reference, "API overview", authentication and versions.
     keyHeader: 'x-api-key',
     headers: { 'anthropic-version': '2023-06-01' },
-    repairStreams: true,
     // Source: Claude API docs, "Errors" (a spend limit is a 400); anthropics/claude-code#66314 for the sentence.
     accountRefusals: [
       { message: /^Your credit balance is too low|^You have reached your/, status: 402 },
@@ -128,7 +126,7 @@ export const PROVIDERS = {
       takesLongPrompts: true,
       takesImages: true,
       figures: {
-        // Its price is that of the Flash-Lite before it: unverified.
+        // The previous Flash-Lite's price: unverified.
         'gemini-3.5-flash-lite': { speed: 9, quality: 4, price: [0.25, 1.5] },
         'gemini-3.8-flash': { speed: 7, quality: 7, price: [0.75, 3.75] },
       },
@@ -138,7 +136,6 @@ export const PROVIDERS = {
     // `stream_options` and `n` are in its reference, but whether streams give several choices is unverified. Source:
     // Gemini API reference, "OpenAI compatibility".
     // Streamed tool calls end with "stop" and have no index. Source: googleapis/python-genai#2868.
-    repairStreams: true,
     // Source: brunnurs/valuenet#12 and others quote the body; a refused key is a 400 here.
     accountRefusals: [{ message: /^API key (?:not valid|not found|expired)/i, status: 401 }],
     // "Unknown name \"frequency_penalty\"". Source: n4ze3m/page-assist#418, BerriAI/litellm#26108.
@@ -168,7 +165,6 @@ export const PROVIDERS = {
     // A 422 for `include_usage`; the usage comes without it. Source: avante.nvim#2347, dnakov/anon-kode#53.
     streamOptions: false,
     // Reasoning models answer in parts. Source: Mistral API reference, "Chat", finish reasons and content chunks.
-    repairStreams: true,
     finishReasons: { model_length: 'length' },
     brokenReasons: ['error'],
     // Source: Mistral API reference, "Chat": `random_seed` stands for `seed`, and nothing else is taken ("Extra
@@ -252,7 +248,6 @@ export const PROVIDERS = {
     // "unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`". Source: theia#15144.
     // "interrupted due to insufficient resource of the inference system"; `stream_options` is taken, `n` is not known,
     // and parameters that thinking does not heed are no error. Source: DeepSeek API docs, "Create chat completion".
-    repairStreams: true,
     brokenReasons: ['insufficient_system_resource'],
   },
   openrouter: {
@@ -260,7 +255,7 @@ export const PROVIDERS = {
     title: 'OpenRouter',
     setting: 'OPENROUTER_API_KEY',
     baseUrl: 'https://openrouter.ai/api/v1',
-    // It gives its list to anybody. Source: its API reference, "Get current API key".
+    // The list needs no key. Source: its API reference, "Get current API key".
     keyCheckPath: '/key',
     catalog: {
       names: { light: 'openrouter/auto', middle: 'openrouter/auto', best: 'openrouter/auto' },
@@ -272,7 +267,6 @@ export const PROVIDERS = {
     parts: ['file', 'input_audio'],
     // Source: OpenRouter docs, "Errors and debugging": errors also come with a 200, in mid-stream as a chunk with a
     // finish reason; a 403 is flagged input. Parameters a model does not take are ignored there.
-    repairStreams: true,
     brokenReasons: ['error'],
     moderatesWith403: true,
   },
@@ -296,7 +290,7 @@ export const PROVIDERS = {
   },
 } as const satisfies Record<string, ProviderProfile & { catalog: CatalogModels }>;
 
-/** The same for those who know no provider by its name. */
+/** The table for code that knows no provider by name. */
 export const PROVIDER_TABLE: ProviderTable = PROVIDERS;
 
 export type ProviderName = keyof typeof PROVIDERS;

@@ -1,161 +1,155 @@
 import type { ChatCompletion, ChatCompletionChunk, ChatRequest } from '../../contracts/gateway.ts';
 
-/** How a provider differs from the convention. All but its dialect is data; one dialect serves all that speak the convention. */
+/** Describes how a provider differs from the convention. Providers that follow the convention share one dialect. */
 export interface ProviderProfile extends ParameterRules {
-  /** Its name as people write it. */
+  /** Display name. */
   title: string;
-  /** The variable that connects it: that of its key, or of its address where it is local. */
+  /** Variable that connects it: for its key, or for its address if it is local. */
   setting: string;
-  /** Where it answers when nothing else is said. */
+  /** Default base URL. */
   baseUrl: string;
-  /** The variable of another address, and what the table of the settings says of it. */
+  /** Variable for another address, and its description in the table of settings. */
   address?: { setting: string; about: string };
-  /** It needs no key and runs where its operator started it, so it is looked for; and how to start it, in a sentence. */
+  /** Present if it needs no key and runs where its operator started it; the gateway searches for it. */
   local?: { howToStart: string };
   /**
-   * Below its address, what tells whether a key is good and costs nothing.
+   * Path that checks a key and costs nothing.
    * Source: the providers' API references, "List models".
    */
   keyCheckPath: string;
-  /** Its models in the shipped catalog; it does not stand there when absent. */
+  /** Models in the shipped catalog, if it has any there. */
   catalog?: CatalogModels;
-  /** The form its chat API speaks. */
   dialect: Dialect;
-  /** The header that carries the key: as a bearer token in `authorization`, bare in any other. */
+  /** Header for the key: a bearer token in `authorization`, the bare key in any other. */
   keyHeader: string;
-  /** Sent with every call. */
+  /** Headers of every call. */
   headers: Readonly<Record<string, string>>;
-  /** Kinds of content parts it takes beside text and pictures. */
+  /** Content parts that it accepts in addition to text and pictures. */
   parts: readonly string[];
   /** The largest `n`. */
   maxChoices: number;
-  /** Takes `stream_options`; those that do not send usage in the last chunk by themselves. */
+  /** Accepts `stream_options`; the others send the usage in the last chunk by themselves. */
   streamOptions: boolean;
-  /** Pads its chunks with an `obfuscation` field unless it is asked not to. */
+  /** Pads its chunks with an `obfuscation` field unless the request turns that off. */
   padsChunks: boolean;
-  /** Answers come as the convention says only after a look at each chunk, so they cannot be passed on as bytes. */
-  repairStreams: boolean;
-  /** Its own reasons why an answer ended, by the convention's. */
+  /** The convention's finish reasons for its own ones. */
   finishReasons: Readonly<Record<string, string>>;
-  /** Reasons that mean that the answer broke off and is not whole. */
+  /** Finish reasons of an answer that broke off. */
   brokenReasons: readonly string[];
   /** Reports refused content with a 403, which elsewhere means a refused key. */
   moderatesWith403: boolean;
   /**
-   * How a 400 begins that is not about the request but about our key (401) or our credit (402). Only the beginning
-   * counts: what follows can hold the client's own words.
+   * Beginning of a 400 that is about our key (401) or our credit (402). Only the beginning counts, because the rest can quote
+   * the client.
    */
   accountRefusals: readonly { message: RegExp; status: 401 | 402 }[];
-  /** Families of models that differ from the rest, by the provider's own names; the first that fits counts. */
+  /** Families of models that differ from the rest; the first match counts. */
   models: readonly ModelRules[];
 }
 
-/** Sizes of model that the shipped catalog has entries for. */
+/** Sizes of models in the shipped catalog. */
 export type Tier = 'light' | 'middle' | 'best';
 
-/** Which models of a provider the shipped catalog names, and what is known of them. */
+/** Models of a provider in the shipped catalog. */
 export interface CatalogModels {
-  /** Its own names, or `*` for whatever it serves. */
+  /** Names of its models, or `*` for any that it serves. */
   names: Readonly<Record<Tier, string>>;
-  /** They take 200K tokens; a local model's context is what its owner gave it. */
+  /** They accept 200K tokens; a local model's context depends on its owner. */
   takesLongPrompts: boolean;
-  /** The middle one takes pictures. */
+  /** The middle one accepts pictures. */
   takesImages: boolean;
-  /** By its own names; none of those that change from question to question, or from machine to machine. */
+  /** Figures by model name; none for names that stand for changing models. */
   figures: Readonly<Record<string, ModelFigures>>;
 }
 
 /**
- * What is known of a provider's model, as its maker describes it. Speed and quality are this program's own scale, from 1 to
- * 10, in the order in which makers set their models beside one another. Only their order counts.
+ * Figures of a provider's model, by its maker's description. Speed and quality are our own scale from 1 to 10; only the
+ * order counts.
  */
 export interface ModelFigures {
-  /** How fast it answers. */
   speed: number;
-  /** How good its answers are. */
   quality: number;
-  /** List price of a million tokens for short prompts, US dollars: what is sent, and what comes back. */
+  /** List price of a million tokens for short prompts, US dollars. */
   price: readonly [input: number, output: number];
 }
 
-/** What becomes of a request's parameters. */
+/** Changes to a request's parameters. */
 export interface ParameterRules {
-  /** What it calls the limit of the answer's length. */
+  /** The provider's name for the limit of the answer's length. */
   maxTokensName: 'max_tokens' | 'max_completion_tokens';
-  /** Parameters it answers with a 400 and that only steer the choice of words, so that a call can do without them. */
+  /** Parameters to leave out: it answers them with a 400, and they only steer the choice of words. */
   drop: readonly string[];
-  /** The largest value it takes of a parameter; more is lowered to it. */
+  /** The largest accepted value of a parameter; larger ones are lowered to it. */
   maxValues: Readonly<Record<string, number>>;
-  /** Its own names for parameters that the contract does not know. */
+  /** The provider's names for parameters outside the contract. */
   rename: Readonly<Record<string, string>>;
-  /** Refuses `stop`, so the answer is cut here. */
+  /** Refuses `stop`, so the gateway cuts the answer. */
   ownStops: boolean;
-  /** Refuses `top_p` beside a temperature of 0. */
+  /** Refuses `top_p` with a temperature of 0. */
   greedyAlone: boolean;
-  /** Fields of a message it answers with a 400. */
+  /** Fields of a message that it answers with a 400. */
   dropFromMessages: readonly string[];
-  /** Knows the role `developer`; elsewhere it is `system`, its older name. */
+  /** Accepts the role `developer`; the others get `system`, its older name. */
   developerRole: boolean;
-  /** Wants system messages at the beginning and the user's word at the end. */
+  /** Requires system messages at the beginning and a user message at the end. */
   strictTurns: boolean;
 }
 
-/** How one form of chat API says what all of them do; the HTTP upstream does the rest. */
+/** Translates to and from one form of chat API; the HTTP upstream does the rest. */
 export interface Dialect {
-  /** Below the provider's base URL. */
+  /** Path below the provider's base URL. */
   path: string;
-  /** The request as the provider takes it. Throws `UpstreamError` for what it has no word for. */
+  /** Converts a request. Throws `UpstreamError` for anything that the API can't express. */
   encode(request: ChatRequest, provider: Provider, model: string): Record<string, unknown>;
-  /** Stop sequences that `encode` leaves out, at which the answer must be cut here. */
+  /** Returns the stop sequences that `encode` leaves out, so that the gateway cuts the answer at them. */
   ownStops(request: ChatRequest, provider: Provider): readonly string[];
-  /** What the client asked for that `encode` leaves out and nothing here makes up for. */
+  /** Lists the parameters that `encode` leaves out and the gateway doesn't implement itself. */
   dropped(request: ChatRequest, provider: Provider, model: string): readonly string[];
-  /** A whole answer. Throws `UpstreamError` for one that is none. */
+  /** Reads a whole answer. Throws `UpstreamError` if it isn't one. */
   decode(value: unknown, provider: Provider, model: string): ChatCompletion;
-  /** Begins to read a stream. */
   openStream(provider: Provider, model: string): StreamDecoder;
 }
 
 /** Reads the events of one stream. */
 export interface StreamDecoder {
-  /** The chunks that an event stands for; `undefined` when it says nothing. Throws `UpstreamError`. */
+  /** Converts an event to chunks; `undefined` if it carries nothing. Throws `UpstreamError`. */
   read(data: string): readonly ChatCompletionChunk[] | undefined;
-  /** The stream has said that it is whole. */
+  /** The stream said that it is whole. */
   readonly whole: boolean;
-  /** It would be whole if its body ended here. */
+  /** The stream is whole if its body ends here. */
   readonly mayEnd: boolean;
 }
 
-/** How a family of models takes parameters, where that differs from the rest of its provider's. */
+/** Rules of a family of models that differ from its provider's. */
 export interface ModelRules extends Partial<ParameterRules> {
   models: RegExp;
 }
 
-/** Providers by their names, in the order in which a catalog's reader meets them. */
+/** Providers by name, in display order. */
 export type ProviderTable = Readonly<Record<string, ProviderProfile>>;
 
 /** A provider that can be called now. */
 export interface Provider extends ProviderProfile {
-  /** Its name in the table. */
+  /** Key in the table. */
   name: string;
-  /** Absent where it is local. */
+  /** Absent if it is local. */
   apiKey?: string;
-  /** It is another service than the one of this name, so its models have names of their own. */
+  /** Another service is at its address, so the models have other names. */
   isElsewhere?: true;
-  /** What it serves, those with the largest context first; anything the catalog names, where that is not known. */
+  /** Served models, the largest context first. If absent, it is assumed to serve every model in the catalog. */
   served?: readonly ServedModel[];
 }
 
 /** A model that a service lists and that can chat. */
 export interface ServedModel {
   id: string;
-  /** Tokens of prompt and answer together, where the service tells them. */
+  /** Tokens of prompt and answer together, if the service lists them. */
   contextTokens?: number;
-  /** Says of itself that it takes pictures. */
+  /** The service lists that it accepts pictures. */
   takesImages: boolean;
 }
 
-/** The provider as it takes calls to this model. */
+/** Returns the provider with the rules for this model. */
 export function forModel<P extends ProviderProfile>(provider: P, model: string): P {
   const { models: _, ...rules } = provider.models.find(({ models }) => models.test(model)) ?? {};
   return { ...provider, ...rules };

@@ -4,24 +4,23 @@ import { PROVIDER_TABLE } from './provider-table.ts';
 import { fetchServedModels } from './served-models.ts';
 
 /**
- * What the operator gave, by the names of the table: a key makes a provider live; a local one needs none, only to be
- * running, and is looked for unless it is `false`.
+ * The operator's settings, by name of the provider. A key makes a provider live. A local one needs no key; the gateway
+ * searches for it unless this is `false`.
  */
 export type ProviderSettings = Readonly<
   Record<string, { apiKey?: string; baseUrl?: string } | false>
 >;
 
-/** The providers that the operator set up, whether they can be called now or not. */
-export function providersSet(settings: ProviderSettings): Set<string> {
+/** Returns the providers that the operator set up, live or not. */
+export function configuredProviders(settings: ProviderSettings): Set<string> {
   return new Set(Object.keys(settings).filter((name) => settings[name]));
 }
 
 const LOCAL_PROBE_MS = 300;
 
-/** Where OpenAI itself answers. */
 const OPENAI_HOST = 'api.openai.com';
 
-/** The providers that can be called now, by name. Checks once whether a local one runs, for at most 300 ms. */
+/** Returns the providers that can be called now, by name. Searches for a local one for at most 300 ms. */
 export async function findProviders(
   settings: ProviderSettings,
   table: ProviderTable = PROVIDER_TABLE,
@@ -33,14 +32,14 @@ export async function findProviders(
       const found = given === false ? undefined : await findLocal({ ...profile, name, ...given });
       if (found) live.set(name, found);
     } else if (given && given.apiKey !== undefined) {
-      live.set(name, connected({ ...profile, name }, { ...given, apiKey: given.apiKey }));
+      live.set(name, connect({ ...profile, name }, { ...given, apiKey: given.apiKey }));
     }
   }
   return live;
 }
 
-/** A provider with the operator's key, at the operator's address. */
-function connected(
+/** Adds the operator's key and address to a provider. */
+function connect(
   provider: Provider,
   { apiKey, baseUrl }: { apiKey: string; baseUrl?: string },
 ): Provider {
@@ -56,14 +55,14 @@ function connected(
   };
 }
 
-/** OpenAI itself, one of its regions among them. Source: OpenAI docs, "Data residency". */
+/** Returns true for OpenAI itself and its regions. Source: OpenAI docs, "Data residency". */
 function isOpenai(baseUrl: string): boolean {
   return /(?:^|\.)openai\.com$/i.test(new URL(baseUrl).hostname);
 }
 
 /**
- * Another service that speaks the OpenAI API knows the older name of the limit at least, and need not know newer fields.
- * What a name says of a model holds at OpenAI alone.
+ * Removes OpenAI's own rules for another service with its API: such a service knows at least the older name of the limit,
+ * and maybe no newer fields, and its model names may mean other models.
  */
 function unlikeOpenai(traits: ProviderProfile): ProviderProfile {
   return {
@@ -78,7 +77,7 @@ function isElsewhere(baseUrl: string): boolean {
   return new URL(baseUrl).hostname !== OPENAI_HOST;
 }
 
-/** A local provider that lists, within so long, a model that can chat. Its address may be with `/v1` or without. */
+/** Returns a local provider that lists a chat model in time. Its address may end with `/v1`. */
 export async function findLocal(
   { baseUrl: address, ...profile }: Provider,
   options: { timeoutMs?: number; dispatcher?: Dispatcher } = {},
@@ -88,31 +87,33 @@ export async function findLocal(
     const served = await fetchServedModels(provider, { timeoutMs: LOCAL_PROBE_MS, ...options });
     return { ...provider, served };
   } catch {
-    // It is not running, or something else is: both mean that there is none.
+    // It isn't running, or something else is at its address.
     return undefined;
   }
 }
 
-/** In a catalog: whatever model the provider serves, where it is one that lists its own. */
+/** Any model of a provider that lists its models, in a catalog. */
 export const ANY_MODEL = '*';
 
 /**
- * The provider's name for a model of the catalog, or `undefined` when it does not serve it. `beside` are all the names that
- * the catalog has for that model with this provider.
+ * Returns the provider's name for a model of the catalog, or `undefined` if it doesn't serve it. `alternatives` are all names
+ * that the catalog has for that model with this provider.
  */
 export function servedModel(
   { served, isElsewhere }: Provider,
   wanted: string,
-  { beside, withImages }: { beside: readonly string[]; withImages: boolean },
+  { alternatives, withImages }: { alternatives: readonly string[]; withImages: boolean },
 ): string | undefined {
   if (!served) return wanted === ANY_MODEL ? undefined : wanted;
   const listed = (name: string) =>
     served.find(({ id }) => id === name || id === `${name}:latest`)?.id;
   if (wanted !== ANY_MODEL) {
-    // A list need not be complete, but for Ollama's: a name that nothing stands beside is tried.
-    return listed(wanted) ?? (isElsewhere && !beside.includes(ANY_MODEL) ? wanted : undefined);
+    // Only Ollama's list is sure to be complete, so a name without an alternative is tried anyway.
+    return (
+      listed(wanted) ?? (isElsewhere && !alternatives.includes(ANY_MODEL) ? wanted : undefined)
+    );
   }
-  if (isElsewhere && beside.some((name) => listed(name) !== undefined)) return undefined;
+  if (isElsewhere && alternatives.some((name) => listed(name) !== undefined)) return undefined;
   const seeing = withImages ? served.find(({ takesImages: sees }) => sees) : undefined;
   return (seeing ?? served[0])?.id;
 }

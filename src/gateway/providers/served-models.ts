@@ -11,14 +11,14 @@ const LIST_LIMIT_BYTES = 4 * 1024 * 1024;
 /** Values in a list; OpenRouter's has some 20,000. */
 const LIST_LIMIT_VALUES = 200_000;
 
-/** Listed beside the others, but of no use in a chat. */
+/** Names of listed models that can't chat. */
 const NO_CHAT =
   /embed|rerank|whisper|transcri|moderation|dall-e|stable-diffusion|(?:^|[-_/])(?:tts|ocr|image)(?:[-_.:]|$)/i;
 
-/** Names that say that a model takes pictures. */
+/** Names of models that accept pictures. */
 const NAMED_FOR_IMAGES = /vision|llava|pixtral|(?:^|[-_/\d])vl(?:[-_.:]|$)/i;
 
-/** Where services tell how many tokens a model takes: OpenRouter, vLLM, Groq, LM Studio and Mistral, Anthropic, in this order. */
+/** Fields with a model's context: of OpenRouter, vLLM, Groq, LM Studio and Mistral, and Anthropic, in this order. */
 const CONTEXT_FIELDS = [
   'context_length',
   'max_model_len',
@@ -27,12 +27,12 @@ const CONTEXT_FIELDS = [
   'max_input_tokens',
 ];
 
-const Listed = z.looseObject({ id: z.string().min(1).max(500) });
-const List = z.object({ data: z.array(z.unknown()).nullable() });
+const ListedModel = z.looseObject({ id: z.string().min(1).max(500) });
+const ModelsPage = z.object({ data: z.array(z.unknown()).nullable() });
 
 /**
- * Asks a service for its models, for so long at most. Throws an error whose message says why it gave none, and holds
- * nothing that the service wrote.
+ * Fetches the models of a service within `timeoutMs`. Throws an error whose message says why there are none, and quotes
+ * nothing from the service.
  */
 export async function fetchServedModels(
   provider: Provider,
@@ -43,7 +43,7 @@ export async function fetchServedModels(
     const { statusCode, body } = await request(`${provider.baseUrl}/models`, {
       headers: providerHeaders(provider),
       signal: AbortSignal.timeout(timeoutMs),
-      ...(dispatcher && { dispatcher }),
+      dispatcher,
     });
     body.on('error', () => {});
     if (statusCode !== 200) {
@@ -68,7 +68,7 @@ export async function fetchServedModels(
   return served;
 }
 
-/** The models of a list that can chat, those with the largest context first; `undefined` when the text is no list. Pure. */
+/** Returns the chat models of a list, the largest context first; `undefined` if the text isn't a list. Pure. */
 export function readServedModels(text: string): ServedModel[] | undefined {
   let content: unknown;
   try {
@@ -76,21 +76,21 @@ export function readServedModels(text: string): ServedModel[] | undefined {
   } catch {
     return undefined;
   }
-  const list = List.safeParse(content);
+  const list = ModelsPage.safeParse(content);
   if (!list.success) return undefined;
   const served = (list.data.data ?? []).flatMap((item) => {
-    const listed = Listed.safeParse(item);
+    const listed = ListedModel.safeParse(item);
     return listed.success && canChat(listed.data) ? [describe(listed.data)] : [];
   });
   return served.sort((a, b) => (b.contextTokens ?? 0) - (a.contextTokens ?? 0));
 }
 
-/** Another Askwatch says what it makes, and whether anybody serves it. */
-function canChat({ id, kind, available }: z.infer<typeof Listed>): boolean {
+/** Another Askwatch lists the kind and availability of its models. */
+function canChat({ id, kind, available }: z.infer<typeof ListedModel>): boolean {
   return kind !== 'image' && available !== false && !NO_CHAT.test(id);
 }
 
-function describe(model: z.infer<typeof Listed>): ServedModel {
+function describe(model: z.infer<typeof ListedModel>): ServedModel {
   const { id, input, architecture, capabilities, meta } = model as {
     id: string;
     input?: unknown;
@@ -107,5 +107,5 @@ function describe(model: z.infer<typeof Listed>): ServedModel {
     takes(architecture?.input_modalities) ||
     capabilities?.vision === true ||
     NAMED_FOR_IMAGES.test(id);
-  return { id, takesImages: sees, ...(contextTokens !== undefined && { contextTokens }) };
+  return { id, takesImages: sees, contextTokens };
 }

@@ -1,7 +1,7 @@
-/** Parts that are joined at once: a part may be a byte, and its Buffer takes two hundred. */
+/** Parts that are joined at once, because a part may be one byte whose Buffer takes two hundred. */
 const TOGETHER = 1024;
 
-/** Collects the bytes of a body that comes in parts, in little more memory than they have. */
+/** Collects the bytes of a body in little more memory than they need. */
 export class BufferList {
   /** Bytes so far. */
   length = 0;
@@ -16,14 +16,9 @@ export class BufferList {
     this.parts = [];
   }
 
-  /** All bytes so far, in about the parts they came in. */
-  list(): Buffer[] {
-    return [...this.joined, ...this.parts];
-  }
-
-  /** All bytes so far as one. */
+  /** Returns all bytes so far. */
   join(): Buffer {
     const [only] = this.parts;
-    return this.length === only?.length ? only : Buffer.concat(this.list());
+    return this.length === only?.length ? only : Buffer.concat([...this.joined, ...this.parts]);
   }
 }

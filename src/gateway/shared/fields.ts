@@ -1,4 +1,4 @@
-/** A JSON object of which nothing is known yet. */
+/** An unchecked JSON object. */
 export type Fields = Record<string, unknown>;
 
 export function isFields(value: unknown): value is Fields {

@@ -1,12 +1,12 @@
 import type { HttpError } from '../../http/errors.ts';
 
-/** What a failure was, and so what it says about the upstream. */
+/** Kinds of failures, by what they say about the upstream. */
 export type FailureKind =
-  /** The request itself was refused: nothing about the upstream. */
+  /** It refused the request itself, which says nothing about the upstream. */
   | 'request'
-  /** The upstream refused the gateway: its key, its credit, its name for the model. */
+  /** It refused the gateway's key, credit or name for the model. */
   | 'account'
-  /** It takes no more requests for now. */
+  /** It accepts no more requests for now. */
   | 'limited'
   /** It answered with an error of its own. */
   | 'server'
@@ -14,18 +14,18 @@ export type FailureKind =
   | 'connection'
   /** It was silent for too long. */
   | 'silence'
-  /** It sent an answer that is not what the convention says. */
+  /** The answer breaks the convention. */
   | 'unusable';
 
 /** An upstream did not answer, or broke off. */
 export class UpstreamError extends Error {
   override name = 'UpstreamError' as const;
-  /** What the client is told. */
+  /** The client's answer. */
   readonly answer: HttpError;
   /** Another upstream may do better. */
   readonly tryNext: boolean;
   readonly kind: FailureKind;
-  /** How long the upstream asked to be left alone. */
+  /** Wait that the upstream asked for. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -33,7 +33,7 @@ export class UpstreamError extends Error {
     options: {
       tryNext: boolean;
       kind: FailureKind;
-      retryAfterMs?: number | undefined;
+      retryAfterMs?: number;
       cause?: unknown;
     },
   ) {
@@ -45,7 +45,7 @@ export class UpstreamError extends Error {
   }
 }
 
-/** What the log may know of a failure: never a piece of the answer, which a parser's own message can hold. */
+/** Describes a failure for the log, without any piece of the answer, which a parser's message could quote. */
 export function failureForLog(error: unknown): { why: string; cause?: string } {
   if (!(error instanceof UpstreamError)) return { why: String(error) };
   const { code, name } = (error.cause ?? {}) as { code?: unknown; name?: unknown };

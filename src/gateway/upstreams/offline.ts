@@ -10,11 +10,11 @@ import {
 import { estimatePromptTokens } from '../../contracts/tokens.ts';
 import type { Upstream } from './upstream.ts';
 
-/** Between two words of a streamed answer: fast to read, slow enough to be seen coming. */
+/** Pause between two words of a streamed answer: fast to read, and slow enough to show that it streams. */
 const WORD_PAUSE_MS = 8;
 
-/** What only a language model can heed. */
-const UNHEEDED = [
+/** Parameters that only a language model can follow. */
+const IGNORED_PARAMETERS = [
   'temperature',
   'top_p',
   'presence_penalty',
@@ -32,9 +32,9 @@ const EARLIER_LENGTH = 120;
 const EARLIER_QUESTIONS = 3;
 
 /**
- * The engine that answers when no provider is connected. It says that it is no language model and how to connect one,
- * and restates what it was asked, earlier questions of the thread included, so that everything around a real model can
- * be seen at work. The same conversation always gets the same answer; one token is one word.
+ * Answers if no provider is connected. It says that it isn't a language model and how to connect one, and repeats the
+ * questions of the thread, so that everything around a real model can be tried. The same conversation always gets the same
+ * answer; one token is one word.
  */
 export const offlineEngine: Upstream = {
   provider: OFFLINE_PROVIDER,
@@ -42,7 +42,7 @@ export const offlineEngine: Upstream = {
   label: `${OFFLINE_PROVIDER}/offline`,
   maxChoices: 128,
   dropped: (request) => [
-    ...UNHEEDED.filter((name) => request[name] != null),
+    ...IGNORED_PARAMETERS.filter((name) => request[name] != null),
     ...UNREAD_PARTS.filter((kind) => holds(request, kind)).map(
       (kind) => `messages.content.${kind}`,
     ),
@@ -101,7 +101,7 @@ function usageOf(request: ChatRequest, words: string[]) {
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
 }
 
-/** The words of the answer, each with the space before it, cut as `stop` and `max_tokens` ask. */
+/** Returns the words of the answer, each with the space before it, cut by `stop` and `max_tokens`. */
 function write(request: ChatRequest): { words: string[]; finish_reason: string } {
   const text = cutAtStop(compose(request.messages), request.stop ?? []);
   const words = text.match(/\s*\S+/g) ?? [];

@@ -10,17 +10,16 @@ import { isFields } from '../shared/fields.ts';
 import { UpstreamError } from '../shared/upstream-error.ts';
 import type { Upstream } from './upstream.ts';
 
-/** Calls at a time for one request: enough to be quick, few enough not to look like an attack to the provider. */
+/** Simultaneous calls for one request: enough to be quick, and few enough not to look like an attack to the provider. */
 const CALLS_AT_A_TIME = 8;
 
-/** One of the calls that make up an answer: the numbers its choices have in the whole. */
-type Part = readonly number[];
+/** Numbers of the choices that one call is for. */
+type ChoiceNumbers = readonly number[];
 
 /**
- * A view of an upstream that gives `n` choices although it gives fewer at once, by calling it several times side by
- * side. What came is counted: many servers take `n` and give one choice, so the rest is asked for. Settings such as `stop` and
- * `max_tokens` go into every call, so they hold for each choice. When one call fails, the others are ended and its failure is
- * thrown.
+ * Returns an upstream that gives `n` choices by several simultaneous calls, if the given one gives fewer at once. Many servers
+ * accept `n` and return one choice, so missing choices are requested again. Settings such as `stop` and `max_tokens` go into
+ * every call, so they hold for each choice. If one call fails, the others are ended and its failure is thrown.
  */
 export function withParallelChoices(upstream: Upstream, n: number): Upstream {
   const { provider, model, label, maxChoices } = upstream;
@@ -31,7 +30,7 @@ export function withParallelChoices(upstream: Upstream, n: number): Upstream {
     model,
     label,
     maxChoices: n,
-    ...(upstream.dropped && { dropped: upstream.dropped }),
+    dropped: upstream.dropped,
     complete: (request, signal) => completeParts(upstream, parts, request, signal),
     stream: (request, signal) => streamParts(upstream, parts, request, signal),
   };
@@ -39,7 +38,7 @@ export function withParallelChoices(upstream: Upstream, n: number): Upstream {
 
 async function completeParts(
   upstream: Upstream,
-  parts: readonly Part[],
+  parts: readonly ChoiceNumbers[],
   request: ChatRequest,
   signal: AbortSignal,
 ): Promise<ChatCompletion> {
@@ -48,10 +47,10 @@ async function completeParts(
   const answers: ChatCompletion[] = [];
   const choices: ChatCompletion['choices'] = [];
   let open = parts;
-  /** Asks for these choices; the parts that are still to be asked for. */
-  async function askFor(asked: readonly Part[]): Promise<Part[]> {
+  /** Requests these choices; returns the parts that are still missing. */
+  async function askFor(asked: readonly ChoiceNumbers[]): Promise<ChoiceNumbers[]> {
     const waiting = asked.values();
-    const missing: Part[] = [];
+    const missing: ChoiceNumbers[] = [];
     async function work() {
       for (const part of waiting) {
         either.throwIfAborted();
@@ -83,39 +82,39 @@ async function completeParts(
   };
 }
 
-/** A call under way, and what it gave next. */
-interface Call {
-  part: Part;
-  /** The numbers of the choices it gave something of. */
+/** A call in progress. */
+interface ChoiceCall {
+  part: ChoiceNumbers;
+  /** Numbers of the choices that have begun. */
   came: Set<number>;
   chunks: AsyncIterator<ChatCompletionChunk>;
   usage: ChatCompletionChunk['usage'];
 }
 interface Arrival {
-  call: Call;
-  /** Settled already. */
+  call: ChoiceCall;
+  /** Has settled already. */
   next: Promise<IteratorResult<ChatCompletionChunk>>;
 }
 
 /**
- * The chunks of all calls in the order they come. A call is asked for its next chunk when its last one has been taken, so
- * that none gets ahead of the reader or of the others.
+ * Yields the chunks of all calls as they arrive. A call's next chunk is requested only after its last one was consumed, so
+ * that no call gets ahead of the reader or of the others.
  */
 async function* streamParts(
   upstream: Upstream,
-  parts: readonly Part[],
+  parts: readonly ChoiceNumbers[],
   request: ChatRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const ended = new AbortController();
   const either = AbortSignal.any([signal, ended.signal]);
   const waiting = [...parts];
-  const calls: Call[] = [];
-  const running = new Set<Call>();
+  const calls: ChoiceCall[] = [];
+  const running = new Set<ChoiceCall>();
   const arrivals: Arrival[] = [];
   let wake = () => {};
 
-  function pull(call: Call): void {
+  function pull(call: ChoiceCall): void {
     const next = call.chunks.next();
     const arrive = () => {
       arrivals.push({ call, next });
@@ -129,7 +128,7 @@ async function* streamParts(
     const part = waiting.shift();
     if (!part) return;
     const chunks = upstream.stream(requestOf(request, part), either);
-    const call: Call = {
+    const call: ChoiceCall = {
       part,
       came: new Set(),
       chunks: chunks[Symbol.asyncIterator](),
@@ -176,20 +175,24 @@ async function* streamParts(
   }
 }
 
-/** The request for one part; for a single choice without `n`, which some providers do not know. */
-function requestOf({ n: _, ...request }: ChatRequest, { length }: Part): ChatRequest {
+/** Returns the request for one part; a single choice needs no `n`, which some providers don't know. */
+function requestOf({ n: _, ...request }: ChatRequest, { length }: ChoiceNumbers): ChatRequest {
   return (length === 1 ? request : { ...request, n: length }) as ChatRequest;
 }
 
-/** Numbers in parts of at most so many. */
-function inParts(numbers: readonly number[], most: number): Part[] {
-  const parts: Part[] = [];
+/** Splits numbers into parts of at most `most`. */
+function inParts(numbers: readonly number[], most: number): ChoiceNumbers[] {
+  const parts: ChoiceNumbers[] = [];
   for (let at = 0; at < numbers.length; at += most) parts.push(numbers.slice(at, at + most));
   return parts;
 }
 
-/** What of a part did not come, in parts as large as what came. Throws where nothing came: it would be asked for ever. */
-function missingFrom(part: Part, came: ReadonlySet<number>, { provider }: Upstream): Part[] {
+/** Returns the missing choices of a part, in parts as large as what came. Throws if nothing came, because that would never end. */
+function missingFrom(
+  part: ChoiceNumbers,
+  came: ReadonlySet<number>,
+  { provider }: Upstream,
+): ChoiceNumbers[] {
   if (came.size > 0) {
     return inParts(
       part.filter((number) => !came.has(number)),
@@ -203,17 +206,17 @@ function missingFrom(part: Part, came: ReadonlySet<number>, { provider }: Upstre
   });
 }
 
-/** Choices of a whole answer numbered by their order: some servers give each the number 0. */
+/** Numbers the choices of a whole answer by their order, because some servers number each 0. */
 function inOrder<Choice extends { index: number }>(choices: readonly Choice[]): Choice[] {
   return [...choices]
     .sort((one, other) => one.index - other.index)
     .map((choice, index) => ({ ...choice, index }));
 }
 
-/** Choices of a part under their numbers in the whole; one that nobody asked for would stand in another's place. */
+/** Gives choices of a part their numbers in the whole. Drops unrequested ones, which would replace others. */
 function numbered<Choice extends { index: number }>(
   choices: readonly Choice[],
-  part: Part,
+  part: ChoiceNumbers,
 ): Choice[] {
   return choices.flatMap((choice) => {
     const index = part[choice.index];
@@ -221,14 +224,14 @@ function numbered<Choice extends { index: number }>(
   });
 }
 
-/** What several calls used together; `undefined` when one of them did not tell, since the sum would be too small. */
+/** Adds up the usage of several calls; `undefined` if one is missing, because the sum would be too small. */
 function sumUsage(usages: ReadonlyArray<Usage | null | undefined>): Usage | undefined {
-  const told = usages.filter((usage) => usage != null);
-  if (told.length === 0 || told.length < usages.length) return undefined;
-  return told.reduce((sum, usage) => add(sum, usage) as Usage);
+  const counts = usages.filter((usage) => usage != null);
+  if (counts.length === 0 || counts.length < usages.length) return undefined;
+  return counts.reduce((sum, usage) => add(sum, usage) as Usage);
 }
 
-/** Adds the numbers that both have, also those one level down, such as the details of the prompt's tokens. */
+/** Adds the numbers that both have, also one level down, such as the details of the prompt's tokens. */
 function add(a: Record<string, unknown>, b: Record<string, unknown>, depth = 0) {
   const sum: Record<string, unknown> = {};
   for (const [name, one] of Object.entries(a)) {

@@ -1,19 +1,18 @@
 import type { ChatCompletion, ChatCompletionChunk } from '../../contracts/gateway.ts';
 
 /**
- * Lets a text through piece by piece, up to whichever of the sequences is complete first. Linear in the text, whatever it
- * and the sequences are.
+ * Passes a text on piece by piece, up to the first complete stop sequence. Linear in the length of any text.
  */
 export function createStopCutter(sequences: readonly string[]) {
   const matchers = sequences.map(createMatcher);
   let held = '';
   let stopped = false;
   return {
-    /** A sequence has come; nothing more is let through. */
+    /** A sequence was complete; nothing more is passed on. */
     get stopped() {
       return stopped;
     },
-    /** What of the text so far can be let through now; an end that could begin a sequence is held back. */
+    /** Adds text; returns the part to pass on now. An end that could begin a sequence is held back. */
     push(text: string): string {
       if (stopped) return '';
       const all = held + text;
@@ -28,7 +27,7 @@ export function createStopCutter(sequences: readonly string[]) {
       held = all.slice(all.length - begun);
       return all.slice(0, all.length - begun);
     },
-    /** What was held back, when the text has ended. */
+    /** Returns the held text once the text has ended. */
     flush(): string {
       const rest = held;
       held = '';
@@ -37,7 +36,7 @@ export function createStopCutter(sequences: readonly string[]) {
   };
 }
 
-/** A whole answer, cut. Tokens behind the cut were generated all the same, so the usage stays. */
+/** Cuts a whole answer. The usage stays, because the tokens after the cut were generated anyway. */
 export function cutCompletion(
   completion: ChatCompletion,
   sequences: readonly string[],
@@ -54,8 +53,8 @@ export function cutCompletion(
 }
 
 /**
- * Cuts the answers of a stream. What comes of a choice behind its cut is left out; the stream is still read to its end,
- * for the usage. `undefined` for a chunk of which nothing is left.
+ * Cuts the answers of a stream: drops the rest of a choice after its cut, but reads the stream to its end for the usage.
+ * Returns `undefined` for a chunk without a rest.
  */
 export function createChunkCutter(
   sequences: readonly string[],
@@ -89,7 +88,7 @@ export function createChunkCutter(
 /** Follows a text for one sequence. Source: Knuth, Morris, Pratt, "Fast pattern matching in strings", 1977. */
 function createMatcher(sequence: string) {
   const { length } = sequence;
-  /** How much of the sequence still stands when the next unit does not fit after so many. */
+  /** Matched length that remains if the next unit doesn't fit after each matched length. */
   const fallback = new Uint32Array(length + 1);
   for (let at = 1, begun = 0; at < length; at++) {
     while (begun > 0 && sequence.charCodeAt(at) !== sequence.charCodeAt(begun)) {
@@ -104,7 +103,7 @@ function createMatcher(sequence: string) {
     get begun() {
       return begun;
     },
-    /** Takes one more unit of the text; true when the sequence is complete. */
+    /** Adds one unit of the text; returns true if the sequence is complete. */
     next(unit: number): boolean {
       while (begun > 0 && (begun === length || unit !== sequence.charCodeAt(begun))) {
         begun = fallback[begun] ?? 0;

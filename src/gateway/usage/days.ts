@@ -13,7 +13,7 @@ import { requestsIn, type UsageBatch } from './journal.ts';
 
 const count = z.int().nonnegative();
 
-/** What one key asked of one model on one day, as it is stored. */
+/** Stored counts of one key and model on one day. */
 const StoredCounts: z.ZodType<UsageCounts> = z.object({
   keyId: z.string(),
   model: z.string(),
@@ -35,28 +35,32 @@ export interface Spent {
 
 const DAY_MS = 86_400_000;
 
-/** Where the counts of days that are over stand, by the day. */
+/** Collection of the counts of past days, by day. */
 export const closedDays = {
   name: 'gateway-usage-days',
-  schema: z.object({ counts: z.array(StoredCounts) }),
+  schema: z.object({
+    counts: z.array(StoredCounts),
+    /** The counts came with a move from another store, and the journal adds to them. */
+    isMoved: z.boolean().optional(),
+  }),
   version: 1,
 } as const;
 
 /**
- * Opens the counts. Those of today are added up from the journal. Those of a day that is over are added up once and then
- * stand in `gateway-usage-days`, so that a start reads a day and a month of documents, however long the journal is.
- * Without a store it counts in memory.
+ * Opens the counts. Today's counts are added up from the journal. A past day is added up once and stored in `gateway-
+ * usage-days`, so that a start reads one day of the journal and a month of documents. Without a store it counts in
+ * memory.
  */
 export async function openUsageDays(options: {
-  store?: Store | undefined;
-  journal?: Journal<UsageBatch> | undefined;
+  store?: Store;
+  journal?: Journal<UsageBatch>;
   clockMs?: () => number;
   log: Logger;
 }) {
   const { store, journal, clockMs = Date.now, log } = options;
   const collection = store?.collection({
     ...closedDays,
-    // What is forgotten is added up again.
+    // Forgotten counts are added up again.
     whenCorrupt: 'forget',
   });
   /** Today, and days that are over and not stored yet. */
@@ -86,7 +90,7 @@ export async function openUsageDays(options: {
     }
   }
 
-  /** What a key has spent: always the same object, which changes as requests end and days pass. */
+  /** Tokens that a key has spent: always the same object, which changes as requests end and days pass. */
   function spentBy(keyId: string): Spent {
     let known = spent.get(keyId);
     if (!known) {
@@ -98,6 +102,8 @@ export async function openUsageDays(options: {
 
   async function addUp(day: number): Promise<UsageSums> {
     const counts = createUsageSums();
+    const stored = await collection?.get(nameOf(day));
+    if (stored?.isMoved) for (const moved of stored.counts) counts.addCounts(moved);
     const range = { fromMs: day * DAY_MS, toMs: (day + 1) * DAY_MS };
     for await (const entry of journal?.read(range) ?? []) {
       for (const record of requestsIn(entry)) counts.add(record);
@@ -119,8 +125,8 @@ export async function openUsageDays(options: {
     const counting = open.get(day);
     if (counting) return counting.list();
     const stored = await collection?.get(nameOf(day));
-    if (stored) return stored.counts;
-    // Those who ask for the same day at once wait for the same sum.
+    if (stored && !stored.isMoved) return stored.counts;
+    // Callers that ask for the same day at once share one sum.
     const known = adding.get(day);
     if (known) return await known;
     const sum = addUpAndStore(day).finally(() => adding.delete(day));
@@ -170,6 +176,23 @@ export async function openUsageDays(options: {
         }
       }
       return rows;
+    },
+    async replaceDays(rows: readonly UsageRow[]): Promise<void> {
+      const byDay = new Map<string, UsageCounts[]>();
+      for (const { day, ...counts } of rows) {
+        byDay.set(day, [...(byDay.get(day) ?? []), counts]);
+      }
+      await journal?.clear();
+      for (const { id } of (await collection?.list()) ?? []) {
+        if (!byDay.has(id)) await collection?.update(id, () => undefined);
+      }
+      for (const [day, counts] of byDay) {
+        const isMoved = day === nameOf(today) || undefined;
+        await collection?.update(day, () => ({ counts, isMoved }));
+      }
+      const sums = createUsageSums();
+      for (const counts of byDay.get(nameOf(today)) ?? []) sums.addCounts(counts);
+      open.set(today, sums);
     },
     /** Stores the counts of days that are over, and removes what is older than is kept. */
     async tidy(): Promise<void> {

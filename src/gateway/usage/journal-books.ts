@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 /** Bounds what a window holds to 3,000 entries; a limit frees up by so much later at most. */
 export const STEP_MS = 20;
 
-/** What one key has used, as it is at any time. */
+/** Live usage of one key. */
 class KeySpending implements Spending {
   readonly minute = createSlidingWindow(MINUTE_MS, STEP_MS);
   reserved = 0;
@@ -30,11 +30,11 @@ class KeySpending implements Spending {
 }
 
 /**
- * Opens the books of the only process that uses a store: requests stand in its journal `gateway-usage`, and what they add up
- * to is in memory and, of days that are over, in documents. Without a store all of it is in memory.
+ * Opens the books of the only process on a store: requests go to the journal `gateway-usage`, sums are in memory, and
+ * sums of past days in documents. Without a store everything is in memory.
  */
 export async function openJournalBooks(options: {
-  store?: Store | undefined;
+  store?: Store;
   clocks: { unixMs: () => number; steadyMs: () => number };
   log: Logger;
 }) {
@@ -54,7 +54,7 @@ export async function openJournalBooks(options: {
     return spending;
   }
 
-  /** As it is now: a new day may have come. */
+  /** A new day may have begun. */
   function spendingNow(keyId: string): KeySpending {
     days.nowMs();
     return spendingFor(keyId);
@@ -62,7 +62,7 @@ export async function openJournalBooks(options: {
 
   return {
     nowMs: days.nowMs,
-    enter(record, hold) {
+    addRequest(record, hold) {
       writer?.add(record);
       days.add(record);
       if (!hold) return;
@@ -84,6 +84,7 @@ export async function openJournalBooks(options: {
     spending: spendingNow,
     known: spendingNow,
     summary: days.summary,
+    replaceDays: days.replaceDays,
     tidy: days.tidy,
     waiting: () => writer?.waiting() ?? 0,
     async close() {

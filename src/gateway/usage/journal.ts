@@ -4,7 +4,7 @@ import { type BatchWriter, createBatchWriter } from '../../store/batch-writer.ts
 import type { Journal } from '../../store/store.ts';
 import { ENDS, type UsageRecord } from '../../store/usage.ts';
 
-/** A place in `names`, or `NONE`. */
+/** Index in `names`, or `NONE`. */
 const place = z.int();
 const NONE = -1;
 
@@ -31,10 +31,9 @@ export const UsageBatch = z.object({
 
 export type UsageBatch = z.infer<typeof UsageBatch>;
 
-/** The journal that they stand in. */
 export const usageJournal = { name: 'gateway-usage', schema: UsageBatch };
 
-/** Requests as they are written together; all are of the same UTC day. */
+/** Packs requests of one UTC day for one record. */
 export function pack(records: readonly UsageRecord[]): UsageBatch {
   const atMs = records.at(-1)?.atMs ?? 0;
   const names: string[] = [];
@@ -87,21 +86,18 @@ export function requestsIn({ atMs, names, requests }: UsageBatch): UsageRecord[]
   });
 }
 
-/** What kill -9 takes away is of the last 250 ms, and of the time that two writes take. */
+/** A kill -9 loses the last 250 ms, and the time of two writes. */
 const FLUSH_MS = 200;
 
 /**
- * Requests in one record of the journal, which is written when there are so many. A write costs the CPU of some hundred
- * requests, however many it holds; even with the longest names they stay well below what a journal takes.
+ * Requests in one record of the journal. A write costs the CPU of some hundred requests, however many it holds; even with the
+ * longest names they stay well below a journal's limit.
  */
 export const BATCH_COUNT = 2_000;
 
 const DAY_MS = 86_400_000;
 
-/**
- * Collects records and appends them to the journal, many with one write: a write for each would cost more than the call
- * it tells of.
- */
+/** Collects records and appends many with one write: one write per record would cost more than the call itself. */
 export function createUsageWriter(
   journal: Journal<UsageBatch>,
   log: Logger,

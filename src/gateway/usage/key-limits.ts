@@ -9,28 +9,28 @@ import type { Taken, Windows, WindowView } from '../../store/windows.ts';
 
 export const WINDOW_MS = 60_000;
 
-/** What limits are held by. */
-interface Counts {
+/** Counters that limits are checked against. */
+interface LimitCounters {
   /** Requests of keys in the last minute. */
   windows: Windows;
   /** Tokens of keys. */
   books: UsageBooks;
-  /** The clock by which both tell their windows, milliseconds. */
+  /** Clock of both, milliseconds. */
   steadyMs: () => number;
 }
 
 /**
- * Holds keys to their limits. Tokens count in the minute, day and month in which their request ended; until then what was set
- * aside for it counts. So neither any 60 seconds nor any day or month holds more than its limit, as long as requests use no
- * more than was set aside for them.
+ * Enforces the limits of keys. Tokens count in the minute, day and month in which their request ended; until then its
+ * reserved tokens count. So no 60 seconds, no day and no month exceed their limit, as long as requests use no more than was
+ * reserved for them.
  */
-export function createKeyLimiter(counts: Counts) {
+export function createKeyLimiter(counts: LimitCounters) {
   const { windows, books, steadyMs } = counts;
   return {
-    /** The allowance of one request; `undefined` when its key has no limits. */
+    /** Returns the allowance of one request; `undefined` if its key has no limits. */
     open: (key: KeyInfo): Allowance | undefined =>
       key.limits && new Allowance(key.id, key.limits, counts),
-    /** What a key could use now, of each limit it has. */
+    /** Remaining amount of each limit of a key. */
     left({ id, limits = {} }: KeyInfo): Awaitable<KeyLimits> {
       const requests = limits.requestsPerMinute === undefined ? undefined : windows.look(id);
       return whenKnown(requests, (window) => {
@@ -63,26 +63,26 @@ const countsTokens = ({ tokensPerMinute, tokensPerDay, tokensPerMonth }: KeyLimi
   (tokensPerMinute ?? tokensPerDay ?? tokensPerMonth) !== undefined;
 
 /**
- * What one request takes of the limits of its key. Where the counts are in memory all of it is done at once, and else when
- * the promise resolves. A class, since one is made for every request.
+ * One request's share of its key's limits. Counters in memory are changed at once, others when the promise resolves. A
+ * class, because every request creates one.
  */
 export class Allowance {
   readonly countsTokens: boolean;
   private readonly keyId: string;
   private readonly limits: KeyLimits;
-  private readonly counts: Counts;
+  private readonly counts: LimitCounters;
   private taken: Taken | undefined;
   private hold: Hold | undefined;
   private settled = false;
 
-  constructor(keyId: string, limits: KeyLimits, counts: Counts) {
+  constructor(keyId: string, limits: KeyLimits, counts: LimitCounters) {
     this.keyId = keyId;
     this.limits = limits;
     this.counts = counts;
     this.countsTokens = countsTokens(limits);
   }
 
-  /** Counts the request towards the requests per minute. Throws the 429. */
+  /** LimitCounters the request towards the requests per minute. Throws the 429. */
   takeRequest(): Awaitable<void> {
     const { requestsPerMinute } = this.limits;
     if (requestsPerMinute === undefined || this.taken !== undefined || this.settled) return;
@@ -100,9 +100,9 @@ export class Allowance {
     });
   }
 
-  /** Sets tokens aside, instead of what was set aside before. Throws the 429; then the request counts as never made. */
+  /** Reserves tokens, in place of the earlier reservation. Throws the 429; the request then counts as never made. */
   reserve(promptTokens: number, replyTokens: number): Awaitable<void> {
-    // A request whose client left is settled already: nobody would give back what it sets aside now.
+    // A request whose client left is settled already, so nobody would release a new reservation.
     if (this.settled || !this.countsTokens) return;
     const before = this.hold;
     this.hold = undefined;
@@ -121,7 +121,7 @@ export class Allowance {
     reply: number,
   ): Awaitable<void> {
     if (hold) {
-      // Its client has left meanwhile.
+      // The client has left.
       if (this.settled) this.counts.books.giveBack(this.keyId, hold);
       else this.hold = hold;
       return;
@@ -135,7 +135,7 @@ export class Allowance {
     });
   }
 
-  /** What was set aside, to be entered with what was used; from now on nothing is set aside any more. */
+  /** Returns the reserved tokens, which are entered with the used ones. The request reserves nothing from now on. */
   settle(): Hold | undefined {
     this.settled = true;
     const { hold } = this;
@@ -143,7 +143,7 @@ export class Allowance {
     return hold;
   }
 
-  /** Adds the headers that tell the limits by the minute and what is left of them: name and value in turn. */
+  /** Adds the headers of the limits by the minute, names and values in turn. */
   addHeaders(headers: string[]): void {
     const { requestsPerMinute, tokensPerMinute } = this.limits;
     const { windows, books, steadyMs } = this.counts;
@@ -159,7 +159,7 @@ export class Allowance {
     if (tokensPerMinute !== undefined && tokens) {
       const { minute, reserved } = tokens;
       const left = Math.max(0, tokensPerMinute - minute.used(now) - reserved);
-      // What is set aside counts for a minute from when it is used.
+      // Reserved tokens count for a minute from their use.
       const resetMs = reserved > 0 ? WINDOW_MS : minute.emptyMs(now);
       headers.push(LimitHeader.limitTokens, String(tokensPerMinute));
       headers.push(LimitHeader.remainingTokens, String(left));
@@ -167,7 +167,6 @@ export class Allowance {
     }
   }
 
-  /** The same headers by their names. */
   headers(): Record<string, string> {
     const list: string[] = [];
     this.addHeaders(list);
@@ -176,7 +175,7 @@ export class Allowance {
     return headers;
   }
 
-  /** The 429 of a request that may be granted after a wait. */
+  /** Creates the 429 of a request that may be granted after a wait. */
   private rateLimited(type: string, waitMs: number, state: string): HttpError {
     const seconds = Math.max(1, Math.ceil(waitMs / 1000));
     return new HttpError(
@@ -187,7 +186,7 @@ export class Allowance {
     );
   }
 
-  /** The 429 of a request that cannot be granted, however often it is repeated. */
+  /** Creates the 429 of a request that can't be granted, however often it is repeated. */
   private quotaUsedUp(type: string, message: string): HttpError {
     return new HttpError(429, ErrorCode.insufficientQuota, `${message} ${WHO}`, {
       type,
@@ -196,7 +195,7 @@ export class Allowance {
     });
   }
 
-  /** The refusal of so many tokens, by what was used and set aside when they were asked for. */
+  /** Creates the refusal for a number of tokens, by the usage and reservations at that moment. */
   private refusalOf(prompt: number, reply: number, spending: Spending): HttpError {
     const { tokensPerMinute, tokensPerDay, tokensPerMonth } = this.limits;
     const { minute, reserved } = spending;
@@ -217,14 +216,14 @@ export class Allowance {
     ] as const) {
       const used = spending[period];
       if (limit === undefined || used + reserved + need <= limit) continue;
-      const told = spentOf(limit, period, used);
-      // Tokens set aside are mostly more than are used in the end.
-      if (used + need <= limit) return this.rateLimited('tokens', 0, told);
+      const state = spentOf(limit, period, used);
+      // Requests mostly use less than was reserved for them.
+      if (used + need <= limit) return this.rateLimited('tokens', 0, state);
       const unixMs = this.counts.books.nowMs();
       const nextStart = new Date(nextStartMs(period, unixMs)).toISOString().slice(0, 16);
       return this.quotaUsedUp(
         ErrorCode.insufficientQuota,
-        `${told} The next ${period} begins at ${nextStart}Z.`,
+        `${state} The next ${period} begins at ${nextStart}Z.`,
       );
     }
     const limit = tokensPerMinute ?? 0;
@@ -242,7 +241,7 @@ function nextStartMs(period: 'day' | 'month', nowMs: number): number {
   return period === 'day' ? Date.UTC(year, month, now.getUTCDate() + 1) : Date.UTC(year, month + 1);
 }
 
-/** A time as in `12ms`, `8.64s` and `6m0s`. */
+/** Writes a time as `12ms`, `8.64s` or `6m0s`. */
 function duration(ms: number): string {
   const whole = Math.ceil(ms);
   if (whole < 1000) return `${whole}ms`;

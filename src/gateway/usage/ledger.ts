@@ -6,7 +6,7 @@ import type { Metrics } from '../../http/metrics.ts';
 import type { Awaitable } from '../../store/awaitable.ts';
 import { createMemoryWindows } from '../../store/memory-windows.ts';
 import type { Store } from '../../store/store.ts';
-import type { End, Hold, UsageRecord } from '../../store/usage.ts';
+import type { Hold, RequestEnd, UsageRecord } from '../../store/usage.ts';
 import { openJournalBooks, STEP_MS } from './journal-books.ts';
 import { type Allowance, createKeyLimiter, WINDOW_MS } from './key-limits.ts';
 import { createUsageMetrics } from './metrics.ts';
@@ -14,17 +14,17 @@ import { createUsageMetrics } from './metrics.ts';
 /** Writes exactly one record for each request, and holds keys to their limits. */
 export type UsageLedger = Awaited<ReturnType<typeof createUsageLedger>>;
 
-/** What days are over is looked at so often. */
+/** Interval at which past days are stored. */
 const TIDY_MS = 3_600_000;
 
-/** More tokens than any request has; a provider that tells more is not believed. */
+/** More tokens than any request has; a provider's larger count is ignored. */
 const MAX_TOKENS = 1_000_000_000;
 
 const noEstimate = () => 0;
 
 /** Opens the ledger over the books of the store; without a store it counts in memory only. */
 export async function createUsageLedger(options: {
-  store?: Store | undefined;
+  store?: Store;
   metrics: Metrics;
   log: Logger;
   /** Unix time, and a clock that never goes back; both milliseconds. */
@@ -56,13 +56,12 @@ export async function createUsageLedger(options: {
     nowMs: books.nowMs,
     counts,
     enter(record, streamed, hold) {
-      books.enter(record, hold);
+      books.addRequest(record, hold);
       counts.ended(record, streamed);
     },
     log,
   };
   return {
-    /** Starts to meter a request. */
     open(key: KeyInfo): UsageMeter {
       counts.began();
       return new UsageMeter(key, limiter.open(key), tools);
@@ -78,7 +77,6 @@ export async function createUsageLedger(options: {
   };
 }
 
-/** What a meter needs of its ledger. */
 interface MeterTools {
   steadyMs: () => number;
   nowMs: () => number;
@@ -87,17 +85,17 @@ interface MeterTools {
   log: Logger;
 }
 
-/** What becomes known of a request while it is answered. A class, since one is made for every request. */
+/** Facts about a request while it is answered. A class, because every request creates one. */
 export class UsageMeter {
   model: string | undefined;
   provider: string | undefined;
   /** The provider's name for the model, for the log alone. */
   providerModel: string | undefined;
-  /** What was recorded of the request, once it has ended. */
+  /** The record of the request, after its end. */
   record: UsageRecord | undefined;
   /** The provider's count; wins over the estimates. */
   usage: Usage | undefined;
-  /** Tokens of the prompt; asked for only when the provider told no usage, as it may be costly. Set by the route. */
+  /** Estimates the prompt's tokens. Set by the route, and called only if needed, because it may be costly. */
   estimatePrompt: () => number = noEstimate;
   private readonly key: KeyInfo;
   private readonly allowance: Allowance | undefined;
@@ -114,58 +112,57 @@ export class UsageMeter {
     this.startMs = tools.steadyMs();
   }
 
-  /** Whether the key has limits counted in tokens, so that an estimate of the prompt is needed beforehand. */
+  /** True if the key has limits in tokens, which need an estimate of the prompt. */
   get countsTokens(): boolean {
     return this.allowance?.countsTokens ?? false;
   }
 
-  /** Headers that tell the key's limits; empty when it has none. */
+  /** Returns the headers of the key's limits. */
   limitHeaders(): Record<string, string> {
     return this.allowance?.headers() ?? {};
   }
 
-  /** Adds the same to a list of names and values in turn. */
+  /** Adds these headers to a list, names and values in turn. */
   addLimitHeaders(headers: string[]): void {
     this.allowance?.addHeaders(headers);
   }
 
-  /** Counts the request towards the key's requests per minute. Throws the 429, or the error of a store that is away. */
+  /** Counts the request towards the key's requests per minute. Throws the 429, or the error of an unavailable store. */
   takeRequest(): Awaitable<void> {
     return this.allowance?.takeRequest();
   }
 
   /**
-   * Sets tokens aside from the key's limits until the request has ended. Throws the 429 that says what is used up and when
-   * to come back, or the error of a store that is away.
+   * Reserves tokens of the key's limits until the request has ended. Throws the 429 that says what is used up and when to come
+   * back, or the error of an unavailable store.
    */
   reserve(promptTokens: number, replyTokens: number): Awaitable<void> {
     return this.allowance?.reserve(promptTokens, replyTokens);
   }
 
-  /** Notes that the answer is streamed. */
-  streams(): void {
+  startStream(): void {
     if (this.streamed || this.record) return;
     this.streamed = true;
     this.tools.counts.streams();
   }
 
-  /** Notes when the first text came, and nothing else. */
+  /** Notes when the first text arrived. */
   firstToken(): void {
     this.firstTokenMs ??= this.sinceStartMs();
   }
 
-  /** Counts answer tokens by estimate, fractions too, and notes when the first came. */
+  /** Counts answer tokens by estimate, fractions included, and notes when the first ones arrived. */
   addAnswer(count: number): void {
     this.firstToken();
     this.answerTokens += count;
   }
 
-  /** Counts a piece of the answer, and notes when the first one came. */
+  /** Counts a piece of the answer, and notes when the first one arrived. */
   addText(text: string): void {
     if (text !== '') this.addAnswer(roughTokens(text));
   }
 
-  /** The provider's count, else our estimate of what was asked and came so far. */
+  /** Returns the provider's count, or our estimate of the prompt and the answer so far. */
   tokens(): Usage {
     if (this.usage && isCredible(this.usage)) return this.usage;
     const prompt_tokens = whole(this.estimatePrompt());
@@ -174,8 +171,8 @@ export class UsageMeter {
     return { prompt_tokens, completion_tokens, total_tokens };
   }
 
-  /** Writes the record and gives back what was set aside; only the first call does. */
-  end(end: End): void {
+  /** Writes the record and ends the reservation; only the first call counts. */
+  end(end: RequestEnd): void {
     if (this.record) return;
     const used = this.usedTokens(end);
     const promptTokens = used?.prompt_tokens ?? 0;
@@ -199,8 +196,8 @@ export class UsageMeter {
     return Math.round(this.tools.steadyMs() - this.startMs);
   }
 
-  /** What the request has cost; nothing when it was refused, or failed before its first word. */
-  private usedTokens(end: End): Usage | undefined {
+  /** Tokens that the request has cost; none if it was refused, or failed before its first word. */
+  private usedTokens(end: RequestEnd): Usage | undefined {
     if (end === 'refused') return undefined;
     const failed = end === 'upstream_error' && !this.usage && this.firstTokenMs === undefined;
     if (failed) return undefined;
@@ -213,7 +210,7 @@ export class UsageMeter {
   }
 }
 
-/** An estimate as a record takes it. */
+/** Rounds an estimate for a record. */
 function whole(tokens: number): number {
   return tokens > 0 ? Math.ceil(Math.min(tokens, MAX_TOKENS)) : 0;
 }

@@ -51,7 +51,7 @@ export function createUsageMetrics(metrics: Metrics, waiting: () => number) {
     began() {
       underWay += 1;
     },
-    /** The answer to one of those under way is a stream. */
+    /** A request in progress turned out to be streamed. */
     streams() {
       streaming += 1;
     },
@@ -60,9 +60,9 @@ export function createUsageMetrics(metrics: Metrics, waiting: () => number) {
       const { latencyMs, firstTokenMs } = record;
       underWay -= 1;
       if (streamed) streaming -= 1;
-      requests(model, end).add();
-      tokens(model, 'prompt').add(promptTokens);
-      tokens(model, 'answer').add(completionTokens);
+      requests(model, end).inc();
+      tokens(model, 'prompt').inc(promptTokens);
+      tokens(model, 'answer').inc(completionTokens);
       seconds(model, end).observe(latencyMs / 1000);
       if (firstTokenMs !== undefined) firstToken(model, end).observe(firstTokenMs / 1000);
     },

@@ -53,7 +53,7 @@ describe('the catalog', () => {
     expect((error as Error).message).toMatch(problem);
   });
 
-  test('that is not there is refused by name', async () => {
+  test('A missing catalog is refused with its name', async () => {
     await expect(readCatalog('/nowhere/catalog.json')).rejects.toThrow(
       /The catalog \/nowhere\/catalog\.json cannot be used: ENOENT/,
     );

@@ -31,7 +31,7 @@ describe('a streamed answer', () => {
     socket.destroy();
   });
 
-  test('that fails after a comment ends with an error event and no clean end', async () => {
+  test('A stream that fails after a comment ends with an error event and no clean end', async () => {
     const { url, key, openai, usage } = await startWithProviders({ pingMs: 30 });
     openai.failWith({ kind: 'status', status: 500 });
     const fail = openai.holdAnswers();
@@ -199,7 +199,7 @@ describe('the key', () => {
     }
   });
 
-  test('that is wrong does not limit other callers behind the same trusted proxy, on any route', async () => {
+  test('A wrong key does not limit other callers behind the same trusted proxy, on any route', async () => {
     const { url } = await startGateway({ trustedProxies: ['127.0.0.0/8'] });
     const statusOf = async (method: string, path: string, forwarded: string) => {
       const headers = { authorization: 'Bearer guess', 'x-forwarded-for': forwarded };

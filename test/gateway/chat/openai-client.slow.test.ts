@@ -1,8 +1,6 @@
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import { eventually } from '../../helpers/eventually.ts';
 import { startGateway, startWithProviders } from '../../helpers/gateway/running-gateway.ts';
-import { longOnly } from '../../helpers/long-only.ts';
 
 const messages = [{ role: 'user' as const, content: 'Why is the sky blue?' }];
 
@@ -107,46 +105,6 @@ describe('the official client at the gateway', () => {
     expect(chunks.slice(0, -1).every(({ usage }) => usage === null)).toBe(true);
   });
 
-  test('reads a stream that leaves the provider one byte at a time', async () => {
-    const { client, openai } = await startWithProviders();
-    openai.answerWith(['Grüße', ' 🌈']);
-    openai.failWith({ kind: 'one-byte-packets' });
-    const stream = await client.chat.completions.create({ model: 'one', messages, stream: true });
-    expect(await read(stream)).toMatchObject({ text: 'Grüße 🌈', error: undefined });
-  });
-
-  test('gets several variants, whole and streamed', async () => {
-    const { client } = await startWithProviders();
-    const whole = await client.chat.completions.create({ model: 'one', messages, n: 3 });
-    expect(whole.choices.map(({ index }) => index)).toEqual([0, 1, 2]);
-    const { chunks } = await read(
-      await client.chat.completions.create({ model: 'one', messages, n: 3, stream: true }),
-    );
-    expect(new Set(chunks.map(({ choices }) => choices[0]?.index))).toEqual(new Set([0, 1, 2]));
-  });
-
-  test('gets several variants of a provider that gives one, whole and streamed', async () => {
-    const { client, groq, usage } = await startWithProviders();
-    groq.answerWith(['one', ' two']);
-    const request = { model: 'single', messages, n: 3 };
-    const whole = await client.chat.completions.create(request);
-    expect(whole.choices.map(({ index, message }) => [index, message.content])).toEqual(
-      [0, 1, 2].map((index) => [index, 'one two']),
-    );
-    expect(whole.usage?.completion_tokens).toBe(6);
-    const stream = client.chat.completions.stream({
-      ...request,
-      stream_options: { include_usage: true },
-    });
-    const streamed = await stream.finalChatCompletion();
-    expect(streamed.choices.map(({ index, message }) => [index, message.content])).toEqual(
-      [0, 1, 2].map((index) => [index, 'one two']),
-    );
-    expect(streamed.usage?.completion_tokens).toBe(6);
-    expect(groq.calls.some(({ body }) => 'n' in body)).toBe(false);
-    expect((await usage(2)).map((record) => record.completionTokens)).toEqual([6, 6]);
-  });
-
   test.each<[string | string[]]>([['three'], [['never', 'three']]])(
     'stops where it said: %j',
     async (stop) => {
@@ -179,24 +137,6 @@ describe('the official client at the gateway', () => {
     expect(error.requestID).toMatch(/^[\da-f-]{36}$/);
     const ids = [answer._request_id, model._request_id, request_id, error.requestID];
     expect(new Set(ids).size).toBe(4);
-  });
-
-  test('can leave a stream in its own two ways', async () => {
-    const { client, openai, usage } = await startWithProviders();
-    openai.failWith({ kind: 'endless' });
-    const request = { model: 'one', messages, stream: true } as const;
-    const stream = await client.chat.completions.create(request);
-    let chunks = 0;
-    for await (const _ of stream) {
-      chunks += 1;
-      if (chunks === 5) stream.controller.abort();
-    }
-    await eventually(() => openai.calls[0]?.aborted);
-    const helper = client.chat.completions.stream(request);
-    helper.on('content', () => helper.abort());
-    await expect(helper.finalChatCompletion()).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
-    await eventually(() => openai.calls[1]?.aborted);
-    expect((await usage(2)).map(({ end }) => end)).toEqual(['client_gone', 'client_gone']);
   });
 
   test('meets every refusal as the class it knows, and nothing is sent on', async () => {
@@ -281,72 +221,6 @@ describe('the official client at the gateway', () => {
       messages: [{ role: 'user', content }],
     });
     expect(openai.calls[0]?.body.messages[0].content).toEqual(content);
-  });
-
-  test.each([
-    ['whole', false, { kind: 'hang-before-headers' }],
-    ['streamed, before the first chunk', true, { kind: 'hang-after-headers' }],
-    ['streamed, in the middle', true, { kind: 'stall', afterChunks: 2 }],
-  ] as const)('an abort reaches the provider at once: %s', async (_name, stream, fault) => {
-    const { client, openai, usage } = await startWithProviders();
-    openai.failWith(fault);
-    const controller = new AbortController();
-    const call = client.chat.completions
-      .create({ model: 'one', messages, stream }, { signal: controller.signal })
-      .then(async (answer) => {
-        if ('controller' in answer) await read(answer);
-      })
-      .catch((error: unknown) => error);
-    await eventually(() => openai.calls.length === 1);
-    if (stream && fault.kind === 'stall') await eventually(() => openai.calls[0]?.sentChunks === 2);
-    expect(openai.calls[0]?.aborted).toBe(false);
-    controller.abort();
-    await call;
-    await eventually(() => openai.calls[0]?.aborted);
-    const records = await usage(1);
-    expect(records).toHaveLength(1);
-    expect(records[0]).toMatchObject({ end: 'client_gone', estimated: true });
-    expect(records[0]?.promptTokens).toBeGreaterThan(0);
-  });
-
-  test('a stream whose provider dies throws, after what came', async () => {
-    const { client, openai, usage } = await startWithProviders();
-    openai.answerWith(['one', ' two', ' three']);
-    openai.failWith({ kind: 'stall', afterChunks: 2 });
-    const stream = await client.chat.completions.create({ model: 'one', messages, stream: true });
-    let text = '';
-    const outcome = (async () => {
-      for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
-    })().catch((error: unknown) => error);
-    await eventually(() => text === 'one two');
-    openai.calls[0]?.cut();
-    expect(await outcome).toBeInstanceOf(OpenAI.APIError);
-    const [record] = await usage(1);
-    expect(record).toMatchObject({ end: 'upstream_error', estimated: true, completionTokens: 2 });
-  });
-
-  test.each([
-    { kind: 'no-reason' },
-    ...longOnly([
-      { kind: 'half-line' },
-      { kind: 'half-character' },
-      { kind: 'garbage-line' },
-      { kind: 'wrong-shape' },
-    ]),
-    { kind: 'error-event', afterChunks: 3 },
-    { kind: 'stall', afterChunks: 3 },
-  ] as const)('a stream broken by %j throws and is never taken for whole', async (fault) => {
-    const { client, openai, usage } = await startWithProviders({
-      stallMs: fault.kind === 'stall' ? 2_000 : 45_000,
-    });
-    openai.answerWith(['one', ' two', ' three']);
-    openai.failWith(fault);
-    const stream = await client.chat.completions.create({ model: 'one', messages, stream: true });
-    const { text, error } = await read(stream);
-    expect(error).toBeInstanceOf(OpenAI.APIError);
-    expect(text).toBe('one two three');
-    const records = await usage(1);
-    expect(records.map(({ end }) => end)).toEqual(['upstream_error']);
   });
 
   test.each([

@@ -58,7 +58,7 @@ describe('tools', () => {
     expect(api.refusals).toEqual([]);
   });
 
-  test('of the API itself, and functions without parameters, go with them', async () => {
+  test("The API's own tools and functions without parameters pass through", async () => {
     const { api, upstream } = await startClaude();
     const search = { type: 'web_search_20260209', name: 'web_search', max_uses: 2 };
     const bare = { type: 'function', function: { name: 'now' } };

@@ -205,19 +205,6 @@ describe('the Messages API behind the gateway', () => {
     },
   );
 
-  test('gives several variants, by several calls', async () => {
-    const { ask, api } = await startClaude();
-    const whole = await ask.create({ model: 'claude', messages, n: 3 });
-    expect(whole.choices.map(({ index }) => index)).toEqual([0, 1, 2]);
-    expect(whole.usage?.completion_tokens).toBe(15);
-    const { chunks, error } = await read(
-      await ask.create({ model: 'claude', messages, n: 3, stream: true }),
-    );
-    expect(error).toBeUndefined();
-    expect(new Set(chunks.map(({ choices }) => choices[0]?.index))).toEqual(new Set([0, 1, 2]));
-    expect([api.calls.length, api.refusals]).toEqual([6, []]);
-  });
-
   test('thinks only when the caller asks for it, and the thinking is not passed on', async () => {
     const { post, api } = await startClaude({ model: 'claude-haiku-5-5' });
     api.answerWith({
@@ -504,7 +491,7 @@ describe('the Messages API when it fails', () => {
     expect(logged.join('')).not.toContain(api.apiKey);
   });
 
-  test('with a key that is wrong names the setting and not the key', async () => {
+  test('A wrong key is reported by its setting and not quoted', async () => {
     const { post, api, logged } = await startClaude({ apiKey: 'sk-ant-wrong-0123' });
     const answer = await post({ model: 'claude', messages });
     expect([answer.status, api.refusals]).toEqual([502, ['invalid x-api-key']]);
@@ -577,87 +564,4 @@ describe('the Messages API when it fails', () => {
       for (const id of ids) expect(id).toMatch(/^chatcmpl-[-0-9a-f]{36}$/);
     },
   );
-
-  test('is called again over the same connection after a stream', async () => {
-    const { ask, api } = await startClaude();
-    for (let time = 0; time < 6; time++) {
-      await read(await ask.create({ model: 'claude', messages, stream: true }));
-      await eventually(() => api.idle());
-    }
-    expect(api.connections()).toBeLessThan(6);
-  });
-
-  test('has its call closed as soon as the client leaves', async () => {
-    const { ask, api, usage } = await startClaude();
-    api.failWith({ kind: 'only-pings', everyMs: 20, afterDeltas: 2 });
-    const stream = await ask.create({ model: 'claude', messages, stream: true });
-    for await (const { choices } of stream) if (choices[0]?.delta.content === ' from') break;
-    await eventually(() => api.calls[0]?.aborted);
-    expect(await usage(1)).toMatchObject([{ end: 'client_gone' }]);
-  });
 });
-
-describe('the fake Messages API', () => {
-  const body = {
-    model: 'claude-haiku-4-5',
-    max_tokens: 9,
-    messages: [{ role: 'user', content: 'Hi' }],
-  };
-  const said = (content: unknown, role = 'user') => ({ messages: [{ role, content }] });
-
-  test.each<[object, string]>([
-    [{ max_tokens: undefined }, 'max_tokens: Field required'],
-    [{ max_tokens: 100_000 }, 'max_tokens: 100000 > 64000'],
-    ...longOnly<[object, string]>([
-      [{ messages: [] }, 'at least one message'],
-      [said('Hi', 'system'), 'Unexpected role "system"'],
-      [said('Hi', 'tool'), "should be 'user' or 'assistant'"],
-      [said('Hi', 'assistant'), 'first message must use the "user" role'],
-      [said(''), 'must be non-empty'],
-      [said([]), 'user messages must have non-empty content'],
-      [said(' '), 'non-whitespace text'],
-      [said([{ type: 'image_url', image_url: { url: 'x' } }]), 'Input tag'],
-      [{ messages: [{ ...body.messages[0], name: 'ann' }] }, 'Extra inputs'],
-      [{ messages: [...body.messages, ...body.messages] }, 'roles must alternate'],
-      [{ temperature: 1.1 }, 'temperature: range'],
-      [{ temperature: 1, top_p: 0.5 }, 'cannot both be specified'],
-      [{ model: 'claude-opus-5', temperature: 1 }, 'deprecated for this model'],
-      [{ model: 'claude-opus-5-5', thinking: { type: 'disabled' } }, 'not supported'],
-      [{ stop_sequences: ['\n'] }, 'non-whitespace'],
-      [{ stop: 'x' }, 'stop: Extra inputs'],
-      [{ presence_penalty: 0 }, 'presence_penalty: Extra inputs'],
-      [{ stream_options: {} }, 'stream_options: Extra inputs'],
-      [{ n: 1 }, 'n: Extra inputs'],
-      [{ metadata: { team: 'x' } }, 'metadata.team'],
-      [{ system: [{ type: 'text', text: '' }] }, 'system: text content blocks'],
-    ]),
-    [{ tools: [{ type: 'function', function: { name: 'f' } }] }, 'tools.0'],
-  ])('refuses what the real one refuses: %j', async (more, message) => {
-    const models = ['claude-haiku-4-5', 'claude-opus-5', 'claude-opus-5-5'];
-    const api = await startAnthropic({ models });
-    onTestFinished(() => api.close());
-    const answer = await send(api.url, { ...body, ...more }, { 'x-api-key': api.apiKey });
-    expect([answer.status, answer.body.type]).toEqual([400, 'error']);
-    expect(answer.body.error.message).toContain(message);
-  });
-
-  test('refuses a wrong key, a missing version and an unknown model', async () => {
-    const api = await startAnthropic();
-    onTestFinished(() => api.close());
-    const key = { 'x-api-key': api.apiKey };
-    expect((await send(api.url, body, { 'x-api-key': 'x' })).status).toBe(401);
-    expect((await send(api.url, body, { authorization: `Bearer ${api.apiKey}` })).status).toBe(401);
-    expect((await send(api.url, body, { ...key, 'anthropic-version': '' })).status).toBe(400);
-    expect((await send(api.url, { ...body, model: 'x' }, key)).status).toBe(404);
-    expect((await send(api.url, body, key)).status).toBe(200);
-  });
-});
-
-async function send(url: string, body: unknown, headers: Record<string, string>) {
-  const answer = await fetch(`${url}/v1/messages`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', ...headers },
-    body: JSON.stringify(body),
-  });
-  return { status: answer.status, body: await answer.json() };
-}

@@ -12,7 +12,7 @@ const CALL = {
 const shared = { id: 'chatcmpl-1', created: 1_790_000_000, model: 'test-model' };
 const usage = { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14 };
 
-/** A model that asks for the weather, and then says what it was told. */
+/** Plays a model that requests the weather, and then repeats it. */
 async function answerWithTool({ body, write }: RawCall): Promise<void> {
   const last = body.messages.at(-1);
   const said = last.role === 'tool' ? `It is ${last.content}.` : undefined;
@@ -82,7 +82,7 @@ async function startWithTools(provider: 'openai' | 'mistral') {
   return { ...running, upstream };
 }
 
-/** Answers of the first are passed on as bytes, those of the second are read as objects. */
+/** Mistral has rules of its own for messages. */
 describe.each(['openai', 'mistral'] as const)('a model of %s that calls tools', (provider) => {
   const tools: OpenAI.ChatCompletionTool[] = [{ type: 'function', function: weather }];
   const request = { model: 'tooled', messages, tools, tool_choice: 'auto' as const };

@@ -1,8 +1,6 @@
 import dns from 'node:dns';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { ChatRequest } from '../../../src/contracts/gateway.ts';
 import type { Provider } from '../../../src/gateway/providers/provider.ts';
-import { forModel, type ParameterRules } from '../../../src/gateway/providers/provider.ts';
 import type { UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
 import { type ModelProvider, startModelProvider } from '../../fakes/model-provider.ts';
 import { PERSONALITIES } from '../../fakes/provider-personalities.ts';
@@ -34,14 +32,11 @@ const ROWS: Array<[Name, string]> = [
   ['ollama', 'llama9'],
 ];
 
-/** Those that are least alike; `npm run test:long` goes through all. */
+/** The most different providers; `npm run test:long` tries all. */
 const UNLIKE: Name[] = ['gemini', 'mistral', 'groq', 'ollama'];
 const TRIED = long
   ? ROWS
   : ROWS.filter(([name, model]) => UNLIKE.includes(name) || model === 'gpt-5.6-terra');
-
-/** Those that are known to refuse the role `developer`. */
-const STRICT_ROLES: Name[] = ['mistral', 'deepseek'];
 
 const EVERY_PARAMETER = {
   // Roles in any mix.
@@ -156,27 +151,6 @@ describe.each(TRIED)('%s, with %s', (name, model) => {
     expect(atOnce).toBe(name === 'groq' ? 'request' : 1);
   });
 
-  test('has no trait that it could do without', async () => {
-    const fake = await startFake(name, model);
-    const provider: Provider = providerAt(name, fake.url, fake.apiKey);
-    const rules = forModel(provider, model);
-    const request = triggering(rules);
-    await complete(startUpstream(provider, model), request);
-    expect(fake.refusals).toEqual([]);
-
-    for (const [what, less] of mutations(rules, STRICT_ROLES.includes(name))) {
-      fake.refusals.length = 0;
-      const changed = { ...provider, ...less, models: [] };
-      const asked = what === 'greedyAlone' ? { ...request, temperature: 0 } : request;
-      const error = await complete(startUpstream(changed, model), asked).then(
-        () => `${what} was not missed`,
-        (caught: UpstreamError) => caught,
-      );
-      expect(error).toMatchObject({ kind: 'request', tryNext: false });
-      expect(fake.refusals).toHaveLength(1);
-    }
-  });
-
   test('sends the usage of a stream when it is asked for in its own way', async () => {
     const fake = await startFake(name, model);
     const provider: Provider = providerAt(name, fake.url, fake.apiKey);
@@ -197,55 +171,6 @@ describe.each(TRIED)('%s, with %s', (name, model) => {
     expect(padded.some((chunk) => 'obfuscation' in chunk)).toBe(true);
   });
 });
-
-/** A request that shows every difference: the contract's parameters, and what else the rules speak of. */
-function triggering({ drop, rename, dropFromMessages }: ParameterRules): ChatRequest {
-  const others: Record<string, unknown> = {
-    logprobs: true,
-    top_logprobs: 1,
-    logit_bias: {},
-    user: 'U1',
-    seed: 7,
-  };
-  const named = [...drop, ...Object.keys(rename)].filter((name) => name in others);
-  return {
-    ...EVERY_PARAMETER,
-    model: 'role',
-    temperature: 1.9,
-    messages: EVERY_PARAMETER.messages.map((message) => ({
-      ...message,
-      ...Object.fromEntries(dropFromMessages.map((field) => [field, 'ann'])),
-    })),
-    ...Object.fromEntries(named.map((name) => [name, others[name]])),
-  };
-}
-
-/** The rules, each with one of them taken away. */
-function* mutations(
-  rules: ParameterRules,
-  strictRoles: boolean,
-): Generator<[string, ParameterRules]> {
-  for (const name of rules.drop) {
-    yield [`drop ${name}`, { ...rules, drop: rules.drop.filter((other) => other !== name) }];
-  }
-  for (const name of Object.keys(rules.maxValues))
-    yield [`cap of ${name}`, { ...rules, maxValues: {} }];
-  for (const name of Object.keys(rules.rename)) yield [`name of ${name}`, { ...rules, rename: {} }];
-  if (rules.dropFromMessages.length > 0) {
-    yield ['dropFromMessages', { ...rules, dropFromMessages: [] }];
-  }
-  for (const flag of ['ownStops', 'greedyAlone', 'strictTurns'] as const) {
-    if (rules[flag]) yield [flag, { ...rules, [flag]: false }];
-  }
-  // Who else refuses the newer role is not known.
-  if (!rules.developerRole && strictRoles) {
-    yield ['developerRole', { ...rules, developerRole: true }];
-  }
-  // Where the older name is taken too, the newer one is taste.
-  if (rules.maxTokensName === 'max_completion_tokens' && rules.ownStops) {
-    yield ['maxTokensName', { ...rules, maxTokensName: 'max_tokens' }];
-  }
-}
 
 describe('a key that is wrong', () => {
   test.each(TRIED.filter(([name]) => name !== 'ollama'))(

@@ -14,7 +14,7 @@ const base = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm' 
 const chunk = (choices: unknown, more: object = {}) => ({ ...base, choices, ...more });
 const ended = (finish_reason: string, index = 0) => chunk([{ index, delta: {}, finish_reason }]);
 
-/** What is made of the chunks of one stream. */
+/** Reads all chunks of one stream. */
 function readAll(name: ProviderName, chunks: unknown[]) {
   const reader = createChunkReader(provider(name), 'm');
   return chunks.flatMap((sent) => reader.read(JSON.stringify(sent)) ?? []);
@@ -27,7 +27,7 @@ const whole = (message: unknown, finish_reason = 'stop') => ({
 });
 
 describe('a streamed answer', () => {
-  test('that calls tools says so at its end, and numbers the calls', () => {
+  test('A stream with tool calls ends with tool_calls and numbers them', () => {
     const call = (id: string) => ({
       id,
       type: 'function',
@@ -113,7 +113,7 @@ describe('a streamed answer', () => {
     [600, { kind: 'unusable' }],
     [undefined, { kind: 'unusable' }],
   ])('whose error has the code %j is answered with that status', (code, told) => {
-    const error = { ...(code !== undefined && { code }), message: 'x' };
+    const error = { code, message: 'x' };
     try {
       readAll('openrouter', [chunk([], { error })]);
       expect.unreachable();
@@ -146,7 +146,7 @@ describe('a whole answer', () => {
     expect(() => readCompletion(value, provider('gemini'), 'm')).toThrow(/has the wrong shape/);
   });
 
-  test('that broke off is refused', () => {
+  test('An answer that broke off is refused', () => {
     const value = whole({ role: 'assistant', content: 'half' }, 'insufficient_system_resource');
     expect(() => readCompletion(value, provider('deepseek'), 'm')).toThrow(/broke off/);
     expect(readCompletion(value, provider('openai'), 'm').choices).toHaveLength(1);

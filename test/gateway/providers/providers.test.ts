@@ -13,43 +13,6 @@ const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
 const errorIn = (text: string) => JSON.parse(text).error;
 
 describe('the upstreams of a model', () => {
-  test.each([
-    { kind: 'reset' },
-    { kind: 'status', status: 500 },
-    ...longOnly([
-      { kind: 'status', status: 429 },
-      { kind: 'status', status: 401 },
-      { kind: 'html' },
-    ]),
-    { kind: 'status', status: 404 },
-  ] as const)('the next one answers after %j, whole and streamed', async (fault) => {
-    const { post, openai, groq, usage } = await startWithProviders();
-    openai.failWith(fault);
-    groq.answerWith('From the second.');
-    const whole = await post({ model: 'two', messages });
-    expect(whole.status).toBe(200);
-    expect(JSON.parse(whole.text).choices[0].message.content).toBe('From the second.');
-    const streamed = await post({ model: 'two', messages, stream: true });
-    expect(streamed.text).toContain('"content":" the"');
-    expect(streamed.text.endsWith('data: [DONE]\n\n')).toBe(true);
-    // One that refuses the gateway itself is not asked again soon.
-    const refusesUs = fault.kind === 'status' && [401, 404].includes(fault.status);
-    expect(openai.calls).toHaveLength(refusesUs ? 1 : 2);
-    const records = await usage(2);
-    expect(records.map(({ provider, end }) => [provider, end])).toEqual([
-      ['groq', 'complete'],
-      ['groq', 'complete'],
-    ]);
-  });
-
-  test('fall over to the next one when nothing listens at the first', async () => {
-    const { post, openai, groq } = await startWithProviders();
-    await openai.close();
-    const { status } = await post({ model: 'two', messages });
-    expect(status).toBe(200);
-    expect(groq.calls).toHaveLength(1);
-  });
-
   test('do not fall over once a chunk was sent, nor for an invalid request', async () => {
     const { post, openai, groq } = await startWithProviders({ stallMs: 2_000 });
     openai.failWith({ kind: 'stall', afterChunks: 1 }, 1);
@@ -57,18 +20,6 @@ describe('the upstreams of a model', () => {
     openai.failWith({ kind: 'status', status: 400 }, 1);
     expect((await post({ model: 'two', messages })).status).toBe(400);
     expect(groq.calls).toEqual([]);
-  });
-
-  test('a provider that gives one variant is called as often as variants are asked for', async () => {
-    const { post, openai, groq, usage } = await startWithProviders();
-    openai.failWith({ kind: 'status', status: 500 });
-    const { text } = await post({ model: 'two', messages, n: 3 });
-    expect(JSON.parse(text).choices.map(({ index }: { index: number }) => index)).toEqual([
-      0, 1, 2,
-    ]);
-    expect(groq.calls).toHaveLength(3);
-    expect(groq.calls.every(({ body }) => (body.n ?? 1) === 1)).toBe(true);
-    expect(await usage(1)).toMatchObject([{ completionTokens: 15, estimated: false }]);
   });
 
   test.each<[number, number, string, RegExp, string | null]>([

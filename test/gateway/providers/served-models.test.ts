@@ -22,7 +22,7 @@ async function startElsewhere(models: NonNullable<Models>) {
   });
   const listed = (await running.client.models.list()).data;
   const texts = listed.filter((one) => (one as { kind?: string }).kind === 'text');
-  /** What each text model of the catalog is called there. */
+  /** Returns the service's name for each text model of the catalog. */
   async function calls() {
     const before = service.calls.length;
     for (const { id } of texts)
@@ -34,7 +34,7 @@ async function startElsewhere(models: NonNullable<Models>) {
 }
 
 describe('the shipped catalog over another service at OPENAI_BASE_URL', () => {
-  test('that has none of its names answers all nine with the model of the largest context, and the log says so', async () => {
+  test('A service with none of the catalog’s names answers all nine with its largest model, and the log says so', async () => {
     const { calls, listed, texts, gateway, logged } = await startElsewhere([
       { id: 'nomic-embed-text', context_length: 1_000_000 },
       'tiny',
@@ -60,7 +60,7 @@ describe('the shipped catalog over another service at OPENAI_BASE_URL', () => {
     expect(logged.filter((line) => line.includes('llama-70b (131072'))).toHaveLength(1);
   });
 
-  test('that has some of its names answers the others with a stand-in', async () => {
+  test('A service with some of the names answers the others with a substitute', async () => {
     const { calls, gateway } = await startElsewhere(['gpt-5.6-luna', 'big']);
     const called = await calls();
     expect(called.get('fast-8k')).toBe('gpt-5.6-luna');
@@ -69,14 +69,14 @@ describe('the shipped catalog over another service at OPENAI_BASE_URL', () => {
     expect(gateway.answering().notes).toHaveLength(1);
   });
 
-  test('that has all of its names is used as it is, and nothing is logged', async () => {
+  test('A service with all of the names is used as it is, and nothing is logged', async () => {
     const names = ['big', 'gpt-5.6-luna', 'gpt-5.6-terra', 'gpt-5.6-sol'];
     const { calls, gateway } = await startElsewhere(names);
     expect([...new Set((await calls()).values())].sort()).toEqual(names.slice(1).sort());
     expect(gateway.answering().notes).toBeUndefined();
   });
 
-  test('that hangs at the start delays it for a moment only, is called by the names of the catalog, and is listed again', async () => {
+  test('A service that hangs delays the start only briefly, is called by the catalog’s names, and is listed again', async () => {
     let lists = 0;
     const server = createServer((request, response) => {
       if (request.url !== '/v1/models') return void response.writeHead(404).end('{}');

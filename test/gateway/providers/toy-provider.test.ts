@@ -7,7 +7,7 @@ import { CONVENTION, PROVIDER_TABLE } from '../../../src/gateway/providers/provi
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
 
-/** What a newcomer writes: one row, and nothing else anywhere. */
+/** The row that a newcomer writes, and nothing else anywhere. */
 type ToyRow = Pick<ProviderTable[string], 'baseUrl'> & Partial<ProviderTable[string]>;
 
 /** The gateway with a provider that the program does not know. */

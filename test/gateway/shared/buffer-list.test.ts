@@ -36,7 +36,7 @@ test('a million parts of a byte take little more than their bytes', () => {
   const parts = new BufferList();
   const before = heldBytes();
   for (let count = 0; count < 1_000_000; count += 1) parts.add(Buffer.from('x'));
-  // As Buffers of their own they would take about a hundred million.
+  // Separate Buffers would take about a hundred million.
   expect(heldBytes() - before).toBeLessThan(20_000_000);
   expect(parts.join().toString()).toBe('x'.repeat(1_000_000));
 });

@@ -12,7 +12,7 @@ import { long } from '../../helpers/long.ts';
 
 const RUNS = long ? 40 : 2;
 
-/** How long a request waits before it is sent again. */
+/** Wait before a request is sent again. */
 const RETRY_AFTER_MS = 2_000;
 
 const lanes = Object.keys(LANES) as Lane[];
@@ -28,7 +28,7 @@ const catalog: CatalogInput = {
   })),
 };
 
-/** A gateway over one upstream in all places, and another in that of xAI. */
+/** Starts a gateway over one upstream in the place of all providers, and another one in the place of xAI. */
 async function startLanes(answer: RawAnswer) {
   const upstream = await startBrokenUpstream(answer);
   const other = await startBrokenUpstream(forEver);
@@ -43,7 +43,7 @@ async function startLanes(answer: RawAnswer) {
   return { ...running, upstream, other };
 }
 
-/** How far an answer comes before the caller leaves. */
+/** Parts of the answer that arrive before the caller leaves. */
 const PHASES = {
   'before the first byte': { stream: true, body: undefined },
   'before the first event': { stream: true, body: 0 },
@@ -92,13 +92,13 @@ describe.each(lanes)('a client of %s that leaves', (lane) => {
     const records = await usage(0);
     expect(records.map(({ end }) => end)).toEqual(Array(RUNS).fill('client_gone'));
     expect(upstream.calls).toHaveLength(RUNS * n);
-    // Who leaves is no trouble that anybody must look into.
+    // A caller who leaves is nothing to warn about.
     expect(logged.filter((line) => JSON.parse(line).level > 30)).toEqual([]);
   });
 });
 
 describe('a client that leaves', () => {
-  test('while its request waits to be sent again is forgotten at once', async () => {
+  test('A client that leaves while its request waits for a retry is forgotten at once', async () => {
     const { url, key, upstream, gateway, usage, logged } = await startLanes(async (call) => {
       await call.write(
         `HTTP/1.1 503 Busy\r\nRetry-After: ${RETRY_AFTER_MS / 1_000}\r\nContent-Length: 0\r\n\r\n`,
@@ -114,7 +114,7 @@ describe('a client that leaves', () => {
     expect(upstream.calls).toHaveLength(1);
   });
 
-  test('while its long request is still being sent is not waited for', async () => {
+  test('A client that leaves while its long request is being sent ends the call', async () => {
     let taken: Socket | undefined;
     const server = createServer((socket) => {
       taken = socket.pause().on('error', () => {});
@@ -151,9 +151,9 @@ describe('a client that leaves', () => {
     expect(await usage(0)).toHaveLength(1);
   });
 
-  test('while its request waits for a connection is never asked for', async () => {
+  test('A request whose client leaves while it waits for a connection is never sent', async () => {
     const { url, key, upstream, other, gateway, usage, post } = await startLanes(forEver);
-    // As many as there are connections to a provider.
+    // Uses up all connections to the provider.
     const waiting = await Promise.all(Array.from({ length: 256 }, () => connectCaller(url)));
     for (const { socket } of waiting) socket.write(chatRequest(key, { model: 'bytes', messages }));
     await eventually(() => upstream.busy() === 256);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type FailureKind, UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
-import { createCircuitBreaker } from '../../../src/gateway/upstreams/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/gateway/upstreams/circuit-breaker.ts';
 import type { Upstream } from '../../../src/gateway/upstreams/upstream.ts';
 import { HttpError } from '../../../src/http/errors.ts';
 import { runningServer } from '../../helpers/http/running-server.ts';
@@ -28,11 +28,11 @@ function failure(kind: FailureKind, retryAfterMs?: number): UpstreamError {
 function standingBreaker(random = () => 0) {
   const { log, lines } = recordingLog();
   const clock = { ms: 1_000 };
-  const circuitBreaker = createCircuitBreaker({ nowMs: () => clock.ms, random, log });
+  const circuitBreaker = new CircuitBreaker({ nowMs: () => clock.ms, random, log });
   const [a, b] = [upstream('a'), upstream('b')];
   const fail = (of = a, error = failure('server')) => circuitBreaker.attempt(of).failed(error);
   const isOpen = (of = a) => circuitBreaker.choose([of], false) === undefined;
-  /** How long the circuit of `a` stays open from now on, in whole milliseconds. */
+  /** Returns how long the circuit of `a` stays open from now on, in whole milliseconds. */
   const openMsOf = (of = a) => {
     const startMs = clock.ms;
     let [low, high] = [0, 10 * FIVE_MINUTES_MS];
@@ -302,7 +302,7 @@ test('Opening and closing log one line each, and a short pause that a provider a
 test('The metrics show which circuits are open and the outcome of each attempt', async () => {
   const { log } = recordingLog();
   const { ask } = await runningServer(({ metrics }) => {
-    const circuitBreaker = createCircuitBreaker({ metrics, log });
+    const circuitBreaker = new CircuitBreaker({ metrics, log });
     const [a, b] = [upstream('a'), upstream('b')];
     circuitBreaker.attempt(a).answered();
     circuitBreaker.brokeOff(a, failure('connection'));

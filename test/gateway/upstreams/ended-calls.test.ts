@@ -74,7 +74,7 @@ describe('a call that has ended leaves nothing in memory', () => {
     expect(answers).toHaveLength(CALLS);
   });
 
-  test('after a connection on which many were sent ahead', async () => {
+  test('A connection with many pipelined requests leaves nothing in memory', async () => {
     const { url, key, kit } = await startWithUpstream();
     const listeners = new Promise<() => number>((resolve) => {
       kit.server.server.once('connection', (socket) =>
@@ -124,7 +124,7 @@ test('a comment never comes after the end of a stream', async () => {
   socket.write(chatRequest(key, { model: 'one', messages, stream: true }));
   await eventually(() => received().endsWith('0\r\n\r\n'));
   const all = received();
-  // Nothing can be waited for that must not come: many times what it takes between two comments.
+  // Many times the pause between two comments, because an absence has no event to wait for.
   await pause(200);
   expect(received()).toBe(all);
 });

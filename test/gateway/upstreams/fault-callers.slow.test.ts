@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { End } from '../../../src/store/usage.ts';
+import type { RequestEnd } from '../../../src/store/usage.ts';
 import { startBrokenUpstream } from '../../fakes/broken-upstream.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { type Frame, goodAnswer } from '../../helpers/gateway/fault-answers.ts';
@@ -86,7 +86,7 @@ describe('a client that does not read its answer', () => {
     await eventually(() => openai.calls[0]?.aborted || openai.calls[0]?.finished);
   });
 
-  test('and then leaves is not recorded as answered', async () => {
+  test('A client that reads nothing and leaves is not recorded as answered', async () => {
     const running = await startWithProviders(PATIENT);
     const { url, key, openai } = running;
     openai.answerWith(() => [LONG_ANSWER]);
@@ -98,7 +98,7 @@ describe('a client that does not read its answer', () => {
     expect(await endsOf(running)).toEqual(['client_gone']);
   });
 
-  test('but reads slowly is waited for', async () => {
+  test('A client that reads slowly gets its whole answer', async () => {
     const drainMs = 1_500;
     const running = await startWithProviders({ ...PATIENT, drainMs });
     const { url, key, openai } = running;
@@ -125,7 +125,7 @@ describe('a client that does not read its answer', () => {
       return { isWhole: isWhole(), tookMs: performance.now() - beganMs, longestGapMs };
     }
     let read = await readSlowly();
-    // Where the machine stood still meanwhile, nothing was read for as long as a client may: that says nothing.
+    // Repeats the attempt if the machine stood still for so long that the client counted as gone.
     while (!read.isWhole && read.longestGapMs > drainMs / 2) read = await readSlowly();
     expect(read.isWhole).toBe(true);
     // Otherwise nothing was seen of the limit.
@@ -152,7 +152,7 @@ describe('a client that does not send all of its request', () => {
     expect(openai.calls).toEqual([]);
   });
 
-  test('and says that no more will come gets a 400', async () => {
+  test('A client that ends its request early gets a 400', async () => {
     const running = await startWithProviders(PATIENT);
     const { socket, received, closed } = await connectCaller(running.url, { allowHalfOpen: true });
     const headers = { 'content-length': '500' };
@@ -162,10 +162,10 @@ describe('a client that does not send all of its request', () => {
     expect(await endsOf(running)).toEqual(['client_gone']);
   });
 
-  test('in time gets a 408', async () => {
+  test('A client that does not send its request in time gets a 408', async () => {
     const running = await startWithProviders(PATIENT);
     const { url, key, kit, openai } = running;
-    // Looked at every second.
+    // The server checks these every second.
     kit.server.server.headersTimeout = 100;
     kit.server.server.requestTimeout = 200;
     const whole = chatRequest(key, plain);
@@ -224,7 +224,7 @@ describe('a request', () => {
   const refusal = (status: number, code: string) =>
     new RegExp(`^HTTP/1\\.1 ${status} .*"code":"${code}"`, 's');
 
-  type Row = [string, RequestLines, RegExp, ...End[]];
+  type Row = [string, RequestLines, RegExp, ...RequestEnd[]];
 
   test.each<Row>([
     ['in chunks', { headers: chunked, body: inChunks(text, 7) }, good, 'complete'],
@@ -327,7 +327,7 @@ describe('a request', () => {
     socket.write(chatRequest(key, plain, lines), 'latin1');
     await eventually(() => answer.test(received()));
     expect(openai.calls).toHaveLength(ends.includes('complete') ? 1 : 0);
-    // What was not read of a request would be taken for the next one.
+    // Unread bytes of a request would be taken for the next one.
     if (ends.includes('refused') && /connection: close/i.test(received())) await closed;
     socket.destroy();
     expect(await endsOf(running)).toEqual(ends);
@@ -427,7 +427,7 @@ describe('a client that pauses', () => {
     return { ...running, cancellation };
   }
 
-  test('for longer than the provider may, has its answer all the same', async () => {
+  test('A client that pauses for longer than a provider may still gets its answer', async () => {
     const last = goodAnswer('bytes', true).slice(-3);
     const all = await Promise.all(models.map((model) => startWithMuch(model, last)));
     for (const { cancellation, usage } of all) {

@@ -63,7 +63,7 @@ async function startLane({ lane, kind, pings, providers }: FaultCase, expected: 
   return { ...running, first, second };
 }
 
-/** What a caller with the real client gets. */
+/** Everything that a caller with the real client receives. */
 interface Got {
   /** The text of each variant. */
   texts: string[];
@@ -164,7 +164,7 @@ function expectSeen(fault: FaultCase, expected: Expected, got: Got): void {
     if (!fault.pings) expect(told?.status).toBe(expected.status);
     return;
   }
-  // That of an error inside an answer whose own status was good.
+  // An error inside an answer with a good status has none of its own.
   expect(told?.status).toBeUndefined();
   // When all comes at once, the end of one call may stop the other anywhere.
   const exact = n === 1 || fault.kind !== 'says it is shorter than it is';

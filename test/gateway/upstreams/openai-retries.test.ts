@@ -1,6 +1,5 @@
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import { eventually } from '../../helpers/eventually.ts';
 import { startWithProviders } from '../../helpers/gateway/running-gateway.ts';
 
 const messages = [{ role: 'user' as const, content: 'Why is the sky blue?' }];
@@ -29,28 +28,6 @@ async function startWithRetries() {
 }
 
 describe('the official client', () => {
-  test('repeats a request twice after a server error', async () => {
-    const { failing, sentMs, openai, usage } = await startWithRetries();
-    openai.failWith({ kind: 'wrong-shape' });
-    const error = await failing();
-    expect(error).toBeInstanceOf(OpenAI.InternalServerError);
-    expect(error).toMatchObject({ status: 502, code: 'upstream_error', type: 'server_error' });
-    expect(sentMs).toHaveLength(3);
-    expect((await usage(3)).map(({ end }) => end)).toEqual(Array(3).fill('upstream_error'));
-  });
-
-  test.each([false, true])('has its answer when a repeat works, streamed: %s', async (stream) => {
-    const { client, sentMs, openai, usage } = await startWithRetries();
-    openai.failWith({ kind: stream ? 'html' : 'wrong-shape' }, 1);
-    const answer = await client.chat.completions.create({ ...question, stream });
-    let text = '';
-    if ('choices' in answer) text = answer.choices[0]?.message.content ?? '';
-    else for await (const { choices } of answer) text += choices[0]?.delta.content ?? '';
-    expect(text).toBe('Hello from the fake provider.');
-    expect(sentMs).toHaveLength(2);
-    expect((await usage(2)).map(({ end }) => end)).toEqual(['upstream_error', 'complete']);
-  });
-
   test('waits after a 429 as long as Retry-After says', async () => {
     const { client, sentMs, openai } = await startWithRetries();
     // Longer than the gateway itself would wait with its caller on the line.
@@ -100,27 +77,5 @@ describe('the official client', () => {
     expect(error.status).toBe(status);
     expect(sentMs).toHaveLength(1);
     expect(openai.calls).toEqual([]);
-  });
-
-  test('gives up when its own time is over, and the call to the provider is closed', async () => {
-    const { client, openai, usage } = await startWithRetries();
-    openai.failWith({ kind: 'hang-before-headers' });
-    const call = client.chat.completions.create(question, { timeout: 300, maxRetries: 0 });
-    await expect(call).rejects.toBeInstanceOf(OpenAI.APIConnectionTimeoutError);
-    await eventually(() => openai.calls[0]?.aborted);
-    expect((await usage(1)).map(({ end }) => end)).toEqual(['client_gone']);
-  });
-
-  test('does not try a stream again that broke', async () => {
-    const { client, sentMs, openai } = await startWithRetries();
-    openai.failWith({ kind: 'error-event', afterChunks: 2 });
-    const stream = await client.chat.completions.create({ ...question, stream: true });
-    let text = '';
-    const reading = (async () => {
-      for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
-    })();
-    await expect(reading).rejects.toBeInstanceOf(OpenAI.APIError);
-    expect(text).toBe('Hello from');
-    expect(sentMs).toHaveLength(1);
   });
 });

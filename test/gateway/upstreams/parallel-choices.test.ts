@@ -107,7 +107,7 @@ async function collect(chunks: AsyncIterable<ChatCompletionChunk>): Promise<Chat
   return all;
 }
 
-/** What each index was given: its roles, text and ends. */
+/** Collects the roles, text and ends of each index. */
 function byIndex(chunks: ChatCompletionChunk[]) {
   const found = new Map<number, { roles: number; text: string; ends: string[] }>();
   for (const { index, delta, finish_reason } of chunks.flatMap(({ choices }) => choices)) {
@@ -215,36 +215,9 @@ describe('a provider that gives one variant', () => {
     await eventually(() => groq.calls.every(({ aborted }) => aborted));
     expect(groq.calls).toHaveLength(AT_A_TIME);
   });
-
-  test('ends all calls when its loop is left', async () => {
-    const { groq, single } = await startSingle();
-    const release = groq.holdChunks(1);
-    onTestFinished(release);
-    let taken = 0;
-    for await (const _ of withParallelChoices(single, 20).stream(
-      ask(20, { stream: true }),
-      never(),
-    )) {
-      taken += 1;
-      if (taken < 10) continue;
-      await eventually(() => groq.calls.length === AT_A_TIME);
-      break;
-    }
-    await eventually(() => groq.calls.every(({ aborted }) => aborted));
-    expect(groq.calls).toHaveLength(AT_A_TIME);
-  });
-
-  test('is not called for a client who has left already', async () => {
-    const { groq, single } = await startSingle();
-    const view = withParallelChoices(single, 3);
-    await expect(view.complete(ask(3), AbortSignal.abort('gone'))).rejects.toBe('gone');
-    const stream = view.stream(ask(3, { stream: true }), AbortSignal.abort('gone'));
-    await expect(collect(stream)).rejects.toBe('gone');
-    expect(groq.calls).toEqual([]);
-  });
 });
 
-/** What one call of a scripted upstream does. */
+/** Behaviour of one call of a scripted upstream. */
 interface Script {
   texts: string[];
   tellsUsage: boolean;
@@ -397,75 +370,6 @@ test('any interleaving of the calls is one whole stream, or ends all of them', a
     ),
     { numRuns: long ? 3_000 : 40 },
   );
-});
-
-test('calls that are always ready take turns, and none gets ahead of the reader', async () => {
-  const { upstream, seen } = scripted(1, () => ({
-    texts: Array(1_000).fill('x'),
-    tellsUsage: true,
-    breaksAfter: undefined,
-  }));
-  const counts = new Map<number, number>();
-  let taken = 0;
-  for await (const { choices } of withParallelChoices(upstream, AT_A_TIME).stream(
-    ask(AT_A_TIME, { stream: true }),
-    never(),
-  )) {
-    for (const { index } of choices) counts.set(index, (counts.get(index) ?? 0) + 1);
-    taken += 1;
-    // Whoever wants to run ahead has the time to.
-    if (taken % 10 === 0) await new Promise(setImmediate);
-    expect(seen.given - taken, 'the reader holds one').toBeLessThanOrEqual(AT_A_TIME - 1);
-    if (taken === 800) break;
-  }
-  for (const index of upTo(AT_A_TIME)) {
-    expect(Math.abs((counts.get(index) ?? 0) - 100)).toBeLessThanOrEqual(1);
-  }
-});
-
-test('no call is begun once the client has left, even if those under way end well', async () => {
-  let asked = 0;
-  const cancellation = new AbortController();
-  const deaf: Upstream = {
-    provider: 'p',
-    model: 'm',
-    label: 'p/m',
-    maxChoices: 1,
-    async complete() {
-      asked += 1;
-      await new Promise(setImmediate);
-      cancellation.abort('gone');
-      return { id: 'x', object: 'chat.completion', created: 1, model: 'm', choices: [] };
-    },
-    stream: () => {
-      throw new Error('It was called for a caller who has left.');
-    },
-  };
-  const view = withParallelChoices(deaf, 20);
-  await expect(view.complete(ask(20), cancellation.signal)).rejects.toBe('gone');
-  await expect(collect(view.stream(ask(20), cancellation.signal))).rejects.toBe('gone');
-  await expect(view.complete(ask(20), cancellation.signal)).rejects.toBe('gone');
-  expect(asked).toBe(AT_A_TIME);
-});
-
-test('no further stream is begun once the client has left either', async () => {
-  const { upstream, seen } = scripted(1, () => ({
-    texts: [],
-    tellsUsage: true,
-    breaksAfter: undefined,
-  }));
-  const cancellation = new AbortController();
-  const deaf = {
-    ...upstream,
-    stream: (request: ChatRequest) => upstream.stream(request, never()),
-  };
-  const stream = withParallelChoices(deaf, 20).stream(ask(20), cancellation.signal);
-  await expect(
-    (async () => {
-      for await (const _ of stream) cancellation.abort('gone');
-    })(),
-  ).rejects.toBe('gone');
-  expect(seen.started).toBe(AT_A_TIME);
 });
 
 describe('a whole answer made of several', () => {

@@ -1,20 +1,16 @@
-import fc from 'fast-check';
 import { Agent } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ChatRequest } from '../../../src/contracts/gateway.ts';
 import { textModels } from '../../../src/gateway/catalog/catalog.ts';
 import { Catalog } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { findProviders } from '../../../src/gateway/providers/providers.ts';
-import { ClientCancellation } from '../../../src/gateway/shared/client-cancellation.ts';
 import { type FailureKind, UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
-import { createCircuitBreaker } from '../../../src/gateway/upstreams/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/gateway/upstreams/circuit-breaker.ts';
 import { askInOrder, createRouting } from '../../../src/gateway/upstreams/routing.ts';
 import type { Upstream } from '../../../src/gateway/upstreams/upstream.ts';
 import { HttpError } from '../../../src/http/errors.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { createVirtualTime } from '../../helpers/gateway/virtual-time.ts';
-import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 
 const chat: ChatRequest = { model: 'two', messages: [{ role: 'user', content: 'Hello' }] };
@@ -37,7 +33,7 @@ async function startAsking(model = 'two', timeouts = {}) {
   const agent = new Agent({ connect: { timeout: 1_000 } });
   const { log, lines } = recordingLog();
   const clock = { ms: 1_000 };
-  const circuitBreaker = createCircuitBreaker({ nowMs: () => clock.ms, random: () => 0, log });
+  const circuitBreaker = new CircuitBreaker({ nowMs: () => clock.ms, random: () => 0, log });
   onTestFinished(async () => {
     await Promise.all([openai.close(), groq.close(), agent.destroy()]);
   });
@@ -60,7 +56,7 @@ async function startAsking(model = 'two', timeouts = {}) {
     askInOrder({
       upstreams: routing.upstreamsOf(found),
       circuitBreaker,
-      cancellation: callerOf(signal),
+      signal,
       attempt: (upstream) => upstream.complete(chat, signal),
       log,
       // A wait that is really waited is longer than any test.
@@ -285,14 +281,14 @@ describe('a client who leaves', () => {
 
   test('is recorded as gone although the upstream fails at the same moment, and the failure is not counted', async () => {
     const { log } = recordingLog();
-    const circuitBreaker = createCircuitBreaker({ log });
+    const circuitBreaker = new CircuitBreaker({ log });
     const asked: string[] = [];
     const leave = () => {
       const cancellation = new AbortController();
       return askInOrder({
         upstreams: [named('a'), named('b')],
         circuitBreaker,
-        cancellation: callerOf(cancellation.signal),
+        signal: cancellation.signal,
         attempt: async ({ provider }) => {
           asked.push(provider);
           cancellation.abort('gone');
@@ -305,7 +301,7 @@ describe('a client who leaves', () => {
     expect(asked).toEqual(['a', 'a', 'a', 'a']);
   });
 
-  test('before the first attempt causes none', async () => {
+  test('A client that leaves before the first attempt causes none', async () => {
     const { openai, ask } = await startAsking();
     await expect(ask(AbortSignal.abort('gone'))).rejects.toBe('gone');
     expect(openai.calls).toEqual([]);
@@ -351,8 +347,8 @@ describe('the final error', () => {
     const upstreams = failures.map((_, at) => named(`p${at}`));
     const asking = askInOrder({
       upstreams,
-      circuitBreaker: createCircuitBreaker({ log }),
-      cancellation: new ClientCancellation(),
+      circuitBreaker: new CircuitBreaker({ log }),
+      signal: new AbortController().signal,
       attempt: (upstream) => Promise.reject(failures[upstreams.indexOf(upstream)]),
       log,
     });
@@ -362,12 +358,12 @@ describe('the final error', () => {
   test('is an error of our own as it is', async () => {
     const { log } = recordingLog();
     const bug = new TypeError('A bug.');
-    const circuitBreaker = createCircuitBreaker({ log });
+    const circuitBreaker = new CircuitBreaker({ log });
     const ask = (upstreams: Upstream[]) =>
       askInOrder({
         upstreams,
         circuitBreaker,
-        cancellation: new ClientCancellation(),
+        signal: new AbortController().signal,
         attempt: () => Promise.reject(bug),
         log,
       });
@@ -375,158 +371,3 @@ describe('the final error', () => {
     await expect(ask([])).rejects.toThrow('no upstream');
   });
 });
-
-/** A time in which everything an upstream is asked fails in one way. */
-interface Outage {
-  fromMs: number;
-  lastsMs: number;
-  kind: FailureKind;
-  retryAfterMs: number | undefined;
-}
-
-const outage: fc.Arbitrary<Outage> = fc.record({
-  fromMs: fc.nat(200_000),
-  lastsMs: fc.oneof(fc.nat(3_000), fc.nat(200_000)),
-  kind: fc.constantFrom('account', 'limited', 'server', 'connection', 'silence', 'unusable'),
-  retryAfterMs: fc.option(fc.oneof(fc.nat(2_500), fc.nat(400_000)), { nil: undefined }),
-});
-
-/** Requests that come close together. */
-const burst = fc.record({
-  atMs: fc.nat(250_000),
-  size: fc.integer({ min: 1, max: 6 }),
-  spacingMs: fc.nat(1_000),
-  /** Leaves after so long, if it has not been answered. */
-  patienceMs: fc.option(fc.nat(20_000), { nil: undefined }),
-});
-
-test('under random outages every request ends, nobody is passed over, and one request probes an open circuit', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.record({ outages: fc.array(outage, { maxLength: 4 }), takesMs: fc.nat(4_000) }), {
-        minLength: 1,
-        maxLength: 3,
-      }),
-      fc.array(burst, { minLength: 1, maxLength: 20 }),
-      fc.boolean(),
-      fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })),
-      async (simulated, bursts, withHealthy, randoms) => {
-        const time = createVirtualTime();
-        const random = () => randoms.next().value as number;
-        const { log, lines } = recordingLog();
-        const circuitBreaker = createCircuitBreaker({ nowMs: time.nowMs, random, log });
-        const startMs = time.nowMs();
-        const upstreams = simulated.map((_, at) => named(`p${at}`));
-        if (withHealthy) upstreams.push(named('healthy'));
-        /** Whose circuit is open or half open, as the log told. */
-        const open = () =>
-          new Set(
-            upstreams
-              .map(({ provider }) => provider)
-              .filter((provider) => {
-                const last = lines.findLast(
-                  (line) => line.provider === provider && String(line.msg).match(/its circuit/),
-                );
-                return String(last?.msg).includes('opens');
-              }),
-          );
-        const probing = new Map<string, number>();
-
-        async function attempt(upstream: Upstream, signal: AbortSignal, asked: Upstream[]) {
-          expect(signal.aborted).toBe(false);
-          asked.push(upstream);
-          const { provider } = upstream;
-          const probe = withHealthy && open().has(provider);
-          if (probe) {
-            // With one that never fails, nobody needs one whose circuit is open: this can only be the probe.
-            expect(probing.get(provider) ?? 0, 'probes at a time').toBe(0);
-            probing.set(provider, 1);
-          }
-          try {
-            const how = simulated[upstreams.indexOf(upstream)];
-            await time.pause(how?.takesMs ?? 0, signal);
-            const nowMs = time.nowMs() - startMs;
-            const broken = how?.outages.find(
-              ({ fromMs, lastsMs }) => fromMs <= nowMs && nowMs < fromMs + lastsMs,
-            );
-            if (broken) throw failure(broken.kind, broken as { retryAfterMs?: number });
-          } finally {
-            if (probe) probing.set(provider, 0);
-          }
-          return provider;
-        }
-
-        const requests = bursts.flatMap(({ atMs, size, spacingMs, patienceMs }) =>
-          Array.from({ length: size }, (_, at) => ({ atMs: atMs + at * spacingMs, patienceMs })),
-        );
-        const ends = requests.map(async ({ atMs, patienceMs }) => {
-          await time.pause(atMs);
-          const cancellation = new AbortController();
-          const gone = new Error('The caller left.');
-          const asked: Upstream[] = [];
-          let waitedMs = 0;
-          let over = false;
-          if (patienceMs !== undefined) {
-            void time.pause(patienceMs).then(() => {
-              if (!over) cancellation.abort(gone);
-            });
-          }
-          const end = await askInOrder({
-            upstreams,
-            circuitBreaker,
-            cancellation: callerOf(cancellation.signal),
-            attempt: (upstream) => attempt(upstream, cancellation.signal, asked),
-            log,
-            random,
-            pause: async (ms, signal) => {
-              waitedMs += ms;
-              await time.pause(ms, signal).catch(() => {});
-            },
-          }).then(
-            ({ answer }) => ({ answer }),
-            (error: unknown) => ({ error }),
-          );
-          over = true;
-          // What an attempt above expected.
-          if ('error' in end && end.error instanceof Error && end.error.name === 'AssertionError') {
-            throw end.error;
-          }
-          expect(waitedMs).toBeLessThan(3_000);
-          for (const upstream of upstreams) {
-            const times = asked.filter((one) => one === upstream).length;
-            expect(times).toBeLessThanOrEqual(3);
-            if ('error' in end && !cancellation.signal.aborted) expect(times).toBeGreaterThan(0);
-          }
-          if ('answer' in end) expect(end.answer).toBe(asked.at(-1)?.provider);
-          else if (cancellation.signal.aborted) expect(end.error).toBe(gone);
-          else {
-            expect(end.error).toBeInstanceOf(UpstreamError);
-            expect(withHealthy).toBe(false);
-          }
-          return true;
-        });
-        const all = Promise.all(ends);
-        // A failure is thrown below; until then it is no unhandled one.
-        all.catch(() => {});
-        await time.run();
-        expect(await Promise.race([all, Promise.resolve('a request has not ended')])).not.toBe(
-          'a request has not ended',
-        );
-      },
-    ),
-    { numRuns: long ? 2_000 : 20 },
-  );
-});
-
-/** A caller who leaves when a signal aborts. */
-function callerOf(signal: AbortSignal) {
-  return {
-    signal,
-    get cancelled() {
-      return signal.aborted;
-    },
-    get reason() {
-      return signal.reason;
-    },
-  };
-}

@@ -7,7 +7,7 @@ import {
   cutCompletion,
 } from '../../../src/gateway/upstreams/stop-sequences.ts';
 
-/** What is left of a text when it ends before the sequence that is complete first; of several, the longest. */
+/** Cuts a text before the sequence that is complete first, or before the longest of several. */
 function cutSlowly(text: string, sequences: string[]): string {
   for (let end = 1; end <= text.length; end++) {
     const found = sequences.filter((sequence) => text.slice(0, end).endsWith(sequence));
@@ -49,7 +49,7 @@ describe('an answer cut at stop sequences', () => {
   });
 
   test('takes time in proportion to the text, whatever the sequence is', () => {
-    // What takes n x m steps would take some 10^12 here, and the test's own limit ends it.
+    // An algorithm with n x m steps would take some 10^12 here, beyond the time limit of a test.
     const cutter = createStopCutter([`${'a'.repeat(1_000_000)}b`]);
     for (let piece = 0; piece < 100; piece++) cutter.push('a'.repeat(20_000));
     expect(cutter.stopped).toBe(false);

@@ -25,9 +25,9 @@ export interface OpenedBooks {
   reopen(): Promise<UsageBooks>;
 }
 
-/** What the books of every engine keep. */
+/** Promises that the books of every engine keep. */
 export function describeBooks(engine: string, open: () => Promise<OpenedBooks>): void {
-  /** What a key has used and set aside. */
+  /** Used and reserved tokens of a key. */
   async function told(books: UsageBooks, keyId = 'a') {
     const { minute, day, month, reserved } = await books.spending(keyId);
     return { minute: minute.used(performance.now()), day, month, reserved };
@@ -40,7 +40,7 @@ export function describeBooks(engine: string, open: () => Promise<OpenedBooks>):
       expect([hold?.tokens, spending.day, spending.reserved]).toEqual([70, 0, 70]);
       expect(await told(books)).toEqual({ minute: 0, day: 0, month: 0, reserved: 70 });
       expect(await told(books, 'b')).toMatchObject({ reserved: 0 });
-      books.enter(requestOf('a', 30), hold);
+      books.addRequest(requestOf('a', 30), hold);
       const after = { minute: 30, day: 30, month: 30, reserved: 0 };
       await eventuallyEquals(() => told(books), after);
       expect(books.known('a')?.day).toBe(30);
@@ -61,7 +61,7 @@ export function describeBooks(engine: string, open: () => Promise<OpenedBooks>):
         expect([refused.hold, refused.spending.reserved]).toEqual([undefined, 60]);
         const second = await books.reserve('a', 40, limits);
         expect(second.hold?.tokens).toBe(40);
-        books.enter(requestOf('a', 55), first.hold);
+        books.addRequest(requestOf('a', 55), first.hold);
         await eventuallyEquals(async () => (await told(books)).reserved, 40);
         expect((await books.reserve('a', 6, limits)).hold).toBeUndefined();
         expect((await books.reserve('a', 5, limits)).hold?.tokens).toBe(5);
@@ -82,7 +82,7 @@ export function describeBooks(engine: string, open: () => Promise<OpenedBooks>):
     test('take back what was set aside for a request that was entered before', async () => {
       const { books } = await open();
       const { hold } = await books.reserve('a', 90, { tokensPerDay: 100 });
-      books.enter(requestOf('a', 10));
+      books.addRequest(requestOf('a', 10));
       if (hold) books.giveBack('a', hold);
       await eventuallyEquals(async () => (await told(books)).reserved, 0);
       expect(await told(books)).toMatchObject({ day: 10 });
@@ -99,11 +99,15 @@ export function describeBooks(engine: string, open: () => Promise<OpenedBooks>):
 
     test('count requests by day, key and model, also of days that are over, and after they were opened again', async () => {
       const { books, reopen } = await open();
-      books.enter(requestOf('b', 2, { model: 'two' }));
-      books.enter(requestOf('a', 3, { provider: 'groq', completionTokens: 4, estimated: true }));
-      books.enter(requestOf('a', 5));
-      books.enter(requestOf('a', 0, { end: 'refused', model: undefined, provider: undefined }));
-      books.enter(requestOf('a', 1, { end: 'client_gone' }));
+      books.addRequest(requestOf('b', 2, { model: 'two' }));
+      books.addRequest(
+        requestOf('a', 3, { provider: 'groq', completionTokens: 4, estimated: true }),
+      );
+      books.addRequest(requestOf('a', 5));
+      books.addRequest(
+        requestOf('a', 0, { end: 'refused', model: undefined, provider: undefined }),
+      );
+      books.addRequest(requestOf('a', 1, { end: 'client_gone' }));
       const day = dayOf(Date.now());
       const ofA = [
         {

@@ -14,7 +14,7 @@ import { describeBooks, requestOf } from './books-contract.ts';
 
 const CLOCKS = { unixMs: Date.now, steadyMs: () => performance.now() };
 
-/** So that a process is thought dead within a test's time. */
+/** Short enough for a test to see a process die. */
 const SHORT = { times: { ttlMs: 1_000, beatMs: 200 } };
 
 const today = () => new Date().toISOString().slice(0, 10);
@@ -43,7 +43,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   });
 });
 
-/** A way to the database on which the answers to what a word stands in can be lost. */
+/** A connection on which the answer to a statement with some text can be lost. */
 async function lossyWay(url: string) {
   const { hostname, port } = new URL(url);
   const open = new Set<Socket>();
@@ -107,10 +107,10 @@ describe.skipIf(!hasPostgres)('a budget that several processes share', () => {
           continue;
         }
         await pause(random() * 10);
-        // As much as was set aside for it, mostly.
+        // Most requests use all reserved tokens.
         const tokens = random() < 0.7 ? need : Math.floor(random() * need);
         used += tokens;
-        books.enter(requestOf('key', tokens), hold);
+        books.addRequest(requestOf('key', tokens), hold);
       }
     };
     await Promise.all(all.flatMap((books) => [asking(books), asking(books), asking(books)]));
@@ -123,7 +123,7 @@ describe.skipIf(!hasPostgres)('a budget that several processes share', () => {
       });
       expect(await books.spending('key')).toMatchObject({ month: used });
     }
-    // What is left is less than what was asked for last.
+    // Fewer tokens remain than the last request wants.
     expect((await all[0]?.reserve('key', limit - used, limits))?.hold?.tokens).toBe(limit - used);
     expect((await all[1]?.reserve('key', 1, limits))?.hold).toBeUndefined();
   });
@@ -146,7 +146,7 @@ describe.skipIf(!hasPostgres)('a budget that several processes share', () => {
     const { open, query } = await testDatabase();
     const [one, other] = [booksOf(await open(SHORT)), booksOf(await open(SHORT))];
     const { hold } = await one.reserve('key', 80, { tokensPerDay: 100 });
-    // As when the database was away for longer than a process counts as alive.
+    // Like a database that was away for longer than a process counts as alive.
     const [before] = await query('select member from #.budget_hold');
     await query(
       `update #.member set until = clock_timestamp() - interval '1 second' where id = $1`,
@@ -154,7 +154,7 @@ describe.skipIf(!hasPostgres)('a budget that several processes share', () => {
     );
     expect(await other.spending('key')).toMatchObject({ reserved: 0 });
     await eventuallyEquals(async () => (await other.spending('key')).reserved, 80);
-    one.enter(requestOf('key', 10), hold);
+    one.addRequest(requestOf('key', 10), hold);
     await eventuallyEquals(async () => (await other.spending('key')).reserved, 0);
   });
 
@@ -165,11 +165,11 @@ describe.skipIf(!hasPostgres)('a budget that several processes share', () => {
       const { day, month, minute } = await books.spending('key');
       return [day, month, minute.used(performance.now())];
     };
-    books.enter(requestOf('key', 7));
+    books.addRequest(requestOf('key', 7));
     await eventuallyEquals(spent, [7, 7, 7]);
     await query('delete from #.budget');
     expect(await spent()).toEqual([7, 7, 0]);
-    books.enter(requestOf('key', 1));
+    books.addRequest(requestOf('key', 1));
     await eventuallyEquals(spent, [8, 8, 1]);
     // The first of a month is a new day of a new month.
     const isFirst = today().endsWith('-01');
@@ -210,13 +210,13 @@ describe.skipIf(!hasPostgres)('usage that several processes count', () => {
     const { open, url, query } = await testDatabase();
     const way = await lossyWay(url);
     const books = booksOf(await open({ url: way.url, directUrl: url }));
-    books.enter(requestOf('key', 1));
+    books.addRequest(requestOf('key', 1));
     await eventuallyEquals(() => sums(books), ['key 1 1']);
     way.loseAnswersTo('store_usage');
-    for (let turn = 0; turn < 5; turn += 1) books.enter(requestOf('key', 1));
+    for (let turn = 0; turn < 5; turn += 1) books.addRequest(requestOf('key', 1));
     await eventually(() => way.lost() > 4);
-    // These wait with those that were stored already, and come with them when it is tried again.
-    for (let turn = 0; turn < 7; turn += 1) books.enter(requestOf('key', 1));
+    // These wait with stored ones, and are sent with them again.
+    for (let turn = 0; turn < 7; turn += 1) books.addRequest(requestOf('key', 1));
     way.loseAnswersTo(undefined);
     await eventuallyEquals(() => sums(books), ['key 13 13']);
     await eventually(() => books.waiting() === 0);
@@ -238,7 +238,7 @@ describe.skipIf(!hasPostgres)('usage that several processes count', () => {
         for (const keyId of ['shared', `own${process}`]) {
           const [requests, tokens] = entered.get(keyId) ?? [0, 0];
           entered.set(keyId, [requests + 1, tokens + turn]);
-          books.enter(requestOf(keyId, turn));
+          books.addRequest(requestOf(keyId, turn));
         }
         await pause(3);
       }
@@ -266,7 +266,7 @@ describe.skipIf(!hasPostgres)('usage that several processes count', () => {
       $$ begin raise exception 'shut' using errcode = '57P03'; end $$`);
     await query(`create trigger refuse before insert on #.usage_batch
       for each row execute function #.refuse()`);
-    books.enter(requestOf('key', 20), hold);
+    books.addRequest(requestOf('key', 20), hold);
     await eventually(() =>
       lines.some(({ msg }) => /could not store usage records; they are kept/.test(`${msg}`)),
     );
@@ -281,7 +281,7 @@ describe.skipIf(!hasPostgres)('usage that several processes count', () => {
     const { open, query } = await testDatabase();
     const books = booksOf(await open());
     const days = [2, 1, 1, 0].map((days) => Date.now() - days * 86_400_000);
-    for (const atMs of days) books.enter(requestOf('a', 1, { atMs }));
+    for (const atMs of days) books.addRequest(requestOf('a', 1, { atMs }));
     await books.close();
     const batches = await query('select at, requests from #.usage_batch order by at');
     expect(batches.map(({ requests }) => (requests as unknown[]).length)).toEqual([1, 2, 1]);
@@ -293,7 +293,7 @@ describe.skipIf(!hasPostgres)('usage that several processes count', () => {
     const all = [booksOf(await open()), booksOf(await open())];
     const daysAgo = (days: number) => Date.now() - days * 86_400_000;
     for (const [at, days] of [0, 40, 399, 440].entries()) {
-      all[at % 2]?.enter(requestOf(`d${days}`, 1, { atMs: daysAgo(days) }));
+      all[at % 2]?.addRequest(requestOf(`d${days}`, 1, { atMs: daysAgo(days) }));
       await eventually(() => all[at % 2]?.waiting() === 0);
     }
     const months = async () =>
@@ -316,7 +316,7 @@ describe.skipIf(!hasPostgres)('usage that several processes count', () => {
   test('begins a month once, though many come to it at the same moment', async () => {
     const { open, query } = await testDatabase();
     const all = await Promise.all(Array.from({ length: 5 }, async () => booksOf(await open())));
-    for (const books of all) books.enter(requestOf('key', 1));
+    for (const books of all) books.addRequest(requestOf('key', 1));
     for (const books of all) await eventuallyEquals(() => sums(books), ['key 5 5']);
     expect(await query('select from #.usage_batch')).toHaveLength(5);
   });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { KeyLimits } from '../../../src/contracts/key-limits.ts';
 import type { UsageMeter } from '../../../src/gateway/usage/ledger.ts';
 import { HttpError } from '../../../src/http/errors.ts';
-import type { End } from '../../../src/store/usage.ts';
+import type { RequestEnd } from '../../../src/store/usage.ts';
 import { keyWith, openLedger } from '../../helpers/gateway/usage-ledger.ts';
 import { long } from '../../helpers/long.ts';
 
@@ -40,7 +40,7 @@ const limitsArbitrary = fc.record(
   { requiredKeys: [] },
 );
 
-const ends: End[] = ['complete', 'client_gone', 'upstream_error', 'refused'];
+const ends: RequestEnd[] = ['complete', 'client_gone', 'upstream_error', 'refused'];
 
 const stepArbitrary = fc.oneof(
   {
@@ -137,7 +137,13 @@ test('no minute, day or month ever holds more than the limits, no request that f
           }
         };
 
-        const finish = (begun: Begun, end: End, part: number, told: boolean, again: boolean) => {
+        const finish = (
+          begun: Begun,
+          end: RequestEnd,
+          part: number,
+          told: boolean,
+          again: boolean,
+        ) => {
           under.splice(under.indexOf(begun), 1);
           const { meter } = begun;
           const prompt = Math.floor(begun.prompt * part);
@@ -149,7 +155,7 @@ test('no minute, day or month ever holds more than the limits, no request that f
           meter.end(end);
           if (again) {
             meter.end('complete');
-            // What comes too late must not set anything aside that nobody gives back.
+            // A late reservation must not stay, because nobody would give it back.
             void meter.reserve(1, 0);
             void meter.takeRequest();
           }
@@ -323,7 +329,7 @@ describe('tokens per minute', () => {
 });
 
 describe('a budget', () => {
-  test('that is used up is a 429 no client repeats, which says when the next day begins', async () => {
+  test('a used-up budget is a 429 that no client repeats, and it says when the next day begins', async () => {
     const { ledger, clock } = await openLedger();
     const key = keyWith({ tokensPerDay: 1_000 });
     const first = ledger.open(key);
@@ -344,7 +350,7 @@ describe('a budget', () => {
     ledger.open(key).reserve(1_000, 0);
   });
 
-  test('of a month ends with the month', async () => {
+  test('the budget of a month ends with the month', async () => {
     const { ledger, clock } = await openLedger({ atMs: Date.UTC(2026, 11, 30, 12) });
     const key = keyWith({ tokensPerMonth: 10 });
     const first = ledger.open(key);

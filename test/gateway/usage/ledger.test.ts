@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { openUsageDays } from '../../../src/gateway/usage/days.ts';
 import type { UsageLedger, UsageMeter } from '../../../src/gateway/usage/ledger.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
-import type { End, UsageRecord, UsageRow } from '../../../src/store/usage.ts';
+import type { RequestEnd, UsageRecord, UsageRow } from '../../../src/store/usage.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { keyWith, NOON_MS, openLedger, recordsIn } from '../../helpers/gateway/usage-ledger.ts';
 import { long } from '../../helpers/long.ts';
@@ -23,7 +23,7 @@ const tokens = (prompt_tokens: number, completion_tokens: number) => ({
 /** Meters one request from its beginning to its end. */
 function request(
   ledger: UsageLedger,
-  options: { key?: string; model?: string; used?: [number, number]; end?: End } = {},
+  options: { key?: string; model?: string; used?: [number, number]; end?: RequestEnd } = {},
 ): void {
   const { key, model = 'one', used = [3, 2], end = 'complete' } = options;
   const meter = ledger.open(keyWith(undefined, key));
@@ -75,7 +75,7 @@ describe('a request', () => {
   };
   const spoke = (meter: UsageMeter) => meter.addAnswer(1.25);
   const askedFor = { promptTokens: 100 };
-  test.each<[string, Array<(meter: UsageMeter) => void>, End, Partial<UsageRecord>]>([
+  test.each<[string, Array<(meter: UsageMeter) => void>, RequestEnd, Partial<UsageRecord>]>([
     [
       'complete, told',
       [told, spoke],
@@ -148,7 +148,7 @@ describe('a request', () => {
     expect(await recordsIn(folder)).toMatchObject([{ promptTokens: 4, estimated: true }]);
   });
 
-  test('whose estimate fails is recorded all the same, and gives back its reserved tokens', async () => {
+  test('a request is recorded although its estimate fails, and its reserved tokens are given back', async () => {
     const folder = await temporaryFolder();
     const { ledger, close } = await openLedger({ folder });
     const key = keyWith({ tokensPerDay: 100 });
@@ -242,7 +242,7 @@ describe('the counts by day, key and model', () => {
           key: fc.constantFrom('key00001', 'key00002', 'bot'),
           model: fc.constantFrom('one', 'two'),
           used: fc.tuple(fc.nat(50), fc.nat(50)),
-          end: fc.constantFrom<End>('complete', 'client_gone', 'upstream_error', 'refused'),
+          end: fc.constantFrom<RequestEnd>('complete', 'client_gone', 'upstream_error', 'refused'),
         }),
       },
       {
@@ -331,7 +331,7 @@ describe('the counts by day, key and model', () => {
     expect(rows).toEqual(yesterday);
   });
 
-  test('of a day that is over are added up once: then the journal is not read for it', async () => {
+  test('a past day is added up once, and its journal is not read again', async () => {
     const { folder, tomorrowMs } = await usedYesterday();
     await rm(join(folder, 'gateway-usage', '2026-11-20.ndjson'));
     const { left, rows } = await reopen(folder, tomorrowMs);
@@ -339,7 +339,7 @@ describe('the counts by day, key and model', () => {
     expect(rows).toEqual(yesterday);
   });
 
-  test('of a damaged day are added up again', async () => {
+  test('a damaged day is added up again', async () => {
     const { folder, tomorrowMs } = await usedYesterday();
     const days = join(folder, 'gateway-usage-days');
     const [name = ''] = await readdir(days);
@@ -358,7 +358,7 @@ describe('the counts by day, key and model', () => {
     clock.nowMs += DAY_MS / 2 - 1;
     request(ledger, { used: [1, 0] });
     clock.nowMs += 2;
-    // What is set aside counts in the new day too, and is used on the day on which the request ends.
+    // Reserved tokens count in the new day too, and are used on the day on which the request ends.
     expect(ledger.left(key)).toEqual({ tokensPerDay: 0 });
     meter.usage = tokens(20, 30);
     meter.end('complete');
@@ -373,7 +373,7 @@ describe('the counts by day, key and model', () => {
     expect(records.map(({ atMs }) => atMs - Date.UTC(2026, 10, 21))).toEqual([-1, 1, 0]);
   });
 
-  test('of a day that ends while the program runs are stored without the journal', async () => {
+  test('the counts of a day that ends while the program runs are stored without the journal', async () => {
     const folder = await temporaryFolder();
     const { log } = recordingLog();
     const store = await openLowdbStore({ folder, log });
